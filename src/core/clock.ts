@@ -1,0 +1,39 @@
+/**
+ * Time as an argument: the service gets the system's, tests get one that they advance by hand.
+ */
+export interface Clock {
+  /** Milliseconds since 1970-01-01T00:00Z. */
+  now(): number;
+  /** Calls `run` once after `ms` milliseconds, unless disposed before. */
+  after(ms: number, run: () => void): Disposable;
+}
+
+/** The system's clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
+};
+
+/** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer[Symbol.dispose]();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(ms, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** RFC 3339 in UTC with milliseconds, the form of every time on the wire. */
+export function rfc3339(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,16 @@
+/** Lower-case hex without separators: `04a1b2`. */
+export function toHex(bytes: Uint8Array): string {
+  return bytes.toHex();
+}
+
+/** `04 a1 b2`, the form of bytes in logs and transcripts. */
+export function spacedHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+}
+
+/** Bytes of a hex string of either case, spaces and colons between bytes allowed; undefined where it is not hex. */
+export function fromHex(text: string): Uint8Array | undefined {
+  const digits = text.replace(/[\s:]/g, "");
+  if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) return undefined;
+  return Uint8Array.fromHex(digits);
+}

@@ -1,0 +1,40 @@
+/**
+ * Every limit on what comes from outside, with its unit and reason. Reaching one is an ordinary refusal with its own
+ * code, and `data.limit` names it by the name it has here.
+ */
+
+// The API (decisions, "Limits").
+export const messageBytesMax = 1024 * 1024;
+export const jsonDepthMax = 64;
+export const batchRequestsMax = 100;
+export const inFlightPerConnectionMax = 64;
+export const connectionsMax = 256;
+export const connectionsPerAddressMax = 16;
+export const unsentBytesMax = 4 * 1024 * 1024;
+export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
+
+// Scripts and tokens.
+export const scriptBytesMax = 16 * 1024;
+export const scriptCommandsMax = 64;
+export const uidCharsMax = 64; // ISO/IEC 14443-3 allows 10 bytes; others write colons or their own ids.
+export const tokenTypeCharsMax = 64;
+export const tokenDataCharsMax = 16 * 1024; // Hex: twice the largest tag memory that we read, with room.
+export const delayMsMax = 10 * 60 * 1000; // A card may wait, but not hold the queue for ever.
+
+// Launching.
+export const launchQueueMax = 64; // A person cannot tap faster; a program that does gets `busy`.
+export const historyRowsMax = 10_000;
+export const historyPageMax = 1000;
+
+// Readers.
+export const readersMax = 32;
+export const tokensPerReaderMax = 8;
+
+// Tags and frames.
+export const ndefBytesMax = 8 * 1024;
+export const pn532FrameBytesMax = 264; // TFI and data of an extended frame (PN532 user manual, 6.2.1.2).
+
+// Files and processes.
+export const configBytesMax = 1024 * 1024;
+export const launchersMax = 256;
+export const argvMax = 64;

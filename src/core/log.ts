@@ -1,0 +1,48 @@
+/**
+ * The log: one line, one event, `area: sentence key=value`. Levels: `error` someone must act, `warn` we coped,
+ * `info` a person did something, `debug` bytes as spaced hex. Token text stands at `debug` only; secrets nowhere.
+ */
+export type LogLevel = "error" | "warn" | "info" | "debug";
+export type LogFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface Log {
+  error(area: string, sentence: string, facts?: LogFacts): void;
+  warn(area: string, sentence: string, facts?: LogFacts): void;
+  info(area: string, sentence: string, facts?: LogFacts): void;
+  debug(area: string, sentence: string, facts?: LogFacts): void;
+  /** True where `debug` lines are kept: ask before you build costly facts. */
+  readonly debugging: boolean;
+}
+
+export interface LogOptions {
+  readonly debug: boolean;
+  /** Takes one whole line without its line end. */
+  readonly write: (line: string) => void;
+}
+
+export function createLog({ debug, write }: LogOptions): Log {
+  const line = (level: LogLevel, area: string, sentence: string, facts: LogFacts = {}) => {
+    const tail = Object.entries(facts)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => ` ${key}=${quoted(String(value))}`)
+      .join("");
+    write(`${level.padEnd(5)} ${area}: ${sentence}${tail}`);
+  };
+  return {
+    error: (area, sentence, facts) => line("error", area, sentence, facts),
+    warn: (area, sentence, facts) => line("warn", area, sentence, facts),
+    info: (area, sentence, facts) => line("info", area, sentence, facts),
+    debug: (area, sentence, facts) => {
+      if (debug) line("debug", area, sentence, facts);
+    },
+    debugging: debug,
+  };
+}
+
+/** For tests and tools that want none. */
+export const silentLog: Log = createLog({ debug: false, write: () => {} });
+
+// Values with spaces or control characters are quoted, so that one event can never look like two lines.
+function quoted(value: string): string {
+  return /^[\x21\x23-\x7e\u00a0-\uffff]+$/.test(value) ? value : JSON.stringify(value);
+}
