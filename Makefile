@@ -1,0 +1,43 @@
+# Tapdeck: `make run` and `make test` are all that most people need. Both need Linux, Node (18 or newer) and make.
+
+ARCH := $(shell uname -m | sed -e 's/x86_64/x64/' -e 's/aarch64/arm64/')
+RUNTIME := $(shell uname -m | sed -e 's/x86_64/x64/')
+BUN := node_modules/@oven/bun-linux-$(RUNTIME)/bin/bun
+BIN := node_modules/.bin
+SOURCES := $(shell find src drivers -name '*.ts' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check build bench clean tools
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
+
+run: dist/tapdeck-linux-$(ARCH) ## Start Tapdeck with your reader, or with a simulated one and a small library
+	@$(BUN) tools/demo.ts
+
+test: node_modules/.ready ## Set up what is missing, build for both processors, check, and run every test
+	@tools/test-setup
+	@$(MAKE) --no-print-directory check build
+	@mkdir -p build
+	@$(BUN) test --timeout 60000 --reporter=junit --reporter-outfile=build/junit.xml
+
+check: node_modules/.ready ## Types, lint, format and the rules of the house
+	@$(BIN)/tsc -p .
+	@$(BIN)/biome check --error-on-warnings .
+	@$(BUN) test test/tidy.test.ts
+
+build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 ## Compile dist/tapdeck-linux-x64 and dist/tapdeck-linux-arm64
+
+dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts node_modules/.ready
+	@$(BUN) tools/build.ts $*
+
+bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Measure a tap's way, idle cost and start, beside competitors
+	@$(BUN) test/bench/main.ts
+
+clean: ## Remove everything that the other targets made
+	@rm -rf node_modules dist build
+
+# No install script is run: the packages work without, Bun included.
+node_modules/.ready: package.json package-lock.json
+	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@

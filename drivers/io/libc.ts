@@ -1,0 +1,43 @@
+/**
+ * The few calls of the C library that device I/O needs and Bun does not have: ioctl on terminals, and flock.
+ * Request numbers and layouts are Linux's for x86-64 and arm64 (asm-generic/ioctls.h, termbits.h), which agree.
+ */
+import { dlopen, FFIType, ptr } from "bun:ffi";
+
+// By its full name: Debian's "libc.so" is a linker script, and an empty name does not open.
+const { symbols: libc } = dlopen("libc.so.6", {
+  ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
+  flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+});
+
+export const requests = {
+  tcgets: 0x5401,
+  tcsets: 0x5402,
+  tcgets2: 0x802c542a,
+  tcsets2: 0x402c542b,
+  tcflsh: 0x540b,
+  tiocexcl: 0x540c,
+  tiocoutq: 0x5411,
+  tiocmget: 0x5415,
+  tiocmset: 0x5418,
+  tiocgserial: 0x541e,
+  tiocsserial: 0x541f,
+  tiocgptn: 0x80045430,
+  tiocsptlck: 0x40045431,
+} as const;
+
+/** True where the kernel did it; `argument` is read or filled in place. */
+export function ioctl(fd: number, request: number, argument: Uint8Array | Int32Array): boolean {
+  return libc.ioctl(fd, BigInt(request), ptr(argument)) === 0;
+}
+
+/** As `ioctl`, for requests whose argument is a plain number. */
+export function ioctlValue(fd: number, request: number, value: number): boolean {
+  return libc.ioctl(fd, BigInt(request), value === 0 ? null : (value as never)) === 0;
+}
+
+/** Takes the whole file for this process alone, without waiting; false where another has it. */
+export function lockExclusively(fd: number): boolean {
+  const [lockEx, lockNb] = [2, 4];
+  return libc.flock(fd, lockEx | lockNb) === 0;
+}

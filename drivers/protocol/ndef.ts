@@ -1,0 +1,184 @@
+/**
+ * NDEF messages and the records in them that hold text (NFC Forum: NDEF 1.0, Text RTD 1.0, URI RTD 1.0), purely.
+ *
+ *   record:  flags  typeLength  payloadLength(1 or 4, big-endian)  [idLength]  type  [id]  payload
+ *   flags:   80 MB first  40 ME last  20 CF chunk follows  10 SR one-byte length  08 IL id length present  07 TNF
+ */
+import { ndefBytesMax } from "../../src/core/limits.ts";
+
+export interface NdefRecord {
+  /** Type name format: 1 well-known, 2 media type, 3 URI, 4 external (NDEF 3.2.6). */
+  readonly tnf: number;
+  readonly type: string;
+  readonly payload: Uint8Array;
+}
+
+export type ParsedMessage =
+  | { readonly kind: "message"; readonly records: readonly NdefRecord[] }
+  | { readonly kind: "broken"; readonly why: "too-long" | "cut-short" | "chunk-without-end" };
+
+interface Header {
+  readonly flags: number;
+  readonly type: string;
+  readonly payload: Uint8Array;
+  readonly end: number;
+}
+
+const flag = { last: 0x40, chunk: 0x20, short: 0x10, id: 0x08, tnf: 0x07 } as const;
+
+/** The records of a message; chunks are joined. What follows the last record is ignored. */
+export function parseMessage(bytes: Uint8Array): ParsedMessage {
+  if (bytes.length > ndefBytesMax) return { kind: "broken", why: "too-long" };
+  const records: NdefRecord[] = [];
+  let open: { tnf: number; type: string; pieces: Uint8Array[] } | undefined;
+  for (let at = 0; at < bytes.length; ) {
+    const header = parseHeader(bytes, at);
+    if (header === undefined) return { kind: "broken", why: "cut-short" };
+    at = header.end;
+    open ??= { tnf: header.flags & flag.tnf, type: header.type, pieces: [] };
+    open.pieces.push(header.payload);
+    if ((header.flags & flag.chunk) !== 0) continue;
+    records.push({ tnf: open.tnf, type: open.type, payload: join(open.pieces) });
+    open = undefined;
+    if ((header.flags & flag.last) !== 0) break;
+  }
+  return open === undefined ? { kind: "message", records } : { kind: "broken", why: "chunk-without-end" };
+}
+
+function parseHeader(bytes: Uint8Array, from: number): Header | undefined {
+  const [flags = 0, typeLength = 0] = bytes.subarray(from, from + 2);
+  const lengthBytes = (flags & flag.short) !== 0 ? 1 : 4;
+  const hasId = (flags & flag.id) !== 0;
+  const typeAt = from + 2 + lengthBytes + (hasId ? 1 : 0);
+  if (typeAt > bytes.length) return undefined;
+  const payloadLength = bigEndian(bytes.subarray(from + 2, from + 2 + lengthBytes));
+  const idLength = hasId ? (bytes[typeAt - 1] ?? 0) : 0;
+  const payloadAt = typeAt + typeLength + idLength;
+  const end = payloadAt + payloadLength;
+  if (end > bytes.length) return undefined;
+  const type = latin1(bytes.subarray(typeAt, typeAt + typeLength));
+  return { flags, type, payload: bytes.subarray(payloadAt, end), end };
+}
+
+/** The text of the first Text or URI record; undefined where there is none that can be read. */
+export function textOf(records: readonly NdefRecord[]): string | undefined {
+  for (const { tnf, type, payload } of records) {
+    const text =
+      tnf !== 1 ? undefined : type === "T" ? readText(payload) : type === "U" ? readUri(payload) : undefined;
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** Text RTD 3.2.1: status byte (80 UTF-16, low six bits the length of the language code), language, text. */
+function readText(payload: Uint8Array): string | undefined {
+  const status = payload[0];
+  if (status === undefined) return undefined;
+  const text = payload.subarray(1 + (status & 0x3f));
+  if ((status & 0x80) === 0) return decode("utf-8", text);
+  // Without a byte-order mark it is big-endian (Text RTD 3.4).
+  const littleEndian = text[0] === 0xff && text[1] === 0xfe;
+  return decode(littleEndian ? "utf-16le" : "utf-16be", text);
+}
+
+/** URI RTD 3.2.2: one byte for the beginning, the rest in UTF-8. */
+function readUri(payload: Uint8Array): string | undefined {
+  const code = payload[0];
+  if (code === undefined) return undefined;
+  const rest = decode("utf-8", payload.subarray(1));
+  return rest === undefined ? undefined : (uriBeginnings[code] ?? "") + rest;
+}
+
+/** URI RTD, table 3, by code; codes that it reserves stand for nothing. */
+export const uriBeginnings: readonly string[] = [
+  "",
+  "http://www.",
+  "https://www.",
+  "http://",
+  "https://",
+  "tel:",
+  "mailto:",
+  "ftp://anonymous:anonymous@",
+  "ftp://ftp.",
+  "ftps://",
+  "sftp://",
+  "smb://",
+  "nfs://",
+  "ftp://",
+  "dav://",
+  "news:",
+  "telnet://",
+  "imap:",
+  "rtsp://",
+  "urn:",
+  "pop:",
+  "sip:",
+  "sips:",
+  "tftp:",
+  "btspp://",
+  "btl2cap://",
+  "btgoep://",
+  "tcpobex://",
+  "irdaobex://",
+  "file://",
+  "urn:epc:id:",
+  "urn:epc:tag:",
+  "urn:epc:pat:",
+  "urn:epc:raw:",
+  "urn:epc:",
+  "urn:nfc:",
+];
+
+/** A message of one Text record in UTF-8. */
+export function encodeTextMessage(text: string, language = "en"): Uint8Array {
+  const payload = new TextEncoder().encode(`${language}${text}`);
+  return encodeRecord("T", Uint8Array.of(language.length, ...payload));
+}
+
+/** A message of one URI record, with the longest beginning that fits. */
+export function encodeUriMessage(uri: string): Uint8Array {
+  const beginning = uriBeginnings.reduce(
+    (best, next) => (uri.startsWith(next) && next.length > best.length ? next : best),
+    "",
+  );
+  const rest = new TextEncoder().encode(uri.slice(beginning.length));
+  return encodeRecord("U", Uint8Array.of(uriBeginnings.indexOf(beginning), ...rest));
+}
+
+function encodeRecord(type: string, payload: Uint8Array): Uint8Array {
+  const { length } = payload;
+  const lengthBytes = length < 256 ? [length] : [0, length >> 16, (length >> 8) & 0xff, length & 0xff];
+  const flags = 0x80 | flag.last | (length < 256 ? flag.short : 0) | 1;
+  return Uint8Array.of(flags, type.length, ...lengthBytes, type.charCodeAt(0), ...payload);
+}
+
+function decode(encoding: "utf-8" | "utf-16le" | "utf-16be", bytes: Uint8Array): string | undefined {
+  if (encoding === "utf-8") return new TextDecoder().decode(bytes);
+  const units = new Uint16Array(bytes.length >> 1);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let index = 0; index < units.length; index++)
+    units[index] = view.getUint16(index * 2, encoding === "utf-16le");
+  let text = "";
+  for (const unit of units) text += String.fromCharCode(unit);
+  return text.replace(/^\ufeff/, "").toWellFormed();
+}
+
+function latin1(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}
+
+function bigEndian(bytes: Uint8Array): number {
+  return bytes.reduce((value, byte) => value * 256 + byte, 0);
+}
+
+function join(pieces: readonly Uint8Array[]): Uint8Array {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return only;
+  const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,152 @@
+/**
+ * Commands of the PN532 and their answers (UM0701-02, section 7). A command's payload begins with TFI D4 and its code;
+ * the answer's with D5 and the code plus one.
+ */
+export const commandCodes = {
+  diagnose: 0x00,
+  getFirmwareVersion: 0x02,
+  getGeneralStatus: 0x04,
+  readRegister: 0x06,
+  writeRegister: 0x08,
+  setSerialBaudRate: 0x10,
+  setParameters: 0x12,
+  samConfiguration: 0x14,
+  powerDown: 0x16,
+  rfConfiguration: 0x32,
+  inDataExchange: 0x40,
+  inCommunicateThru: 0x42,
+  inDeselect: 0x44,
+  inListPassiveTarget: 0x4a,
+  inRelease: 0x52,
+  inSelect: 0x54,
+} as const;
+
+export const hostToChip = 0xd4;
+export const chipToHost = 0xd5;
+
+function command(code: number, ...data: readonly number[]): Uint8Array {
+  return Uint8Array.of(hostToChip, code, ...data);
+}
+
+export const getFirmwareVersion: Uint8Array = command(commandCodes.getFirmwareVersion);
+
+/** Normal mode: the chip's secure companion is not used (section 7.2.10). Timeout 0: none; IRQ pin: not driven. */
+export const samNormalMode: Uint8Array = command(commandCodes.samConfiguration, 0x01, 0x00, 0x00);
+
+/**
+ * Retries of the chip itself (section 7.3.1, CfgItem 5): ATR and PSL are not used and keep their defaults;
+ * `activation` rounds of looking for a target, 0xFF for ever.
+ */
+export function setMaxRetries(activation: number): Uint8Array {
+  return command(commandCodes.rfConfiguration, 0x05, 0xff, 0x01, activation);
+}
+
+/** Rates of SetSerialBaudRate and their codes (section 7.2.8). */
+export const baudRateCodes: ReadonlyMap<number, number> = new Map([
+  [9600, 0x00],
+  [19_200, 0x01],
+  [38_400, 0x02],
+  [57_600, 0x03],
+  [115_200, 0x04],
+  [230_400, 0x05],
+  [460_800, 0x06],
+  [921_600, 0x07],
+  [1_288_000, 0x08],
+]);
+
+/** The chip answers at the old rate and changes once the host has acknowledged that answer. */
+export function setSerialBaudRate(code: number): Uint8Array {
+  return command(commandCodes.setSerialBaudRate, code);
+}
+
+/** Look for one target of ISO/IEC 14443 type A at 106 kbit/s (section 7.3.5). */
+export const listOneTypeA: Uint8Array = command(commandCodes.inListPassiveTarget, 0x01, 0x00);
+
+/** Hand `data` to target 1 through the chip's own protocol layer (section 7.3.8). */
+export function dataExchange(...data: readonly number[]): Uint8Array {
+  return command(commandCodes.inDataExchange, 0x01, ...data);
+}
+
+/** Hand `data` to the target as it is (section 7.3.9). */
+export function communicateThru(...data: readonly number[]): Uint8Array {
+  return command(commandCodes.inCommunicateThru, ...data);
+}
+
+/** IC, version, revision and what it supports (section 7.2.2). */
+export interface FirmwareVersion {
+  readonly ic: number;
+  readonly version: number;
+  readonly revision: number;
+}
+
+export function parseFirmwareVersion(payload: Uint8Array): FirmwareVersion | undefined {
+  const [, , ic, version, revision] = payload;
+  if (ic === undefined || version === undefined || revision === undefined) return undefined;
+  return { ic, version, revision };
+}
+
+/** A target of type A: ATQA as sent (SENS_RES), SAK (SEL_RES), UID and, where it has one, ATS. */
+export interface TypeATarget {
+  readonly atqa: number;
+  readonly sak: number;
+  readonly uid: Uint8Array;
+  readonly ats: Uint8Array;
+}
+
+/**
+ * The answer to `listOneTypeA` (section 7.3.5):
+ *
+ *   D5 4B  NbTg  Tg  SENS_RES(2)  SEL_RES  NFCIDLength  NFCID1(4|7|10)  [ATSLength ATS]
+ *
+ * ATSLength counts itself. "none" where NbTg is 0, undefined where the answer is not of this form.
+ */
+export function parseTypeATarget(payload: Uint8Array): TypeATarget | "none" | undefined {
+  const count = payload[2];
+  if (count === 0) return "none";
+  const [atqaHigh, atqaLow, sak, uidLength] = payload.subarray(4, 8);
+  if (count !== 1 || atqaHigh === undefined || atqaLow === undefined) return undefined;
+  if (sak === undefined || uidLength === undefined || ![4, 7, 10].includes(uidLength)) return undefined;
+  const uid = payload.slice(8, 8 + uidLength);
+  if (uid.length !== uidLength) return undefined;
+  const atsLength = payload[8 + uidLength] ?? 0;
+  const ats = payload.slice(9 + uidLength, 8 + uidLength + atsLength);
+  return { atqa: atqaHigh * 256 + atqaLow, sak, uid, ats };
+}
+
+/** Errors in the status byte's low six bits (section 7.1), as far as a reader of tags meets them. */
+const statusNames: Readonly<Record<number, string>> = {
+  1: "time-out",
+  2: "crc-error",
+  3: "parity-error",
+  4: "bit-count-error",
+  5: "framing-error",
+  6: "collision",
+  7: "buffer-too-small",
+  9: "rf-buffer-overflow",
+  10: "rf-field-gone",
+  11: "rf-protocol-error",
+  13: "overheated",
+  14: "internal-buffer-overflow",
+  16: "invalid-parameter",
+  19: "wrong-format",
+  20: "authentication-failed",
+  35: "uid-check-wrong",
+  37: "not-acceptable-now",
+  39: "wrong-context",
+  41: "target-released",
+  42: "card-swapped",
+  43: "card-gone",
+};
+
+export type Exchange =
+  | { readonly kind: "data"; readonly data: Uint8Array }
+  | { readonly kind: "error"; readonly status: string };
+
+/** The answer to `dataExchange` or `communicateThru`: D5, code, status, data. */
+export function parseExchange(payload: Uint8Array): Exchange {
+  const status = (payload[2] ?? 0xff) & 0x3f;
+  if (payload.length < 3 || status !== 0) {
+    return { kind: "error", status: statusNames[status] ?? `status-${status}` };
+  }
+  return { kind: "data", data: payload.subarray(3) };
+}

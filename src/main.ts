@@ -1,0 +1,55 @@
+#!/usr/bin/env bun
+/**
+ * The program: reads the command line, runs the service until a signal ends it, or hands over to a command. A start
+ * that fails is one sentence and an exit code.
+ */
+import { drivers } from "../drivers/index.ts";
+import { parseArguments } from "./cli/arguments.ts";
+import { runCommand } from "./cli/run.ts";
+import { readConfig } from "./config/read.ts";
+import { exitCodes, messageOf, StartError } from "./core/errors.ts";
+import { startService } from "./service.ts";
+import { createLogLines } from "./system/log-lines.ts";
+import { type PlaceOptions, placesOf } from "./system/paths.ts";
+import { version } from "./system/version.ts";
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<number> {
+  const lines = createLogLines(process.stderr);
+  try {
+    const asked = parseArguments(argv);
+    return asked.kind === "serve"
+      ? await serve(asked, lines.write)
+      : await runCommand(asked, { configOf, version });
+  } catch (error) {
+    if (error instanceof StartError) lines.write(`tapdeck: ${error.message}`);
+    else
+      lines.write(
+        `tapdeck: internal error: ${error instanceof Error ? (error.stack ?? error.message) : messageOf(error)}`,
+      );
+    return error instanceof StartError ? error.exitCode : exitCodes.internal;
+  } finally {
+    lines.flush();
+  }
+}
+
+async function serve(options: PlaceOptions, write: (line: string) => void): Promise<number> {
+  const stopped = signalled(["SIGINT", "SIGTERM", "SIGHUP"]);
+  const places = placesOf(options, process.env);
+  const service = await startService({ places, drivers, write });
+  await stopped;
+  await service.close();
+  return exitCodes.ok;
+}
+
+async function configOf(options: PlaceOptions) {
+  const { configPath, configNamed, dataFolder } = placesOf(options, process.env);
+  return readConfig(configPath, { dataFolder, mustExist: configNamed });
+}
+
+function signalled(signals: readonly NodeJS.Signals[]): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of signals) process.once(signal, () => resolve());
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * Detection of readers that nobody configured. Drivers look without touching; a path that turned out to be something
+ * else is left alone until it was re-plugged.
+ */
+import { watch } from "node:fs";
+import { realpath } from "node:fs/promises";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { Connection } from "./connection.ts";
+import type { Candidate, Driver } from "./contract.ts";
+
+const deviceFolder = "/dev";
+// Device nodes appear one by one, with their links a moment later.
+const settleMs = 150;
+// The kernel's word on new nodes is enough; this is for kernels and containers that give none.
+const sweepMs = 10_000;
+
+export interface DetectionOptions {
+  readonly drivers: readonly Driver[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Paths that are attended already. */
+  readonly taken: () => readonly string[];
+  readonly attend: (
+    connection: Connection,
+    stablePath: string,
+    wanted: (everOpened: boolean) => Promise<boolean>,
+  ) => void;
+}
+
+/** Looks at once, whenever a device node comes or goes, and now and then; until disposed. */
+export function createDetection(options: DetectionOptions): Disposable {
+  const { drivers, clock, log } = options;
+  const ending = new AbortController();
+  /** Stamp of each path that was opened and was not this driver's device, by driver and path. */
+  const refused = new Map<string, string>();
+  let timer: Disposable | undefined;
+  let looking = false;
+
+  const lookAt = async (driver: Driver, candidate: Candidate, taken: ReadonlySet<string>) => {
+    const key = `${driver.id}:${candidate.path}`;
+    if (refused.get(key) === candidate.stamp || taken.has(await resolved(candidate.path))) return;
+    options.attend({ driver, path: candidate.path }, candidate.stablePath, async (everOpened) => {
+      if (!everOpened) refused.set(key, candidate.stamp);
+      return everOpened && (await isStillThere(driver, candidate, ending.signal));
+    });
+  };
+  const look = async () => {
+    const taken = new Set(await Promise.all(options.taken().map(resolved)));
+    for (const driver of drivers) {
+      const candidates = (await driver.detect?.(ending.signal)) ?? [];
+      for (const candidate of candidates) if (!ending.signal.aborted) await lookAt(driver, candidate, taken);
+    }
+  };
+  const lookSoon = (ms: number) => {
+    timer?.[Symbol.dispose]();
+    if (ending.signal.aborted) return;
+    timer = clock.after(ms, async () => {
+      lookSoon(sweepMs);
+      if (looking) return;
+      looking = true;
+      // A look that fails finds nothing; the next one comes by itself.
+      await look().catch((error) => log.warn("readers", "detection failed", { error: messageOf(error) }));
+      looking = false;
+    });
+  };
+
+  const watcher = watchDevices(() => lookSoon(settleMs), log);
+  lookSoon(0);
+  return {
+    [Symbol.dispose]: () => {
+      ending.abort(new Error("detection has ended"));
+      timer?.[Symbol.dispose]();
+      watcher?.close();
+    },
+  };
+}
+
+async function isStillThere(driver: Driver, candidate: Candidate, signal: AbortSignal): Promise<boolean> {
+  // Where looking fails, the reader is let go of, and the next look finds it again.
+  const now = (await driver.detect?.(signal).catch(() => undefined)) ?? [];
+  return now.some(({ path, stamp }) => path === candidate.path && stamp === candidate.stamp);
+}
+
+function watchDevices(changed: () => void, log: Log): { close(): void } | undefined {
+  try {
+    return watch(deviceFolder, (_event, name) => {
+      if (name?.startsWith("tty") || name?.startsWith("hidraw")) changed();
+    });
+  } catch (error) {
+    // Without the kernel's word there is still the sweep.
+    log.warn("readers", "new devices are noticed every ten seconds only", { error: messageOf(error) });
+    return undefined;
+  }
+}
+
+/** The path behind links, or the path itself where it cannot be resolved; options after `?` are not part of it. */
+async function resolved(path: string): Promise<string> {
+  const [plain = path] = path.split("?");
+  return realpath(plain).catch(() => plain);
+}

@@ -1,0 +1,99 @@
+/**
+ * The supervisor of one reader: opens it, listens until it fails, backs off, opens it again, for as long as it is
+ * wanted. It never gives up on a reader that once worked, and a fault is never a removal.
+ */
+import { type Clock, sleep } from "../core/clock.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { Reader } from "../core/token.ts";
+import { type Connection, readerIdOf } from "./connection.ts";
+import type { ReaderSession } from "./contract.ts";
+import type { Presence } from "./presence.ts";
+
+// Opening a port that is not there costs one system call. Two seconds are promised from the moment a reader is back;
+// a probe of a silent chip takes about half a second of them.
+const retryMsFirst = 100;
+const retryMsMax = 800;
+
+export interface SupervisorOptions {
+  readonly connection: Connection;
+  readonly stablePath: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly connected: (reader: Reader) => void;
+  readonly disconnected: (reader: Reader) => void;
+  /** What lies on this reader. It outlives the supervision: a card that stays through a re-plugging is not tapped. */
+  readonly presence: Presence;
+  /** Asked after a failed open: false ends the supervision. `everOpened` is true where it worked before. */
+  readonly wanted: (everOpened: boolean) => boolean | Promise<boolean>;
+}
+
+export interface Supervisor {
+  /** The reader's record; `connected` is false while it is being reopened. */
+  readonly record: () => Reader;
+  /** Why the reader is not connected; undefined while it is. */
+  readonly fault: () => string | undefined;
+  /** The open device; undefined while there is none. */
+  readonly session: () => ReaderSession | undefined;
+  /** Resolves when the supervision has ended and the device is closed. */
+  readonly ended: Promise<void>;
+}
+
+/** Supervises until `signal` aborts or `wanted` says no. */
+export function supervise(options: SupervisorOptions, signal: AbortSignal): Supervisor {
+  const { connection, clock, log, presence } = options;
+  const readerId = readerIdOf(connection.driver.id, options.stablePath);
+  let session: ReaderSession | undefined;
+  let info = "";
+  let fault: string | undefined = "not opened yet";
+
+  const record = (): Reader => ({
+    id: connection.path,
+    readerId,
+    driver: connection.driver.id,
+    path: connection.path,
+    info,
+    connected: session !== undefined,
+    capabilities: connection.driver.capabilities,
+  });
+
+  /** One life of the device: from open to its end. Throws what ended it. */
+  const live = async () => {
+    const opened = await connection.driver.open(connection.path, { clock, log }, signal);
+    session = opened;
+    info = opened.info;
+    fault = undefined;
+    log.info("readers", "connected", { reader: readerId, path: connection.path, info });
+    try {
+      options.connected(record());
+      await opened.watch(presence.see, signal);
+    } finally {
+      presence.hold();
+      session = undefined;
+      await opened.close();
+      options.disconnected(record());
+    }
+  };
+
+  const run = async () => {
+    let everOpened = false;
+    let retryMs = retryMsFirst;
+    while (!signal.aborted) {
+      try {
+        await live();
+      } catch (error) {
+        // Whatever ended this life, the next try answers it; the reason is kept for `readers` and `health`.
+        if (signal.aborted) break;
+        if (fault !== messageOf(error)) log.warn("readers", messageOf(error), { reader: readerId });
+        if (fault === undefined) [everOpened, retryMs] = [true, retryMsFirst];
+        fault = messageOf(error);
+      }
+      if (signal.aborted || !(await options.wanted(everOpened))) break;
+      // The wait rejects only where it is aborted, and the loop's own condition sees that.
+      await sleep(clock, retryMs, signal).catch(() => {});
+      retryMs = Math.min(retryMs * 2, retryMsMax);
+    }
+  };
+
+  return { record, fault: () => fault, session: () => session, ended: run() };
+}

@@ -1,0 +1,67 @@
+/**
+ * The tokens that lie on readers now, real and virtual, and the last one that came. Tells the bus of each change. What
+ * lay on a reader that failed counts as lying there until the reader is back and says otherwise.
+ */
+import type { Bus } from "../bus.ts";
+import { type Clock, rfc3339 } from "../core/clock.ts";
+import type { Sighting, Token, TokenParams } from "../core/token.ts";
+
+export interface Tokens {
+  added(sighting: Sighting, readerId: string): void;
+  removed(sighting: Sighting, readerId: string): void;
+  /** A token of the API's virtual reader: comes now, leaves after `durationMs`. */
+  virtual(params: TokenParams, durationMs: number): void;
+  list(): { readonly active: readonly Token[]; readonly last: Token | undefined };
+  /** Ends virtual tokens' timers. */
+  close(): void;
+}
+
+export function createTokens(bus: Bus, clock: Clock): Tokens {
+  let active: readonly Token[] = [];
+  let last: Token | undefined;
+  let virtual: { readonly token: Token; readonly leaving: Disposable } | undefined;
+
+  const add = (token: Token) => {
+    active = [...active, token];
+    last = token;
+    bus.emit("tokens.added", token);
+  };
+  const remove = (token: Token | undefined) => {
+    if (token === undefined) return;
+    active = active.filter((other) => other !== token);
+    bus.emit("tokens.removed", token);
+  };
+  const endVirtual = () => {
+    virtual?.leaving[Symbol.dispose]();
+    const token = virtual?.token;
+    virtual = undefined;
+    remove(token);
+  };
+
+  return {
+    added: (sighting, readerId) => add({ ...sighting, scanTime: rfc3339(clock.now()), readerId }),
+    removed: (sighting, readerId) =>
+      remove(
+        active.find(
+          (token) =>
+            token.readerId === readerId && token.uid === sighting.uid && token.text === sighting.text,
+        ),
+      ),
+    virtual(params, durationMs) {
+      endVirtual();
+      const { uid, text, data } = params;
+      const token = {
+        type: params.type || "api",
+        uid,
+        text,
+        data,
+        scanTime: rfc3339(clock.now()),
+        readerId: "",
+      };
+      virtual = { token, leaving: clock.after(durationMs, endVirtual) };
+      add(token);
+    },
+    list: () => ({ active, last }),
+    close: () => virtual?.leaving[Symbol.dispose](),
+  };
+}

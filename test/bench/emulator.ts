@@ -1,0 +1,52 @@
+/** The emulated PN532 as a process of its own, so that its work is not measured as the service's. */
+import { join } from "node:path";
+import { lineReader } from "./lines.ts";
+
+export interface EmulatorProcess {
+  /** Says one command of `test/emulators/pn532-main.ts` and returns its answer's time in nanoseconds (monotonic). */
+  say(command: string): Promise<bigint>;
+  /** Monotonic time, in nanoseconds, at which the last byte of the chip's last answer left. */
+  lastAnswerEndNs(): bigint;
+  stop(): Promise<void>;
+}
+
+export async function startEmulator(link: string): Promise<EmulatorProcess> {
+  const program = join(import.meta.dir, "../emulators/pn532-main.ts");
+  const child = Bun.spawn([process.execPath, program, "--link", link, "--precise", "--baud-time"], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  let answerEndNs = 0n;
+  const answers: string[] = [];
+  let wake = () => {};
+  void lineReader(child.stdout, (line) => {
+    const [word, value] = line.split(" ");
+    if (word === "answer-end") answerEndNs = BigInt(value ?? "0");
+    else {
+      answers.push(line);
+      wake();
+    }
+  });
+  const answer = async () => {
+    while (answers.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    return answers.shift() ?? "";
+  };
+  await answer(); // Its path: the link is there now.
+  const say = async (command: string) => {
+    child.stdin.write(`${command}\n`);
+    await child.stdin.flush();
+    const said = await answer();
+    const microseconds = /\d+$/.exec(said)?.[0];
+    if (microseconds === undefined) throw new Error(`emulator: "${command}" -> "${said}"`);
+    return BigInt(microseconds) * 1000n;
+  };
+  await say("trace on");
+  return {
+    say,
+    lastAnswerEndNs: () => answerEndNs,
+    async stop() {
+      child.stdin.write("quit\n");
+      await child.stdin.flush();
+      await child.exited;
+    },
+  };
+}

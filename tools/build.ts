@@ -1,0 +1,88 @@
+/**
+ * Compiles Tapdeck into one file per target: `bun tools/build.ts [x64] [arm64]`; without a name, both.
+ *
+ * The runtime of the other processor comes from the package registry at the version and hash of package-lock.json, so
+ * that the compiler itself never downloads anything. A compiled binary would by default read `.env` and
+ * `bunfig.toml` of the folder it is started in, which is to run anybody's code: both are switched off.
+ */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "..");
+const targets = { x64: "@oven/bun-linux-x64", arm64: "@oven/bun-linux-aarch64" } as const;
+type Target = keyof typeof targets;
+
+const asked = process.argv.slice(2);
+const wrong = asked.find((name) => !(name in targets));
+if (wrong !== undefined) fail(`no target "${wrong}": there are ${Object.keys(targets).join(" and ")}`);
+for (const target of Object.keys(targets)) {
+  if (asked.length === 0 || asked.includes(target)) await build(target as Target);
+}
+
+async function build(target: Target): Promise<void> {
+  const outfile = join(root, "dist", `tapdeck-linux-${target}`);
+  await mkdir(join(root, "dist"), { recursive: true });
+  await run(process.execPath, [
+    "build",
+    join(root, "src/main.ts"),
+    "--compile",
+    `--target=bun-linux-${target}`,
+    `--compile-executable-path=${await runtimeOf(target)}`,
+    "--reject-unresolved",
+    "--no-compile-autoload-dotenv",
+    "--no-compile-autoload-bunfig",
+    `--outfile=${outfile}`,
+  ]);
+  if (target === hostTarget()) await linkForPeople(`tapdeck-linux-${target}`);
+  process.stdout.write(
+    `${outfile.slice(root.length + 1)}: ${(Bun.file(outfile).size / 1e6).toFixed(1)} MB\n`,
+  );
+}
+
+/** `dist/tapdeck`, the name that people type. */
+async function linkForPeople(name: string): Promise<void> {
+  const link = join(root, "dist/tapdeck");
+  await rm(link, { force: true });
+  await symlink(name, link);
+}
+
+/** Path of the target's Bun: the installed package, or the same package fetched and proved by its hash. */
+async function runtimeOf(target: Target): Promise<string> {
+  const name = targets[target];
+  const installed = join(root, "node_modules", name, "bin/bun");
+  if (existsSync(installed)) return installed;
+  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
+  const { version, integrity } = lock.packages[`node_modules/${name}`];
+  const folder = join(root, "build/runtimes", `${target}-${version}`);
+  const runtime = join(folder, "package/bin/bun");
+  if (existsSync(runtime)) return runtime;
+  const fresh = `${folder}.partial`;
+  await rm(fresh, { recursive: true, force: true });
+  await mkdir(fresh, { recursive: true });
+  await run("npm", ["pack", "--silent", `${name}@${version}`, `--pack-destination=${fresh}`]);
+  const archive = join(fresh, `${name.slice(1).replace("/", "-")}-${version}.tgz`);
+  const hash = `sha512-${createHash("sha512")
+    .update(await readFile(archive))
+    .digest("base64")}`;
+  if (hash !== integrity) fail(`${name}@${version} is not what package-lock.json names: ${hash}`);
+  await run("tar", ["--extract", "--gzip", `--file=${archive}`, `--directory=${fresh}`]);
+  await rename(fresh, folder);
+  return runtime;
+}
+
+function hostTarget(): Target {
+  return process.arch === "arm64" ? "arm64" : "x64";
+}
+
+async function run(program: string, args: readonly string[]): Promise<void> {
+  const child = Bun.spawn([program, ...args], { cwd: root, stdout: "pipe", stderr: "pipe" });
+  const said = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text());
+  if ((await child.exited) !== 0) fail(`${program} ${args.join(" ")}\n${said}`);
+}
+
+function fail(sentence: string): never {
+  process.stderr.write(`build: ${sentence}\n`);
+  process.exit(1);
+}

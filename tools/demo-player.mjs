@@ -1,0 +1,18 @@
+/**
+ * A player for machines that have none: reads the file it is given, waits as long as a sound of that length lasts (a
+ * picture stays until it is stopped), and ends. Started by `make run` where there is no mpv.
+ */
+import { readFile } from "node:fs/promises";
+
+const path = process.argv[2];
+if (path === undefined) {
+  process.stderr.write("demo-player: name a file\n");
+  process.exit(64);
+}
+const bytes = await readFile(path);
+process.on("SIGTERM", () => process.exit(0));
+// RIFF WAVE, PCM: bytes per second stand little-endian at 28, the samples' length at 40 (our own files have no other
+// chunks).
+const isSound = bytes.subarray(0, 4).toString("latin1") === "RIFF";
+const seconds = isSound ? bytes.readUInt32LE(40) / bytes.readUInt32LE(28) : 24 * 60 * 60;
+setTimeout(() => process.exit(0), seconds * 1000);

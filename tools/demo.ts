@@ -1,0 +1,85 @@
+/**
+ * `make run`: starts the real service on a small library of its own, with the reader that is plugged in, or else with
+ * a simulated one, and says what to type to tap a card.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { drivers } from "../drivers/index.ts";
+import { deck, makeLibrary } from "./demo-library.ts";
+
+const root = join(import.meta.dir, "..");
+const folder = join(root, "build/demo");
+const program = join(root, "dist/tapdeck");
+// A person's config may say otherwise, but this one is ours.
+const port = Number(process.env["TAPDECK_DEMO_PORT"] ?? 7497);
+
+const plugged = await pluggedReaders();
+await makeLibrary(join(folder, "media"));
+await mkdir(join(folder, "data"), { recursive: true });
+await writeFile(join(folder, "config.toml"), config(plugged.length === 0));
+
+const flags = [`--config=${join(folder, "config.toml")}`, `--data=${join(folder, "data")}`];
+const service = Bun.spawn([program, ...flags], { stdio: ["ignore", "inherit", "inherit"] });
+// Ctrl-C reaches the service too: it ends in order, and then so do we.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => service.kill(signal));
+if (await answers()) process.stdout.write(hints());
+process.exit(await service.exited);
+
+async function pluggedReaders(): Promise<readonly string[]> {
+  const found = await Promise.all(drivers.map((driver) => driver.detect?.(AbortSignal.timeout(5000)) ?? []));
+  return found.flat().map((candidate) => candidate.path);
+}
+
+/** True once the service answers; false where it ended before. */
+async function answers(): Promise<boolean> {
+  while (service.exitCode === null) {
+    // Not listening yet: ask again until it does or has ended.
+    const response = await fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined);
+    if (response?.ok) return true;
+    await Bun.sleep(50);
+  }
+  return false;
+}
+
+function config(simulate: boolean): string {
+  const readers = simulate ? `connect = ["simulated:"]\ndetect = false` : "detect = true";
+  const player = `
+[[launchers]]
+id = "demo-player"
+extensions = [".wav", ".png"]
+command = [${JSON.stringify(process.execPath)}, ${JSON.stringify(join(root, "tools/demo-player.mjs"))}, "{path}"]
+`;
+  return `# Made by \`make run\`, anew each time.
+[api]
+port = ${port}
+listen = ["127.0.0.1"]
+
+[readers]
+${readers}
+
+[systems]
+root_folders = [${JSON.stringify(join(folder, "media"))}]
+${Bun.which("mpv") === null ? player : ""}`;
+}
+
+function hints(): string {
+  const [first, second] = deck;
+  const tap = (text: string | undefined) => `dist/tapdeck tap ${JSON.stringify(text ?? "")}`;
+  const others = deck
+    .slice(2)
+    .map((card) => JSON.stringify(card.text))
+    .join(", ");
+  const how =
+    plugged.length === 0
+      ? "No reader is plugged in, so there is a simulated one."
+      : `Reader: ${plugged.join(", ")}.`;
+  const player =
+    Bun.which("mpv") === null ? " No mpv here: a silent stand-in plays; install mpv to hear it." : "";
+  return `
+${how}${player} In another terminal, in this folder:
+  ${tap(first?.text)}     plays ${first?.title}
+  ${tap(second?.text)}  plays ${second?.title}
+  dist/tapdeck watch     shows all that happens; more cards: ${others}
+Stop it with Ctrl-C here.
+`;
+}
