@@ -36,6 +36,12 @@ export function ioctlValue(fd: number, request: number, value: number): boolean 
   return libc.ioctl(fd, BigInt(request), value === 0 ? null : (value as never)) === 0;
 }
 
+/** Gives up what `lockExclusively` took, for every copy of the descriptor. */
+export function unlock(fd: number): void {
+  const lockUn = 8;
+  libc.flock(fd, lockUn);
+}
+
 /** Takes the whole file for this process alone, without waiting; false where another has it. */
 export function lockExclusively(fd: number): boolean {
   const [lockEx, lockNb] = [2, 4];

@@ -8,7 +8,7 @@ import { closeSync, constants, openSync } from "node:fs";
 import { ServiceError } from "../../src/core/errors.ts";
 import type { ByteLink } from "./byte-link.ts";
 import { streamFd } from "./fd-stream.ts";
-import { ioctl, ioctlValue, lockExclusively, requests } from "./libc.ts";
+import { ioctl, ioctlValue, lockExclusively, requests, unlock } from "./libc.ts";
 import { setRaw } from "./termios.ts";
 
 // struct serial_struct (linux/serial.h): 72 bytes, flags at 16.
@@ -30,6 +30,7 @@ export async function openSerial(path: string, { baudRate }: SerialOptions): Pro
   let onBytes: (bytes: Uint8Array) => void = () => {};
   let onGone: (reason: Error) => void = () => {};
   let gone: Error | undefined;
+  let closed = false;
   const stream = streamFd(fd, {
     bytes: (bytes) => onBytes(bytes),
     gone: (reason) => {
@@ -52,7 +53,12 @@ export async function openSerial(path: string, { baudRate }: SerialOptions): Pro
       await drain(fd);
       if (!setRaw(fd, next)) throw new ServiceError("reader-gone", `${path} cannot run at ${next} baud`);
     },
-    close: stream.close,
+    async close() {
+      // Bun's copy of the descriptor lives a moment longer, and the lock with it.
+      if (!closed) unlock(fd);
+      closed = true;
+      await stream.close();
+    },
   };
 }
 

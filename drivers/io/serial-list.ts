@@ -1,0 +1,129 @@
+/**
+ * The serial ports of this machine, as sysfs and the links below /dev/serial tell: nothing is opened.
+ *
+ *   /sys/class/tty/<name>/device         link to the device, absent for virtual terminals
+ *   .../device/driver, .../subsystem     links whose last part is the name
+ *   <the USB device above it>            idVendor, idProduct, serial, manufacturer, product, and its interfaces
+ */
+import { readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+export interface SerialPortInfo {
+  /** Device node: `/dev/ttyUSB0`. */
+  readonly path: string;
+  /** Kernel driver: `ftdi_sio`, `uart-pl011`. */
+  readonly driver?: string;
+  /** Four lower-case hex digits, USB only, like all below. */
+  readonly vendorId?: string;
+  readonly productId?: string;
+  readonly serialNumber?: string;
+  readonly manufacturer?: string;
+  readonly product?: string;
+  /** `/dev/serial/by-id/...`: the same for the same device. */
+  readonly byId?: string;
+  /** `/dev/serial/by-path/...`: the same for the same socket. */
+  readonly byPath?: string;
+  /** True where the same USB device also has a HID interface: a keyboard, mouse, pad or light gun. */
+  readonly hasHid: boolean;
+  /** Changes when the device was re-plugged: inode and change time of the node. */
+  readonly stamp: string;
+}
+
+export interface SerialRoots {
+  readonly sys: string;
+  readonly dev: string;
+}
+
+const machine: SerialRoots = { sys: "/sys", dev: "/dev" };
+const usbLevelsMax = 8; // From a tty up to its USB device there are three levels.
+const hidClass = "03"; // USB HID 1.11, section 4.1: bInterfaceClass.
+
+/** All ports with hardware behind them, by path. Machines without sysfs have none. */
+export async function listSerialPorts(roots: SerialRoots = machine): Promise<readonly SerialPortInfo[]> {
+  const names = await readdir(join(roots.sys, "class/tty")).catch(() => []);
+  const [byId, byPath] = await Promise.all([linksIn(roots, "by-id"), linksIn(roots, "by-path")]);
+  const ports = await Promise.all(names.map((name) => portOf(roots, name)));
+  return ports
+    .filter((port) => port !== undefined)
+    .map((port) => ({
+      ...port,
+      ...optional("byId", byId.get(basename(port.path))),
+      ...optional("byPath", byPath.get(basename(port.path))),
+    }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function portOf(roots: SerialRoots, name: string): Promise<SerialPortInfo | undefined> {
+  const tty = join(roots.sys, "class/tty", name);
+  const device = await realpath(join(tty, "device")).catch(() => undefined);
+  if (device === undefined || (await isPhantom(tty))) return undefined;
+  const path = join(roots.dev, name);
+  const node = await stat(path).catch(() => undefined);
+  if (node === undefined) return undefined;
+  const driver = await readlink(join(device, "driver")).catch(() => undefined);
+  return {
+    path,
+    stamp: `${node.ino}:${node.ctimeMs}`,
+    ...optional("driver", driver === undefined ? undefined : basename(driver)),
+    ...(await usbFacts(roots, device)),
+  };
+}
+
+/** The kernel makes a few 8250 ports in case there is hardware: type 0 is "unknown" (linux/serial_core.h). */
+async function isPhantom(tty: string): Promise<boolean> {
+  return (await attribute(tty, "type")) === "0";
+}
+
+async function usbFacts(roots: SerialRoots, device: string) {
+  let folder = device;
+  for (
+    let level = 0;
+    level < usbLevelsMax && folder.startsWith(roots.sys);
+    level++, folder = dirname(folder)
+  ) {
+    const vendorId = await attribute(folder, "idVendor");
+    if (vendorId === undefined) continue;
+    const [productId, serialNumber, manufacturer, product] = await Promise.all(
+      ["idProduct", "serial", "manufacturer", "product"].map((name) => attribute(folder, name)),
+    );
+    return {
+      vendorId,
+      ...optional("productId", productId),
+      ...optional("serialNumber", serialNumber),
+      ...optional("manufacturer", manufacturer),
+      ...optional("product", product),
+      hasHid: await hasHidInterface(folder),
+    };
+  }
+  return { hasHid: false };
+}
+
+async function hasHidInterface(usbDevice: string): Promise<boolean> {
+  const entries = await readdir(usbDevice).catch(() => []);
+  const classes = await Promise.all(
+    entries.map((entry) => attribute(join(usbDevice, entry), "bInterfaceClass")),
+  );
+  return classes.includes(hidClass);
+}
+
+/** Links of /dev/serial/<kind> by the name of the node that they point to. */
+async function linksIn({ dev }: SerialRoots, kind: string): Promise<ReadonlyMap<string, string>> {
+  const folder = join(dev, "serial", kind);
+  const names = await readdir(folder).catch(() => []);
+  const pairs = await Promise.all(
+    names.map(async (name) => {
+      const target = await readlink(join(folder, name)).catch(() => "");
+      return [basename(target), join(folder, name)] as const;
+    }),
+  );
+  return new Map(pairs);
+}
+
+async function attribute(folder: string, name: string): Promise<string | undefined> {
+  const text = await readFile(join(folder, name), "utf8").catch(() => undefined);
+  return text?.trim();
+}
+
+function optional<Key extends string>(key: Key, value: string | undefined): { readonly [K in Key]?: string } {
+  return value === undefined || value === "" ? {} : ({ [key]: value } as { readonly [K in Key]?: string });
+}

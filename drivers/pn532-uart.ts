@@ -1,0 +1,264 @@
+/**
+ * NXP PN532 on a serial line: bare modules on a board's own UART, and the many USB sticks of a PN532 behind a
+ * USB-serial converter.
+ *
+ *   link       115200 baud, 8N1; raised to 460800 where chip and line take it. `?baud=115200` after the path fixes it.
+ *   tags       ISO/IEC 14443 type A, one at a time
+ *
+ *   family                  read           removal   write
+ *   NTAG213/215/216         NDEF, memory   yes       no
+ *   Ultralight, EV1         NDEF, memory   yes       no
+ *   MIFARE, DESFire, other  UID            yes       no
+ *
+ * Quirks:
+ * - After power-up the chip sleeps until the line toggles, and then refuses RF commands until SAMConfiguration
+ *   (UM0701-02, 7.2.11 and 7.2.10).
+ * - A chip that loses its power while it waits for a tag says nothing of it: it is asked once a second.
+ * - A plain Ultralight stops listening at GET_VERSION (MF0ICU1, 7.3) and must be selected again.
+ * - An earlier run that was killed leaves the chip at the raised rate: both rates are tried.
+ */
+import { type Clock, sleep } from "../src/core/clock.ts";
+import { assert } from "../src/core/errors.ts";
+import type { Driver, DriverContext, ReaderSession, Report } from "../src/readers/contract.ts";
+import type { ByteLink } from "./io/byte-link.ts";
+import { openSerial } from "./io/serial.ts";
+import { listSerialPorts, type SerialPortInfo } from "./io/serial-list.ts";
+import { type Chip, createChip, readerGone } from "./pn532/chip.ts";
+import { isSameTarget, readTarget } from "./pn532/target.ts";
+import {
+  baudRateCodes,
+  commandCodes,
+  type FirmwareVersion,
+  getFirmwareVersion,
+  listOneTypeA,
+  parseFirmwareVersion,
+  parseTypeATarget,
+  samNormalMode,
+  setMaxRetries,
+  setSerialBaudRate,
+  type TypeATarget,
+} from "./protocol/pn532-commands.ts";
+import { ackFrame, wakeUp } from "./protocol/pn532-frame.ts";
+
+const firstBaudRate = 115_200; // UM0701-02, 7.2.8: the rate after power-up.
+const raisedBaudRate = 460_800; // The highest that FTDI, CP210x, CH340 and the Pi's PL011 all make without error.
+const aliveMs = 1000; // A chip that died while it waited is found out within this.
+const recheckMs = 100; // A third of the debounce of removals.
+const foreverRetries = 0xff;
+const recheckRetries = 0x02; // A tag at the edge of the field may miss one round.
+// The host's ACK must have left the line before the rate changes: 6 bytes, in a converter's own buffer where no call
+// sees them, which USB empties every millisecond. The chip then needs its own moment.
+const rateChangeMs = 5;
+
+/** USB-serial converters that PN532 sticks are built with. */
+const usb: readonly { readonly id: string; readonly example: string }[] = [
+  { id: "0403:6001", example: "FTDI FT232R, /dev/serial/by-id/usb-FTDI_FT232R_USB_UART_A10K5J2M-if00-port0" },
+  { id: "0403:6015", example: "FTDI FT231X, /dev/serial/by-id/usb-FTDI_FT231X_USB_UART_DN02ABCD-if00-port0" },
+  { id: "1a86:7523", example: "CH340, /dev/serial/by-id/usb-1a86_USB_Serial-if00-port0" },
+  { id: "1a86:5523", example: "CH341, /dev/serial/by-id/usb-1a86_USB2.0-Ser_-if00-port0" },
+  {
+    id: "10c4:ea60",
+    example: "CP2102, /dev/serial/by-id/usb-Silicon_Labs_CP2102_USB_to_UART_Bridge_0001-if00-port0",
+  },
+  {
+    id: "067b:2303",
+    example: "PL2303, /dev/serial/by-id/usb-Prolific_Technology_Inc._USB-Serial_Controller-if00-port0",
+  },
+];
+/** UARTs of the boards themselves, by kernel driver. */
+const boardDrivers: readonly string[] = ["uart-pl011", "bcm2835-aux-uart"];
+
+export const pn532Uart = {
+  id: "pn532-uart",
+  capabilities: ["read", "removable"],
+  async detect() {
+    const ports = await listSerialPorts();
+    return ports
+      .filter(isLikely)
+      .map(({ path, stamp, byPath }) => ({ path, stamp, stablePath: byPath ?? path }));
+  },
+  async open(pathAndOptions, context, signal) {
+    const [path = "", query = ""] = pathAndOptions.split("?");
+    const fixed = new URLSearchParams(query).get("baud");
+    const baudRate = fixed === null ? undefined : Number(fixed);
+    const link = await openSerial(path, { baudRate: baudRate ?? firstBaudRate });
+    if (baudRate !== undefined && !baudRateCodes.has(baudRate)) {
+      await link.close();
+      throw readerGone(
+        link,
+        `a PN532 cannot run at ${fixed} baud: use ${[...baudRateCodes.keys()].join(", ")}`,
+      );
+    }
+    return openPn532(link, context, signal, baudRate === undefined ? {} : { baudRate });
+  },
+} as const satisfies Driver;
+
+export interface Pn532Options {
+  /** Keeps the line at this rate. */
+  readonly baudRate?: number;
+}
+
+/** A session on a link that is open; closes the link where no PN532 answers. */
+export async function openPn532(
+  link: ByteLink,
+  context: DriverContext,
+  signal: AbortSignal,
+  { baudRate }: Pn532Options = {},
+): Promise<ReaderSession> {
+  const chip = createChip(link, context.clock, context.log);
+  try {
+    const firmware = await wake(
+      chip,
+      context,
+      baudRate === undefined ? [firstBaudRate, raisedBaudRate] : [baudRate],
+    );
+    signal.throwIfAborted();
+    const raised = baudRate === undefined && (await raiseBaudRate(chip, context));
+    await chip.call(setMaxRetries(recheckRetries), signal);
+    const info = `PN532 v${firmware.version}.${firmware.revision}`;
+    return createSession(chip, context, { info, raised });
+  } catch (error) {
+    await link.close();
+    throw error;
+  }
+}
+
+/** Finds the chip at one of these rates, wakes and configures it. */
+async function wake(
+  chip: Chip,
+  { clock }: DriverContext,
+  rates: readonly number[],
+): Promise<FirmwareVersion> {
+  const { link } = chip;
+  for (const rate of rates) {
+    await link.setBaudRate(rate);
+    // The ACK ends whatever an earlier run left it doing.
+    await link.write(Uint8Array.of(...wakeUp, ...ackFrame));
+    await sleep(clock, rateChangeMs);
+    if ((await chip.probe(samNormalMode)) === undefined && (await chip.probe(samNormalMode)) === undefined)
+      continue;
+    const answer = await chip.call(getFirmwareVersion);
+    const firmware = parseFirmwareVersion(answer);
+    if (firmware?.ic !== 0x32) throw readerGone(link, "what answers there is not a PN532");
+    return firmware;
+  }
+  throw readerGone(
+    link,
+    "no PN532 answers: check its power, its wiring (RX to TX) and that it is switched to HSU",
+  );
+}
+
+/** True where the line now runs at the raised rate; where chip or line do not take it, the first one is kept. */
+async function raiseBaudRate(chip: Chip, context: DriverContext): Promise<boolean> {
+  try {
+    await changeBaudRate(chip, context.clock, raisedBaudRate);
+    if ((await chip.probe(getFirmwareVersion)) !== undefined) return true;
+  } catch (error) {
+    context.log.debug("pn532", "the line stays at its first rate", {
+      path: chip.link.path,
+      error: String(error),
+    });
+  }
+  await wake(chip, context, [firstBaudRate, raisedBaudRate]);
+  return false;
+}
+
+/** Changes the chip's rate and the line's (UM0701-02, 7.2.8). */
+async function changeBaudRate(chip: Chip, clock: Clock, baudRate: number): Promise<void> {
+  const code = baudRateCodes.get(baudRate);
+  assert(code !== undefined, "the chip has a code for the rate");
+  await chip.call(setSerialBaudRate(code));
+  await chip.abort(); // The ACK to the chip's answer, upon which it changes.
+  await sleep(clock, rateChangeMs);
+  await chip.link.setBaudRate(baudRate);
+  await sleep(clock, rateChangeMs);
+}
+
+interface Opened {
+  readonly info: string;
+  /** The line runs at the raised rate. */
+  readonly raised: boolean;
+}
+
+function createSession(chip: Chip, { clock }: DriverContext, { info, raised }: Opened): ReaderSession {
+  let closed = false;
+  return {
+    info,
+    async watch(report, signal) {
+      try {
+        await watchField(chip, clock, report, signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      await chip.abort();
+      // Other programs look for it at its first rate. Best effort: a chip that is gone needs no farewell.
+      if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
+      await chip.link.close();
+    },
+  };
+}
+
+async function watchField(chip: Chip, clock: Clock, report: Report, signal: AbortSignal): Promise<void> {
+  let target = await listOnce(chip, signal);
+  if (target === undefined) report([]);
+  for (;;) {
+    if (target === undefined) {
+      await chip.call(setMaxRetries(foreverRetries), signal);
+      target = await waitForTarget(chip, signal);
+    }
+    const sighting = await readTarget(chip, target, signal);
+    if (sighting !== undefined) report([sighting]);
+    await chip.call(setMaxRetries(recheckRetries), signal);
+    target = await stayWith(chip, clock, target, () => sighting !== undefined && report([sighting]), signal);
+    if (target === undefined) report([]);
+  }
+}
+
+/** The chip waits for a target; the driver only makes sure, once a second, that the chip still does. */
+async function waitForTarget(chip: Chip, signal: AbortSignal): Promise<TypeATarget> {
+  for (;;) {
+    const answer = (await chip.callFor(listOneTypeA, aliveMs, signal)) ?? (await stopWaiting(chip, signal));
+    const found = answer === undefined ? undefined : parseTypeATarget(answer);
+    if (typeof found === "object") return found;
+  }
+}
+
+/** Ends the chip's wait and hears whether it is alive; the answer of a target that came at this very moment. */
+async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  await chip.abort();
+  await chip.call(getFirmwareVersion, signal);
+  return chip.takeStray(commandCodes.inListPassiveTarget);
+}
+
+/** Resolves when this target has left: with the one that took its place, or undefined. */
+async function stayWith(
+  chip: Chip,
+  clock: Clock,
+  target: TypeATarget,
+  seenAgain: () => void,
+  signal: AbortSignal,
+): Promise<TypeATarget | undefined> {
+  for (;;) {
+    await sleep(clock, recheckMs, signal);
+    const found = await listOnce(chip, signal);
+    if (found === undefined || !isSameTarget(found, target)) return found;
+    seenAgain();
+  }
+}
+
+async function listOnce(chip: Chip, signal: AbortSignal): Promise<TypeATarget | undefined> {
+  const found = parseTypeATarget(await chip.call(listOneTypeA, signal));
+  return typeof found === "object" ? found : undefined;
+}
+
+// Light guns that show up as one of these converters, and everything that is also a keyboard or a mouse, are left
+// alone: a stray byte would make them shoot or type.
+function isLikely(port: SerialPortInfo): boolean {
+  if (port.hasHid) return false;
+  if (port.vendorId === undefined) return boardDrivers.includes(port.driver ?? "");
+  return usb.some(({ id }) => id === `${port.vendorId}:${port.productId}`);
+}

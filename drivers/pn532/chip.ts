@@ -1,0 +1,183 @@
+/**
+ * One PN532 behind a byte link: sends a command, waits for its ACK and its answer, and repairs what a line spoils
+ * (UM0701-02, section 6.2.1). Commands are strictly one after another; every wait ends.
+ */
+import type { Clock } from "../../src/core/clock.ts";
+import { ServiceError } from "../../src/core/errors.ts";
+import { spacedHex } from "../../src/core/hex.ts";
+import type { Log } from "../../src/core/log.ts";
+import type { ByteLink } from "../io/byte-link.ts";
+import { chipToHost } from "../protocol/pn532-commands.ts";
+import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";
+
+const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b); doubled for USB converters.
+const answerTimeoutMs = 250; // The slowest exchange: 51 ms of RF time-out (7.3.1), tried twice, and 264 bytes at 9600.
+const sendsMax = 3;
+const nacksMax = 2;
+
+export interface Chip {
+  /** The answer's payload (TFI, code, data). Rejects with `reader-gone` where none comes, and when `signal` aborts. */
+  call(command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array>;
+  /** As `call`, for a command that may take for ever: undefined where nothing was answered within `waitMs`. */
+  callFor(command: Uint8Array, waitMs: number, signal?: AbortSignal): Promise<Uint8Array | undefined>;
+  /** As `call`, sent once only and undefined where nothing answers: to see whether a chip is there. */
+  probe(command: Uint8Array): Promise<Uint8Array | undefined>;
+  /** Ends the command that runs (6.2.1.3: an ACK from the host aborts it). */
+  abort(): Promise<void>;
+  /** An answer to an aborted command that came all the same, once. */
+  takeStray(code: number): Uint8Array | undefined;
+  readonly link: ByteLink;
+}
+
+interface Waiting {
+  readonly code: number;
+  readonly take: (answer: Uint8Array | undefined) => void;
+  readonly fail: (why: string) => void;
+  readonly frame: Uint8Array;
+  readonly sendsMax: number;
+  /** Milliseconds to the answer once acknowledged, and whether its absence is a fault. */
+  readonly answerMs: number;
+  readonly mayBeSilent: boolean;
+  acknowledged: boolean;
+  sends: number;
+  nacks: number;
+  timer: Disposable | undefined;
+}
+
+export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
+  let cutter = createFrameCutter();
+  let waiting: Waiting | undefined;
+  let stray: Uint8Array | undefined;
+  let gone: string | undefined;
+
+  const send = (bytes: Uint8Array) => {
+    if (log.debugging) log.debug("pn532", `> ${spacedHex(bytes)}`);
+    // A line that takes no bytes is reported by `onGone`, or shows as a missing ACK.
+    return link.write(bytes).catch(() => {});
+  };
+  const arm = (wait: Waiting, ms: number) => {
+    wait.timer?.[Symbol.dispose]();
+    wait.timer = clock.after(ms, () => expire(wait));
+  };
+  const transmit = (wait: Waiting) => {
+    wait.sends += 1;
+    wait.acknowledged = false;
+    arm(wait, ackTimeoutMs);
+    void send(wait.frame);
+  };
+  const askAgain = (wait: Waiting) => {
+    wait.nacks += 1;
+    arm(wait, wait.answerMs);
+    void send(nackFrame);
+  };
+  const expire = (wait: Waiting) => {
+    // Half a frame that never ends must not swallow the next one.
+    cutter = createFrameCutter();
+    if (!wait.acknowledged) {
+      if (wait.sends < wait.sendsMax) transmit(wait);
+      else if (wait.sendsMax === 1) wait.take(undefined);
+      else wait.fail("the chip does not answer");
+    } else if (wait.mayBeSilent) wait.take(undefined);
+    else if (wait.nacks < nacksMax) askAgain(wait);
+    else wait.fail("the chip took a command and then said nothing");
+  };
+  const takeFrame = (payload: Uint8Array) => {
+    if (payload[0] !== chipToHost) return;
+    // Its ACK may have been lost on the line; an answer is proof enough.
+    if (waiting !== undefined && payload[1] === waiting.code + 1) waiting.take(payload);
+    else stray = payload;
+  };
+  const takeCut = (cut: Cut) => {
+    switch (cut.kind) {
+      case "ack":
+        if (waiting === undefined || waiting.acknowledged) return;
+        waiting.acknowledged = true;
+        return arm(waiting, waiting.answerMs);
+      case "frame":
+        return takeFrame(cut.payload);
+      case "error":
+        return waiting?.fail("the chip refused a command as malformed");
+      case "nack":
+        return;
+      case "noise":
+        if (log.debugging) log.debug("pn532", "noise", { bytes: cut.bytes, why: cut.why });
+        if (cut.why === "data-sum" && waiting?.acknowledged && waiting.nacks < nacksMax) askAgain(waiting);
+    }
+  };
+  link.onBytes((bytes) => {
+    if (log.debugging) log.debug("pn532", `< ${spacedHex(bytes)}`);
+    for (const cut of cutter.push(bytes)) takeCut(cut);
+  });
+  link.onGone((reason) => {
+    gone = reason.message;
+    waiting?.fail(reason.message);
+  });
+
+  const start = (
+    command: Uint8Array,
+    how: Pick<Waiting, "answerMs" | "mayBeSilent" | "sendsMax">,
+    signal?: AbortSignal,
+  ) =>
+    new Promise<Uint8Array | undefined>((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (gone !== undefined) return reject(readerGone(link, gone));
+      const settle = () => {
+        waiting = undefined;
+        wait.timer?.[Symbol.dispose]();
+        signal?.removeEventListener("abort", onAbort);
+      };
+      const onAbort = () => {
+        settle();
+        reject(signal?.reason);
+      };
+      const wait: Waiting = {
+        ...how,
+        code: command[1] ?? 0,
+        frame: encodeFrame(command),
+        take: (answer) => {
+          settle();
+          resolve(answer);
+        },
+        fail: (why) => {
+          settle();
+          reject(readerGone(link, why));
+        },
+        acknowledged: false,
+        sends: 0,
+        nacks: 0,
+        timer: undefined,
+      };
+      waiting = wait;
+      signal?.addEventListener("abort", onAbort, { once: true });
+      transmit(wait);
+    });
+
+  return {
+    link,
+    async call(command, signal) {
+      const answer = await start(
+        command,
+        { answerMs: answerTimeoutMs, mayBeSilent: false, sendsMax },
+        signal,
+      );
+      if (answer === undefined) throw readerGone(link, "the chip does not answer");
+      return answer;
+    },
+    callFor: (command, waitMs, signal) =>
+      start(command, { answerMs: waitMs, mayBeSilent: true, sendsMax }, signal),
+    probe: (command) => start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }),
+    abort() {
+      stray = undefined;
+      return send(ackFrame);
+    },
+    takeStray(code) {
+      const answer = stray?.[1] === code + 1 ? stray : undefined;
+      stray = undefined;
+      return answer;
+    },
+  };
+}
+
+export function readerGone(link: ByteLink, why: string): ServiceError {
+  return new ServiceError("reader-gone", `${link.path}: ${why}`);
+}
