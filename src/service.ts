@@ -108,7 +108,7 @@ function servicesOf({ launcher, store, clock, config, dataFolder, readers }: Sou
       connected: () => list().filter((reader) => reader.connected).length,
       configured: () => config.readers.connect.length,
       readerFaults: () => readers()?.faults() ?? [],
-      askDatabase: () => void store.history.list({ limit: 1 }),
+      askDatabase: () => store.history.check(),
     }),
   };
 }

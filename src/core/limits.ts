@@ -38,3 +38,6 @@ export const pn532FrameBytesMax = 264; // TFI and data of an extended frame (PN5
 export const configBytesMax = 1024 * 1024;
 export const launchersMax = 256;
 export const argvMax = 64;
+
+// Over the API.
+export const scanMsMax = 60 * 60 * 1000; // A virtual card that is never taken off would hide every later one.

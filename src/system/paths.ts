@@ -19,7 +19,8 @@ export interface Places {
 /** With `--data` alone, the config file stands in that folder too, so that a second service is one flag away. */
 export function placesOf({ config, data }: PlaceOptions, environment: Environment): Places {
   const dataFolder = resolve(data ?? join(base(environment.XDG_DATA_HOME, ".local/share"), "tapdeck"));
-  const configFolder = data === undefined ? join(base(environment.XDG_CONFIG_HOME, ".config"), "tapdeck") : dataFolder;
+  const configFolder =
+    data === undefined ? join(base(environment.XDG_CONFIG_HOME, ".config"), "tapdeck") : dataFolder;
   return {
     configPath: resolve(config ?? join(configFolder, "config.toml")),
     configNamed: config !== undefined,

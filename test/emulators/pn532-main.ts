@@ -33,8 +33,8 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 say(device.path);
 for await (const line of createInterface({ input: process.stdin })) {
   try {
-    const told = await obey(line);
-    say(`${told ?? "ok"} ${process.hrtime.bigint()}`);
+    const told = (await obey(line)) ?? "ok";
+    say(`${told} ${process.hrtime.bigint()}`);
   } catch (error) {
     say(`error ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -43,7 +43,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 await device.close();
 process.exit(0);
 
-async function obey(line: string): Promise<string | undefined> {
+async function obey(line: string): Promise<string | undefined | void> {
   const [verb, kind = "", uid = "", ...text] = line.split(" ");
   switch (verb) {
     case "put":
@@ -59,7 +59,7 @@ async function obey(line: string): Promise<string | undefined> {
     case "plug":
       return device.plug();
     case "unplug":
-      return device.unplug().then(() => undefined);
+      return device.unplug();
     case "dump":
       return last?.memory.toHex();
     case "trace":

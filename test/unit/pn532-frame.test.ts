@@ -58,7 +58,7 @@ test("noise without start codes before, between and after frames loses none of t
     fc.property(noise, noise, noise, (before, between, after) => {
       const stream = Uint8Array.from([...before, ...answer, ...between, ...ackFrame, ...extended, ...after]);
       const { frames, noiseBytes } = summary(cutsOf(stream));
-      expect(frames).toEqual(cutsOf(answer, ackFrame, extended));
+      expect(frames).toEqual(summary(cutsOf(answer, ackFrame, extended)).frames);
       expect(noiseBytes).toBe(before.length + between.length + after.length);
     }),
     { seed: 532 },

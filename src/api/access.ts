@@ -1,0 +1,102 @@
+/**
+ * Who may do what, decided here and nowhere else (decisions, "Who may do what"). A caller is known by the address of its
+ * peer, never by what a header claims.
+ */
+import { hostname, networkInterfaces } from "node:os";
+
+export interface AccessRules {
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+}
+
+export interface Caller {
+  /** The peer's IP address. */
+  readonly address: string;
+  readonly host: string | null;
+  readonly origin: string | null;
+}
+
+export type Admission =
+  | { readonly kind: "device" }
+  | { readonly kind: "remote" }
+  | { readonly kind: "refused"; readonly why: string };
+
+export function admit(caller: Caller, rules: AccessRules): Admission {
+  const { host, origin } = caller;
+  if (host === null || !isHostAllowed(host, rules)) {
+    return {
+      kind: "refused",
+      why: "this name is not one of this device: use its address, or add it to api.allowed_hosts",
+    };
+  }
+  const isDevice = isDeviceAddress(caller.address);
+  if (origin !== null && !isOriginAllowed(origin, { host, isDevice }, rules)) {
+    return {
+      kind: "refused",
+      why: "pages of this origin may not use this device: add it to api.allowed_origins",
+    };
+  }
+  return { kind: isDevice ? "device" : "remote" };
+}
+
+/** True for loopback, and for the addresses that this device has now. */
+export function isDeviceAddress(address: string, own: () => readonly string[] = ownAddresses): boolean {
+  const plain = plainAddress(address);
+  return plain === "::1" || /^127\.\d+\.\d+\.\d+$/.test(plain) || own().includes(plain);
+}
+
+/** IPv4 addresses that come mapped into IPv6 are IPv4 addresses. */
+export function plainAddress(address: string): string {
+  return address
+    .toLowerCase()
+    .replace(/^::ffff:(?=\d+\.)/, "")
+    .replace(/%.*$/, "");
+}
+
+function ownAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((list) =>
+    (list ?? []).map(({ address }) => plainAddress(address)),
+  );
+}
+
+/** An IP literal, localhost, this device's name, its .local name, or one that the owner allowed. */
+export function isHostAllowed(host: string, { allowedHosts }: Pick<AccessRules, "allowedHosts">): boolean {
+  const name = nameOf(host);
+  if (name === undefined) return false;
+  const device = hostname().toLowerCase();
+  const names = [
+    "localhost",
+    device,
+    `${device}.local`,
+    ...allowedHosts.map((allowed) => allowed.toLowerCase()),
+  ];
+  return isIpLiteral(name) || names.includes(name);
+}
+
+interface Page {
+  readonly host: string;
+  readonly isDevice: boolean;
+}
+
+function isOriginAllowed(origin: string, { host, isDevice }: Page, { allowedOrigins }: AccessRules): boolean {
+  if (allowedOrigins.includes(origin)) return true;
+  const match = /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase());
+  const authority = match?.[1];
+  if (authority === undefined) return false;
+  if (authority === host.toLowerCase()) return true;
+  const name = nameOf(authority);
+  return (
+    isDevice &&
+    name !== undefined &&
+    (name === "localhost" || name === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(name))
+  );
+}
+
+/** The name of a Host header without its port; undefined where it is not of that form. */
+function nameOf(host: string): string | undefined {
+  return /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/.exec(host.toLowerCase())?.[1];
+}
+
+function isIpLiteral(name: string): boolean {
+  return name.startsWith("[") || /^\d{1,3}(\.\d{1,3}){3}$/.test(name);
+}

@@ -1,0 +1,124 @@
+/**
+ * JSON-RPC 2.0 envelopes, purely: a payload's text to requests, and answers to text (jsonrpc.org/specification; contract,
+ * "Request object"; decisions, "Transport" and "Limits").
+ */
+import { type ErrorCode, ServiceError } from "../core/errors.ts";
+import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../core/limits.ts";
+import { rpcCodes } from "./rpc-codes.ts";
+
+/** Echoed exactly. */
+export type RequestId = string | number | null;
+
+export type Item =
+  /** Without an id it is a notification: run, and never answered. */
+  | {
+      readonly kind: "request";
+      readonly id: RequestId | undefined;
+      readonly method: string;
+      readonly params: unknown;
+    }
+  /** Answered with this text as it is. */
+  | { readonly kind: "refused"; readonly answer: string }
+  /** A response of the peer's: nothing here asks for one. */
+  | { readonly kind: "response" };
+
+export type Envelope =
+  | { readonly kind: "single"; readonly item: Item }
+  | { readonly kind: "batch"; readonly items: readonly Item[] };
+
+/** Never throws; whatever is not a request is a refused item. */
+export function readEnvelope(text: string): Envelope {
+  const refused = (code: ErrorCode, message: string, data?: object): Envelope => ({
+    kind: "single",
+    item: { kind: "refused", answer: errorText(undefined, code, message, data) },
+  });
+  if (isTooDeep(text)) {
+    return refused("busy", `JSON may be nested ${jsonDepthMax} deep`, { limit: "jsonDepthMax" });
+  }
+  const payload = parseJson(text);
+  if (payload === undefined) return refused("parse-error", "this is not JSON");
+  if (!Array.isArray(payload)) return { kind: "single", item: readItem(payload) };
+  if (payload.length === 0) return refused("invalid-request", "a batch holds at least one request");
+  if (payload.length > batchRequestsMax) {
+    return refused("busy", `a batch holds at most ${batchRequestsMax} requests`, {
+      limit: "batchRequestsMax",
+    });
+  }
+  return { kind: "batch", items: payload.map(readItem) };
+}
+
+function readItem(value: unknown): Item {
+  const refused = (message: string, id?: RequestId): Item => ({
+    kind: "refused",
+    answer: errorText(id, "invalid-request", message),
+  });
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return refused("a request is an object");
+  const { jsonrpc, id, method, params } = value as Readonly<Record<string, unknown>>;
+  if (method === undefined && ("result" in value || "error" in value)) return { kind: "response" };
+  if (id !== undefined && !isId(id)) {
+    return refused(
+      `id must be a text of at most ${requestIdCharsMax} characters, a whole number below 2^53, or null`,
+    );
+  }
+  if (jsonrpc !== "2.0") return refused('jsonrpc must be "2.0"', id);
+  if (typeof method !== "string") return refused("method must be a text", id);
+  return { kind: "request", id, method, params };
+}
+
+function isId(id: unknown): id is RequestId {
+  if (typeof id === "string") return id.length <= requestIdCharsMax;
+  return id === null || Number.isSafeInteger(id);
+}
+
+export function resultText(id: RequestId, result: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, result: result ?? null });
+}
+
+/** Without an id it is a protocol error, which has no `id` member at all. */
+export function errorText(
+  id: RequestId | undefined,
+  code: ErrorCode,
+  message: string,
+  data: object = {},
+): string {
+  const error = { code: rpcCodes[code], message, data: { reason: code, ...data } };
+  return JSON.stringify(id === undefined ? { jsonrpc: "2.0", error } : { jsonrpc: "2.0", id, error });
+}
+
+export function notificationText(method: string, params: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params });
+}
+
+/** The answer to a refusal, or to a fault of ours, of which nothing crosses the wire. */
+export function refusalText(id: RequestId | undefined, error: unknown): string {
+  if (error instanceof ServiceError) return errorText(id, error.code, error.message, error.data);
+  return errorText(id, "internal-error", "internal error");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON is all that there is to say of it.
+    return undefined;
+  }
+}
+
+/** Counted before parsing, so that depth costs no stack. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (quoted) {
+      if (char === 0x5c) at++;
+      else if (char === 0x22) quoted = false;
+    } else if (char === 0x22) quoted = true;
+    else if (char === 0x5b || char === 0x7b) {
+      depth += 1;
+      if (depth > jsonDepthMax) return true;
+    } else if (char === 0x5d || char === 0x7d) depth -= 1;
+  }
+  return false;
+}

@@ -1,0 +1,24 @@
+/** `tokens.scan`: a virtual token that passes the whole way of a real one (decisions, "Methods ..."). */
+import { Type } from "typebox";
+import { scanMsMax } from "../../core/limits.ts";
+import { method } from "../method.ts";
+import { nothing, tokenParams, toToken } from "../schemas.ts";
+
+const durationMsDefault = 500;
+
+export const tokensScan = method({
+  name: "tokens.scan",
+  access: "anyone",
+  docs: "Lays a virtual token on a reader for `duration` milliseconds: `tokens.added`, its launch, and `tokens.removed` follow. `readerId` names a simulated reader, whose bytes then run through the real driver.",
+  params: Type.Object({
+    ...tokenParams,
+    duration: Type.Optional(Type.Integer({ minimum: 1, maximum: scanMsMax })),
+    readerId: Type.Optional(Type.String({ maxLength: 128 })),
+  }),
+  shorthand: "text",
+  result: nothing,
+  run(services, { duration = durationMsDefault, readerId, ...params }) {
+    services.scan(toToken(params), duration, readerId);
+    return null;
+  },
+});

@@ -1,0 +1,144 @@
+/**
+ * A token becomes a run: its text, or what a mapping makes of it, joins the queue as a script; scripts run one after
+ * another. Every accepted launch has one history row and one `launch.finished`.
+ */
+import type { Bus } from "../bus.ts";
+import type { Config } from "../config/shape.ts";
+import { type Clock, rfc3339, sleep } from "../core/clock.ts";
+import { messageOf, ServiceError } from "../core/errors.ts";
+import { launchQueueMax } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { ActiveMedia } from "../core/media.ts";
+import type { TokenParams } from "../core/token.ts";
+import type { ScriptPorts } from "../script/command.ts";
+import { readyScript } from "../script/run.ts";
+import type { History } from "../store/history.ts";
+import { availableLaunchers, chooseLauncher } from "./launchers.ts";
+import { findMediaFile } from "./media-file.ts";
+import { createPlaying } from "./playing.ts";
+
+export interface LauncherParts {
+  readonly config: Config;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly history: History;
+  /** The text that a mapping puts in the place of the token's own; undefined where none matches. */
+  readonly map: (token: TokenParams) => string | undefined;
+}
+
+export interface Launcher {
+  /** Queues the token's script and returns; throws `ServiceError("busy")` where the queue is full. */
+  launch(token: TokenParams, from?: { readonly readerId: string }): void;
+  /** Ends what plays and what runs, empties the queue, and returns at once. */
+  stop(): void;
+  activeMedia(): ActiveMedia | undefined;
+  /** As `stop`, and resolves when the player is gone; nothing is launched from then on. */
+  close(): Promise<void>;
+}
+
+interface Run {
+  readonly id: number;
+  readonly time: string;
+  readonly uid: string;
+  readonly text: string;
+  readonly script: string;
+}
+
+const stoppedReason = new ServiceError("failed", "it was stopped");
+
+export function createLauncher({ config, bus, clock, log, history, map }: LauncherParts): Launcher {
+  const launchers = availableLaunchers(config.launchers, Bun.which);
+  const playing = createPlaying(bus, clock);
+  let queue: Run[] = [];
+  let working: Promise<void> | undefined;
+  let stopping = new AbortController();
+  let closed = false;
+
+  const ports: ScriptPorts = {
+    async launch(path, how) {
+      const { signal } = stopping;
+      const file = await findMediaFile(path, config.systems.rootFolders, how.system);
+      const choice = chooseLauncher(file, launchers, how.launcher);
+      if (playing.active() !== undefined) await playing.stop();
+      signal.throwIfAborted();
+      playing.start(file, choice);
+    },
+    stop: playing.stop,
+    delay: (ms, signal) => sleep(clock, ms, signal),
+    echo: (text) => log.info("script", text),
+  };
+  const finish = (run: Run, error?: unknown) => {
+    const why = error === undefined ? {} : { error: sentenceOf(error, log) };
+    history.finish(run.id, why.error);
+    bus.emit("launch.finished", {
+      time: run.time,
+      uid: run.uid,
+      text: run.text,
+      success: error === undefined,
+      ...why,
+    });
+  };
+  const runOne = async (run: Run, signal: AbortSignal) => {
+    try {
+      if (run.script === "")
+        throw new ServiceError("failed", "there is no text on this token, and no mapping for it");
+      await readyScript(run.script).run(ports, signal);
+      finish(run);
+    } catch (error) {
+      finish(run, error);
+    }
+  };
+  const work = async () => {
+    for (let run = queue.shift(); run !== undefined; run = queue.shift()) await runOne(run, stopping.signal);
+    working = undefined;
+  };
+  const stopAll = (): Promise<void> => {
+    const waiting = queue;
+    queue = [];
+    stopping.abort(stoppedReason);
+    stopping = new AbortController();
+    for (const run of waiting) finish(run, stoppedReason);
+    return playing.stop();
+  };
+
+  return {
+    launch(token, from) {
+      if (closed) throw new ServiceError("busy", "the service is stopping");
+      if (queue.length >= launchQueueMax) {
+        throw new ServiceError("busy", `${launchQueueMax} launches wait already`, {
+          data: { limit: "launchQueueMax" },
+        });
+      }
+      const timeMs = clock.now();
+      const { type, uid, text, data } = token;
+      const script = map(token) ?? text;
+      const id = history.open({ timeMs, type, uid, text, data, script, readerId: from?.readerId ?? "" });
+      const time = rfc3339(timeMs);
+      queue.push({ id, time, uid, text, script });
+      bus.emit("running", { type, uid, text, data, time, script });
+      working ??= work();
+    },
+    stop() {
+      // What cannot be stopped is told by `media.stopped`, which then does not come.
+      void stopAll().catch((error) =>
+        log.error("launch", "could not stop the player", { error: messageOf(error) }),
+      );
+    },
+    activeMedia: playing.active,
+    async close() {
+      closed = true;
+      await stopAll();
+      await working;
+    },
+  };
+}
+
+/** What people are told: the sentence of a refusal; a fault of ours goes to the log. */
+function sentenceOf(error: unknown, log: Log): string {
+  if (error instanceof ServiceError) return error.message;
+  log.error("launch", "internal error", {
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
+  return "internal error: see the log";
+}

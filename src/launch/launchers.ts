@@ -1,0 +1,70 @@
+/** Players: the ones of the config file, then mpv where it is installed. Which one plays a file. */
+import type { LauncherConfig } from "../config/shape.ts";
+import { ServiceError } from "../core/errors.ts";
+import { extensionOf } from "../core/paths.ts";
+import { mediaExtensions } from "../media/kinds.ts";
+import type { MediaFile } from "./media-file.ts";
+
+// Sound goes nowhere where there is no device for it, and a picture stays until it is stopped.
+const mpv: LauncherConfig = {
+  id: "mpv",
+  systems: [],
+  extensions: mediaExtensions,
+  command: [
+    "mpv",
+    "--no-terminal",
+    "--no-config",
+    "--fullscreen",
+    "--ao=pipewire,pulse,alsa,null",
+    "--image-display-duration=inf",
+    "--",
+    "{path}",
+  ],
+};
+
+export interface Choice {
+  readonly launcherId: string;
+  readonly argv: readonly string[];
+}
+
+/** The launchers of the config, and the built-in ones whose program `find` finds. */
+export function availableLaunchers(
+  configured: readonly LauncherConfig[],
+  find: (program: string) => string | null,
+): readonly LauncherConfig[] {
+  const program = find("mpv");
+  if (program === null || configured.some(({ id }) => id === mpv.id)) return configured;
+  return [...configured, { ...mpv, command: [program, ...mpv.command.slice(1)] }];
+}
+
+/** Throws `ServiceError("failed")` with what to do where none plays it. */
+export function chooseLauncher(
+  file: MediaFile,
+  launchers: readonly LauncherConfig[],
+  wantedId: string | undefined,
+): Choice {
+  const launcher =
+    wantedId === undefined
+      ? launchers.find((candidate) => plays(candidate, file))
+      : launchers.find(({ id }) => id === wantedId);
+  if (launcher === undefined) {
+    const what =
+      wantedId === undefined
+        ? `no player is set up for ${describe(file)}`
+        : `there is no launcher ${wantedId}`;
+    throw new ServiceError("failed", `${what}: add one to the config file under [[launchers]]`);
+  }
+  return {
+    launcherId: launcher.id,
+    argv: launcher.command.map((part) => part.replaceAll("{path}", () => file.path)),
+  };
+}
+
+function plays({ systems, extensions }: LauncherConfig, { path, system }: MediaFile): boolean {
+  if (systems.length > 0 && !systems.includes(system.id)) return false;
+  return extensions.length === 0 || extensions.includes(extensionOf(path));
+}
+
+function describe({ path, system }: MediaFile): string {
+  return `${extensionOf(path) || "files without extension"} in ${system.name}`;
+}

@@ -1,0 +1,141 @@
+/**
+ * The history of launches. A row is noted in memory on the tap's way and written behind it, in order, a moment later;
+ * whoever reads sees all that was noted.
+ */
+import type { Database } from "bun:sqlite";
+import { rfc3339 } from "../core/clock.ts";
+import { historyRowsMax } from "../core/limits.ts";
+
+/** A launch as the API shows it (contract, Launch entry). */
+export interface HistoryEntry {
+  readonly type: string;
+  readonly uid: string;
+  readonly text: string;
+  readonly data: string;
+  readonly success: boolean;
+  readonly time: string;
+  readonly readerId?: string;
+  readonly script?: string;
+  readonly error?: string;
+}
+
+export interface LaunchRow {
+  readonly timeMs: number;
+  readonly type: string;
+  readonly uid: string;
+  readonly text: string;
+  readonly data: string;
+  readonly readerId: string;
+  readonly script: string;
+}
+
+export interface History {
+  /** Notes a launch that begins; returns its number. */
+  open(row: LaunchRow): number;
+  /** Notes how it ended: without `error`, well. */
+  finish(id: number, error?: string): void;
+  /** Newest first. `beforeMs`: only what began earlier. A launch that still runs counts as not successful. */
+  list(page: { readonly limit: number; readonly beforeMs?: number }): readonly HistoryEntry[];
+  /** Throws what the last write failed with, where it did. */
+  check(): void;
+  /** Writes what is noted; before the database is closed. */
+  close(): void;
+}
+
+const sql = {
+  insert: `INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script)
+           VALUES ($id, $timeMs, $type, $uid, $text, $data, $readerId, $script)`,
+  finish: "UPDATE history SET success = $success, error = $error WHERE id = $id",
+  list: "SELECT * FROM history WHERE time_ms < $beforeMs ORDER BY id DESC LIMIT $limit",
+  lastId: "SELECT max(id) AS id FROM history",
+  prune: "DELETE FROM history WHERE id <= $id",
+  interrupted:
+    "UPDATE history SET success = 0, error = 'the service ended before the script did' WHERE success IS NULL",
+} as const;
+
+// Far behind the spawn of the player, near enough to be there when somebody asks.
+const writeDelayMs = 50;
+
+interface Row {
+  readonly id: number;
+  readonly time_ms: number;
+  readonly type: string;
+  readonly uid: string;
+  readonly text: string;
+  readonly data: string;
+  readonly reader_id: string;
+  readonly script: string;
+  readonly success: number | null;
+  readonly error: string | null;
+}
+
+export function createHistory(database: Database): History {
+  const insert = database.query(sql.insert);
+  const finish = database.query(sql.finish);
+  const list = database.query<Row, { beforeMs: number; limit: number }>(sql.list);
+  const prune = database.query(sql.prune);
+  let notes: (() => void)[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let fault: unknown;
+
+  // A launch that was open when the power went has ended with it.
+  database.run(sql.interrupted);
+  let lastId = database.query<{ id: number | null }, []>(sql.lastId).get()?.id ?? 0;
+
+  const writeAll = database.transaction(() => {
+    for (const write of notes) write();
+    prune.run({ id: lastId - historyRowsMax });
+  });
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (notes.length === 0) return;
+    try {
+      writeAll();
+      fault = undefined;
+    } catch (error) {
+      // A full disk must not stop taps. The rows are lost, and `health` says why.
+      fault = error;
+    }
+    notes = [];
+  };
+  const note = (write: () => void) => {
+    notes.push(write);
+    timer ??= setTimeout(flush, writeDelayMs);
+  };
+
+  return {
+    open(row) {
+      const id = ++lastId;
+      note(() => insert.run({ id, ...row }));
+      return id;
+    },
+    finish(id, error) {
+      note(() => finish.run({ id, success: error === undefined ? 1 : 0, error: error ?? null }));
+    },
+    list({ limit, beforeMs = Number.MAX_SAFE_INTEGER }) {
+      flush();
+      return list.all({ beforeMs, limit }).map(entryOf);
+    },
+    check() {
+      flush();
+      if (fault !== undefined) throw fault;
+    },
+    close: flush,
+  };
+}
+
+function entryOf(row: Row): HistoryEntry {
+  const success = row.success === 1;
+  return {
+    type: row.type,
+    uid: row.uid,
+    text: row.text,
+    data: row.data,
+    success,
+    time: rfc3339(row.time_ms),
+    ...(row.reader_id === "" ? {} : { readerId: row.reader_id }),
+    ...(row.script === "" ? {} : { script: row.script }),
+    ...(success ? {} : { error: row.error ?? "it is still running" }),
+  };
+}
