@@ -11,7 +11,7 @@ const root = join(import.meta.dir, "..");
 const folder = join(root, "build/demo");
 const program = join(root, "dist/tapdeck");
 // A person's config may say otherwise, but this one is ours.
-const port = Number(process.env["TAPDECK_DEMO_PORT"] ?? 7497);
+const port = Number(process.env.TAPDECK_DEMO_PORT ?? 7497);
 
 const plugged = await pluggedReaders();
 await makeLibrary(join(folder, "media"));

@@ -69,7 +69,7 @@ export function createDispatch({
       connection.release();
     };
     const answers = items.map((item) => handle(connection, item));
-    const settled = answers.filter((answer) => !(answer instanceof Promise));
+    const settled = answers.filter((answer): answer is string | undefined => !(answer instanceof Promise));
     if (settled.length === answers.length) send(settled);
     else void Promise.all(answers).then(send);
   };

@@ -155,5 +155,5 @@ function tapSimulated(
 }
 
 function isConfigured(reader: Reader, connect: readonly string[]): boolean {
-  return connect.includes(`${reader.driver}:${reader.path}`);
+  return connect.some((text) => text === `${reader.driver}:${reader.path}` || text === `${reader.path}:`);
 }

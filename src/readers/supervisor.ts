@@ -47,11 +47,13 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
   let info = "";
   let fault: string | undefined = "not opened yet";
 
+  // A driver without device paths stands for itself.
+  const path = connection.path === "" ? connection.driver.id : connection.path;
   const record = (): Reader => ({
-    id: connection.path,
+    id: path,
     readerId,
     driver: connection.driver.id,
-    path: connection.path,
+    path,
     info,
     connected: session !== undefined,
     capabilities: connection.driver.capabilities,

@@ -28,10 +28,8 @@ export function placesOf({ config, data }: PlaceOptions, environment: Environmen
   };
 }
 
-export interface Environment {
-  readonly XDG_DATA_HOME?: string | undefined;
-  readonly XDG_CONFIG_HOME?: string | undefined;
-}
+/** `XDG_CONFIG_HOME` and `XDG_DATA_HOME` are looked at. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 // The specification: a path that is not absolute counts as not set.
 function base(variable: string | undefined, fallback: string): string {

@@ -43,29 +43,35 @@ for await (const line of createInterface({ input: process.stdin })) {
 await device.close();
 process.exit(0);
 
-async function obey(line: string): Promise<string | undefined | void> {
+async function obey(line: string): Promise<string | undefined> {
   const [verb, kind = "", uid = "", ...text] = line.split(" ");
   switch (verb) {
     case "put":
       last = tagOf(kind, Uint8Array.fromHex(uid), text.join(" "));
       device.put(last);
-      return;
+      return undefined;
     case "take":
-      return device.take();
+      device.take();
+      return undefined;
     case "kill":
-      return device.kill();
+      device.kill();
+      return undefined;
     case "revive":
-      return device.revive();
+      device.revive();
+      return undefined;
     case "plug":
-      return device.plug();
+      device.plug();
+      return undefined;
     case "unplug":
-      return device.unplug();
+      await device.unplug();
+      return undefined;
     case "dump":
       return last?.memory.toHex();
     case "trace":
-      return device.onAnswered((atNs) => say(`answer-end ${atNs}`));
+      device.onAnswered((atNs) => say(`answer-end ${atNs}`));
+      return undefined;
     case "quit":
-      return;
+      return undefined;
     default:
       throw new Error(`no command ${verb}`);
   }

@@ -1,0 +1,101 @@
+/** The command line: words to what is asked for, or a sentence on what is wrong with them. */
+import { parseArgs } from "node:util";
+import { exitCodes, StartError } from "../core/errors.ts";
+import { didYouMean } from "../core/nearest.ts";
+import { type CommandName, commandHelp, commandNames } from "./help.ts";
+
+export interface Common {
+  readonly config: string | undefined;
+  readonly data: string | undefined;
+}
+
+export interface CommandLine extends Common {
+  readonly kind: "command";
+  readonly command: CommandName;
+  readonly words: readonly string[];
+  readonly port: number | undefined;
+  readonly uid: string | undefined;
+  readonly durationMs: number | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly json: boolean;
+}
+
+export type Asked =
+  | (Common & { readonly kind: "serve" })
+  | CommandLine
+  | { readonly kind: "help"; readonly command: CommandName | undefined }
+  | { readonly kind: "version" };
+
+const options = {
+  config: { type: "string" },
+  data: { type: "string" },
+  port: { type: "string" },
+  uid: { type: "string" },
+  for: { type: "string" },
+  timeout: { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "V" },
+} as const;
+
+const flagNames = Object.keys(options).map((name) => `--${name}`);
+
+/** Throws `StartError` with exit code 64. */
+export function parseArguments(argv: readonly string[]): Asked {
+  const { values, positionals } = parse(argv);
+  const [first, ...words] = positionals;
+  if (first !== undefined && !isCommand(first)) {
+    throw usage(`there is no command ${first}${didYouMean(first, commandNames)}`);
+  }
+  if (values.help) return { kind: "help", command: first };
+  if (values.version) return { kind: "version" };
+  const common = { config: values.config, data: values.data };
+  if (first === undefined) {
+    const stray = (["port", "uid", "for", "timeout", "json"] as const).find(
+      (name) => values[name] !== undefined,
+    );
+    if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
+    return { kind: "serve", ...common };
+  }
+  const { wordsMin, wordsMax, usage: form } = commandHelp[first];
+  if (words.length < wordsMin || words.length > wordsMax) throw usage(`use it as: tapdeck ${form}`);
+  return {
+    kind: "command",
+    ...common,
+    command: first,
+    words,
+    port: wholeNumber("port", values.port, 1, 65_535),
+    uid: values.uid,
+    durationMs: wholeNumber("for", values.for, 1, 3_600_000),
+    timeoutMs: wholeNumber("timeout", values.timeout, 1, 3_600_000),
+    json: values.json ?? false,
+  };
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true });
+  } catch (error) {
+    const flag =
+      argv.find((word) => word.startsWith("-") && !flagNames.includes(word.split("=")[0] ?? "")) ?? "";
+    const name = flag.split("=")[0] ?? "";
+    if (name !== "" && name !== "-h" && name !== "-V")
+      throw usage(`there is no option ${name}${didYouMean(name, flagNames)}`);
+    throw usage(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
+  }
+}
+
+function isCommand(word: string): word is CommandName {
+  return commandNames.some((name) => name === word);
+}
+
+function wholeNumber(name: string, text: string | undefined, min: number, max: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw usage(`--${name} must be a whole number from ${min} to ${max}, not "${text}"`);
+}
+
+function usage(sentence: string): StartError {
+  return new StartError(exitCodes.usage, `${sentence} (tapdeck --help)`);
+}

@@ -1,0 +1,85 @@
+/** What the program says of itself. */
+
+export type CommandName = "tap" | "call" | "watch" | "readers" | "ping";
+
+interface CommandHelp {
+  readonly usage: string;
+  readonly summary: string;
+  readonly more: string;
+  readonly wordsMin: number;
+  readonly wordsMax: number;
+}
+
+export const commandHelp: Readonly<Record<CommandName, CommandHelp>> = {
+  tap: {
+    usage: "tap TEXT [--uid HEX] [--for MS]",
+    summary: "tap a card that says TEXT, and tell what came of it",
+    more: `On the simulated reader where there is one, so that the bytes run through the real driver; else on a virtual one.
+  --uid HEX   the card's UID (14 digits on the simulated reader)
+  --for MS    take it off after so many milliseconds (500)
+Exit code 1 where the launch failed.`,
+    wordsMin: 1,
+    wordsMax: 1,
+  },
+  call: {
+    usage: "call METHOD [JSON]",
+    summary: "call a method of the API and print its result",
+    more: `JSON holds the params: tapdeck call tokens.history '{"limit":5}'
+Exit code 1 where the service refused.`,
+    wordsMin: 1,
+    wordsMax: 2,
+  },
+  watch: {
+    usage: "watch [--json]",
+    summary: "show taps, launches and media as they happen",
+    more: "  --json   whole notifications, one a line\nEnd it with Ctrl-C.",
+    wordsMin: 0,
+    wordsMax: 0,
+  },
+  readers: {
+    usage: "readers [--json]",
+    summary: "list the readers",
+    more: "  --json   as the API gives them",
+    wordsMin: 0,
+    wordsMax: 0,
+  },
+  ping: {
+    usage: "ping [--timeout MS]",
+    summary: "exit code 0 where the service answers",
+    more: "  --timeout MS   wait so long (3000)",
+    wordsMin: 0,
+    wordsMax: 0,
+  },
+};
+
+export const commandNames = [
+  "tap",
+  "call",
+  "watch",
+  "readers",
+  "ping",
+] as const satisfies readonly CommandName[];
+
+export function helpText(command: CommandName | undefined): string {
+  if (command !== undefined) {
+    const { usage, summary, more } = commandHelp[command];
+    return `tapdeck ${usage}\n\n${summary}\n\n${more}\n`;
+  }
+  const list = commandNames.map(
+    (name) => `  tapdeck ${commandHelp[name].usage.padEnd(34)} ${commandHelp[name].summary}`,
+  );
+  return `Tap a card, and the game, song or film on it starts.
+
+  ${"tapdeck".padEnd(42)} start the service
+${list.join("\n")}
+
+  --config FILE   settings (~/.config/tapdeck/config.toml)
+  --data FOLDER   database and media (~/.local/share/tapdeck); its config.toml is used where --config names none
+  --port N        commands: the service's port, where not the one in the settings
+  --help          this, or more on a command: tapdeck tap --help
+  --version       the version
+
+Exit codes: 0 well, 1 refused or failed, 64 wrong usage, 69 not to be reached or port in use, 73 no place for data,
+78 wrong settings.
+`;
+}

@@ -1,0 +1,129 @@
+/** Runs a command against the service that runs on this device. */
+import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
+import type { Config } from "../config/shape.ts";
+import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import type { Asked, CommandLine, Common } from "./arguments.ts";
+import { helpText } from "./help.ts";
+import { notificationLine, readersTable } from "./show.ts";
+
+export interface CliParts {
+  readonly configOf: (common: Common) => Promise<Config>;
+  readonly version: string;
+}
+
+const connectMs = 3000;
+const finishMs = 30_000; // A script may hold delays; nobody waits longer at a terminal.
+
+/** Prints to stdout, and returns the exit code; throws `StartError` with a sentence for stderr. */
+export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts: CliParts): Promise<number> {
+  if (asked.kind === "help") return print(helpText(asked.command).trimEnd());
+  if (asked.kind === "version") return print(`tapdeck ${parts.version}`);
+  const params = asked.command === "call" ? parseJson(asked.words[1]) : undefined;
+  const client = await reach(asked, parts);
+  try {
+    switch (asked.command) {
+      case "ping":
+        await within(asked.timeoutMs ?? connectMs, client.ping());
+        return print("pong");
+      case "call":
+        return print(
+          JSON.stringify(
+            await client.callAny(asked.words[0] ?? "", params),
+            null,
+            process.stdout.isTTY ? 2 : undefined,
+          ),
+        );
+      case "readers": {
+        const { readers } = await client.call("readers");
+        return print(asked.json ? JSON.stringify(readers) : readersTable(readers));
+      }
+      case "tap":
+        return await tap(client, asked);
+      case "watch":
+        return await watch(client, asked.json);
+    }
+  } catch (error) {
+    if (error instanceof RpcError) throw new StartError(exitCodes.failed, error.message, error);
+    throw error;
+  } finally {
+    client.close();
+  }
+}
+
+async function reach(asked: CommandLine, { configOf }: CliParts): Promise<Client> {
+  const port = asked.port ?? (await configOf(asked)).api.port;
+  try {
+    const signal = AbortSignal.timeout(asked.timeoutMs ?? connectMs);
+    return await connect(`ws://127.0.0.1:${port}/api/v0.1`, signal);
+  } catch (error) {
+    throw new StartError(
+      exitCodes.unavailable,
+      `no tapdeck answers on port ${port}: start it with tapdeck`,
+      error,
+    );
+  }
+}
+
+/** Taps on the simulated reader where there is one, waits for the end of the script, and tells what it was. */
+async function tap(client: Client, { words: [text = ""], uid, durationMs }: CommandLine): Promise<number> {
+  const { readers } = await client.call("readers");
+  const simulated = readers.find((reader) => reader.driver === "simulated" && reader.connected);
+  const finished = Promise.withResolvers<Extract<Notification, { method: "launch.finished" }>["params"]>();
+  let started = "";
+  let isOurs = false;
+  client.onNotification((notification) => {
+    if (notification.method === "tokens.added" && notification.params.text === text) isOurs = true;
+    if (!isOurs) return;
+    if (notification.method === "media.started")
+      started = `${notification.params.mediaName} (${notification.params.launcherId})`;
+    if (notification.method === "launch.finished" && notification.params.text === text)
+      finished.resolve(notification.params);
+  });
+  await client.call("tokens.scan", {
+    text,
+    ...(uid === undefined ? {} : { uid }),
+    ...(durationMs === undefined ? {} : { duration: durationMs }),
+    ...(simulated === undefined ? {} : { readerId: simulated.readerId }),
+  });
+  const { success, error } = await within(finishMs, finished.promise);
+  if (!success) throw new StartError(exitCodes.failed, error ?? "the launch failed");
+  return print(started === "" ? "done" : `started ${started}`);
+}
+
+async function watch(client: Client, json: boolean): Promise<number> {
+  const interrupted = new Promise<"interrupted">((resolve) =>
+    process.once("SIGINT", () => resolve("interrupted")),
+  );
+  client.onNotification((notification) => {
+    print(json ? JSON.stringify(notification) : notificationLine(notification, new Date()));
+  });
+  const end = await Promise.race([interrupted, client.closed]);
+  if (end === "interrupted") return exitCodes.ok;
+  throw new StartError(exitCodes.failed, "the service has ended");
+}
+
+function parseJson(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new StartError(exitCodes.usage, `the params are not JSON: ${messageOf(error)}`, error);
+  }
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StartError(exitCodes.failed, `no answer came within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function print(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return exitCodes.ok;
+}

@@ -1,0 +1,53 @@
+/** Readers and notifications as people read them. */
+import type { Notification } from "../client/client.ts";
+import type { Reader } from "../core/token.ts";
+
+/** A table with a head, or a sentence where there is nothing to list. */
+export function readersTable(readers: readonly Reader[]): string {
+  if (readers.length === 0) return "No reader is connected.";
+  const rows = readers.map((reader) => [
+    reader.connected ? "connected" : "missing",
+    reader.driver,
+    reader.path,
+    reader.info,
+    reader.readerId,
+  ]);
+  const head = ["STATE", "DRIVER", "PATH", "READER", "ID"];
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** `12:34:56  tokens.added     NTAG 04a1b2c3d4e5f6 "Audio/Doorbell.wav"`. */
+export function notificationLine(notification: Notification, at: Date): string {
+  return `${at.toTimeString().slice(0, 8)}  ${notification.method.padEnd(15)} ${detail(notification)}`;
+}
+
+function detail({ method, params }: Notification): string {
+  switch (method) {
+    case "readers.added":
+    case "readers.removed":
+      return `${params.driver}:${params.path} ${params.info}`;
+    case "tokens.added":
+    case "tokens.removed":
+      return [params.type, params.uid, JSON.stringify(params.text)].filter((part) => part !== "").join(" ");
+    case "running":
+      return JSON.stringify(params.script);
+    case "media.started":
+      return `${params.mediaName} (${params.systemName}, ${params.launcherId})`;
+    case "media.stopped":
+      return `${params.mediaName} after ${params.elapsed} s, exit code ${params.exitCode ?? "none"}`;
+    case "launch.finished":
+      return params.success
+        ? JSON.stringify(params.text)
+        : `${JSON.stringify(params.text)} failed: ${params.error ?? ""}`;
+  }
+}

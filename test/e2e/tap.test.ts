@@ -1,0 +1,136 @@
+/** The main job, end to end, on the compiled binary: a card is tapped, a player starts, everybody hears of it. */
+import { expect, test } from "bun:test";
+import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { makeLibrary } from "../../tools/demo-library.ts";
+import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+
+const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
+
+test("a tap on an emulated reader plays a real file in mpv, and everybody hears of it in order", async () => {
+  const device = createPn532Device({ timing: "real" });
+  await using place = await makePlace(`
+[readers]
+connect = ["pn532-uart:${device.path}"]
+detect = false
+[[launchers]]
+id = "mpv-silent"
+extensions = [".wav"]
+command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
+`);
+  await makeLibrary(`${place.folder}/media`);
+  let first = await startTapdeck(place);
+  const { heard } = first;
+  // The reader may have been there before the client was.
+  const { readers } = await first.client.call("readers");
+  if (readers[0]?.connected !== true) await heard.next("readers.added");
+
+  const card = createType2Tag("ntag213", { uid, text: "Audio/Doorbell.wav" });
+  device.put(card);
+  const started = await heard.next("media.started");
+  const cmdline = await Bun.file(`/proc/${await playerOf(first.pid)}/cmdline`).text();
+  device.take(card);
+  const stopped = await heard.next("media.stopped");
+  await heard.next("tokens.removed");
+
+  expect(started).toMatchObject({ systemId: "Audio", mediaName: "Doorbell", launcherId: "mpv-silent" });
+  expect(cmdline).toContain(`${place.folder}/media/Audio/Doorbell.wav`);
+  expect(stopped).toMatchObject({ mediaName: "Doorbell", exitCode: 0 });
+  const names = heard.names().filter((name) => name !== "readers.added");
+  expect(names.slice(0, 4)).toEqual(["tokens.added", "running", "media.started", "launch.finished"]);
+  expect(names.slice(4).toSorted()).toEqual(["media.stopped", "tokens.removed"]);
+  expect(heard.all.find(({ method }) => method === "tokens.added")?.params).toMatchObject({
+    type: "NTAG",
+    uid: "04a1b2c3d4e5f6",
+    text: "Audio/Doorbell.wav",
+    readerId: readers[0]?.readerId ?? "",
+  });
+
+  first.client.close();
+  expect(await first.stop()).toBe(0);
+  first = await startTapdeck(place);
+  const { entries } = await first.client.call("tokens.history");
+  expect(entries).toHaveLength(1);
+  expect(entries[0]).toMatchObject({ text: "Audio/Doorbell.wav", uid: "04a1b2c3d4e5f6", success: true });
+  await first[Symbol.asyncDispose]();
+  await device.close();
+}, 60_000);
+
+test("tapdeck tap taps the simulated reader, whose bytes run through the real driver", async () => {
+  await using place = await makePlace(`
+[readers]
+connect = ["simulated:"]
+detect = false
+[[launchers]]
+id = "sleeper"
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+`);
+  await place.file("SNES/Game.sfc");
+  await using service = await startTapdeck(place);
+  const { readers } = await service.client.call("readers");
+  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+
+  const tap = Bun.spawnSync([program, "tap", "SNES/Game.sfc", `--data=${place.folder}`]);
+  expect(tap.stdout.toString()).toBe("started Game (sleeper)\n");
+  expect(tap.exitCode).toBe(0);
+  const token = await service.heard.next("tokens.added");
+  expect(token).toMatchObject({ type: "NTAG", text: "SNES/Game.sfc" });
+  expect(token.data).not.toBe("");
+  expect(await service.client.call("media.active")).toMatchObject({
+    systemId: "SNES",
+    launcherId: "sleeper",
+  });
+
+  const missing = Bun.spawnSync([program, "tap", "SNES/Other.sfc", `--data=${place.folder}`]);
+  expect(missing.stderr.toString()).toBe(
+    "tapdeck: there is no file SNES/Other.sfc below the media folders\n",
+  );
+  expect(missing.exitCode).toBe(1);
+}, 60_000);
+
+test("a second card takes over: the old player is gone before the new one starts", async () => {
+  await using place = await makePlace(`
+[readers]
+detect = false
+[[launchers]]
+id = "sleeper"
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+`);
+  await place.file("SNES/One.sfc");
+  await place.file("SNES/Two.sfc");
+  await using service = await startTapdeck(place);
+  await service.client.call("launch", "SNES/One.sfc");
+  await service.heard.next("media.started");
+  const player = await playerOf(service.pid);
+  await service.client.call("launch", "SNES/Two.sfc");
+  const second = await service.heard.next("media.started");
+  expect(second.mediaName).toBe("Two");
+  expect(await Bun.file(`/proc/${player}/cmdline`).exists()).toBe(false);
+  const media = service.heard.names().filter((name) => name.startsWith("media."));
+  expect(media).toEqual(["media.started", "media.stopped", "media.started"]);
+}, 60_000);
+
+test("TERM stops player, readers, connections and database in order, with exit code 0", async () => {
+  await using place = await makePlace(`
+[readers]
+connect = ["simulated:"]
+detect = false
+[[launchers]]
+id = "stubborn"
+command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}"]
+`);
+  await place.file("SNES/One.sfc");
+  const service = await startTapdeck(place);
+  await service.client.call("launch", "SNES/One.sfc");
+  await service.heard.next("media.started");
+  const player = await playerOf(service.pid);
+  expect(await service.stop()).toBe(0);
+  expect(await Bun.file(`/proc/${player}/cmdline`).exists()).toBe(false);
+  expect(service.heard.names()).toContain("media.stopped");
+}, 60_000);
+
+/** The only child process of the service. */
+async function playerOf(pid: number): Promise<number> {
+  const children = (await Bun.file(`/proc/${pid}/task/${pid}/children`).text()).trim();
+  return Number(children.split(" ")[0]);
+}

@@ -1,0 +1,147 @@
+/** The compiled program as its users run it, in a folder of its own, and a client that remembers what it heard. */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Client, connect, type Notification } from "../../src/client/client.ts";
+
+export const program = join(
+  import.meta.dir,
+  "../../dist",
+  `tapdeck-linux-${process.arch === "arm64" ? "arm64" : "x64"}`,
+);
+
+export interface Place {
+  readonly folder: string;
+  readonly port: number;
+  /** Below the media folder. */
+  file(path: string, content?: string): Promise<string>;
+  config(toml: string): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A data folder with a config file that listens on loopback; `toml` is added to it. */
+export async function makePlace(toml = ""): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-test-"));
+  const port = await freePort();
+  const config = (more: string) =>
+    writeFile(join(folder, "config.toml"), `[api]\nport = ${port}\nlisten = ["127.0.0.1"]\n${more}`);
+  await mkdir(join(folder, "media"));
+  await config(toml);
+  return {
+    folder,
+    port,
+    config,
+    async file(path, content = "x") {
+      const whole = join(folder, "media", path);
+      await mkdir(dirname(whole), { recursive: true });
+      await writeFile(whole, content);
+      return whole;
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+export interface Running {
+  readonly client: Client;
+  readonly heard: Heard;
+  /** All that it wrote to stderr so far. */
+  log(): string;
+  readonly pid: number;
+  /** TERM, and its exit code. */
+  stop(): Promise<number>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts the service and connects to it. `command` precedes its flags. */
+export async function startTapdeck(place: Place, command: readonly string[] = [program]): Promise<Running> {
+  const child = Bun.spawn([...command, `--data=${place.folder}`], { stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  void (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stderr) log += decoder.decode(chunk, { stream: true });
+  })();
+  const client = await reach(
+    place.port,
+    () => child.exitCode !== null,
+    () => log,
+  );
+  const heard = listenTo(client);
+  const stop = async () => {
+    child.kill("SIGTERM");
+    return child.exited;
+  };
+  return {
+    client,
+    heard,
+    log: () => log,
+    pid: child.pid,
+    stop,
+    async [Symbol.asyncDispose]() {
+      client.close();
+      await stop();
+    },
+  };
+}
+
+export interface Heard {
+  readonly all: readonly Notification[];
+  /** Names in the order in which they came. */
+  names(): readonly string[];
+  /** Resolves with the first notification, heard or to come, that `fits` and was not returned before. */
+  next<Name extends Notification["method"]>(
+    name: Name,
+    fits?: (params: Extract<Notification, { method: Name }>["params"]) => boolean,
+  ): Promise<Extract<Notification, { method: Name }>["params"]>;
+}
+
+export function listenTo(client: Client): Heard {
+  const all: Notification[] = [];
+  const taken = new Set<Notification>();
+  let wake = () => {};
+  client.onNotification((notification) => {
+    all.push(notification);
+    wake();
+  });
+  return {
+    all,
+    names: () => all.map(({ method }) => method),
+    async next(name, fits = () => true) {
+      const deadline = Date.now() + 20_000;
+      for (;;) {
+        const found = all.find((one) => one.method === name && !taken.has(one) && fits(one.params as never));
+        if (found !== undefined) {
+          taken.add(found);
+          return found.params as never;
+        }
+        const leftMs = deadline - Date.now();
+        if (leftMs <= 0)
+          throw new Error(`no ${name} came; heard: ${all.map(({ method }) => method).join(" ")}`);
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, leftMs);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+    },
+  };
+}
+
+async function reach(port: number, hasEnded: () => boolean, log: () => string): Promise<Client> {
+  const deadline = Date.now() + 60_000; // An emulated processor takes its time.
+  while (Date.now() < deadline && !hasEnded()) {
+    // Not listening yet.
+    const client = await connect(`ws://127.0.0.1:${port}/api/v0.1`).catch(() => undefined);
+    if (client !== undefined) return client;
+    await Bun.sleep(20);
+  }
+  throw new Error(`tapdeck does not answer: ${log()}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = server;
+  server.stop(true);
+  return port;
+}
