@@ -3,6 +3,7 @@
  * configuration, rate, the field and what lies in it (UM0701-02, sections 7.2 and 7.3). Knows nothing of lines.
  */
 import { baudRateCodes, chipToHost, commandCodes as code, hostToChip } from "../protocol/pn532-commands.ts";
+import { tagCommands } from "../protocol/type2-tag.ts";
 import type { EmulatedTag } from "./tags.ts";
 
 /** What the radio side costs, in milliseconds. */
@@ -102,7 +103,7 @@ export function createEmulatedChip(radio: RadioTiming): EmulatedChip {
   const exchange = (command: number, target: number, data: Uint8Array): Reply => {
     const tag = selected[target - 1];
     if (tag === undefined) return answer(command, [status.wrongContext]);
-    const said = field.includes(tag) ? tag.receive(data) : undefined;
+    const said = field.includes(tag) ? hand(tag, command, data) : undefined;
     if (said === undefined) return answer(command, [status.timeout], radio.silenceMs);
     if (said === "ack")
       return answer(
@@ -207,6 +208,14 @@ export function createEmulatedChip(radio: RadioTiming): EmulatedChip {
       field = tag === undefined ? [] : field.filter((other) => other !== tag);
     },
   };
+}
+
+/** InDataExchange does the two steps of a MIFARE write by itself (UM0701-02, 7.3.8). */
+function hand(tag: EmulatedTag, command: number, data: Uint8Array) {
+  const isMifareWrite = command === code.inDataExchange && data[0] === tagCommands.compatibilityWrite;
+  if (!isMifareWrite) return tag.receive(data);
+  const said = tag.receive(data.subarray(0, 2));
+  return said === "ack" ? tag.receive(data.subarray(2)) : said;
 }
 
 function targetData({ atqa, sak, uid, ats }: EmulatedTag): number[] {

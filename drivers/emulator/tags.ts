@@ -62,6 +62,8 @@ export function createType2Tag(kind: Type2Kind, { uid, text, message }: Type2Opt
   const content = message ?? (text === undefined ? undefined : encodeTextMessage(text));
   if (content !== undefined) memory.set(wrapMessage(content).subarray(0, sheet.size * 8), 4 * pageBytes);
   let active = false;
+  /** The page that a compatibility write has named: its data comes next. */
+  let pageToWrite: number | undefined;
   const fallBack = () => {
     active = false;
     return undefined;
@@ -83,6 +85,10 @@ export function createType2Tag(kind: Type2Kind, { uid, text, message }: Type2Opt
     receive(command) {
       if (!active) return undefined;
       const [code, first = 0, second = 0] = command;
+      const named = pageToWrite;
+      pageToWrite = undefined;
+      if (named !== undefined)
+        return write(memory, sheet, named, command.subarray(0, pageBytes)) ? "ack" : nak();
       switch (code) {
         case tagCommands.read:
           return first < sheet.pages ? readRolling(memory, first) : nak();
@@ -92,7 +98,11 @@ export function createType2Tag(kind: Type2Kind, { uid, text, message }: Type2Opt
           if (sheet.version === undefined) return fallBack();
           if (first > second || second >= sheet.pages) return nak();
           return memory.slice(first * pageBytes, (second + 1) * pageBytes);
-        case 0xa2:
+        case tagCommands.compatibilityWrite:
+          if (first >= sheet.pages) return nak();
+          pageToWrite = first;
+          return "ack";
+        case tagCommands.write:
           return write(memory, sheet, first, command.subarray(2)) ? "ack" : nak();
         default:
           return fallBack();

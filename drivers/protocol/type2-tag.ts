@@ -9,7 +9,14 @@
  */
 import { ndefBytesMax } from "../../src/core/limits.ts";
 
-export const tagCommands = { read: 0x30, fastRead: 0x3a, getVersion: 0x60 } as const;
+export const tagCommands = {
+  read: 0x30,
+  fastRead: 0x3a,
+  getVersion: 0x60,
+  /** A page number, an ACK, then 16 bytes of which four are kept: the write of MIFARE Classic readers. */
+  compatibilityWrite: 0xa0,
+  write: 0xa2,
+} as const;
 
 export const pageBytes = 4;
 /** Reading starts at the capability container. */
