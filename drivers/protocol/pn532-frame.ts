@@ -15,7 +15,7 @@
  * The first 00 (preamble) and the last (postamble) may be missing or repeated, so zeros between frames are not noise.
  */
 import { assert } from "../../src/core/errors.ts";
-import { pn532FrameBytesMax } from "../../src/core/limits.ts";
+import { chipFrameBytesMax } from "../../src/core/limits.ts";
 
 export const ackFrame: Uint8Array = Uint8Array.of(0x00, 0x00, 0xff, 0x00, 0xff, 0x00);
 export const nackFrame: Uint8Array = Uint8Array.of(0x00, 0x00, 0xff, 0xff, 0x00, 0x00);
@@ -30,7 +30,7 @@ export const wakeUp: Uint8Array = Uint8Array.of(0x55, 0x55, ...new Uint8Array(22
 /** The frame that carries `payload`: TFI and data, 1..264 bytes. */
 export function encodeFrame(payload: Uint8Array): Uint8Array {
   const length = payload.length;
-  assert(length >= 1 && length <= pn532FrameBytesMax, "a frame carries 1 to 264 bytes");
+  assert(length >= 1 && length <= chipFrameBytesMax, "a frame carries 1 to 264 bytes");
   const extended = length > 255;
   const header = extended
     ? [0x00, 0x00, 0xff, 0xff, 0xff, length >> 8, length & 0xff, complement((length >> 8) + length)]
@@ -59,7 +59,7 @@ export interface FrameCutter {
 }
 
 /** Most that a cutter ever holds: one frame less a byte, and as many again while it looks behind a broken one. */
-export const cutterBytesMax = 2 * (pn532FrameBytesMax + 12);
+export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
 
 /** Cuts a stream, however it is split, into the same frames. After a broken frame it looks on right behind its start. */
 export function createFrameCutter(): FrameCutter {
@@ -132,7 +132,7 @@ interface Body {
 }
 
 function cutBody(buffer: Uint8Array, from: number, end: number, { header, length }: Body): Step | undefined {
-  if (length < 1 || length > pn532FrameBytesMax) return { bytes: 2, cut: noise("length") };
+  if (length < 1 || length > chipFrameBytesMax) return { bytes: 2, cut: noise("length") };
   const whole = header + length + 1;
   if (end - from < whole) return undefined;
   const start = from + header;

@@ -32,7 +32,7 @@ export const tokensPerReaderMax = 8;
 
 // Tags and frames.
 export const ndefBytesMax = 8 * 1024;
-export const pn532FrameBytesMax = 264; // TFI and data of an extended frame (PN532 user manual, 6.2.1.2).
+export const chipFrameBytesMax = 264; // The longest payload of a frame that a reader chip sends (NXP UM0701-02, 6.2.1.2).
 
 // Files and processes.
 export const configBytesMax = 1024 * 1024;

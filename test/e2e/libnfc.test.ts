@@ -20,6 +20,7 @@ async function libnfc(tag: EmulatedTag, command: readonly string[], cwd = tmpdir
     const child = Bun.spawn([...command], {
       cwd,
       env: { ...process.env, ...environment },
+      stdin: noToAll,
       stdout: "pipe",
       stderr: "pipe",
     });
