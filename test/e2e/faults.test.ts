@@ -1,0 +1,127 @@
+/**
+ * Faults at each of the seven stops of a tap: the reader dies, or is pulled out, at that very moment, with the card on
+ * it, and comes back. It is heard again within two seconds, and the tap is launched once.
+ */
+import { afterAll, expect, test } from "bun:test";
+import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { commandCodes } from "../../drivers/protocol/pn532-commands.ts";
+import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
+import { type Heard, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+
+type Strike = () => void;
+
+interface Fault {
+  readonly name: string;
+  strike(device: Pn532Device): Promise<void> | void;
+  heal(device: Pn532Device): void;
+}
+
+const faults: readonly Fault[] = [
+  { name: "dies", strike: (device) => device.kill(), heal: (device) => device.revive() },
+  { name: "is pulled out", strike: (device) => device.unplug(), heal: (device) => device.plug() },
+];
+
+interface Stop {
+  readonly name: string;
+  /** Calls `strike` once, when a tap has come this far. */
+  arm(device: Pn532Device, heard: Heard, strike: Strike): void;
+}
+
+const at =
+  (name: "tokens.added" | "running" | "media.started" | "launch.finished") =>
+  (_: Pn532Device, heard: Heard, strike: Strike) =>
+    void heard.next(name).then(strike);
+
+/** Spoils the bytes of the next answer that is longer than an ACK, and strikes. */
+function spoilAnswer(device: Pn532Device, strike: Strike, spoil: (bytes: Uint8Array) => Uint8Array): void {
+  device.faults.split = (bytes) => {
+    if (bytes.length <= 16) return [bytes];
+    device.faults.split = undefined;
+    queueMicrotask(strike);
+    return [spoil(bytes)];
+  };
+}
+
+const stops: readonly Stop[] = [
+  {
+    name: "1, bytes arrive",
+    arm: (device, _, strike) => spoilAnswer(device, strike, (bytes) => bytes.subarray(0, 7)),
+  },
+  {
+    name: "2, bytes become frames",
+    arm: (device, _, strike) => spoilAnswer(device, strike, (bytes) => bytes.with(9, (bytes[9] ?? 0) ^ 1)),
+  },
+  {
+    name: "3, the tag is read",
+    arm: (device, _, strike) =>
+      device.onCommand(([, code, first]) => {
+        if (code !== commandCodes.inCommunicateThru || first !== tagCommands.fastRead) return;
+        device.onCommand(() => {});
+        strike();
+      }),
+  },
+  { name: "4, the token is added", arm: at("tokens.added") },
+  { name: "5, the launch is queued", arm: at("running") },
+  { name: "6, the player starts", arm: at("media.started") },
+  { name: "7, everybody is told", arm: at("launch.finished") },
+];
+
+const backMs: number[] = [];
+afterAll(() => {
+  process.stdout.write(`reader back after ${backMs.map((ms) => Math.round(ms)).join(", ")} ms\n`);
+});
+
+for (const stop of stops) {
+  for (const fault of faults) {
+    test(`the reader ${fault.name} at stop ${stop.name}: it comes back, and the tap is launched once`, async () => {
+      const device = createPn532Device({ timing: "none" });
+      await using place = await makePlace(`
+[readers]
+connect = ["pn532-uart:${device.path}"]
+detect = false
+[[launchers]]
+id = "sleeper"
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+`);
+      await place.file("SNES/Game.sfc");
+      await using service = await startTapdeck(place);
+      const { heard, client } = service;
+      const { readers } = await client.call("readers");
+      if (readers[0]?.connected !== true) await heard.next("readers.added");
+
+      const struck = Promise.withResolvers<void>();
+      stop.arm(device, heard, () => {
+        void fault.strike(device);
+        struck.resolve();
+      });
+      const card = createType2Tag("ntag213", {
+        uid: Uint8Array.fromHex("04112233445566"),
+        text: "SNES/Game.sfc",
+      });
+      device.put(card);
+      await struck.promise;
+      await heard.next("readers.removed");
+      const healedMs = performance.now();
+      fault.heal(device);
+      await heard.next("readers.added");
+      backMs.push(performance.now() - healedMs);
+
+      // The card still lies there: it was launched, before or after, and is not again.
+      while (heard.names().filter((name) => name === "launch.finished").length === 0)
+        await heard.next("launch.finished");
+      device.take(card);
+      const gone = await heard.next("tokens.removed");
+      expect(gone.uid).toBe("04112233445566");
+      const count = (name: string) => heard.names().filter((one) => one === name).length;
+      expect([
+        count("tokens.added"),
+        count("running"),
+        count("media.started"),
+        count("launch.finished"),
+      ]).toEqual([1, 1, 1, 1]);
+      expect(count("media.stopped")).toBe(0);
+      await device.close();
+    }, 60_000);
+  }
+}
