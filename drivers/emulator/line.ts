@@ -1,35 +1,27 @@
 /**
- * The chip's end of a serial line: ten bits a byte at the current rate in both directions, one thing after another,
- * and what a bad line does to bytes.
+ * The chip's end of a serial line: ten bits a byte at the current rate, each direction for itself, one frame after
+ * another. Deadlines are points of monotonic time, so that late timers never add up.
  */
-export interface LineFaults {
-  /** Random bytes before each run of bytes that leaves, from this seeded source. */
-  noise?: (() => Uint8Array) | undefined;
-  /** Bytes that will be lost, of what leaves next. */
-  loseBytes?: number | undefined;
-  /** Answers whose next byte arrives altered. */
-  corrupt?: number | undefined;
-  /** How each run of bytes is cut into several reads; whole where absent. */
-  split?: ((bytes: Uint8Array) => readonly Uint8Array[]) | undefined;
-  /** More milliseconds before each answer. */
-  delayMs?: number | undefined;
-  /** Holds bytes back until so many have gathered: reads that hold several frames. */
-  mergeBytes?: number | undefined;
-}
+import type { FaultyLine } from "./faults.ts";
 
 export interface LineOptions {
   readonly write: (bytes: Uint8Array) => Promise<void>;
   /** Baud; Infinity for a line that costs nothing. */
   readonly baudRate: () => number;
-  readonly faults: LineFaults;
+  readonly faults: FaultyLine;
+  /** Spins through the last millisecond before a deadline. */
   readonly precise: boolean;
 }
 
 export interface Line {
   /** The host's bytes that have just come: they took their time too. */
   received(bytes: number): void;
-  /** Sends `bytes` once `afterMs` have passed and the line is free; `sent` is called when the last one has left. */
-  send(bytes: Uint8Array, afterMs: number, sent?: () => void): void;
+  /** Sends what is no answer, such as an ACK, as soon as the line is free. */
+  send(bytes: Uint8Array): void;
+  /** Sends an answer `afterMs` after the host's last byte; `sent` is called when the kernel has its last byte. */
+  answer(bytes: Uint8Array, afterMs: number, sent: () => void): void;
+  /** Calls `run` `afterMs` after the host's last byte, unless cancelled before. */
+  after(afterMs: number, run: () => void): void;
   /** Forgets what has not left yet. */
   cancel(): void;
 }
@@ -37,75 +29,72 @@ export interface Line {
 // Timers fire up to a millisecond late; whoever wants better spins for that long.
 const timerSlackMs = 1.5;
 const mergeWaitMs = 5;
+const timerMsMax = 2 ** 31 - 1; // What a timer takes; more is for ever.
 
 export function createLine({ write, baudRate, faults, precise }: LineOptions): Line {
+  let heardAtMs = 0;
   let freeAtMs = 0;
   let generation = 0;
   let held: Uint8Array = new Uint8Array();
+  let unwritten = 0;
+  let writing: Promise<void> = Promise.resolve();
 
   const lineMs = (bytes: number) => (bytes * 10_000) / baudRate();
-  const put = async (bytes: Uint8Array) => {
-    // A line that was unplugged meanwhile takes nothing.
-    for (const piece of faults.split?.(bytes) ?? [bytes]) {
-      await write(piece).catch(() => {});
-      if (faults.split !== undefined) await Bun.sleep(0);
-    }
+  const put = (bytes: Uint8Array, sent: () => void) => {
+    const pieces = faults.readsOf(bytes);
+    const run = async () => {
+      for (const [index, piece] of pieces.entries()) {
+        if (index > 0) await Bun.sleep(0);
+        // A line that was unplugged meanwhile takes nothing.
+        await write(piece).catch(() => {});
+      }
+      unwritten -= 1;
+      sent();
+    };
+    unwritten += 1;
+    // What has nothing before it leaves at once.
+    writing = unwritten === 1 ? run() : writing.then(run);
   };
-  const release = async (bytes: Uint8Array) => {
+  const release = (bytes: Uint8Array, sent: () => void) => {
     held = Uint8Array.of(...held, ...bytes);
-    if (held.length >= (faults.mergeBytes ?? 0)) {
+    const flush = () => {
       const all = held;
       held = new Uint8Array();
-      return put(all);
-    }
-    // What would never become enough leaves a little later.
-    setTimeout(() => {
-      const all = held;
-      held = new Uint8Array();
-      if (all.length > 0) void put(all);
-    }, mergeWaitMs);
+      put(all, sent);
+    };
+    if (held.length >= faults.mergeBytes) flush();
+    else setTimeout(() => held.length > 0 && flush(), mergeWaitMs);
   };
   const at = (dueMs: number, run: () => void) => {
     const born = generation;
     const attempt = () => {
       if (born !== generation) return;
       const leftMs = dueMs - performance.now();
-      if (leftMs <= 0) return run();
-      if (precise && leftMs < timerSlackMs) setImmediate(attempt);
+      if (leftMs <= 0) run();
+      else if (leftMs > timerMsMax) return;
+      else if (precise && leftMs < timerSlackMs) setImmediate(attempt);
       else setTimeout(attempt, precise ? leftMs - timerSlackMs : Math.ceil(leftMs));
     };
     attempt();
   };
+  const transmit = (bytes: Uint8Array, readyMs: number, isAnswer: boolean, sent: () => void) => {
+    if (readyMs === Number.POSITIVE_INFINITY) return;
+    const spoiled = faults.spoil(bytes, isAnswer);
+    freeAtMs = Math.max(freeAtMs, readyMs) + lineMs(spoiled.length);
+    at(freeAtMs, () => (faults.mergeBytes > 0 ? release : put)(spoiled, sent));
+  };
+  const now = () => Math.max(heardAtMs, performance.now());
 
   return {
     received(bytes) {
-      freeAtMs = Math.max(freeAtMs, performance.now()) + lineMs(bytes);
+      heardAtMs = now() + lineMs(bytes);
     },
-    send(bytes, afterMs, sent) {
-      const spoiled = spoil(bytes, faults);
-      const startMs =
-        Math.max(freeAtMs, performance.now()) + afterMs + (sent === undefined ? 0 : (faults.delayMs ?? 0));
-      freeAtMs = startMs + lineMs(spoiled.length);
-      at(freeAtMs, () => {
-        const done = faults.mergeBytes === undefined ? put(spoiled) : release(spoiled);
-        if (sent !== undefined) sent();
-        void done;
-      });
-    },
+    send: (bytes) => transmit(bytes, now(), false, () => {}),
+    answer: (bytes, afterMs, sent) => transmit(bytes, now() + afterMs + faults.delayMs, true, sent),
+    after: (afterMs, run) => at(now() + afterMs, run),
     cancel() {
       generation += 1;
       freeAtMs = 0;
     },
   };
-}
-
-function spoil(bytes: Uint8Array, faults: LineFaults): Uint8Array {
-  const lost = Math.min(faults.loseBytes ?? 0, bytes.length);
-  if (lost > 0) faults.loseBytes = (faults.loseBytes ?? 0) - lost;
-  const kept = bytes.slice(lost);
-  if ((faults.corrupt ?? 0) > 0 && kept.length > 7) {
-    faults.corrupt = (faults.corrupt ?? 0) - 1;
-    kept[kept.length - 3] = (kept[kept.length - 3] ?? 0) ^ 0x40;
-  }
-  return faults.noise === undefined ? kept : Uint8Array.of(...faults.noise(), ...kept);
 }

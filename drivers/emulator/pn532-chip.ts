@@ -1,44 +1,14 @@
 /**
  * The inside of an emulated PN532: takes a command's payload, gives its answer, and keeps what the chip keeps: power,
- * configuration, rate, the field and what lies in it (UM0701-02, sections 7.2 and 7.3). Knows nothing of lines.
+ * configuration, rate, registers, the field and what lies in it (UM0701-02, section 7). Knows nothing of lines.
  */
 import { baudRateCodes, chipToHost, commandCodes as code, hostToChip } from "../protocol/pn532-commands.ts";
-import { tagCommands } from "../protocol/type2-tag.ts";
-import type { EmulatedTag } from "./tags.ts";
+import { createField, type Field, instantRadio, type RadioTiming, realRadio } from "./field.ts";
+import { type ChipMemory, freshMemory, silenceMsOf } from "./pn532-memory.ts";
+import { autoPoll, communicateThru, exchangeData, listTargets } from "./pn532-radio.ts";
+import type { EmulatedTag } from "./type-a.ts";
 
-/** What the radio side costs, in milliseconds. */
-export interface RadioTiming {
-  /** One round of looking for a tag where none is. */
-  readonly roundMs: number;
-  /** REQA, anticollision at two levels, and SELECT. */
-  readonly activationMs: number;
-  /** Each byte over the air at 106 kbit/s. */
-  readonly byteMs: number;
-  /** What every exchange costs besides its bytes. */
-  readonly exchangeMs: number;
-  /** How long the chip waits for a tag that says nothing. */
-  readonly silenceMs: number;
-}
-
-/**
- * Bytes: 9 bits of 9.44 us each (ISO/IEC 14443-2). Exchange: two frame delays of 91 us (14443-3), start and end of
- * frames, and the chip's own work, together taken as 0.5 ms. Activation: five exchanges. Silence: the default time-out,
- * 51.2 ms (UM0701-02, 7.3.1). Round: REQA with guard time of 5.1 ms (14443-3, 5.1).
- */
-export const realRadio: RadioTiming = {
-  roundMs: 5.1,
-  activationMs: 3,
-  byteMs: 0.085,
-  exchangeMs: 0.5,
-  silenceMs: 51.2,
-};
-export const instantRadio: RadioTiming = {
-  roundMs: 0,
-  activationMs: 0,
-  byteMs: 0,
-  exchangeMs: 0,
-  silenceMs: 0,
-};
+export { instantRadio, type RadioTiming, realRadio };
 
 export type Reply =
   /** The answer's payload, ready `afterMs` milliseconds after the command. `sleeps`: the chip does, once it was sent. */
@@ -48,11 +18,9 @@ export type Reply =
       readonly afterMs: number;
       readonly sleeps?: true;
     }
-  /** Nothing until a tag comes: ask again when one was put. */
-  | { readonly kind: "waiting" }
+  /** Ask again when a tag was put; `payload` is the answer where none was for `forMs`, which may be Infinity. */
+  | { readonly kind: "waiting"; readonly forMs: number; readonly payload: Uint8Array }
   | { readonly kind: "syntax-error" };
-
-type Answer = Extract<Reply, { kind: "answer" }>;
 
 export interface EmulatedChip {
   /** As after power-up: asleep, unconfigured, at 115200 baud. What lies in the field stays there. */
@@ -61,7 +29,13 @@ export interface EmulatedChip {
   readonly awake: boolean;
   wake(): void;
   sleep(): void;
+  /** Baud. */
   readonly baudRate: number;
+  /**
+   * True where bytes at this rate are heard. While the chip waits for the ACK that makes it change, both rates are: a
+   * pty does not keep what rate bytes were written at, and the host changes its own right behind the ACK.
+   */
+  hears(baudRate: number): boolean;
   /** The host acknowledged an answer, or aborted a command. */
   hostAck(): void;
   run(payload: Uint8Array): Reply;
@@ -70,163 +44,193 @@ export interface EmulatedChip {
   take(tag?: EmulatedTag): void;
 }
 
-const tagsInFieldMax = 2;
-const status = { ok: 0x00, timeout: 0x01, crc: 0x02, wrongContext: 0x27 } as const;
+/** What a command may touch. */
+export interface ChipParts {
+  readonly memory: ChipMemory;
+  readonly field: Field;
+  readonly radio: RadioTiming;
+}
+
+/** What a command gives: the data behind D5 and the code, a wait, or undefined for malformed parameters. */
+export type Outcome =
+  | { readonly data: ArrayLike<number>; readonly afterMs?: number; readonly sleeps?: true }
+  | { readonly waitMs: number; readonly data: ArrayLike<number> }
+  | undefined;
+
+type Command = (parts: ChipParts, data: Uint8Array) => Outcome;
+
+const ok = 0x00;
+const wrongContext = 0x27;
+const autoPollCode = 0x60;
+
+const commands: ReadonlyMap<number, Command> = new Map<number, Command>([
+  [code.diagnose, diagnose],
+  [code.getFirmwareVersion, () => ({ data: [0x32, 0x01, 0x06, 0x07] })], // PN532, firmware 1.6, all protocols.
+  [code.getGeneralStatus, generalStatus],
+  [code.readRegister, readRegisters],
+  [code.writeRegister, writeRegisters],
+  [code.setSerialBaudRate, changeRate],
+  [code.setParameters, setParameters],
+  [code.samConfiguration, configureSam],
+  [code.powerDown, () => ({ data: [ok], sleeps: true })],
+  [code.rfConfiguration, configureRf],
+  [code.inDataExchange, exchangeData],
+  [code.inCommunicateThru, communicateThru],
+  [code.inDeselect, release],
+  [code.inListPassiveTarget, listTargets],
+  [code.inRelease, release],
+  [code.inSelect, select],
+  [autoPollCode, autoPoll],
+]);
+/** Those that need the radio; a chip in its low-battery mode after power-up refuses them (an assumption as to how). */
+const radioCommands: readonly number[] = [
+  code.inDataExchange,
+  code.inCommunicateThru,
+  code.inListPassiveTarget,
+  autoPollCode,
+];
 
 export function createEmulatedChip(radio: RadioTiming): EmulatedChip {
-  let awake = false;
-  let configured = false;
-  let baudRate = 115_200;
-  let nextBaudRate: number | undefined;
-  let retries = 0xff;
-  let field: readonly EmulatedTag[] = [];
-  let selected: readonly EmulatedTag[] = [];
-  const registers = new Map<number, number>();
-
-  const answer = (command: number, data: ArrayLike<number> = [], afterMs = 0): Answer => ({
-    kind: "answer",
-    payload: Uint8Array.of(chipToHost, command + 1, ...Array.from(data)),
-    afterMs,
-  });
-  const listTargets = (command: number, [targetsMax = 1, modulation = 0]: Uint8Array): Reply => {
-    selected = [];
-    const found = modulation === 0 && configured ? field.slice(0, Math.min(targetsMax, tagsInFieldMax)) : [];
-    if (found.length === 0) {
-      if (retries === 0xff && modulation === 0) return { kind: "waiting" };
-      return answer(command, [0], radio.roundMs * (modulation === 0 ? retries + 1 : 1));
-    }
-    selected = found;
-    for (const tag of found) tag.select();
-    const targets = found.flatMap((tag, index) => [index + 1, ...targetData(tag)]);
-    return answer(command, [found.length, ...targets], radio.activationMs * found.length);
-  };
-  const exchange = (command: number, target: number, data: Uint8Array): Reply => {
-    const tag = selected[target - 1];
-    if (tag === undefined) return answer(command, [status.wrongContext]);
-    const said = field.includes(tag) ? hand(tag, command, data) : undefined;
-    if (said === undefined) return answer(command, [status.timeout], radio.silenceMs);
-    if (said === "ack")
-      return answer(
-        command,
-        command === code.inCommunicateThru ? [status.ok, 0x0a] : [status.ok],
-        radio.exchangeMs,
-      );
-    if (said === "nak") return answer(command, [status.crc], radio.exchangeMs);
-    const airBytes = data.length + said.length + 4; // Two CRCs.
-    return answer(command, [status.ok, ...said], radio.exchangeMs + airBytes * radio.byteMs);
-  };
-  const configureRf = ([item = 0, , , activation = 0xff]: Uint8Array) => {
-    if (item === 0x05) retries = activation;
-  };
-  const changeRate = (command: number, [wanted = 0xff]: Uint8Array): Reply => {
-    const rate = [...baudRateCodes].find(([, known]) => known === wanted)?.[0];
-    if (rate === undefined) return { kind: "syntax-error" };
-    nextBaudRate = rate;
-    return answer(command);
-  };
+  const field = createField(radio);
+  let memory = freshMemory();
 
   return {
     powerUp() {
-      [awake, configured, baudRate, nextBaudRate, retries, selected] = [
-        false,
-        false,
-        115_200,
-        undefined,
-        0xff,
-        [],
-      ];
-      registers.clear();
+      memory = freshMemory();
+      field.switchOff();
     },
     get awake() {
-      return awake;
+      return memory.awake;
     },
-    wake: () => {
-      awake = true;
+    wake() {
+      memory.awake = true;
     },
-    sleep: () => {
-      awake = false;
+    sleep() {
+      memory.awake = false;
+      field.switchOff();
     },
     get baudRate() {
-      return baudRate;
+      return memory.baudRate;
     },
+    hears: (baudRate) => baudRate === memory.baudRate || baudRate === memory.nextBaudRate,
     hostAck() {
-      baudRate = nextBaudRate ?? baudRate;
-      nextBaudRate = undefined;
+      memory.baudRate = memory.nextBaudRate ?? memory.baudRate;
+      memory.nextBaudRate = undefined;
     },
     run(payload) {
-      const [direction, command = 0xff] = payload;
-      const data = payload.subarray(2);
-      if (direction !== hostToChip) return { kind: "syntax-error" };
-      switch (command) {
-        case code.diagnose:
-          return data[0] === 0x00 ? answer(command, data) : answer(command, [0x00]);
-        case code.getFirmwareVersion:
-          return answer(command, [0x32, 0x01, 0x06, 0x07]);
-        case code.getGeneralStatus:
-          return answer(command, [0x00, field.length > 0 ? 1 : 0, 0x00, 0x80]);
-        case code.readRegister:
-          return answer(
-            command,
-            addressesIn(data, 2).map((address) => registers.get(address) ?? 0),
-          );
-        case code.writeRegister:
-          for (const [index, address] of addressesIn(data, 3).entries())
-            registers.set(address, data[index * 3 + 2] ?? 0);
-          return answer(command);
-        case code.setSerialBaudRate:
-          return changeRate(command, data);
-        case code.samConfiguration:
-          configured = true;
-          return answer(command);
-        case code.rfConfiguration:
-          configureRf(data);
-          return answer(command);
-        case code.powerDown:
-          return { ...answer(command, [status.ok]), sleeps: true };
-        case code.setParameters:
-          return answer(command);
-        case code.inListPassiveTarget:
-          return listTargets(command, data);
-        case code.inDataExchange:
-          return exchange(command, (data[0] ?? 0) & 0x3f, data.subarray(1));
-        case code.inCommunicateThru:
-          return exchange(command, 1, data);
-        case code.inRelease:
-        case code.inDeselect:
-          selected = [];
-          return answer(command, [status.ok]);
-        case code.inSelect:
-          return answer(command, [selected.length > 0 ? status.ok : status.wrongContext]);
-        default:
-          return { kind: "syntax-error" };
-      }
+      const [direction, number = 0xff] = payload;
+      const command = commands.get(number);
+      if (direction !== hostToChip || command === undefined) return { kind: "syntax-error" };
+      if (!memory.configured && radioCommands.includes(number)) return { kind: "syntax-error" };
+      const outcome = command({ memory, field, radio }, payload.subarray(2));
+      if (outcome === undefined) return { kind: "syntax-error" };
+      const answer = Uint8Array.of(chipToHost, number + 1, ...Array.from(outcome.data));
+      if ("waitMs" in outcome) return { kind: "waiting", forMs: outcome.waitMs, payload: answer };
+      const sleeps = outcome.sleeps === undefined ? {} : { sleeps: outcome.sleeps };
+      return { kind: "answer", payload: answer, afterMs: outcome.afterMs ?? 0, ...sleeps };
     },
-    put(tag) {
-      field = [...field.filter((other) => other !== tag), tag].slice(-tagsInFieldMax);
-    },
-    take(tag) {
-      field = tag === undefined ? [] : field.filter((other) => other !== tag);
-    },
+    put: field.put,
+    take: field.take,
   };
 }
 
-/** InDataExchange does the two steps of a MIFARE write by itself (UM0701-02, 7.3.8). */
-function hand(tag: EmulatedTag, command: number, data: Uint8Array) {
-  const isMifareWrite = command === code.inDataExchange && data[0] === tagCommands.compatibilityWrite;
-  if (!isMifareWrite) return tag.receive(data);
-  const said = tag.receive(data.subarray(0, 2));
-  return said === "ack" ? tag.receive(data.subarray(2)) : said;
+/** 7.2.1. Test 0 echoes; 6 asks whether the target is still there; the others pass. */
+function diagnose({ field }: ChipParts, data: Uint8Array): Outcome {
+  const [test] = data;
+  if (test === undefined) return undefined;
+  if (test === 0x00) return { data };
+  const [target] = field.targets;
+  return { data: [test === 0x06 && (target === undefined || !field.tags.includes(target)) ? 0x01 : ok] };
 }
 
-function targetData({ atqa, sak, uid, ats }: EmulatedTag): number[] {
-  const target = [atqa >> 8, atqa & 0xff, sak, uid.length, ...uid];
-  return ats.length === 0 ? target : [...target, ats.length + 1, ...ats];
+/** 7.2.3: last error, field of another, targets with their rates and type, state of the SAM. */
+function generalStatus({ memory, field }: ChipParts): Outcome {
+  const targets = field.targets.flatMap((_, index) => [index + 1, 0x00, 0x00, 0x10]);
+  return { data: [memory.lastError, 0x00, field.targets.length, ...targets, 0x00] };
 }
 
-/** Big-endian register addresses, one every `stride` bytes. */
+/** 7.2.4: addresses of two bytes, big-endian. */
+function readRegisters({ memory }: ChipParts, data: Uint8Array): Outcome {
+  if (data.length === 0 || data.length % 2 !== 0) return undefined;
+  return { data: addressesIn(data, 2).map((address) => memory.registers.get(address) ?? 0) };
+}
+
+/** 7.2.5: address and value, three bytes each. */
+function writeRegisters({ memory }: ChipParts, data: Uint8Array): Outcome {
+  if (data.length === 0 || data.length % 3 !== 0) return undefined;
+  for (const [index, address] of addressesIn(data, 3).entries())
+    memory.registers.set(address, data[index * 3 + 2] ?? 0);
+  return { data: [] };
+}
+
+/** 7.2.8: answered at the old rate; the host's ACK to that answer makes it change. */
+function changeRate({ memory }: ChipParts, [wanted]: Uint8Array): Outcome {
+  const rate = [...baudRateCodes].find(([, known]) => known === wanted)?.[0];
+  if (rate === undefined) return undefined;
+  memory.nextBaudRate = rate;
+  return { data: [] };
+}
+
+/** 7.2.9. */
+function setParameters({ memory }: ChipParts, [flags]: Uint8Array): Outcome {
+  if (flags === undefined) return undefined;
+  memory.parameters = flags;
+  return { data: [] };
+}
+
+/** 7.2.10: modes 1 to 4. */
+function configureSam({ memory }: ChipParts, [mode = 0]: Uint8Array): Outcome {
+  if (mode < 1 || mode > 4) return undefined;
+  memory.configured = true;
+  return { data: [] };
+}
+
+/** 7.3.1: item 1 the field, 2 the time-outs, 5 the retries; the analogue settings are taken and forgotten. */
+function configureRf({ memory, field }: ChipParts, data: Uint8Array): Outcome {
+  const [item, first = 0, , third = 0] = data;
+  switch (item) {
+    case 0x01:
+      if ((first & 1) === 0) field.switchOff();
+      return { data: [] };
+    case 0x02:
+      memory.silenceMs = silenceMsOf(third);
+      return { data: [] };
+    case 0x05:
+      memory.activationRetries = third;
+      return { data: [] };
+    case 0x04:
+    case 0x0a:
+    case 0x0b:
+    case 0x0c:
+    case 0x0d:
+      return { data: [] };
+    default:
+      return undefined;
+  }
+}
+
+/** 7.3.10 and 7.3.11: halts a target, or all; released ones are targets no more. */
+function release({ field }: ChipParts, [number]: Uint8Array): Outcome {
+  if (number === undefined) return undefined;
+  const known = number <= field.targets.length;
+  if (!known) return { data: [wrongContext] };
+  field.halt(number);
+  if (number === 0 || field.targets.length === 1) field.forgetTargets();
+  return { data: [ok] };
+}
+
+/** 7.3.12. */
+function select({ field, radio }: ChipParts, [number]: Uint8Array): Outcome {
+  if (number === undefined) return undefined;
+  const tag = field.targets[number - 1];
+  if (tag === undefined || !field.tags.includes(tag)) return { data: [wrongContext] };
+  tag.select();
+  return { data: [ok], afterMs: radio.activationMs };
+}
+
 function addressesIn(data: Uint8Array, stride: number): number[] {
   return Array.from(
-    { length: Math.floor(data.length / stride) },
+    { length: data.length / stride },
     (_, index) => (data[index * stride] ?? 0) * 256 + (data[index * stride + 1] ?? 0),
   );
 }

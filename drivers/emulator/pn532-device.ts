@@ -4,12 +4,13 @@
  */
 import { mkdtempSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { openPty, type Pty } from "../io/pty.ts";
 import { ackFrame, createFrameCutter, encodeFrame, errorFrame } from "../protocol/pn532-frame.ts";
-import { createLine, type Line, type LineFaults } from "./line.ts";
+import { createFaults, type Faults } from "./faults.ts";
+import { createLine, type Line } from "./line.ts";
 import { createEmulatedChip, instantRadio, type Reply, realRadio } from "./pn532-chip.ts";
-import type { EmulatedTag } from "./tags.ts";
+import type { EmulatedTag } from "./type-a.ts";
 
 export interface Pn532DeviceOptions {
   /** Where the port's name stands; a name in a folder of its own where absent. */
@@ -28,134 +29,170 @@ export interface Pn532Device {
   /** Pulls it out: the name is gone, and whoever has the port open sees it go. */
   unplug(): Promise<void>;
   put(tag: EmulatedTag): void;
+  /** Takes this tag, or all, out of the field. */
   take(tag?: EmulatedTag): void;
   /** The chip dies; its line stays open. */
   kill(): void;
-  /** The chip gets its power back. */
+  /** The chip gets its power back: asleep, unconfigured, at 115200 baud. Tags stay where they lie. */
   revive(): void;
-  readonly faults: LineFaults;
-  /** Called with each command's payload as it arrives, before it runs. */
+  readonly faults: Faults;
+  /** Baud, as the chip has it. */
+  readonly baudRate: number;
+  /** Called with each command's payload as it arrives, before it runs; `kill` and the like may strike there. */
   onCommand(listener: (payload: Uint8Array) => void): void;
-  /** Called with the monotonic time, in nanoseconds, at which an answer's last byte left. */
+  /** Called with the monotonic time, in nanoseconds, at which the kernel had an answer's last byte. */
   onAnswered(listener: (atNs: bigint) => void): void;
+  /** That time for the last answer, in milliseconds as `performance.now()`; 0 before the first. */
+  readonly lastAnswerAt: number;
+  /** Unplugs, and removes the folder where it made one. */
   close(): Promise<void>;
 }
 
+/** What a chip is busy with. */
+interface Busy {
+  readonly command: Uint8Array;
+  readonly sinceMs: number;
+}
+
+/** The byte that wakes the chip's receiver; what stood before it is lost. */
+const wakeByte = 0x55;
+
 /** A device that is plugged in. */
 export function createPn532Device({ linkPath, timing, precise = false }: Pn532DeviceOptions): Pn532Device {
-  const folder = linkPath === undefined ? mkdtempSync(join(tmpdir(), "tapdeck-pn532-")) : dirname(linkPath);
-  const path = linkPath ?? join(folder, "ttyEMU0");
-  const chip = createEmulatedChip(timing === "real" ? realRadio : instantRadio);
-  const faults: { -readonly [Key in keyof LineFaults]: LineFaults[Key] } = {};
+  const folder = linkPath === undefined ? mkdtempSync(join(tmpdir(), "tapdeck-pn532-")) : undefined;
+  const path = linkPath ?? join(folder ?? tmpdir(), "ttyUSB0");
+  const radio = timing === "real" ? realRadio : instantRadio;
+  const chip = createEmulatedChip(radio);
+  const faults = createFaults();
   let onCommand: (payload: Uint8Array) => void = () => {};
   let onAnswered: (atNs: bigint) => void = () => {};
-  let pty: Pty | undefined;
-  let line: Line | undefined;
+  let plugged: { readonly pty: Pty; readonly line: Line } | undefined;
   let cutter = createFrameCutter();
   let alive = true;
   /** The command that waits for a tag. */
-  let waitingCommand: Uint8Array | undefined;
+  let waiting: Busy | undefined;
   let lastAnswer: Uint8Array | undefined;
+  let lastAnswerAt = 0;
 
-  const reply = (answer: Reply, command: Uint8Array) => {
-    switch (answer.kind) {
-      case "waiting":
-        waitingCommand = command;
-        return;
-      case "syntax-error":
-        return line?.send(errorFrame, 0);
-      case "answer": {
-        lastAnswer = encodeFrame(answer.payload);
-        line?.send(lastAnswer, answer.afterMs, () => {
-          if (answer.sleeps) chip.sleep();
-          onAnswered(process.hrtime.bigint());
-        });
+  const sendAnswer = (payload: Uint8Array, afterMs: number, sleeps = false) => {
+    waiting = undefined;
+    const frame = encodeFrame(payload);
+    lastAnswer = frame;
+    plugged?.line.answer(frame, afterMs, () => {
+      lastAnswerAt = performance.now();
+      onAnswered(process.hrtime.bigint());
+      if (sleeps) chip.sleep();
+    });
+  };
+  const take = (reply: Reply, command: Uint8Array) => {
+    switch (reply.kind) {
+      case "waiting": {
+        const busy = { command, sinceMs: performance.now() };
+        waiting = busy;
+        if (reply.forMs === Number.POSITIVE_INFINITY) return;
+        return plugged?.line.after(reply.forMs, () => waiting === busy && sendAnswer(reply.payload, 0));
       }
+      case "syntax-error":
+        return plugged?.line.answer(errorFrame, 0, () => {});
+      case "answer":
+        return sendAnswer(reply.payload, reply.afterMs, reply.sleeps);
     }
   };
-  const runCommand = (payload: Uint8Array) => {
-    onCommand(payload);
-    if (!alive) return;
-    waitingCommand = undefined;
-    line?.cancel();
-    line?.send(ackFrame, 0);
-    reply(chip.run(payload), payload);
+  const stop = () => {
+    waiting = undefined;
+    plugged?.line.cancel();
   };
-  const receive = (bytes: Uint8Array) => {
-    if (!alive || pty === undefined || pty.baudRate() !== chip.baudRate) return;
-    if (!chip.awake) {
-      if (!bytes.includes(0x55)) return;
-      chip.wake();
-    }
-    line?.received(bytes.length);
+  const run = (command: Uint8Array) => {
+    onCommand(command);
+    // The listener may have pulled the plug.
+    if (!alive || plugged === undefined) return;
+    stop();
+    plugged.line.send(ackFrame);
+    take(chip.run(command), command);
+  };
+  const hear = (bytes: Uint8Array) => {
+    plugged?.line.received(bytes.length);
     for (const cut of cutter.push(bytes)) {
-      if (cut.kind === "frame") runCommand(cut.payload);
-      else if (cut.kind === "nack" && lastAnswer !== undefined) line?.send(lastAnswer, 0);
+      if (cut.kind === "frame") run(cut.payload);
+      else if (cut.kind === "nack" && lastAnswer !== undefined) plugged?.line.answer(lastAnswer, 0, () => {});
       else if (cut.kind === "ack") {
-        waitingCommand = undefined;
-        line?.cancel();
+        stop();
         chip.hostAck();
       }
+      if (!alive || plugged === undefined) return;
     }
   };
+  const receive = (bytes: Uint8Array) => {
+    // At another rate the chip sees other bytes, and none of them make a frame.
+    if (!alive || plugged === undefined || !chip.hears(plugged.pty.baudRate())) return;
+    const from = chip.awake ? 0 : bytes.indexOf(wakeByte);
+    if (from < 0) return;
+    chip.wake();
+    hear(bytes.subarray(from));
+  };
   const powerUp = () => {
+    stop();
     alive = true;
     chip.powerUp();
     cutter = createFrameCutter();
-    [waitingCommand, lastAnswer] = [undefined, undefined];
+    lastAnswer = undefined;
   };
   const device: Pn532Device = {
     path,
     faults,
     plug() {
-      if (pty !== undefined) return;
-      const plugged = openPty();
-      pty = plugged;
-      plugged.onBytes(receive);
-      line = createLine({
-        write: plugged.write,
-        baudRate: () => (timing === "real" ? chip.baudRate : Infinity),
-        faults,
-        precise,
-      });
+      if (plugged !== undefined) return;
+      const pty = openPty();
+      pty.onBytes(receive);
+      const baudRate = () => (timing === "real" ? chip.baudRate : Number.POSITIVE_INFINITY);
+      plugged = { pty, line: createLine({ write: pty.write, baudRate, faults, precise }) };
       powerUp();
-      symlinkSync(plugged.path, path);
+      symlinkSync(pty.path, path);
     },
     async unplug() {
-      const pulled = pty;
+      const pulled = plugged;
       if (pulled === undefined) return;
-      pty = undefined;
-      line?.cancel();
-      line = undefined;
+      stop();
+      plugged = undefined;
       unlinkSync(path);
-      await pulled.close();
+      await pulled.pty.close();
     },
     put(tag) {
       chip.put(tag);
-      const command = waitingCommand;
-      if (command === undefined || !alive) return;
-      waitingCommand = undefined;
-      reply(chip.run(command), command);
+      const busy = waiting;
+      if (busy === undefined || !alive) return;
+      const reply = chip.run(busy.command);
+      // It is seen in the round that begins next.
+      if (reply.kind === "answer")
+        sendAnswer(reply.payload, roundLeftMs(busy.sinceMs, radio.roundMs) + reply.afterMs);
     },
-    take: (tag) => chip.take(tag),
+    take: chip.take,
     kill() {
       alive = false;
-      line?.cancel();
-      waitingCommand = undefined;
+      stop();
     },
     revive: powerUp,
+    get baudRate() {
+      return chip.baudRate;
+    },
     onCommand: (listener) => {
       onCommand = listener;
     },
     onAnswered: (listener) => {
       onAnswered = listener;
     },
+    get lastAnswerAt() {
+      return lastAnswerAt;
+    },
     async close() {
       await device.unplug();
-      if (linkPath === undefined && basename(folder).startsWith("tapdeck-pn532-"))
-        rmSync(folder, { recursive: true, force: true });
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
   device.plug();
   return device;
+}
+
+function roundLeftMs(sinceMs: number, roundMs: number): number {
+  return roundMs === 0 ? 0 : roundMs - ((performance.now() - sinceMs) % roundMs);
 }

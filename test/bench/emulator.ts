@@ -12,7 +12,7 @@ export interface EmulatorProcess {
 
 export async function startEmulator(link: string): Promise<EmulatorProcess> {
   const program = join(import.meta.dir, "../emulators/pn532-main.ts");
-  const child = Bun.spawn([process.execPath, program, "--link", link, "--precise", "--baud-time"], {
+  const child = Bun.spawn([process.execPath, program, "--link", link, "--precise", "--real-time"], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   let answerEndNs = 0n;
@@ -35,9 +35,9 @@ export async function startEmulator(link: string): Promise<EmulatorProcess> {
     child.stdin.write(`${command}\n`);
     await child.stdin.flush();
     const said = await answer();
-    const microseconds = /\d+$/.exec(said)?.[0];
-    if (microseconds === undefined) throw new Error(`emulator: "${command}" -> "${said}"`);
-    return BigInt(microseconds) * 1000n;
+    const nanoseconds = /^ok (\d+)$/.exec(said)?.[1];
+    if (nanoseconds === undefined) throw new Error(`emulator: "${command}" -> "${said}"`);
+    return BigInt(nanoseconds);
   };
   await say("trace on");
   return {

@@ -1,69 +1,120 @@
-/** Other people's driver is the judge of our emulator: Debian's libnfc must find and read its tags. */
+/** Other people's driver is the judge of our emulator: Debian's libnfc must find, read and write its tags. */
 import { expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag, type EmulatedTag, type Type2Kind } from "../../drivers/emulator/tags.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");
+const emulator = join(import.meta.dir, "../emulators/pn532-main.ts");
 
-/** It asks whether to write the one-time pages too. */
-const noToAll = new Blob(["n\nn\nn\n"]);
-
-/** Runs one of libnfc's programs on an emulated chip with this tag in its field. */
-async function libnfc(tag: EmulatedTag, command: readonly string[], cwd = tmpdir()): Promise<string> {
-  const device = createPn532Device({ timing: "none" });
+/** Runs one of libnfc's programs on the emulator, which is a process of its own, and returns what it said. */
+async function libnfc(put: string, command: readonly string[], folder: string, answers = "") {
+  const [program = ""] = command;
+  if (Bun.which(program) === null)
+    throw new Error(`${program} is missing: install Debian's package libnfc-bin, or run tools/test-setup`);
+  const chip = Bun.spawn([process.execPath, emulator, "--link", join(folder, "ttyUSB0")], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const lines = linesOf(chip.stdout);
+  const next = async () => (await lines.next()).value ?? "";
+  const say = async (line: string) => {
+    chip.stdin.write(`${line}\n`);
+    await chip.stdin.flush();
+    return next();
+  };
   try {
-    device.put(tag);
-    const environment = { LIBNFC_AUTO_SCAN: "false", LIBNFC_DEFAULT_DEVICE: `pn532_uart:${device.path}` };
+    const path = await next();
+    expect(await say(put)).toStartWith("ok ");
     const child = Bun.spawn([...command], {
-      cwd,
-      env: { ...process.env, ...environment },
-      stdin: noToAll,
+      cwd: folder,
+      env: { ...process.env, LIBNFC_AUTO_SCAN: "false", LIBNFC_DEFAULT_DEVICE: `pn532_uart:${path}` },
+      stdin: new TextEncoder().encode(answers),
       stdout: "pipe",
       stderr: "pipe",
     });
-    const said = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text());
+    const [said, complaints] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
     await child.exited;
-    return said;
+    const [memory = ""] = (await say("dump")).split(" ");
+    return { said: said + complaints, memory };
   } finally {
-    await device.close();
+    await say("quit");
+    await chip.exited;
   }
 }
 
-test("nfc-list finds the emulator's tag with its UID, ATQA and SAK", async () => {
-  const said = await libnfc(createType2Tag("ntag213", { uid, text: "hello" }), ["nfc-list"]);
-  expect(said).toContain("UID (NFCID1): 04  11  22  33  44  55  66");
-  expect(said).toContain("ATQA (SENS_RES): 00  44");
-  expect(said).toContain("SAK (SEL_RES): 00");
-});
-
-const kinds: readonly Type2Kind[] = ["ntag213", "ntag215", "ntag216", "ultralight", "ultralight-ev1"];
-for (const kind of kinds) {
-  test(`nfc-mfultralight reads the memory of an emulated ${kind}, to the byte`, async () => {
-    const folder = await mkdtemp(join(tmpdir(), "tapdeck-libnfc-"));
-    try {
-      const tag = createType2Tag(kind, { uid, text: "hello" });
-      const said = await libnfc(tag, ["nfc-mfultralight", "r", "dump.mfd"], folder);
-      expect(said).toContain(`${tag.memory.length / 4} of ${tag.memory.length / 4} pages read`);
-      const dump = new Uint8Array(await readFile(join(folder, "dump.mfd")));
-      expect(dump.subarray(0, tag.memory.length).toHex()).toBe(tag.memory.toHex());
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  });
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
 }
 
-test("nfc-mfultralight writes the pages of an emulated ultralight", async () => {
+async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-libnfc-"));
   try {
-    const tag = createType2Tag("ultralight", { uid, text: "before" });
-    const wanted = createType2Tag("ultralight", { uid, text: "afterwards" });
-    await writeFile(join(folder, "new.mfd"), wanted.memory);
-    await libnfc(tag, ["nfc-mfultralight", "w", "new.mfd"], folder);
-    expect(tag.memory.subarray(16).toHex()).toBe(wanted.memory.subarray(16).toHex());
+    await run(folder);
   } finally {
     await rm(folder, { recursive: true });
   }
-});
+}
+
+test("nfc-list finds the emulator's tag with its UID, ATQA and SAK", () =>
+  inFolder(async (folder) => {
+    const { said } = await libnfc("put ntag213 04112233445566 hello", ["nfc-list"], folder);
+    expect(said).toContain("UID (NFCID1): 04  11  22  33  44  55  66");
+    expect(said).toContain("ATQA (SENS_RES): 00  44");
+    expect(said).toContain("SAK (SEL_RES): 00");
+  }));
+
+test("nfc-list finds a tag that is known by its UID only", () =>
+  inFolder(async (folder) => {
+    const { said } = await libnfc("put classic a1b2c3d4", ["nfc-list"], folder);
+    expect(said).toContain("UID (NFCID1): a1  b2  c3  d4");
+    expect(said).toContain("ATQA (SENS_RES): 00  04");
+    expect(said).toContain("SAK (SEL_RES): 08");
+  }));
+
+const kinds: readonly { readonly kind: Type2Kind; readonly passwordPages: number }[] = [
+  { kind: "ultralight", passwordPages: 0 },
+  { kind: "ultralight-ev1", passwordPages: 2 },
+  { kind: "ntag213", passwordPages: 2 },
+  { kind: "ntag215", passwordPages: 2 },
+  { kind: "ntag216", passwordPages: 2 },
+];
+for (const { kind, passwordPages } of kinds) {
+  test(`nfc-mfultralight reads the memory of an emulated ${kind}, to the byte`, () =>
+    inFolder(async (folder) => {
+      const command = ["nfc-mfultralight", "r", "dump.mfd"];
+      const { said, memory } = await libnfc(`put ${kind} 04112233445566 hello`, command, folder);
+      const bytes = memory.length / 2;
+      expect(said).toContain(`${bytes / 4} of ${bytes / 4} pages read`);
+      const dump = new Uint8Array(await readFile(join(folder, "dump.mfd")));
+      const secretFrom = bytes - passwordPages * 4;
+      expect(dump.subarray(0, secretFrom).toHex()).toBe(memory.slice(0, secretFrom * 2));
+      // Password and PACK show as zeros.
+      expect(dump.subarray(secretFrom, bytes).every((byte) => byte === 0)).toBe(true);
+    }));
+}
+
+test("nfc-mfultralight writes the pages of an emulated ultralight, and leaves its UID and lock bits", () =>
+  inFolder(async (folder) => {
+    const wanted: EmulatedTag = createType2Tag("ultralight", { uid, text: "afterwards" });
+    await writeFile(join(folder, "new.mfd"), wanted.memory);
+    const command = ["nfc-mfultralight", "w", "new.mfd"];
+    // It asks whether to write one-time bits, lock bits and UID.
+    const { said, memory } = await libnfc(
+      "put ultralight 04112233445566 before",
+      command,
+      folder,
+      "n\nn\nn\n",
+    );
+    expect(said).toContain("Done, 12 of 16 pages written (4 pages skipped, 0 pages failed)");
+    expect(memory).toBe(wanted.memory.toHex());
+  }));

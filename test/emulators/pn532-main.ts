@@ -1,29 +1,35 @@
 /**
- * The emulated PN532 as a program: `bun test/emulators/pn532-main.ts --link PATH [--real-time] [--precise]`.
+ * The emulated PN532 as a program: `bun test/emulators/pn532-main.ts --link PATH [--baud-time] [--precise]`. With
+ * `--baud-time` (or `--real-time`) the line and the field cost what they cost.
  *
- * Prints the path of its port, then answers each line of its input with `ok` and the monotonic time in nanoseconds, or
- * with `error` and a sentence:
+ * Prints the path of its port, then answers each line of its input with `ok` and the monotonic time in nanoseconds,
+ * or with `error` and a sentence:
  *
- *   put KIND UID [TEXT]   ntag213, ntag215, ntag216, ultralight, ultralight-ev1 or classic; UID in hex
+ *   put KIND UID [TEXT]   ultralight, ultralight-ev1, ntag213, ntag215, ntag216 or classic; UID in hex
  *   take | kill | revive | plug | unplug | quit
- *   dump                  the last tag's memory in hex, before the time
- *   trace on              from now on, `answer-end NS` whenever the last byte of an answer has left
+ *   dump                  the last tag's memory in hex, instead of `ok`
+ *   trace on              from now on, `answer-end NANOSECONDS` whenever the last byte of an answer has left
  */
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import {
-  createPlainTag,
+  createClassicTag,
   createType2Tag,
   type EmulatedTag,
-  type Type2Kind,
+  type2Kinds,
 } from "../../drivers/emulator/tags.ts";
 
 const { values } = parseArgs({
-  options: { link: { type: "string" }, "real-time": { type: "boolean" }, precise: { type: "boolean" } },
+  options: {
+    link: { type: "string" },
+    "baud-time": { type: "boolean" },
+    "real-time": { type: "boolean" },
+    precise: { type: "boolean" },
+  },
 });
 const device = createPn532Device({
-  timing: values["real-time"] ? "real" : "none",
+  timing: values["baud-time"] || values["real-time"] ? "real" : "none",
   precise: values.precise ?? false,
   ...(values.link === undefined ? {} : { linkPath: values.link }),
 });
@@ -43,44 +49,36 @@ for await (const line of createInterface({ input: process.stdin })) {
 await device.close();
 process.exit(0);
 
-async function obey(line: string): Promise<string | undefined> {
+async function obey(line: string): Promise<unknown> {
   const [verb, kind = "", uid = "", ...text] = line.split(" ");
   switch (verb) {
     case "put":
       last = tagOf(kind, Uint8Array.fromHex(uid), text.join(" "));
-      device.put(last);
-      return undefined;
+      return device.put(last);
     case "take":
-      device.take();
-      return undefined;
+      return device.take();
     case "kill":
-      device.kill();
-      return undefined;
+      return device.kill();
     case "revive":
-      device.revive();
-      return undefined;
+      return device.revive();
     case "plug":
-      device.plug();
-      return undefined;
+      return device.plug();
     case "unplug":
-      await device.unplug();
-      return undefined;
+      return device.unplug();
     case "dump":
       return last?.memory.toHex();
     case "trace":
-      device.onAnswered((atNs) => say(`answer-end ${atNs}`));
-      return undefined;
+      return device.onAnswered((atNs) => say(`answer-end ${atNs}`));
     case "quit":
-      return undefined;
+      return;
     default:
       throw new Error(`no command ${verb}`);
   }
 }
 
 function tagOf(kind: string, uid: Uint8Array, text: string): EmulatedTag {
-  if (kind === "classic") return createPlainTag({ uid, atqa: 0x0004, sak: 0x08 });
-  const known: readonly Type2Kind[] = ["ntag213", "ntag215", "ntag216", "ultralight", "ultralight-ev1"];
-  const type2 = known.find((candidate) => candidate === kind);
+  if (kind === "classic") return createClassicTag(uid);
+  const type2 = type2Kinds.find((candidate) => candidate === kind);
   if (type2 === undefined) throw new Error(`no tag ${kind}`);
   return createType2Tag(type2, text === "" ? { uid } : { uid, text });
 }

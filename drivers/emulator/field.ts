@@ -1,0 +1,132 @@
+/**
+ * The radio side of the emulated chip: which tags lie in the field, which are its targets, what an exchange with them
+ * gives, and how long it takes.
+ */
+import { crcA, type EmulatedTag, type TagAnswer } from "./type-a.ts";
+
+/** What the radio side costs, in milliseconds. */
+export interface RadioTiming {
+  /** One round of looking for a tag where none is. */
+  readonly roundMs: number;
+  /** REQA, anticollision at two levels, and SELECT. */
+  readonly activationMs: number;
+  /** Each byte over the air at 106 kbit/s. */
+  readonly byteMs: number;
+  /** What every exchange costs besides its bytes. */
+  readonly exchangeMs: number;
+  /** True where waiting for a tag that says nothing, and programming one, take their time. */
+  readonly waits: boolean;
+}
+
+/**
+ * byteMs        9 bits of 9.44 us each (ISO/IEC 14443-2, 8.1).
+ * exchangeMs    two frame delays of 91 us (14443-3, 6.2.1), start and end of two frames (4 bits), and 0.3 ms for the
+ *               chip's own work, which is an assumption.
+ * activationMs  five exchanges of 4 to 9 bytes, together 31 bytes: 2.6 ms in the air; 3 ms with the chip's work.
+ * roundMs       the guard time that a tag has to get ready in, 5 ms (14443-3, 5.1), and REQA; an assumption as to what
+ *               the firmware does.
+ */
+export const realRadio: RadioTiming = {
+  roundMs: 5.1,
+  activationMs: 3,
+  byteMs: 0.085,
+  exchangeMs: 0.52,
+  waits: true,
+};
+export const instantRadio: RadioTiming = {
+  roundMs: 0,
+  activationMs: 0,
+  byteMs: 0,
+  exchangeMs: 0,
+  waits: false,
+};
+
+/** What came back, or that nothing did, and when. */
+export interface Heard {
+  readonly answer: TagAnswer | undefined;
+  readonly afterMs: number;
+}
+
+export interface Field {
+  readonly tags: readonly EmulatedTag[];
+  /** Targets by number, from 1 on; a target may have left the field. */
+  readonly targets: readonly EmulatedTag[];
+  put(tag: EmulatedTag): void;
+  /** Takes this tag, or all, out of the field. */
+  take(tag?: EmulatedTag): void;
+  /** Activates up to `targetsMax` tags, those with this UID where one is given, and makes them the targets. */
+  list(targetsMax: number, uid?: Uint8Array): readonly EmulatedTag[];
+  /** Halts the targets that are there; they stay targets. 0 stands for all. */
+  halt(number: number): void;
+  forgetTargets(): void;
+  /** Cuts the power of every tag. */
+  switchOff(): void;
+  /** Sends a frame without its CRC, or `bits` bits of it, to one target, or to whoever listens. */
+  exchange(to: EmulatedTag | undefined, frame: Uint8Array, silenceMs: number, bits?: number): Heard;
+}
+
+const tagsMax = 8; // More do not fit under one antenna.
+const crcBytes = 2;
+
+export function createField(radio: RadioTiming): Field {
+  let tags: readonly EmulatedTag[] = [];
+  let targets: readonly EmulatedTag[] = [];
+
+  return {
+    get tags() {
+      return tags;
+    },
+    get targets() {
+      return targets;
+    },
+    put(tag) {
+      tag.losePower();
+      tags = [...tags.filter((other) => other !== tag), tag].slice(-tagsMax);
+    },
+    take(tag) {
+      for (const leaving of tags) if (tag === undefined || leaving === tag) leaving.losePower();
+      tags = tag === undefined ? [] : tags.filter((other) => other !== tag);
+    },
+    list(targetsMax, uid) {
+      const wanted = tags.filter((tag) => uid === undefined || sameBytes(tag.uid, uid));
+      targets = wanted.slice(0, targetsMax);
+      for (const tag of targets) tag.select();
+      return targets;
+    },
+    halt(number) {
+      for (const [index, tag] of targets.entries())
+        if (number === 0 || number === index + 1) tag.receive(Uint8Array.of(0x50, 0x00));
+    },
+    forgetTargets() {
+      targets = [];
+    },
+    switchOff() {
+      for (const tag of tags) tag.losePower();
+      targets = [];
+    },
+    exchange(to, frame, silenceMs, bits) {
+      const listeners = to === undefined ? tags : tags.filter((tag) => tag === to);
+      // Every tag hears every frame; where two would answer, the stronger one is heard.
+      const [answer] = listeners
+        .map((tag) => tag.receive(frame, bits))
+        .filter((heard) => heard !== undefined);
+      if (answer === undefined) return { answer, afterMs: radio.waits ? silenceMs : 0 };
+      const back = answer.kind === "frame" ? answer.bytes.length + crcBytes : 1;
+      const workMs = radio.waits ? (answer.workMs ?? 0) : 0;
+      const afterMs = radio.exchangeMs + (frame.length + crcBytes + back) * radio.byteMs + workMs;
+      return { answer, afterMs };
+    },
+  };
+}
+
+/** The bytes that the chip's receiver hands on, with the CRC where it does not take that off itself. */
+export function receivedBytes(answer: TagAnswer, takesCrc: boolean): Uint8Array | undefined {
+  // Its check fails on what has no CRC (seen by others, too: nfcpy switches it off to hear the four bits).
+  if (answer.kind === "four-bits") return takesCrc ? undefined : Uint8Array.of(answer.value);
+  if (takesCrc) return answer.hasCrc ? answer.bytes : undefined;
+  return answer.hasCrc ? Uint8Array.of(...answer.bytes, ...crcA(answer.bytes)) : answer.bytes;
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}

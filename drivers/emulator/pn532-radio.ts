@@ -1,0 +1,123 @@
+/** The emulated PN532's commands that go over the air (UM0701-02, 7.3.5, 7.3.8, 7.3.9 and 7.3.13). */
+import { tagCommands } from "../protocol/type2-tag.ts";
+import { receivedBytes, sameBytes } from "./field.ts";
+import type { ChipParts, Outcome } from "./pn532-chip.ts";
+import { automaticRats, crcEnabled, registerAt, typeAMode } from "./pn532-memory.ts";
+import { crcA, type EmulatedTag } from "./type-a.ts";
+
+/** Section 7.1. What the chip says to four bits other than A is an assumption. */
+const status = { ok: 0x00, timeout: 0x01, crc: 0x02, authentication: 0x14, wrongContext: 0x27 } as const;
+
+const targetsMaxMax = 2;
+const forEver = 0xff;
+const typeA = 0x00;
+const lastModulation = 0x04;
+const moreInformation = 0x40;
+const mifareAuthentication: readonly number[] = [0x60, 0x61];
+const shortFrameBits = 7;
+
+/**
+ * InListPassiveTarget: MaxTg, BrTy, data. Looks for tags for MxRtyPassiveActivation + 1 rounds. A tag that is active
+ * is found again, as polling loops rely on: the chip wakes with WUPA, and round for round.
+ */
+export function listTargets({ memory, field, radio }: ChipParts, data: Uint8Array): Outcome {
+  const [targetsMax = 0, modulation = 0xff] = data;
+  if (targetsMax < 1 || targetsMax > targetsMaxMax || modulation > lastModulation) return undefined;
+  field.forgetTargets();
+  memory.registers.set(registerAt.txMode, typeAMode).set(registerAt.rxMode, typeAMode);
+  memory.registers.set(registerAt.bitFraming, 0);
+  const found = modulation === typeA ? field.list(targetsMax, wantedUid(data.subarray(2))) : [];
+  if (found.length === 0) return { waitMs: roundsMs(memory.activationRetries, radio.roundMs), data: [0] };
+  const withAts = (memory.parameters & automaticRats) !== 0;
+  const targets = found.flatMap((tag, index) => [index + 1, ...targetData(tag, withAts)]);
+  return { data: [found.length, ...targets], afterMs: radio.activationMs * found.length };
+}
+
+/** InAutoPoll: PollNr, Period in units of 150 ms, types. Of these, type A at 106 kbit/s: 00, 10 (MIFARE), 20 (4A). */
+export function autoPoll({ memory, field, radio }: ChipParts, data: Uint8Array): Outcome {
+  const [polls = 0, period = 0, ...types] = data;
+  if (polls === 0 || period < 1 || period > 15 || types.length === 0) return undefined;
+  field.forgetTargets();
+  const typeOf = (tag: EmulatedTag) =>
+    types.find((type) => type === 0x00 || type === ((tag.sak & 0x20) !== 0 ? 0x20 : 0x10));
+  const tag = field.tags.find((candidate) => typeOf(candidate) !== undefined);
+  if (tag === undefined) {
+    const pollMs = radio.waits ? period * 150 * types.length : 0;
+    return { waitMs: polls === forEver ? Number.POSITIVE_INFINITY : polls * pollMs, data: [0] };
+  }
+  field.list(1, tag.uid);
+  const target = [1, ...targetData(tag, (memory.parameters & automaticRats) !== 0)];
+  return { data: [1, typeOf(tag) ?? 0, target.length, ...target], afterMs: radio.activationMs };
+}
+
+/** InDataExchange: the chip knows the MIFARE commands, and does those of two steps by itself. */
+export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
+  const { memory, field } = parts;
+  const [target] = data;
+  if (target === undefined) return undefined;
+  const tag = field.targets[(target & ~moreInformation) - 1];
+  if (tag === undefined) return fail(parts, status.wrongContext);
+  const command = data.subarray(1);
+  const silence = memory.silenceMs;
+  if (mifareAuthentication.includes(command[0] ?? 0) && (tag.sak & 0x20) === 0) {
+    // Whatever follows is a key to the chip, so GET_VERSION cannot go this way. No key of ours fits any tag.
+    const { afterMs } = field.exchange(tag, command.subarray(0, 2), silence);
+    return fail(parts, status.authentication, afterMs);
+  }
+  const isTwoSteps = command[0] === tagCommands.compatibilityWrite && command.length > 2;
+  const first = field.exchange(tag, isTwoSteps ? command.subarray(0, 2) : command, silence);
+  const isAccepted = first.answer?.kind === "four-bits" && first.answer.value === 0xa;
+  const second = isTwoSteps && isAccepted ? field.exchange(tag, command.subarray(2), silence) : undefined;
+  const { answer } = second ?? first;
+  const afterMs = first.afterMs + (second?.afterMs ?? 0);
+  if (answer === undefined) return fail(parts, status.timeout, afterMs);
+  if (answer.kind === "frame") return succeed(parts, answer.bytes, afterMs);
+  return answer.value === 0xa ? succeed(parts, [], afterMs) : fail(parts, status.crc, afterMs);
+}
+
+/** InCommunicateThru: as the registers say, with or without CRC, whole bytes or seven bits. */
+export function communicateThru(parts: ChipParts, data: Uint8Array): Outcome {
+  const { memory, field } = parts;
+  if (data.length === 0) return undefined;
+  const register = (address: number) => memory.registers.get(address) ?? 0;
+  const lastBits = register(registerAt.bitFraming) & 0x07;
+  const bits = data.length === 1 && lastBits === shortFrameBits ? shortFrameBits : undefined;
+  const addsCrc = (register(registerAt.txMode) & crcEnabled) !== 0;
+  const frame = bits !== undefined || addsCrc ? data : withoutCrc(data);
+  const { answer, afterMs } = field.exchange(undefined, frame, memory.silenceMs, bits);
+  if (answer === undefined) return fail(parts, status.timeout, afterMs);
+  const bytes = receivedBytes(answer, (register(registerAt.rxMode) & crcEnabled) !== 0);
+  return bytes === undefined ? fail(parts, status.crc, afterMs) : succeed(parts, bytes, afterMs);
+}
+
+function succeed({ memory }: ChipParts, data: ArrayLike<number>, afterMs: number): Outcome {
+  memory.lastError = status.ok;
+  return { data: [status.ok, ...Array.from(data)], afterMs };
+}
+
+function fail({ memory }: ChipParts, error: number, afterMs = 0): Outcome {
+  memory.lastError = error;
+  return { data: [error], afterMs };
+}
+
+/** The frame that a tag takes the host's own CRC off; anticollision has none. */
+function withoutCrc(data: Uint8Array): Uint8Array {
+  const body = data.subarray(0, -2);
+  return data.length > 2 && sameBytes(data.subarray(-2), crcA(body)) ? body : data;
+}
+
+/** A UID of seven bytes comes with its cascade tag. */
+function wantedUid(data: Uint8Array): Uint8Array | undefined {
+  if (data.length === 0) return undefined;
+  return data.length === 8 && data[0] === 0x88 ? data.subarray(1) : data;
+}
+
+function roundsMs(retries: number, roundMs: number): number {
+  return retries === forEver ? Number.POSITIVE_INFINITY : (retries + 1) * roundMs;
+}
+
+/** SENS_RES, SEL_RES, UID with its length, ATS with its length, which counts itself. */
+function targetData({ atqa, sak, uid, ats }: EmulatedTag, withAts: boolean): number[] {
+  const target = [atqa >> 8, atqa & 0xff, sak, uid.length, ...uid];
+  return ats.length === 0 || !withAts ? target : [...target, ats.length + 1, ...ats];
+}

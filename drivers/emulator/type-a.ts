@@ -1,0 +1,149 @@
+/**
+ * The lower half of every emulated tag of ISO/IEC 14443 type A: being woken, told apart and selected (14443-3,
+ * section 6). What an active tag then understands is a value that the tag's own file hands over.
+ *
+ *   IDLE   -- REQA, WUPA --> READY          HALT -- WUPA --> READY
+ *   READY  -- anticollision, SELECT of each UID part --> ACTIVE
+ *   ACTIVE -- HLTA --> HALT
+ *   anything unexpected: back to where it was woken from, IDLE or HALT
+ */
+
+/** What a tag sends back: a frame, with or without CRC_A behind it, or four bits without anything. */
+export type TagAnswer =
+  | { readonly kind: "frame"; readonly bytes: Uint8Array; readonly hasCrc: boolean; readonly workMs?: number }
+  | { readonly kind: "four-bits"; readonly value: number; readonly workMs?: number };
+
+export type TagState = "idle" | "ready" | "active" | "halt";
+
+export interface TypeAIdentity {
+  /** 4 or 7 bytes. */
+  readonly uid: Uint8Array;
+  /** SENS_RES as the PN532 reports it, high byte first: 0x0044. */
+  readonly atqa: number;
+  readonly sak: number;
+  /** Without its length byte; empty where the tag has none. */
+  readonly ats: Uint8Array;
+}
+
+export interface EmulatedTag extends TypeAIdentity {
+  /** All pages, as they are now; empty for tags that are known by UID only. */
+  readonly memory: Uint8Array;
+  readonly state: TagState;
+  /** The chip's whole activation: WUPA, anticollision, SELECT. */
+  select(): void;
+  /** The field went away, or the tag left it: it forgets everything but its memory. */
+  losePower(): void;
+  /** The answer to a frame without its CRC, or of `bits` bits where it is a short one; undefined for silence. */
+  receive(frame: Uint8Array, bits?: number): TagAnswer | undefined;
+}
+
+/** What an active tag does with a command: `fall` where it must be selected anew afterwards. */
+export interface Understood {
+  readonly answer: TagAnswer | undefined;
+  readonly fall: boolean;
+}
+
+export interface TypeAOptions extends TypeAIdentity {
+  readonly memory: Uint8Array;
+  readonly understand: (command: Uint8Array) => Understood;
+  /** Called when the tag lost its power or was selected anew: forget what a command had begun. */
+  readonly forget?: () => void;
+}
+
+const cascadeTag = 0x88;
+const reqa = 0x26;
+const wupa = 0x52;
+const shortFrameBits = 7;
+const hlta = 0x50;
+const sakUidNotComplete = 0x04;
+const levels: readonly number[] = [0x93, 0x95];
+
+export function createTypeATag(options: TypeAOptions): EmulatedTag {
+  const { uid, atqa, sak, ats, memory, understand, forget = () => {} } = options;
+  const parts = uidParts(uid);
+  let state: TagState = "idle";
+  let wokenFrom: "idle" | "halt" = "idle";
+  let level = 0;
+
+  const become = (next: TagState) => {
+    state = next;
+    level = 0;
+    forget();
+  };
+  const fall = () => {
+    become(wokenFrom);
+    return undefined;
+  };
+  const wake = (): TagAnswer => {
+    wokenFrom = state === "halt" ? "halt" : "idle";
+    become("ready");
+    return { kind: "frame", bytes: Uint8Array.of(atqa & 0xff, atqa >> 8), hasCrc: false };
+  };
+  const hearShort = (code: number): TagAnswer | undefined => {
+    const wakes =
+      (state === "idle" && (code === reqa || code === wupa)) || (state === "halt" && code === wupa);
+    return wakes ? wake() : fall();
+  };
+  const hearSelection = (frame: Uint8Array): TagAnswer | undefined => {
+    const part = parts[level];
+    if (part === undefined || frame[0] !== levels[level]) return fall();
+    if (frame[1] === 0x20) return { kind: "frame", bytes: part, hasCrc: false };
+    if (frame[1] !== 0x70 || !frame.subarray(2).every((byte, index) => byte === part[index])) return fall();
+    level += 1;
+    const isWhole = level === parts.length;
+    if (isWhole) become("active");
+    return { kind: "frame", bytes: Uint8Array.of(isWhole ? sak : sakUidNotComplete), hasCrc: true };
+  };
+
+  return {
+    uid,
+    atqa,
+    sak,
+    ats,
+    memory,
+    get state() {
+      return state;
+    },
+    select() {
+      if (state === "halt") wokenFrom = "halt";
+      become("active");
+    },
+    losePower() {
+      wokenFrom = "idle";
+      become("idle");
+    },
+    receive(frame, bits) {
+      if (bits === shortFrameBits) return hearShort(frame[0] ?? 0);
+      if (state === "ready") return hearSelection(frame);
+      if (state !== "active") return undefined;
+      if (frame[0] === hlta && frame[1] === 0x00 && frame.length === 2) {
+        become("halt");
+        return undefined;
+      }
+      const understood = understand(frame);
+      if (understood.fall) fall();
+      return understood.answer;
+    },
+  };
+}
+
+/** Four bytes and their check byte per cascade level; a cascade tag stands in front while more follows. */
+function uidParts(uid: Uint8Array): readonly Uint8Array[] {
+  const withCheck = (part: Uint8Array) =>
+    Uint8Array.of(
+      ...part,
+      part.reduce((sum, byte) => sum ^ byte, 0),
+    );
+  if (uid.length === 4) return [withCheck(uid)];
+  return [withCheck(Uint8Array.of(cascadeTag, ...uid.subarray(0, 3))), withCheck(uid.subarray(3))];
+}
+
+/** CRC_A, low byte first (ISO/IEC 14443-3, annex B): polynomial x^16 + x^12 + x^5 + 1 reflected, start 6363. */
+export function crcA(bytes: Uint8Array): Uint8Array {
+  let crc = 0x6363;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 1 ? (crc >> 1) ^ 0x8408 : crc >> 1;
+  }
+  return Uint8Array.of(crc & 0xff, crc >> 8);
+}

@@ -1,0 +1,173 @@
+/**
+ * What an active Type 2 tag does with commands (NTAG21x section 10, MF0ULx1 section 10, MF0ICU1 section 7.6).
+ *
+ *   30 page             16 bytes, from the first page on again behind the last
+ *   3A from to          the pages from..to
+ *   A2 page d0..d3      four bits: A done, 0 refused
+ *   A0 page, then 16    as A2 with the first four of them
+ *   60                  version         1B pwd   PACK        39 n   counter        3C 00   signature
+ *
+ * Whatever is refused or unknown makes the tag fall back to where it was woken from. NTAG and EV1 say so with four
+ * bits; a plain Ultralight says nothing to what it does not know.
+ */
+import { pageBytes, tagCommands } from "../protocol/type2-tag.ts";
+import type { TagAnswer, Understood } from "./type-a.ts";
+import type { Type2Sheet } from "./type2-sheets.ts";
+
+const passwordAuth = 0x1b;
+const readCounter = 0x39;
+const readSignature = 0x3c;
+const writeMs = 4.1; // Programming one page (NTAG21x, table 4: typical EEPROM write time).
+const signatureBytes = 32;
+const counterEnabled = 0x10; // In ACCESS (NTAG21x, table 11).
+const protectsReading = 0x80;
+
+export interface Type2Commands {
+  readonly understand: (command: Uint8Array) => Understood;
+  readonly forget: () => void;
+}
+
+export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array): Type2Commands {
+  let isAuthenticated = false;
+  /** The page whose 16 bytes come next. */
+  let compatibilityPage: number | undefined;
+
+  const readable = () => (isAuthenticated ? sheet.pages : firstUnreadablePage(sheet, memory));
+  const write = (page: number, data: Uint8Array): Understood => {
+    if (!isAuthenticated && page >= firstProtectedPage(sheet, memory)) return refused;
+    return writeMemory(sheet, memory, page, data) ? done : refused;
+  };
+  const authenticate = (password: Uint8Array): Understood => {
+    const { configPage } = sheet;
+    if (configPage === undefined) return silent;
+    const config = memory.subarray(configPage * pageBytes);
+    isAuthenticated = password.length === 4 && password.every((byte, index) => byte === config[8 + index]);
+    return isAuthenticated ? data(config.slice(12, 14)) : refused;
+  };
+  const count = (address: number): Understood => {
+    if (!sheet.counters.includes(address)) return sheet.counters.length === 0 ? silent : refused;
+    const access = memory[((sheet.configPage ?? 0) + 1) * pageBytes] ?? 0;
+    const counts = sheet.counters.length > 1 || (access & counterEnabled) !== 0;
+    return counts ? data(new Uint8Array(3)) : refused;
+  };
+
+  return {
+    forget() {
+      isAuthenticated = false;
+      compatibilityPage = undefined;
+    },
+    understand(command) {
+      const [code, first = 0, second = 0] = command;
+      if (compatibilityPage !== undefined) {
+        const page = compatibilityPage;
+        compatibilityPage = undefined;
+        return command.length === 16 ? write(page, command.subarray(0, pageBytes)) : refused;
+      }
+      switch (code) {
+        case tagCommands.read:
+          return first < readable() ? data(readRolling(sheet, memory, first, readable())) : refused;
+        case tagCommands.write:
+          return write(first, command.subarray(2));
+        case tagCommands.compatibilityWrite:
+          if (first < 2 || first >= sheet.pages) return refused;
+          compatibilityPage = first;
+          return { ...done, answer: fourBits(0xa) };
+      }
+      if (sheet.version === undefined) return silent;
+      switch (code) {
+        case tagCommands.getVersion:
+          return data(Uint8Array.from(sheet.version));
+        case tagCommands.fastRead:
+          if (first > second || second >= readable()) return refused;
+          return data(masked(sheet, memory).slice(first * pageBytes, (second + 1) * pageBytes));
+        case passwordAuth:
+          return authenticate(command.subarray(1));
+        case readCounter:
+          return count(first);
+        case readSignature:
+          // A real one is made with the maker's key.
+          return data(new Uint8Array(signatureBytes));
+        default:
+          return refused;
+      }
+    },
+  };
+}
+
+const silent: Understood = { answer: undefined, fall: true };
+const refused: Understood = { answer: fourBits(0x0), fall: true };
+const done: Understood = { answer: fourBits(0xa, writeMs), fall: false };
+
+function fourBits(value: number, workMs = 0): TagAnswer {
+  return { kind: "four-bits", value, workMs };
+}
+
+function data(bytes: Uint8Array): Understood {
+  return { answer: { kind: "frame", bytes, hasCrc: true }, fall: false };
+}
+
+/** 16 bytes; behind the last readable page comes the first again. */
+function readRolling(sheet: Type2Sheet, memory: Uint8Array, page: number, pages: number): Uint8Array {
+  const shown = masked(sheet, memory);
+  const at = (index: number) => (page * pageBytes + index) % (pages * pageBytes);
+  return Uint8Array.from({ length: 16 }, (_, index) => shown[at(index)] ?? 0);
+}
+
+/** Password and PACK read as zeros. */
+function masked({ configPage }: Type2Sheet, memory: Uint8Array): Uint8Array {
+  return configPage === undefined ? memory : memory.slice().fill(0, (configPage + 2) * pageBytes);
+}
+
+/** AUTH0: the first page that needs the password. */
+function firstProtectedPage({ configPage, pages }: Type2Sheet, memory: Uint8Array): number {
+  return configPage === undefined ? pages : Math.min(pages, memory[configPage * pageBytes + 3] ?? pages);
+}
+
+function firstUnreadablePage(sheet: Type2Sheet, memory: Uint8Array): number {
+  const access = memory[((sheet.configPage ?? 0) + 1) * pageBytes] ?? 0;
+  const guards = sheet.configPage !== undefined && (access & protectsReading) !== 0;
+  return guards ? firstProtectedPage(sheet, memory) : sheet.pages;
+}
+
+/** False where the page is the maker's, is locked, or is none. Lock bits and one-time bits can only be set. */
+function writeMemory(sheet: Type2Sheet, memory: Uint8Array, page: number, bytes: Uint8Array): boolean {
+  if (page < 2 || page >= sheet.pages || bytes.length !== pageBytes) return false;
+  if (isLocked(sheet, memory, page)) return false;
+  const target = memory.subarray(page * pageBytes, (page + 1) * pageBytes);
+  const old = target.slice();
+  if (page === 2) target.set(setStaticLocks(old, bytes));
+  else if (page === 3) target.set(old.map((byte, index) => byte | (bytes[index] ?? 0)));
+  else if (page === sheet.dynamicLock?.page) target.set(setDynamicLocks(old, bytes));
+  else target.set(bytes);
+  return true;
+}
+
+/**
+ * Static lock bytes (page 2, bytes 2 and 3), as sixteen bits with byte 2 low: bit n locks page n from 3 on; bit 0 keeps
+ * bit 3 as it is, bit 1 those of pages 4 to 9, bit 2 those of pages 10 to 15 (NTAG21x 8.5.2, MF0ICU1 7.5.2).
+ */
+function setStaticLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
+  const bits = (old[2] ?? 0) | ((old[3] ?? 0) << 8);
+  const wanted = (bytes[2] ?? 0) | ((bytes[3] ?? 0) << 8);
+  const frozen = (bits & 1 ? 0x0008 : 0) | (bits & 2 ? 0x03f0 : 0) | (bits & 4 ? 0xfc00 : 0);
+  const next = bits | (wanted & ~frozen);
+  return Uint8Array.of(old[0] ?? 0, old[1] ?? 0, next & 0xff, next >> 8);
+}
+
+/** Dynamic lock bytes 0 and 1; each bit of byte 2 keeps two of theirs as they are; byte 3 is fixed (NTAG21x 8.5.3). */
+function setDynamicLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
+  const bits = (old[0] ?? 0) | ((old[1] ?? 0) << 8);
+  let wanted = (bytes[0] ?? 0) | ((bytes[1] ?? 0) << 8);
+  for (let pair = 0; pair < 8; pair++) if (((old[2] ?? 0) >> pair) & 1) wanted &= ~(3 << (2 * pair));
+  const next = bits | wanted;
+  return Uint8Array.of(next & 0xff, next >> 8, (old[2] ?? 0) | (bytes[2] ?? 0), old[3] ?? 0);
+}
+
+function isLocked({ dynamicLock }: Type2Sheet, memory: Uint8Array, page: number): boolean {
+  if (page < 3) return false;
+  if (page < 16) return ((((memory[10] ?? 0) | ((memory[11] ?? 0) << 8)) >> page) & 1) === 1;
+  if (dynamicLock === undefined || page >= dynamicLock.page) return false;
+  const at = dynamicLock.page * pageBytes;
+  const bit = Math.floor((page - 16) / dynamicLock.pagesPerBit);
+  return ((((memory[at] ?? 0) | ((memory[at + 1] ?? 0) << 8)) >> bit) & 1) === 1;
+}

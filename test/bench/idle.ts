@@ -1,0 +1,82 @@
+/** What the service costs while nothing happens, and how fast it starts; beside the smallest WebSocket server of Node. */
+import { readFile } from "node:fs/promises";
+import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { line, spread, title } from "./figures.ts";
+
+const idleSeconds = 20;
+const starts = 10;
+const ticksPerSecond = 100; // sysconf(_SC_CLK_TCK) on every Linux that we run on.
+
+export async function measureIdle(): Promise<void> {
+  title(`Idle, with a reader that waits for a card (${idleSeconds} s)`);
+  const device = createPn532Device({ timing: "real" });
+  {
+    await using place = await makePlace(
+      `[readers]\nconnect = ["pn532-uart:${device.path}"]\ndetect = true\n`,
+    );
+    await using service = await startTapdeck(place);
+    const { readers } = await service.client.call("readers");
+    if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+    const node = Bun.spawn(["node", "-e", nodeServer], { stdio: ["ignore", "ignore", "ignore"] });
+    await Bun.sleep(2000);
+    const [before, nodeBefore] = [await cpuSeconds(service.pid), await cpuSeconds(node.pid)];
+    await Bun.sleep(idleSeconds * 1000);
+    const [after, nodeAfter] = [await cpuSeconds(service.pid), await cpuSeconds(node.pid)];
+    line(
+      "processor",
+      `${share(before, after)} (an idle node http server: ${share(nodeBefore, nodeAfter)})`,
+      "nothing to measure",
+    );
+    line(
+      "resident memory",
+      `${await residentMb(service.pid)} (node: ${await residentMb(node.pid)})`,
+      "45 MB",
+    );
+    node.kill();
+    await node.exited;
+  }
+  await device.close();
+
+  const own: number[] = [];
+  const nodes: number[] = [];
+  for (let start = 0; start < starts; start++) {
+    await using place = await makePlace("[readers]\ndetect = false\n");
+    own.push(await startMs([program, `--data=${place.folder}`], place.port));
+    nodes.push(await startMs(["node", "-e", nodeServer], place.port));
+  }
+  line("start to the first answer", `${spread(own, "ms")}; node: ${spread(nodes, "ms")}`);
+}
+
+const nodeServer = `require("node:http").createServer((_, answer) => answer.end("pong")).listen(process.env.PORT ?? 0, "127.0.0.1")`;
+
+async function startMs(command: readonly string[], port: number): Promise<number> {
+  const startedMs = performance.now();
+  const child = Bun.spawn([...command], {
+    env: { ...process.env, PORT: String(port) },
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  // Not listening yet.
+  while ((await fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined)) === undefined)
+    await Bun.sleep(1);
+  const tookMs = performance.now() - startedMs;
+  child.kill();
+  await child.exited;
+  return tookMs;
+}
+
+/** User and system time (proc(5), stat fields 14 and 15). */
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+async function residentMb(pid: number): Promise<string> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return `${(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024).toFixed(1)} MB`;
+}
+
+function share(before: number, after: number): string {
+  return `${(((after - before) / idleSeconds) * 100).toFixed(2)} %`;
+}

@@ -1,0 +1,14 @@
+/**
+ * `make bench`: what Tapdeck promises in figures, measured on the compiled binary, each beside a competitor in the same
+ * run. Machines differ and are shared: the ratios are what counts.
+ */
+import { measureIdle } from "./idle.ts";
+import { measureRecovery } from "./recovery.ts";
+import { measureTaps } from "./taps.ts";
+
+const asked = new Set(process.argv.slice(2));
+const wanted = (name: string) => asked.size === 0 || asked.has(name);
+
+if (wanted("taps")) await measureTaps();
+if (wanted("recovery")) await measureRecovery();
+if (wanted("idle")) await measureIdle();

@@ -1,0 +1,37 @@
+/** How soon a reader is heard again that was dead or unplugged for a while. */
+import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { line, spread, title } from "./figures.ts";
+
+const rounds = 8;
+
+export async function measureRecovery(): Promise<void> {
+  title("A reader comes back");
+  const device = createPn532Device({ timing: "real" });
+  await using place = await makePlace(`[readers]\nconnect = ["pn532-uart:${device.path}"]\ndetect = false\n`);
+  await using service = await startTapdeck(place);
+  const { readers } = await service.client.call("readers");
+  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+
+  for (const [what, strike, heal] of [
+    ["dead chip, found out", () => device.kill(), () => device.revive()],
+    ["unplugged, noticed", () => device.unplug(), () => device.plug()],
+  ] as const) {
+    const [noticed, back]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      const struckMs = performance.now();
+      await strike();
+      await service.heard.next("readers.removed");
+      noticed.push(performance.now() - struckMs);
+      // Long enough for the back-off to reach its maximum, and at no fixed place in it.
+      await Bun.sleep(2000 + Math.random() * 800);
+      const healedMs = performance.now();
+      heal();
+      await service.heard.next("readers.added");
+      back.push(performance.now() - healedMs);
+    }
+    line(`${what} after`, spread(noticed, "ms"));
+    line("  heard again, from the moment it was back", spread(back, "ms"), "2000 ms");
+  }
+  await device.close();
+}
