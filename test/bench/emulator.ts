@@ -5,8 +5,8 @@ import { lineReader } from "./lines.ts";
 export interface EmulatorProcess {
   /** Says one command of `test/emulators/pn532-main.ts` and returns its answer's time in nanoseconds (monotonic). */
   say(command: string): Promise<bigint>;
-  /** Monotonic time, in nanoseconds, at which the last byte of the chip's last answer left. */
-  lastAnswerEndNs(): bigint;
+  /** Monotonic time, in nanoseconds, at which the last byte of the chip's last answer before `ns` left. */
+  answerEndBefore(ns: bigint): bigint;
   stop(): Promise<void>;
 }
 
@@ -15,12 +15,12 @@ export async function startEmulator(link: string): Promise<EmulatorProcess> {
   const child = Bun.spawn([process.execPath, program, "--link", link, "--precise", "--real-time"], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  let answerEndNs = 0n;
+  let answerEndsNs: bigint[] = [];
   const answers: string[] = [];
   let wake = () => {};
   void lineReader(child.stdout, (line) => {
     const [word, value] = line.split(" ");
-    if (word === "answer-end") answerEndNs = BigInt(value ?? "0");
+    if (word === "answer-end") answerEndsNs = [...answerEndsNs.slice(-20), BigInt(value ?? "0")];
     else {
       answers.push(line);
       wake();
@@ -42,7 +42,7 @@ export async function startEmulator(link: string): Promise<EmulatorProcess> {
   await say("trace on");
   return {
     say,
-    lastAnswerEndNs: () => answerEndNs,
+    answerEndBefore: (ns) => answerEndsNs.findLast((end) => end < ns) ?? 0n,
     async stop() {
       child.stdin.write("quit\n");
       await child.stdin.flush();

@@ -10,6 +10,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
+import { monotonicNs } from "../helpers/monotonic.ts";
 import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 import { type EmulatorProcess, startEmulator } from "./emulator.ts";
 import { line, milliseconds, quantile, spread, title } from "./figures.ts";
@@ -56,7 +57,7 @@ command = ${JSON.stringify([...player, "{path}"])}
   // Opened for writing too, so that it never ends.
   const stream = createReadStream(pipe, { flags: "r+" });
   let arrived = (_: bigint) => {};
-  stream.on("data", () => arrived(process.hrtime.bigint()));
+  stream.on("data", () => arrived(monotonicNs()));
   const arrival = () => new Promise<bigint>((resolve) => (arrived = resolve));
 
   const fromAnswer: number[] = [];
@@ -66,12 +67,13 @@ command = ${JSON.stringify([...player, "{path}"])}
     const here = arrival();
     const putNs = await emulator.say(`put ntag213 ${uid} ${text}`);
     const hereNs = await here;
-    fromAnswer.push(milliseconds(emulator.lastAnswerEndNs(), hereNs));
     fromField.push(milliseconds(putNs, hereNs));
     await emulator.say("take");
+    // Its answer stands behind all that was traced before.
+    fromAnswer.push(milliseconds(emulator.answerEndBefore(hereNs), hereNs));
     await service.heard.next("tokens.removed");
     const again = arrival();
-    const spawnNs = process.hrtime.bigint();
+    const spawnNs = monotonicNs();
     Bun.spawn([...player], { stdio: ["ignore", "ignore", "ignore"] });
     byHand.push(milliseconds(spawnNs, await again));
   }
@@ -103,7 +105,7 @@ async function libnfcPolls(folder: string, emulator: EmulatorProcess): Promise<v
     const found = Promise.withResolvers<bigint>();
     void lineReader(child.stdout, (said) => {
       if (said.startsWith("NFC device will poll")) polling.resolve();
-      if (said.includes("UID (NFCID1)")) found.resolve(process.hrtime.bigint());
+      if (said.includes("UID (NFCID1)")) found.resolve(monotonicNs());
     });
     await polling.promise;
     await Bun.sleep(300 + Math.random() * 300);

@@ -19,6 +19,7 @@ import {
   type EmulatedTag,
   type2Kinds,
 } from "../../drivers/emulator/tags.ts";
+import { monotonicNs } from "../helpers/monotonic.ts";
 
 const { values } = parseArgs({
   options: {
@@ -40,7 +41,7 @@ say(device.path);
 for await (const line of createInterface({ input: process.stdin })) {
   try {
     const told = (await obey(line)) ?? "ok";
-    say(`${told} ${process.hrtime.bigint()}`);
+    say(`${told} ${monotonicNs()}`);
   } catch (error) {
     say(`error ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -68,7 +69,7 @@ async function obey(line: string): Promise<unknown> {
     case "dump":
       return last?.memory.toHex();
     case "trace":
-      return device.onAnswered((atNs) => say(`answer-end ${atNs}`));
+      return device.onAnswered(() => say(`answer-end ${monotonicNs()}`));
     case "quit":
       return;
     default:
