@@ -1,21 +1,21 @@
 /** Shapes that several methods share (contract, "Resources"; decisions, "Objects"). */
-import { type Static, Type } from "typebox";
+import * as v from "valibot";
 import { ServiceError } from "../core/errors.ts";
 import { fromHex, toHex } from "../core/hex.ts";
 import { scriptBytesMax, tokenDataCharsMax, tokenTypeCharsMax, uidCharsMax } from "../core/limits.ts";
 import type { TokenParams } from "../core/token.ts";
 
-export const nothing = Type.Null();
-const time = Type.String({ format: "date-time" });
+export const nothing = v.null();
+const time = v.pipe(v.string(), v.isoTimestamp());
 
 export const tokenParams = {
-  type: Type.Optional(Type.String({ maxLength: tokenTypeCharsMax })),
-  uid: Type.Optional(Type.String({ maxLength: uidCharsMax })),
-  text: Type.Optional(Type.String()),
-  data: Type.Optional(Type.String({ maxLength: tokenDataCharsMax })),
+  type: v.optional(v.pipe(v.string(), v.maxLength(tokenTypeCharsMax))),
+  uid: v.optional(v.pipe(v.string(), v.maxLength(uidCharsMax))),
+  text: v.optional(v.string()),
+  data: v.optional(v.pipe(v.string(), v.maxLength(tokenDataCharsMax))),
 };
 
-const launchParams = Type.Object(tokenParams);
+const launchParams = v.object(tokenParams);
 
 /** Absent fields as empty strings; refuses a token that says nothing, says it in no hex, or says too much. */
 export function toToken({
@@ -23,7 +23,7 @@ export function toToken({
   uid = "",
   text = "",
   data = "",
-}: Static<typeof launchParams>): TokenParams {
+}: v.InferOutput<typeof launchParams>): TokenParams {
   if (uid === "" && text === "" && data === "") {
     throw new ServiceError("invalid-params", "text, uid, data: at least one of them must not be empty");
   }
@@ -37,44 +37,42 @@ export function toToken({
   return { type, uid, text, data: toHex(bytes) };
 }
 
-export const token = Type.Object({
-  type: Type.String(),
-  uid: Type.String(),
-  text: Type.String(),
-  data: Type.String(),
+export const token = v.object({
+  type: v.string(),
+  uid: v.string(),
+  text: v.string(),
+  data: v.string(),
   scanTime: time,
-  readerId: Type.String(),
+  readerId: v.string(),
 });
 
-export const reader = Type.Object({
-  id: Type.String(),
-  readerId: Type.String(),
-  driver: Type.String(),
-  path: Type.String(),
-  info: Type.String(),
-  connected: Type.Boolean(),
-  capabilities: Type.Array(
-    Type.Union([Type.Literal("read"), Type.Literal("write"), Type.Literal("removable")]),
-  ),
+export const reader = v.object({
+  id: v.string(),
+  readerId: v.string(),
+  driver: v.string(),
+  path: v.string(),
+  info: v.string(),
+  connected: v.boolean(),
+  capabilities: v.array(v.picklist(["read", "write", "removable"])),
 });
 
-export const activeMedia = Type.Object({
-  systemId: Type.String(),
-  systemName: Type.String(),
-  mediaPath: Type.String(),
-  mediaName: Type.String(),
-  launcherId: Type.String(),
+export const activeMedia = v.object({
+  systemId: v.string(),
+  systemName: v.string(),
+  mediaPath: v.string(),
+  mediaName: v.string(),
+  launcherId: v.string(),
   started: time,
 });
 
-export const launchEntry = Type.Object({
-  type: Type.String(),
-  uid: Type.String(),
-  text: Type.String(),
-  data: Type.String(),
-  success: Type.Boolean(),
+export const launchEntry = v.object({
+  type: v.string(),
+  uid: v.string(),
+  text: v.string(),
+  data: v.string(),
+  success: v.boolean(),
   time,
-  readerId: Type.Optional(Type.String()),
-  script: Type.Optional(Type.String()),
-  error: Type.Optional(Type.String()),
+  readerId: v.optional(v.string()),
+  script: v.optional(v.string()),
+  error: v.optional(v.string()),
 });

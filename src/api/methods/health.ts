@@ -1,5 +1,5 @@
 /** `health`: whether the service is well, and what is not (decisions, "Methods ..."). */
-import { Type } from "typebox";
+import * as v from "valibot";
 import { method, noParams } from "../method.ts";
 
 export const health = method({
@@ -7,15 +7,18 @@ export const health = method({
   access: "anyone",
   docs: "Whether readers, database and disk are well, with a sentence where they are not; `uptime` in seconds.",
   params: noParams,
-  result: Type.Object({
-    status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
-    readers: Type.Object({ connected: Type.Integer(), configured: Type.Integer() }),
-    uptime: Type.Integer(),
-    checks: Type.Array(
-      Type.Object({
-        name: Type.Union([Type.Literal("readers"), Type.Literal("database"), Type.Literal("disk")]),
-        ok: Type.Boolean(),
-        reason: Type.Optional(Type.String()),
+  result: v.object({
+    status: v.picklist(["ok", "degraded"]),
+    readers: v.object({
+      connected: v.pipe(v.number(), v.integer()),
+      configured: v.pipe(v.number(), v.integer()),
+    }),
+    uptime: v.pipe(v.number(), v.integer()),
+    checks: v.array(
+      v.object({
+        name: v.picklist(["readers", "database", "disk"]),
+        ok: v.boolean(),
+        reason: v.optional(v.string()),
       }),
     ),
   }),

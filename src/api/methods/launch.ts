@@ -1,11 +1,11 @@
 /** `launch`: as if a token with this content had been scanned (contract, method detail 1). */
-import { Type } from "typebox";
+import * as v from "valibot";
 import { method } from "../method.ts";
 import { nothing, tokenParams, toToken } from "../schemas.ts";
 
 const facts = {
   access: "anyone",
-  params: Type.Object(tokenParams),
+  params: v.object(tokenParams),
   shorthand: "text",
   result: nothing,
 } as const;

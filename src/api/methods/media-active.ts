@@ -1,5 +1,5 @@
 /** `media.active`: what plays (decisions, "Methods ..."). */
-import { Type } from "typebox";
+import * as v from "valibot";
 import { method, noParams } from "../method.ts";
 import { activeMedia } from "../schemas.ts";
 
@@ -8,6 +8,6 @@ export const mediaActive = method({
   access: "anyone",
   docs: "The media that plays now, or null.",
   params: noParams,
-  result: Type.Union([activeMedia, Type.Null()]),
+  result: v.nullable(activeMedia),
   run: (services) => services.activeMedia() ?? null,
 });

@@ -1,5 +1,5 @@
 /** `readers`: the readers that there are (decisions, "Objects"). */
-import { Type } from "typebox";
+import * as v from "valibot";
 import { method, noParams } from "../method.ts";
 import { reader } from "../schemas.ts";
 
@@ -8,7 +8,7 @@ export const readers = method({
   access: "anyone",
   docs: "The readers that are connected, and those of the config file that are not.",
   params: noParams,
-  result: Type.Object({ readers: Type.Array(reader) }),
+  result: v.object({ readers: v.array(reader) }),
   run: (services) => ({
     readers: services.readers().map((one) => ({ ...one, capabilities: [...one.capabilities] })),
   }),

@@ -1,5 +1,5 @@
 /** `tokens.history`: recent launches, newest first (contract, Launch entry). */
-import { Type } from "typebox";
+import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
 import { historyPageMax } from "../../core/limits.ts";
 import { method } from "../method.ts";
@@ -11,11 +11,11 @@ export const tokensHistory = method({
   name: "tokens.history",
   access: "anyone",
   docs: "Recent launches, newest first; `before` (RFC 3339) pages back.",
-  params: Type.Object({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: historyPageMax })),
-    before: Type.Optional(Type.String({ maxLength: 64 })),
+  params: v.object({
+    limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(historyPageMax))),
+    before: v.optional(v.pipe(v.string(), v.maxLength(64))),
   }),
-  result: Type.Object({ entries: Type.Array(launchEntry) }),
+  result: v.object({ entries: v.array(launchEntry) }),
   run(services, { limit = limitDefault, before }) {
     const beforeMs = before === undefined ? undefined : Date.parse(before);
     if (beforeMs !== undefined && (Number.isNaN(beforeMs) || !/^\d{4}-\d\d-\d\d[Tt]/.test(before ?? ""))) {

@@ -1,5 +1,5 @@
 /** `tokens.scan`: a virtual token that passes the whole way of a real one (decisions, "Methods ..."). */
-import { Type } from "typebox";
+import * as v from "valibot";
 import { scanMsMax } from "../../core/limits.ts";
 import { method } from "../method.ts";
 import { nothing, tokenParams, toToken } from "../schemas.ts";
@@ -10,10 +10,10 @@ export const tokensScan = method({
   name: "tokens.scan",
   access: "anyone",
   docs: "Lays a virtual token on a reader for `duration` milliseconds: `tokens.added`, its launch, and `tokens.removed` follow. `readerId` names a simulated reader, whose bytes then run through the real driver.",
-  params: Type.Object({
+  params: v.object({
     ...tokenParams,
-    duration: Type.Optional(Type.Integer({ minimum: 1, maximum: scanMsMax })),
-    readerId: Type.Optional(Type.String({ maxLength: 128 })),
+    duration: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(scanMsMax))),
+    readerId: v.optional(v.pipe(v.string(), v.maxLength(128))),
   }),
   shorthand: "text",
   result: nothing,

@@ -1,5 +1,5 @@
 /** `tokens`: what lies on the readers (decisions, "Methods whose shape the contract does not show"). */
-import { Type } from "typebox";
+import * as v from "valibot";
 import { method, noParams } from "../method.ts";
 import { token } from "../schemas.ts";
 
@@ -8,7 +8,7 @@ export const tokens = method({
   access: "anyone",
   docs: "The tokens that lie on readers now, and the last one that came.",
   params: noParams,
-  result: Type.Object({ active: Type.Array(token), last: Type.Union([token, Type.Null()]) }),
+  result: v.object({ active: v.array(token), last: v.nullable(token) }),
   run(services) {
     const { active, last } = services.tokens();
     return { active: [...active], last: last ?? null };

@@ -1,5 +1,5 @@
 /** `version`: what runs here (contract, Methods). */
-import { Type } from "typebox";
+import * as v from "valibot";
 import { method, noParams } from "../method.ts";
 
 export const version = method({
@@ -7,6 +7,6 @@ export const version = method({
   access: "anyone",
   docs: "The service's version (semver) and platform.",
   params: noParams,
-  result: Type.Object({ platform: Type.String(), version: Type.String() }),
+  result: v.object({ platform: v.string(), version: v.string() }),
   run: ({ platform, version }) => ({ platform, version }),
 });
