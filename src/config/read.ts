@@ -1,10 +1,11 @@
 /** Reads the config file: TOML to `Config`, or one sentence that says where it is wrong and what would be right. */
-import { readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { parse } from "@decimalturn/toml-patch";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { argvMax, configBytesMax, launchersMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
+import { lineOf } from "./line-of.ts";
 import { type Config, defaultConfig, type LauncherConfig } from "./shape.ts";
 
 export interface ReadOptions {
@@ -25,7 +26,7 @@ export async function readConfig(path: string, { dataFolder, mustExist }: ReadOp
 
 async function readText(path: string, mustExist: boolean): Promise<string | undefined> {
   try {
-    const bytes = await readFile(path);
+    const bytes = await readBytes(path);
     if (bytes.length > configBytesMax) throw new Error(`it is larger than ${configBytesMax} bytes`);
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
@@ -35,26 +36,57 @@ async function readText(path: string, mustExist: boolean): Promise<string | unde
   }
 }
 
+/** All of a file, or of a larger one just enough to know that it is too large. */
+async function readBytes(path: string): Promise<Uint8Array> {
+  await using file = await open(path);
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; length <= configBytesMax; ) {
+    const { bytesRead, buffer } = await file.read(new Uint8Array(configBytesMax + 1 - length));
+    if (bytesRead === 0) break;
+    chunks.push(buffer.subarray(0, bytesRead));
+    length += bytesRead;
+  }
+  return Buffer.concat(chunks);
+}
+
 /** A place in the file and what stands there. */
 class Refusal extends Error {
   readonly key: string;
+  /** Of several sections with one name, which: from 0. */
+  readonly nth: number;
 
-  constructor(key: string, message: string) {
+  constructor(key: string, message: string, nth = 0) {
     super(message);
     this.key = key;
+    this.nth = nth;
   }
 }
 
 function configOf(text: string, path: string): Config {
+  const file = parsed(text, path);
   try {
-    return checked(parse(text));
+    return checked(file);
   } catch (error) {
-    const line = error instanceof Refusal ? lineOf(text, error.key) : syntaxLineOf(error);
-    const place = line === undefined ? path : `${path}, line ${line}`;
-    // The parser draws the place first; its reason is the last line.
-    const sentence = messageOf(error).split("\n").at(-1);
-    throw new StartError(exitCodes.config, `${place}: ${sentence}`, error);
+    if (!(error instanceof Refusal)) throw error;
+    throw refusedAt(path, lineOf(text, error), error.message, error);
   }
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    const line =
+      error instanceof Error && "line" in error && typeof error.line === "number" ? error.line : undefined;
+    // The parser draws the place first; its reason is the last line.
+    const reason = messageOf(error).split("\n").at(-1);
+    throw refusedAt(path, line, `this is not TOML: ${reason}`, error);
+  }
+}
+
+function refusedAt(path: string, line: number | undefined, sentence: string, cause: unknown): StartError {
+  const place = line === undefined ? path : `${path}, line ${line}`;
+  return new StartError(exitCodes.config, `${place}: ${sentence}`, cause);
 }
 
 type Check<T> = (value: unknown, key: string) => T;
@@ -149,36 +181,53 @@ function checked(file: unknown): Config {
 }
 
 function launchersOf(value: unknown): readonly LauncherConfig[] {
-  const seen = new Set<string>();
-  const launcher: Check<LauncherConfig> = (one) => {
-    const table = tableOf(one, "launchers");
-    known(table, ["id", "systems", "extensions", "command", "kind"], "launchers.");
-    const id = text(table.id, "launchers.id");
-    if (seen.has(id)) throw new Refusal("launchers.id", `there are two launchers with the id ${id}`);
-    seen.add(id);
-    if (table.kind !== undefined && table.kind !== "process") {
-      throw new Refusal(
-        "launchers.kind",
-        `launchers.kind can only be "process" so far, not ${shown(table.kind)}`,
-      );
+  if (typeof value === "object" && !Array.isArray(value))
+    throw new Refusal("launchers", "a launcher begins with [[launchers]], in double brackets");
+  const launchers: LauncherConfig[] = [];
+  for (const [nth, table] of list((one) => tableOf(one, "launchers"), launchersMax)(
+    value ?? [],
+    "launchers",
+  ).entries()) {
+    try {
+      launchers.push(launcherOf(table, launchers));
+    } catch (error) {
+      throw error instanceof Refusal ? new Refusal(error.key, error.message, nth) : error;
     }
-    const command = list(text, argvMax)(table.command, "launchers.command");
-    if (!command.some((part) => part.includes("{path}"))) {
-      throw new Refusal(
-        "launchers.command",
-        `the command of the launcher ${id} must name the file: put "{path}" where it belongs`,
-      );
-    }
-    const extensions = list(text)(table.extensions ?? [], "launchers.extensions");
-    return {
-      id,
-      systems: list(text)(table.systems ?? [], "launchers.systems"),
-      extensions: extensions.map((extension) => `.${extension.replace(/^\./, "").toLowerCase()}`),
-      command,
-    };
-  };
-  return list(launcher, launchersMax)(value ?? [], "launchers");
+  }
+  return launchers;
 }
+
+function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherConfig {
+  known(table, ["id", "systems", "extensions", "command", "kind"], "launchers.");
+  const id = text(table.id, "launchers.id");
+  if (earlier.some((other) => other.id === id))
+    throw new Refusal("launchers.id", `there are two launchers with the id ${id}`);
+  if (table.kind !== undefined && table.kind !== "process")
+    throw new Refusal("launchers.kind", kindSentence(table.kind));
+  const command = list(text, argvMax)(table.command, "launchers.command");
+  if (!command.slice(1).some((part) => part.includes("{path}"))) {
+    const sentence = `the command of the launcher ${id} must name the file: put "{path}" where it belongs, behind the program`;
+    throw new Refusal("launchers.command", sentence);
+  }
+  return {
+    id,
+    systems: list(text)(table.systems ?? [], "launchers.systems"),
+    extensions: list(extension)(table.extensions ?? [], "launchers.extensions"),
+    command,
+  };
+}
+
+function kindSentence(kind: unknown): string {
+  return kind === "mpv" || kind === "retroarch"
+    ? `launchers.kind "${kind}" is not supported yet: leave it out, and write the program in command`
+    : `launchers.kind can only be "process" so far, not ${shown(kind)}`;
+}
+
+const extension: Check<string> = (value, key) => {
+  const name = text(value, key).replace(/^\./, "").toLowerCase();
+  if (/^[^./\s]+$/.test(name)) return `.${name}`;
+  throw new Refusal(key, `${key} must hold endings of file names such as ".sfc", not ${shown(value)}`);
+};
 
 type Table = Readonly<Record<string, unknown>>;
 
@@ -194,29 +243,7 @@ function known(table: Table, keys: readonly string[], prefix: string): void {
 }
 
 function shown(value: unknown): string {
-  return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value)).slice(0, 60);
-}
-
-/** The line of a key: the first that sets it behind its section's head; undefined where it cannot be told. */
-function lineOf(source: string, key: string): number | undefined {
-  const [section = "", name] = key.split(".");
-  const lines = source.split("\n");
-  const head = lines.findIndex((line) => new RegExp(`^\\s*\\[+\\s*${escaped(section)}\\s*\\]+`).test(line));
-  if (name === undefined) return head >= 0 ? head + 1 : lineWith(lines, 0, section);
-  return lineWith(lines, Math.max(head, 0), name) ?? (head >= 0 ? head + 1 : undefined);
-}
-
-function lineWith(lines: readonly string[], from: number, name: string): number | undefined {
-  const index = lines.findIndex(
-    (line, at) => at >= from && new RegExp(`(^|[\\s.{,])"?${escaped(name)}"?\\s*=`).test(line),
-  );
-  return index < 0 ? undefined : index + 1;
-}
-
-function escaped(name: string): string {
-  return name.replace(/[^\w]/g, "\\$&");
-}
-
-function syntaxLineOf(error: unknown): number | undefined {
-  return error instanceof Error && "line" in error && typeof error.line === "number" ? error.line : undefined;
+  if (value === undefined) return "nothing";
+  if (typeof value === "bigint") return String(value).slice(0, 60);
+  return (JSON.stringify(value) ?? String(value)).slice(0, 60);
 }

@@ -28,7 +28,10 @@ export interface LauncherParts {
 }
 
 export interface Launcher {
-  /** Queues the token's script and returns; throws `ServiceError("busy")` where the queue is full. */
+  /**
+   * Queues the token's script and returns. Throws `ServiceError`: `busy` where the queue is full, `invalid-params` for a
+   * token that says nothing.
+   */
   launch(token: TokenParams, from?: { readonly readerId: string }): void;
   /** Ends what plays and what runs, empties the queue, and returns at once. */
   stop(): void;
@@ -49,6 +52,7 @@ const stoppedReason = new ServiceError("failed", "it was stopped");
 
 export function createLauncher({ config, bus, clock, log, history, map }: LauncherParts): Launcher {
   const launchers = availableLaunchers(config.launchers, Bun.which);
+  const knownSystems = config.launchers.flatMap(({ systems }) => systems);
   const playing = createPlaying(bus, clock);
   let queue: Run[] = [];
   let working: Promise<void> | undefined;
@@ -58,9 +62,9 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
   const ports: ScriptPorts = {
     async launch(path, how) {
       const { signal } = stopping;
-      const file = await findMediaFile(path, config.systems.rootFolders, how.system);
+      const file = await findMediaFile(path, config.systems.rootFolders, knownSystems, how.system);
       const choice = chooseLauncher(file, launchers, how.launcher);
-      if (playing.active() !== undefined) await playing.stop();
+      await playing.stop();
       signal.throwIfAborted();
       playing.start(file, choice);
     },
@@ -79,18 +83,19 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
       ...why,
     });
   };
-  const runOne = async (run: Run, signal: AbortSignal) => {
-    try {
-      if (run.script === "")
-        throw new ServiceError("failed", "there is no text on this token, and no mapping for it");
-      await readyScript(run.script).run(ports, signal);
-      finish(run);
-    } catch (error) {
-      finish(run, error);
-    }
+  const runOne = async (run: Run, signal: AbortSignal): Promise<void> => {
+    if (run.script === "")
+      throw new ServiceError("failed", "there is no text on this token, and no mapping for it");
+    await readyScript(run.script).run(ports, signal);
   };
   const work = async () => {
-    for (let run = queue.shift(); run !== undefined; run = queue.shift()) await runOne(run, stopping.signal);
+    for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
+      const one = run;
+      await runOne(one, stopping.signal).then(
+        () => finish(one),
+        (error) => finish(one, error),
+      );
+    }
     working = undefined;
   };
   const stopAll = (): Promise<void> => {
@@ -104,6 +109,9 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
 
   return {
     launch(token, from) {
+      const { type, uid, text, data } = token;
+      if (uid === "" && text === "" && data === "")
+        throw new ServiceError("invalid-params", "at least one of uid, text and data must not be empty");
       if (closed) throw new ServiceError("busy", "the service is stopping");
       if (queue.length >= launchQueueMax) {
         throw new ServiceError("busy", `${launchQueueMax} launches wait already`, {
@@ -111,13 +119,13 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
         });
       }
       const timeMs = clock.now();
-      const { type, uid, text, data } = token;
       const script = map(token) ?? text;
       const id = history.open({ timeMs, type, uid, text, data, script, readerId: from?.readerId ?? "" });
       const time = rfc3339(timeMs);
       queue.push({ id, time, uid, text, script });
       bus.emit("running", { type, uid, text, data, time, script });
-      working ??= work();
+      // A step later, so that a listener of ours that launches in its turn finds that the work has begun.
+      working ??= Promise.resolve().then(work);
     },
     stop() {
       // What cannot be stopped is told by `media.stopped`, which then does not come.

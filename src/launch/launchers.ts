@@ -27,14 +27,18 @@ export interface Choice {
   readonly argv: readonly string[];
 }
 
-/** The launchers of the config, and the built-in ones whose program `find` finds. */
+/**
+ * The launchers of the config, those that name systems first, then those that name extensions, else as in the file; and
+ * behind them the built-in ones whose program `find` finds. The first that plays a file is the one for it.
+ */
 export function availableLaunchers(
   configured: readonly LauncherConfig[],
   find: (program: string) => string | null,
 ): readonly LauncherConfig[] {
+  const inOrder = configured.toSorted((a, b) => specificity(b) - specificity(a));
   const program = find("mpv");
-  if (program === null || configured.some(({ id }) => id === mpv.id)) return configured;
-  return [...configured, { ...mpv, command: [program, ...mpv.command.slice(1)] }];
+  if (program === null || configured.some(({ id }) => id === mpv.id)) return inOrder;
+  return [...inOrder, { ...mpv, command: [program, ...mpv.command.slice(1)] }];
 }
 
 /** Throws `ServiceError("failed")` with what to do where none plays it. */
@@ -58,6 +62,10 @@ export function chooseLauncher(
     launcherId: launcher.id,
     argv: launcher.command.map((part) => part.replaceAll("{path}", () => file.path)),
   };
+}
+
+function specificity({ systems, extensions }: LauncherConfig): number {
+  return (systems.length > 0 ? 2 : 0) + (extensions.length > 0 ? 1 : 0);
 }
 
 function plays({ systems, extensions }: LauncherConfig, { path, system }: MediaFile): boolean {

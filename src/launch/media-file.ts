@@ -3,7 +3,7 @@
  * leaves the media folders, by `..` or by link.
  */
 import { readdir, realpath } from "node:fs/promises";
-import { isAbsolute, join, sep } from "node:path";
+import { isAbsolute, join, relative, sep } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import type { System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
@@ -15,10 +15,14 @@ export interface MediaFile {
   readonly system: System;
 }
 
-/** Finds the file below one of `roots`, or throws `ServiceError("failed")` with a sentence. */
+/**
+ * Finds the file below one of `roots`, or throws `ServiceError("failed")` with a sentence. `knownSystems` are the ids that
+ * players were set up for; `systemId`, where given, is taken as it is.
+ */
 export async function findMediaFile(
   wanted: string,
   roots: readonly string[],
+  knownSystems: readonly string[],
   systemId?: string,
 ): Promise<MediaFile> {
   if (wanted === "" || wanted.includes("\0")) throw new ServiceError("failed", "the card names no file");
@@ -29,40 +33,45 @@ export async function findMediaFile(
       "failed",
       `there is no file ${wanted}${isAbsolute(wanted) ? "" : " below the media folders"}`,
     );
-  const root = realRoots.find((candidate) => path.startsWith(candidate + sep));
+  const root = realRoots
+    .filter((candidate) => path.startsWith(candidate.endsWith(sep) ? candidate : candidate + sep))
+    .sort((a, b) => b.length - a.length)[0];
   if (root === undefined) {
     throw new ServiceError(
       "failed",
       `${wanted} is not below a media folder: add its folder to systems.root_folders`,
     );
   }
-  return { path, system: systemOf(path, root, systemId) };
+  return { path, system: namedSystem(systemId, knownSystems) ?? systemOf(path, root, knownSystems) };
 }
 
-/** The first folder below the root names the system; what lies there in no system is told by its extension. */
-function systemOf(path: string, root: string, systemId: string | undefined): System {
-  if (systemId !== undefined) return namedSystem(systemId);
-  const kind = kindOf(extensionOf(path));
-  const [folder, ...rest] = path.slice(root.length + 1).split(sep);
-  if (kind !== undefined) return kind;
-  return namedSystem(folder === undefined || rest.length === 0 ? "Unknown" : folder);
+/** The first folder below the root names the system; what lies in no known one is told by its extension. */
+function systemOf(path: string, root: string, knownSystems: readonly string[]): System {
+  const inFolders = relative(root, path).split(sep).slice(0, -1);
+  const system = namedSystem(inFolders[0], knownSystems);
+  const isKnown = system !== undefined && knownSystems.includes(system.id);
+  const kind = isKnown ? undefined : kindOf(extensionOf(path));
+  return kind ?? system ?? { id: "Unknown", name: "Unknown", category: "Unknown" };
 }
 
-function namedSystem(id: string): System {
+/** Spelt as players know it: folders and cards may have other capitals. */
+function namedSystem(name: string | undefined, knownSystems: readonly string[]): System | undefined {
+  if (name === undefined) return undefined;
+  const id = knownSystems.find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
   return { id, name: id, category: "Unknown" };
 }
 
-async function findBelow(relative: string, roots: readonly string[]): Promise<string | undefined> {
+async function findBelow(wanted: string, roots: readonly string[]): Promise<string | undefined> {
   for (const root of roots) {
-    const path = (await resolved(join(root, relative))) ?? (await findInsensitively(root, relative));
+    const path = (await resolved(join(root, wanted))) ?? (await findInsensitively(root, wanted));
     if (path !== undefined) return path;
   }
   return undefined;
 }
 
 /** Cards are written on other machines: the system's folder may be spelt with other capitals. */
-async function findInsensitively(root: string, relative: string): Promise<string | undefined> {
-  const [folder = "", ...rest] = relative.split("/");
+async function findInsensitively(root: string, wanted: string): Promise<string | undefined> {
+  const [folder = "", ...rest] = wanted.split("/");
   const entries = await readdir(root).catch(() => []);
   const match = entries.find((entry) => entry.toLowerCase() === folder.toLowerCase());
   return match === undefined ? undefined : resolved(join(root, match, ...rest));

@@ -14,7 +14,7 @@ export interface Playing {
   active(): ActiveMedia | undefined;
   /** Starts a player; whoever plays must have been stopped. Throws where the program cannot be started. */
   start(file: MediaFile, choice: Choice): void;
-  /** Ends what plays, and resolves once it has ended; does nothing where nothing plays. */
+  /** Ends what plays, and resolves once nothing of it is left; does nothing where nothing plays. */
   stop(): Promise<void>;
 }
 
@@ -26,6 +26,8 @@ interface Current {
 
 export function createPlaying(bus: Bus, clock: Clock): Playing {
   let current: Current | undefined;
+  // A player that ended by itself may have left something of its group, which is being ended.
+  let lastGone: Promise<void> | undefined;
 
   const ended = (which: Current, { exitCode }: Exit) => {
     if (current !== which) return;
@@ -48,12 +50,14 @@ export function createPlaying(bus: Bus, clock: Clock): Playing {
       };
       const started: Current = { media, player, startedMs };
       current = started;
+      lastGone = player.gone;
       bus.emit("media.started", media);
       void player.exited.then((exit) => ended(started, exit));
     },
     async stop() {
       const stopping = current;
       if (stopping !== undefined) ended(stopping, await stopping.player.stop(stopGraceMs));
+      await lastGone;
     },
   };
 }

@@ -34,7 +34,7 @@ function meaningOf(command: Command): ScriptCommand {
   if (meaning === undefined) {
     throw new ServiceError(
       "failed",
-      `there is no command **${command.name}${didYouMean(command.name, [...byName.keys()])}`,
+      `this version knows no command **${command.name}${didYouMean(command.name, [...byName.keys()])}`,
     );
   }
   const { argsMin, argsMax, options } = meaning;

@@ -2,6 +2,7 @@
  * Players as processes: started without a shell, in a session and so a process group of their own, ended as a whole
  * group. What a player leaves behind of its group ends with it.
  */
+import { readdirSync, readFileSync } from "node:fs";
 import { messageOf, ServiceError } from "../core/errors.ts";
 
 export interface Exit {
@@ -13,13 +14,17 @@ export interface Player {
   readonly pid: number;
   /** Resolves when the player itself has ended. */
   readonly exited: Promise<Exit>;
-  /** Asks the group to end (TERM), makes it end after `graceMs` (KILL), and resolves when the player is gone. */
+  /** Resolves when, after that, nothing of its group is left. */
+  readonly gone: Promise<void>;
+  /** Asks the group to end (TERM), makes it end after `graceMs` (KILL), and resolves when all of it is gone. */
   stop(graceMs: number): Promise<Exit>;
 }
 
 // How often a group is looked at that was asked to end and whose leader has: there is no event for it.
 const groupPollMs = 10;
 const leftoverGraceMs = 1000;
+// The kernel ends a killed process at once, unless it waits for a device; then nobody can help it.
+const killMsMax = 200;
 
 /** Starts `argv`; throws `ServiceError("failed")` with a sentence where the program cannot be started. */
 export function spawnPlayer(argv: readonly string[]): Player {
@@ -29,25 +34,49 @@ export function spawnPlayer(argv: readonly string[]): Player {
     (): Exit => ({ exitCode: child.signalCode === null ? child.exitCode : null }),
   );
   // What the player forked and forgot must not play on.
-  void exited.then(() => endGroup(pid, leftoverGraceMs));
+  const group: Group = { pid, leaderRuns: () => child.exitCode === null && child.signalCode === null };
+  const gone = exited.then(() => endGroup(group, leftoverGraceMs));
 
   return {
     pid,
     exited,
+    gone,
     async stop(graceMs) {
-      await endGroup(pid, graceMs);
+      await endGroup(group, graceMs);
       return exited;
     },
   };
 }
 
-/** TERM to the whole group, KILL to what is left of it after `graceMs`. */
-async function endGroup(pid: number, graceMs: number): Promise<void> {
-  signalGroup(pid, "SIGTERM");
-  for (let waitedMs = 0; waitedMs < graceMs && isGroupAlive(pid); waitedMs += groupPollMs)
-    await Bun.sleep(groupPollMs);
-  signalGroup(pid, "SIGKILL");
+interface Group {
+  /** Of its leader, and so of the group. */
+  readonly pid: number;
+  readonly leaderRuns: () => boolean;
 }
+
+/** TERM to the whole group, KILL to what is left of it after `graceMs`. */
+async function endGroup(group: Group, graceMs: number): Promise<void> {
+  signalGroup(group, "SIGTERM");
+  if (await isGroupGone(group, graceMs)) return;
+  signalGroup(group, "SIGKILL");
+  await isGroupGone(group, killMsMax);
+}
+
+/** Waits for the end of the group, at most `ms`; tells whether it came. */
+async function isGroupGone(group: Group, ms: number): Promise<boolean> {
+  const deadline = performance.now() + ms;
+  while (isGroupAlive(group)) {
+    if (performance.now() >= deadline) return false;
+    await Bun.sleep(groupPollMs);
+  }
+  return true;
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such program",
+  EACCES: "it is not a program that this user may run",
+  ENOEXEC: "it is not a program for this machine",
+};
 
 function spawn(argv: readonly string[]) {
   try {
@@ -57,8 +86,8 @@ function spawn(argv: readonly string[]) {
       detached: true,
     });
   } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    const why = missing ? "there is no such program" : messageOf(error);
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const why = refusals[code] ?? messageOf(error);
     throw new ServiceError("failed", `the player ${argv[0]} could not be started: ${why}`, { cause: error });
   }
 }
@@ -68,7 +97,7 @@ const playerEnvironment: Record<string, string | undefined> = Object.fromEntries
   Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_")),
 );
 
-function signalGroup(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+function signalGroup({ pid }: Group, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-pid, signal);
   } catch {
@@ -76,12 +105,26 @@ function signalGroup(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-function isGroupAlive(pid: number): boolean {
+function isGroupAlive({ pid, leaderRuns }: Group): boolean {
+  if (leaderRuns()) return true;
   try {
     process.kill(-pid, 0);
-    return true;
   } catch {
     // ESRCH, as above.
+    return false;
+  }
+  // Dead members that nobody has reaped still answer, for as long as whoever inherited them likes.
+  return readdirSync("/proc").some((name) => /^\d+$/.test(name) && isLiveMember(name, pid));
+}
+
+/** proc(5), `stat`: pid (name) state ppid pgrp; the name may hold anything, brackets too. */
+function isLiveMember(process: string, group: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${process}/stat`, "latin1");
+    const [state = "", , pgrp] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(pgrp) === group && !"ZX".includes(state);
+  } catch {
+    // It ended between the two looks.
     return false;
   }
 }

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { makeLibrary } from "../../tools/demo-library.ts";
+import { eventually } from "../helpers/processes.ts";
 import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
 
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
@@ -28,13 +29,13 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
   const card = createType2Tag("ntag213", { uid, text: "Audio/Doorbell.wav" });
   device.put(card);
   const started = await heard.next("media.started");
-  const cmdline = await Bun.file(`/proc/${await playerOf(first.pid)}/cmdline`).text();
+  const cmdline = await argvOf(await playerOf(first.pid));
   device.take(card);
   const stopped = await heard.next("media.stopped");
   await heard.next("tokens.removed");
 
   expect(started).toMatchObject({ systemId: "Audio", mediaName: "Doorbell", launcherId: "mpv-silent" });
-  expect(cmdline).toContain(`${place.folder}/media/Audio/Doorbell.wav`);
+  expect(cmdline.at(-1)).toBe(`${place.folder}/media/Audio/Doorbell.wav`);
   expect(stopped).toMatchObject({ mediaName: "Doorbell", exitCode: 0 });
   const names = heard.names().filter((name) => name !== "readers.added");
   expect(names.slice(0, 4)).toEqual(["tokens.added", "running", "media.started", "launch.finished"]);
@@ -133,4 +134,14 @@ command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}
 async function playerOf(pid: number): Promise<number> {
   const children = (await Bun.file(`/proc/${pid}/task/${pid}/children`).text()).trim();
   return Number(children.split(" ")[0]);
+}
+
+/** The arguments of a process; for a moment after its start it has none. */
+async function argvOf(pid: number): Promise<readonly string[]> {
+  let text = "";
+  await eventually(async () => {
+    text = await Bun.file(`/proc/${pid}/cmdline`).text();
+    return text !== "";
+  });
+  return text.split("\0").slice(0, -1);
 }

@@ -1,0 +1,25 @@
+/** Looking at real processes, and waiting for what no event tells. */
+import { readdir, readFile } from "node:fs/promises";
+
+/** Process ids of the living members of a process group; the dead that nobody has reaped are none. */
+export async function liveMembers(group: number): Promise<readonly number[]> {
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const living = await Promise.all(
+    ids.map(async (id) => {
+      // It may end between the two looks.
+      const stat = await readFile(`/proc/${id}/stat`, "latin1").catch(() => "");
+      const [state = "Z", , pgrp] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return Number(pgrp) === group && !"ZX".includes(state);
+    }),
+  );
+  return ids.filter((_, index) => living[index]).map(Number);
+}
+
+/** Resolves as soon as `holds`; fails after ten seconds. */
+export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`did not come true: ${holds}`);
+    await Bun.sleep(2);
+  }
+}

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { LauncherConfig } from "../../src/config/shape.ts";
+import { availableLaunchers, chooseLauncher } from "../../src/launch/launchers.ts";
+import { findMediaFile, type MediaFile } from "../../src/launch/media-file.ts";
+
+let folder = "";
+let roots: readonly string[] = [];
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "tapdeck-files-")));
+  roots = [join(folder, "one"), join(folder, "two")];
+  const files = [
+    "one/SNES/Game.sfc",
+    "one/SNES/Theme.mp3",
+    "one/Loose.mp3",
+    "one/Loose.sfc",
+    "two/SNES/Game.sfc",
+    "two/NES/Deep/Er/Game.nes",
+    "secret/Private.mp3",
+    "one-more/SNES/Game.sfc",
+  ];
+  for (const file of files) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), "x");
+  }
+  await symlink(join(folder, "secret/Private.mp3"), join(folder, "one/SNES/Link.mp3"));
+  await symlink(join(folder, "secret"), join(folder, "one/Out"));
+  await symlink(join(folder, "two/NES/Deep/Er/Game.nes"), join(folder, "one/SNES/Fine.nes"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const find = (wanted: string, systemId?: string, known: readonly string[] = ["SNES"]) =>
+  findMediaFile(wanted, roots, known, systemId);
+const below = async (wanted: string) => {
+  const { path, system } = await find(wanted);
+  return [path.slice(folder.length + 1), system.id];
+};
+
+test("a relative path is looked for below the media folders, the first one first", async () => {
+  expect(await below("SNES/Game.sfc")).toEqual(["one/SNES/Game.sfc", "SNES"]);
+  expect(await below("NES/Deep/Er/Game.nes")).toEqual(["two/NES/Deep/Er/Game.nes", "NES"]);
+});
+
+test("a system's folder may be spelt with other capitals", async () => {
+  expect(await below("snes/Game.sfc")).toEqual(["one/SNES/Game.sfc", "SNES"]);
+});
+
+test("an absolute path is taken as it is where it lies below a media folder", async () => {
+  expect(await below(join(folder, "two/SNES/Game.sfc"))).toEqual(["two/SNES/Game.sfc", "SNES"]);
+});
+
+test("a file in the folder of a known system has that system, whatever its extension", async () => {
+  expect((await find("SNES/Theme.mp3")).system.id).toBe("SNES");
+  expect((await find("SNES/Theme.mp3", undefined, ["snes"])).system.id).toBe("snes");
+});
+
+test("a file in no known system plays by its extension", async () => {
+  expect((await find("SNES/Theme.mp3", undefined, [])).system).toMatchObject({ id: "Audio", name: "Audio" });
+  expect((await find("Loose.mp3")).system.id).toBe("Audio");
+  expect((await find("Loose.sfc")).system.id).toBe("Unknown");
+});
+
+test("the card may name the system", async () => {
+  expect((await find("Loose.mp3", "Jukebox")).system.id).toBe("Jukebox");
+  expect((await find("Loose.sfc", "snes")).system.id).toBe("SNES");
+});
+
+test("of nested media folders the inner one tells the system", async () => {
+  const { system } = await findMediaFile("one/SNES/Game.sfc", [folder, join(folder, "one")], []);
+  expect(system.id).toBe("SNES");
+});
+
+test("the whole file system may be a media folder", async () => {
+  expect((await findMediaFile(join(folder, "one/Loose.mp3"), ["/"], [])).system.id).toBe("Audio");
+});
+
+test("a link that stays below the media folders is followed", async () => {
+  expect(await below("SNES/Fine.nes")).toEqual(["two/NES/Deep/Er/Game.nes", "NES"]);
+});
+
+test.each([
+  "../secret/Private.mp3",
+  "SNES/../../secret/Private.mp3",
+  "snes/../../secret/Private.mp3",
+  "SNES/Link.mp3",
+  "Out/Private.mp3",
+  "../one-more/SNES/Game.sfc",
+])("%p is refused: it leaves the media folders", async (wanted) => {
+  await expect(find(wanted)).rejects.toThrow(`${wanted} is not below a media folder`);
+});
+
+test("an absolute path outside of the media folders is refused with what to do", async () => {
+  const wanted = join(folder, "secret/Private.mp3");
+  await expect(find(wanted)).rejects.toThrow("add its folder to systems.root_folders");
+  await expect(find("/etc/passwd")).rejects.toThrow("is not below a media folder");
+  await expect(find(roots[0] ?? "")).rejects.toThrow("is not below a media folder");
+});
+
+test.each(["SNES/None.sfc", "None/Game.sfc", "/nowhere/at/all", "SNES/Game.sfc/more"])(
+  "%p is refused: there is no such file",
+  async (wanted) => {
+    await expect(find(wanted)).rejects.toThrow(`there is no file ${wanted}`);
+  },
+);
+
+test.each(["", "a\0b"])("%p names no file", async (wanted) => {
+  await expect(find(wanted)).rejects.toThrow("the card names no file");
+});
+
+test("a media folder that is not there hurts nobody", async () => {
+  const { path } = await findMediaFile("SNES/Game.sfc", ["/nowhere", ...roots], []);
+  expect(path).toBe(join(folder, "one/SNES/Game.sfc"));
+});
+
+const launcher = (id: string, some: Partial<LauncherConfig> = {}): LauncherConfig => ({
+  id,
+  systems: [],
+  extensions: [],
+  command: [id, "{path}"],
+  ...some,
+});
+const file = (path: string, system = "SNES"): MediaFile => ({
+  path,
+  system: { id: system, name: system, category: "Unknown" },
+});
+const none = () => null;
+const chosen = (
+  configured: readonly LauncherConfig[],
+  media: MediaFile,
+  wanted?: string,
+  which: (program: string) => string | null = none,
+) => chooseLauncher(media, availableLaunchers(configured, which), wanted).launcherId;
+
+test("a launcher plays the systems and extensions that it names", () => {
+  const both = launcher("both", { systems: ["SNES"], extensions: [".sfc"] });
+  expect(chosen([both], file("/a.sfc"))).toBe("both");
+  expect(chosen([both], file("/a.SFC"))).toBe("both");
+  expect(() => chosen([both], file("/a.smc"))).toThrow("no player is set up for .smc in SNES");
+  expect(() => chosen([both], file("/a.sfc", "NES"))).toThrow("no player is set up for .sfc in NES");
+});
+
+test("the launcher that says most about a file plays it, and of equals the first", () => {
+  const any = launcher("any");
+  const byExtension = launcher("by-extension", { extensions: [".sfc"] });
+  const bySystem = launcher("by-system", { systems: ["SNES"] });
+  const byBoth = launcher("by-both", { systems: ["SNES"], extensions: [".sfc"] });
+  expect(chosen([any, byExtension, bySystem, byBoth], file("/a.sfc"))).toBe("by-both");
+  expect(chosen([any, byExtension, bySystem], file("/a.sfc"))).toBe("by-system");
+  expect(chosen([any, byExtension], file("/a.sfc"))).toBe("by-extension");
+  expect(chosen([any, byExtension], file("/a.smc"))).toBe("any");
+  expect(chosen([launcher("first"), launcher("second")], file("/a.sfc"))).toBe("first");
+});
+
+test("the card may name the launcher, whatever that plays otherwise", () => {
+  const other = launcher("other", { systems: ["NES"] });
+  expect(chosen([launcher("any"), other], file("/a.sfc"), "other")).toBe("other");
+  expect(() => chosen([other], file("/a.sfc"), "none")).toThrow(
+    "there is no launcher none: add one to the config file under [[launchers]]",
+  );
+});
+
+test("mpv plays sound, films and pictures where it is installed, behind the launchers of the config", () => {
+  const installed = (program: string) => `/usr/bin/${program}`;
+  for (const path of ["/a.mp3", "/a.MKV", "/a.png"])
+    expect(chosen([], file(path), undefined, installed)).toBe("mpv");
+  expect(chosen([launcher("any")], file("/a.mp3"), undefined, installed)).toBe("any");
+  expect(() => chosen([], file("/a.sfc"), undefined, installed)).toThrow("[[launchers]]");
+  expect(() => chosen([], file("/a.mp3"))).toThrow("[[launchers]]");
+});
+
+test("a launcher of the config that is named mpv takes the place of the built-in one", () => {
+  const own = launcher("mpv", { extensions: [".mp3"] });
+  const { argv } = chooseLauncher(
+    file("/a.mp3"),
+    availableLaunchers([own], () => "/usr/bin/mpv"),
+    undefined,
+  );
+  expect(argv).toEqual(["mpv", "/a.mp3"]);
+});
+
+test("the path stands where {path} stood, as it is", () => {
+  const command = ["x", "--a={path}", "{path}{path}", "path"];
+  const path = "/a b/$&$1 {path}.sfc";
+  const { argv } = chooseLauncher(file(path), [launcher("x", { command })], undefined);
+  expect(argv).toEqual(["x", `--a=${path}`, path + path, "path"]);
+});
+
+test("mpv takes a file whose name looks like an option for a file", () => {
+  const { argv } = chooseLauncher(
+    file("/a.mp3"),
+    availableLaunchers([], () => "/usr/bin/mpv"),
+    undefined,
+  );
+  expect(argv[0]).toBe("/usr/bin/mpv");
+  expect(argv.slice(-2)).toEqual(["--", "/a.mp3"]);
+});

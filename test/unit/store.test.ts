@@ -1,0 +1,202 @@
+import { Database } from "bun:sqlite";
+import { afterEach, expect, test } from "bun:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exitCodes, StartError } from "../../src/core/errors.ts";
+import { historyRowsMax } from "../../src/core/limits.ts";
+import type { LaunchRow } from "../../src/store/history.ts";
+import { openStore, type Store } from "../../src/store/open.ts";
+
+const folders: string[] = [];
+const stores: Store[] = [];
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) store.close();
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-store-"));
+  folders.push(folder);
+  return folder;
+}
+
+function open(folder: string): Store {
+  const store = openStore(folder);
+  stores.push(store);
+  return store;
+}
+
+function close(store: Store): void {
+  stores.splice(stores.indexOf(store), 1);
+  store.close();
+}
+
+const timeMs = 1_800_000_000_000;
+const row = (text: string, afterMs = 0): LaunchRow => ({
+  timeMs: timeMs + afterMs,
+  type: "NTAG",
+  uid: "04aa",
+  text,
+  data: "0102",
+  readerId: "reader",
+  script: `**launch:${text}`,
+});
+
+test("a launch that went well is listed as it was, with its time in RFC 3339", async () => {
+  const { history } = open(await newFolder());
+  history.finish(history.open(row("a")));
+  expect(history.list({ limit: 10 })).toEqual([
+    {
+      type: "NTAG",
+      uid: "04aa",
+      text: "a",
+      data: "0102",
+      success: true,
+      time: "2027-01-15T08:00:00.000Z",
+      readerId: "reader",
+      script: "**launch:a",
+    },
+  ]);
+});
+
+test("a launch that failed tells why, and what it did not have is absent", async () => {
+  const { history } = open(await newFolder());
+  history.finish(history.open({ ...row("a"), readerId: "", script: "" }), "no such file");
+  const [entry] = history.list({ limit: 10 });
+  expect(entry).toMatchObject({ success: false, error: "no such file" });
+  expect(entry).not.toHaveProperty("readerId");
+  expect(entry).not.toHaveProperty("script");
+});
+
+test("a launch that still runs is no success yet", async () => {
+  const { history } = open(await newFolder());
+  history.open(row("a"));
+  expect(history.list({ limit: 1 })[0]).toMatchObject({ success: false, error: "it is still running" });
+});
+
+test("the newest come first, a page at a time", async () => {
+  const { history } = open(await newFolder());
+  for (let index = 0; index < 5; index++) history.finish(history.open(row(`${index}`, index)));
+  const texts = (page: { limit: number; beforeMs?: number }) => history.list(page).map(({ text }) => text);
+  expect(texts({ limit: 2 })).toEqual(["4", "3"]);
+  expect(texts({ limit: 2, beforeMs: timeMs + 3 })).toEqual(["2", "1"]);
+  expect(texts({ limit: 2, beforeMs: timeMs })).toEqual([]);
+});
+
+test("launches that end in another order than they began keep their own ends", async () => {
+  const { history } = open(await newFolder());
+  const [a, b] = [history.open(row("a")), history.open(row("b"))];
+  history.finish(b, "b failed");
+  history.finish(a);
+  expect(history.list({ limit: 2 })).toMatchObject([
+    { text: "b", error: "b failed" },
+    { text: "a", success: true },
+  ]);
+});
+
+test("rows survive a close, and new ones are numbered behind them", async () => {
+  const folder = await newFolder();
+  const first = open(folder);
+  first.history.finish(first.history.open(row("a")));
+  close(first);
+  const { history } = open(folder);
+  history.finish(history.open(row("b")));
+  expect(history.list({ limit: 10 }).map(({ text }) => text)).toEqual(["b", "a"]);
+});
+
+test("a launch that was open when the service died is closed as a failure at the next start", async () => {
+  const folder = await newFolder();
+  const first = open(folder);
+  first.history.open(row("a"));
+  close(first);
+  expect(open(folder).history.list({ limit: 10 })).toMatchObject([
+    { text: "a", success: false, error: "the service ended before the script did" },
+  ]);
+});
+
+test("a row is on the disk a moment later, without anybody asking", async () => {
+  const folder = await newFolder();
+  const { history } = open(folder);
+  history.open(row("a"));
+  using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
+  const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
+  const deadline = Date.now() + 5000;
+  while (count.get()?.n !== 1) {
+    expect(Date.now()).toBeLessThan(deadline);
+    await Bun.sleep(5);
+  }
+});
+
+test("nothing is written while a tap is under way", async () => {
+  const folder = await newFolder();
+  const { history } = open(folder);
+  using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
+  history.finish(history.open(row("a")));
+  expect(other.query<{ n: number }, []>("SELECT count(*) AS n FROM history").get()?.n).toBe(0);
+});
+
+test("the history keeps its newest rows only", async () => {
+  const { history } = open(await newFolder());
+  for (let index = 0; index < historyRowsMax + 5; index++) history.open(row(`${index}`, index));
+  const entries = history.list({ limit: historyRowsMax + 5 });
+  expect(entries).toHaveLength(historyRowsMax);
+  expect(entries.at(-1)?.text).toBe("5");
+});
+
+test("a write that the disk refuses stops no tap, and is told by check until one succeeds", async () => {
+  const folder = await newFolder();
+  const { history } = open(folder);
+  using other = new Database(join(folder, "tapdeck.db"));
+  other.run("ALTER TABLE history RENAME TO away");
+  history.finish(history.open(row("a")));
+  expect(() => history.check()).toThrow(/history/);
+  other.run("ALTER TABLE away RENAME TO history");
+  history.finish(history.open(row("b")));
+  expect(() => history.check()).not.toThrow();
+  expect(history.list({ limit: 5 }).map(({ text }) => text)).toEqual(["b"]);
+});
+
+test("the database is in WAL mode and knows its version", async () => {
+  const folder = await newFolder();
+  open(folder);
+  using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
+  expect(other.query("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+  expect(other.query("PRAGMA user_version").get()).toEqual({ user_version: 1 });
+});
+
+test("a file that is no database is refused with what to do", async () => {
+  const folder = await newFolder();
+  await writeFile(join(folder, "tapdeck.db"), "this is a letter, and no database at all".repeat(100));
+  const error = refusalOf(folder);
+  expect(error.exitCode).toBe(exitCodes.cannotCreate);
+  expect(error.message).toMatch(/^cannot use the database .*tapdeck\.db: .*not a database.* --data/);
+});
+
+test("a folder that is not there is refused", async () => {
+  expect(refusalOf(join(await newFolder(), "none")).exitCode).toBe(exitCodes.cannotCreate);
+});
+
+test("a database of a newer version is refused and left as it is", async () => {
+  const folder = await newFolder();
+  close(open(folder));
+  const path = join(folder, "tapdeck.db");
+  {
+    using database = new Database(path);
+    database.run("PRAGMA user_version = 99");
+  }
+  expect(refusalOf(folder).message).toMatch(/made by a newer version \(99; this one knows 1\)/);
+  using database = new Database(path);
+  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+});
+
+function refusalOf(folder: string): StartError {
+  try {
+    open(folder);
+  } catch (error) {
+    if (error instanceof StartError) return error;
+    throw error;
+  }
+  throw new Error("it was opened");
+}
