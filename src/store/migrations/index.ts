@@ -1,4 +1,6 @@
 /** Every migration, in order; its place is its number. Earlier ones are never edited. */
 import { history } from "./0001-history.ts";
+import { mappings } from "./0002-mappings.ts";
+import { clients } from "./0003-clients.ts";
 
-export const migrations: readonly string[] = [history];
+export const migrations: readonly string[] = [history, mappings, clients];
