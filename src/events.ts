@@ -2,7 +2,7 @@
  * Every event of the service and its payload. Names and shapes are the wire's (contract "Events", decisions
  * "Notification params"): there is no translation table.
  */
-import type { ActiveMedia } from "./core/media.ts";
+import type { ActiveMedia, IndexStatus } from "./core/media.ts";
 import type { Reader, Token } from "./core/token.ts";
 
 /** A script joined the launch queue. `script` is the text after mapping, `time` RFC 3339. */
@@ -38,6 +38,7 @@ export interface Events {
   running: Running;
   "media.started": ActiveMedia;
   "media.stopped": MediaStopped;
+  "media.indexing": IndexStatus;
   "launch.finished": LaunchFinished;
 }
 

@@ -4,18 +4,17 @@
  */
 import { mkdir } from "node:fs/promises";
 import { type ApiServer, serveApi } from "./api/server.ts";
-import type { Services } from "./api/services.ts";
 import { createBus } from "./bus.ts";
 import { readConfig } from "./config/read.ts";
 import type { Config } from "./config/shape.ts";
-import { type Clock, systemClock } from "./core/clock.ts";
+import { systemClock } from "./core/clock.ts";
 import { exitCodes, messageOf, ServiceError, StartError } from "./core/errors.ts";
 import { createLog, type Log } from "./core/log.ts";
 import type { Token } from "./core/token.ts";
-import { createHealth } from "./health.ts";
 import { createLauncher, type Launcher } from "./launch/launcher.ts";
 import type { Driver } from "./readers/contract.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
+import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
 import type { Places } from "./system/paths.ts";
 import { platform, version } from "./system/version.ts";
@@ -66,51 +65,30 @@ async function join({ config, log, store, drivers, dataFolder }: Parts): Promise
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
   const wired: { readers?: Readers } = {};
-  const services = servicesOf({ launcher, store, clock, config, dataFolder, readers: () => wired.readers });
-  const api = await serveApi({ services, bus, log, clock, config: config.api });
+  const services = createServices({
+    launcher,
+    store,
+    clock,
+    config,
+    dataFolder,
+    readers: () => wired.readers,
+  });
+  const api = await serveApi({
+    services,
+    bus,
+    log,
+    clock,
+    port: config.api.port,
+    listen: config.api.listen,
+    rules: () => config.api,
+    allowLaunch: () => false,
+  });
   const launching = bus.on("tokens.added", (token) => launchToken(launcher, log, token));
   const readers = startReaders({ ...config.readers, drivers, bus, clock, log });
   wired.readers = readers;
   log.info("service", "listening", { port: api.port, version, platform });
 
   return { port: api.port, close: () => closeAll({ log, launcher, launching, readers, api, store }) };
-}
-
-interface Sources {
-  readonly launcher: Launcher;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly config: Config;
-  readonly dataFolder: string;
-  readonly readers: () => Readers | undefined;
-}
-
-function servicesOf({ launcher, store, clock, config, dataFolder, readers }: Sources): Services {
-  const list = () => readers()?.list() ?? [];
-  return {
-    platform,
-    version,
-    launch: (token) => launcher.launch(token),
-    stop: () => launcher.stop(),
-    tokens: () => readers()?.tokens() ?? { active: [], last: undefined },
-    scan(token, durationMs, readerId) {
-      const ready = readers();
-      if (ready === undefined) throw new ServiceError("failed", "the service is still starting: try again");
-      ready.scan(token, durationMs, readerId);
-    },
-    history: (page) => store.history.list(page),
-    readers: list,
-    activeMedia: () => launcher.activeMedia(),
-    health: createHealth({
-      clock,
-      startedMs: clock.now(),
-      dataFolder,
-      connected: () => list().filter((reader) => reader.connected).length,
-      configured: () => config.readers.connect.length,
-      readerFaults: () => readers()?.faults() ?? [],
-      askDatabase: () => store.history.check(),
-    }),
-  };
 }
 
 /** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */

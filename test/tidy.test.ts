@@ -9,6 +9,7 @@ const root = join(import.meta.dir, "..");
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": ["src/", "drivers/index.ts"],
   "src/service.ts": ["src/"],
+  "src/services.ts": ["src/"],
   "src/health.ts": ["src/core/", "src/api/services.ts"],
   "src/cli/": ["src/cli/", "src/client/", "src/core/", "src/config/"],
   "src/api/": ["src/api/", "src/core/", "src/bus.ts", "src/events.ts"],

@@ -4,6 +4,9 @@
  */
 import { hostname, networkInterfaces } from "node:os";
 
+/** What an admitted caller may do: all, or all but what is for callers on the device. */
+export type Access = "device" | "remote";
+
 export interface AccessRules {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];

@@ -2,22 +2,29 @@
  * One connection as dispatch and notifications see it. While one of its requests is being answered, notifications wait:
  * the answer to a request comes before whatever the request causes (decisions, "Order").
  */
-export interface Connection {
+import type { Access } from "./access.ts";
+
+/** Who calls, and how much of it is under way. */
+export interface Session {
+  readonly access: Access;
   /** Requests that are not answered yet. */
   inFlight: number;
-  /** Sends an answer at once. */
-  answer(text: string): void;
-  /** Sends a notification, or keeps it until `release`. */
-  notify(text: string): void;
-  /** Keeps notifications back; to be called once for each `release`. */
-  hold(): void;
-  release(): void;
 }
 
-export function createConnection(send: (text: string) => void): Connection {
+export interface Connection extends Session {
+  /** Sends an answer at once. */
+  answer(text: string): void;
+  /** Sends a notification, or keeps it while the connection is held. */
+  notify(text: string): void;
+  /** Keeps notifications back until what it returns is called; a second call of that does nothing. */
+  hold(): () => void;
+}
+
+export function createConnection(access: Access, send: (text: string) => void): Connection {
   let holds = 0;
   let kept: string[] = [];
   return {
+    access,
     inFlight: 0,
     answer: send,
     notify(text) {
@@ -25,14 +32,17 @@ export function createConnection(send: (text: string) => void): Connection {
       else send(text);
     },
     hold() {
+      let isHeld = true;
       holds += 1;
-    },
-    release() {
-      holds -= 1;
-      if (holds > 0) return;
-      const texts = kept;
-      kept = [];
-      texts.forEach(send);
+      return () => {
+        if (!isHeld) return;
+        isHeld = false;
+        holds -= 1;
+        if (holds > 0) return;
+        const texts = kept;
+        kept = [];
+        texts.forEach(send);
+      };
     },
   };
 }

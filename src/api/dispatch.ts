@@ -1,11 +1,12 @@
-/** From a payload to its answer: finds the method, runs it, and says what came of it. */
+/** From a payload to its answer: finds the methods, runs them, and says what came of it. Knows no transport. */
 import { ServiceError } from "../core/errors.ts";
 import { inFlightPerConnectionMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { didYouMean } from "../core/nearest.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, Session } from "./connection.ts";
 import { type Item, readEnvelope, refusalText, resultText } from "./envelope.ts";
-import { methods } from "./methods/index.ts";
+import type { Method } from "./method.ts";
+import { methodNames, methodOf } from "./methods/index.ts";
 import type { Services } from "./services.ts";
 
 export interface DispatchParts {
@@ -13,15 +14,14 @@ export interface DispatchParts {
   readonly log: Log;
 }
 
-const byName = new Map(methods.map((method) => [method.name, method]));
+/** The answer's text; undefined where none is due. A promise only where a method takes its time. */
+export type Answer = string | undefined | Promise<string | undefined>;
 
-/** Takes a payload of a caller on the device, and answers it on its connection. */
-export function createDispatch({
-  services,
-  log,
-}: DispatchParts): (connection: Connection, payload: string) => void {
-  /** The answer's text; undefined where none is due. A promise only where the method takes its time. */
-  const handle = (connection: Connection, item: Item): string | undefined | Promise<string | undefined> => {
+/** `onWait` is called where one of the methods answers only when something long has ended. */
+export type Dispatch = (session: Session, payload: string, onWait?: () => void) => Answer;
+
+export function createDispatch({ services, log }: DispatchParts): Dispatch {
+  const run = (session: Session, item: Item, onWait: () => void): Answer => {
     if (item.kind === "response") return undefined;
     if (item.kind === "refused") return item.answer;
     const { id, params } = item;
@@ -35,51 +35,57 @@ export function createDispatch({
       }
       return id === undefined ? undefined : refusalText(id, error);
     };
-    if (connection.inFlight >= inFlightPerConnectionMax) {
-      return refuse(
-        new ServiceError(
-          "busy",
-          `${inFlightPerConnectionMax} requests are in flight on this connection already`,
-          {
-            data: { limit: "inFlightPerConnectionMax" },
-          },
-        ),
-      );
-    }
     try {
-      const result = find(item.method).call(services, params);
+      const method = find(session, item.method);
+      const result = method.call(services, params, session.access);
       if (!(result instanceof Promise)) return answer(result);
-      connection.inFlight += 1;
+      if (method.isLong === true) onWait();
+      session.inFlight += 1;
       return result.then(answer, refuse).finally(() => {
-        connection.inFlight -= 1;
+        session.inFlight -= 1;
       });
     } catch (error) {
       return refuse(error);
     }
   };
 
-  return (connection, payload) => {
+  return (session, payload, onWait = () => {}) => {
     const envelope = readEnvelope(payload);
-    const isBatch = envelope.kind === "batch";
-    const items = isBatch ? envelope.items : [envelope.item];
-    connection.hold();
-    const send = (answers: readonly (string | undefined)[]) => {
-      const due = answers.filter((answer) => answer !== undefined);
-      if (due.length > 0) connection.answer(isBatch ? `[${due.join(",")}]` : due.join());
-      connection.release();
-    };
-    const answers = items.map((item) => handle(connection, item));
-    const settled = answers.filter((answer): answer is string | undefined => !(answer instanceof Promise));
-    if (settled.length === answers.length) send(settled);
-    else void Promise.all(answers).then(send);
+    if (envelope.kind === "single") return run(session, envelope.item, onWait);
+    const answers = envelope.items.map((item) => run(session, item, onWait));
+    return answers.some((answer) => answer instanceof Promise)
+      ? Promise.all(answers).then(batchText)
+      : batchText(answers as readonly (string | undefined)[]);
   };
 }
 
-function find(name: string) {
-  const method = byName.get(name);
+/** Dispatches a payload of a connection, and answers it there before anything that it causes is told there. */
+export function serveOn(dispatch: Dispatch, connection: Connection, payload: string): void {
+  const release = connection.hold();
+  const finish = (text: string | undefined) => {
+    if (text !== undefined) connection.answer(text);
+    release();
+  };
+  // Who waits for something long wants to hear how far it is.
+  const answer = dispatch(connection, payload, release);
+  if (answer instanceof Promise) void answer.then(finish);
+  else finish(answer);
+}
+
+function batchText(answers: readonly (string | undefined)[]): string | undefined {
+  const due = answers.filter((answer) => answer !== undefined);
+  return due.length === 0 ? undefined : `[${due.join(",")}]`;
+}
+
+function find(session: Session, name: string): Method {
+  if (session.inFlight >= inFlightPerConnectionMax) {
+    const sentence = `${inFlightPerConnectionMax} requests are in flight on this connection already`;
+    throw new ServiceError("busy", sentence, { data: { limit: "inFlightPerConnectionMax" } });
+  }
+  const method = methodOf(name);
   if (method !== undefined) return method;
   throw new ServiceError(
     "method-not-found",
-    `there is no method ${name.slice(0, 64)}${didYouMean(name, [...byName.keys()])}`,
+    `there is no method ${name.slice(0, 64)}${didYouMean(name, methodNames)}`,
   );
 }

@@ -1,62 +1,100 @@
 /**
  * A method is a value: its name, who may call it, the schemas of its params and result, a line of docs, and what it
- * does. Everything else about it is derived.
+ * does. Everything else about it is derived: the check of each request, the OpenRPC document, the API page, the client's
+ * types.
  */
 import * as v from "valibot";
-import { ServiceError } from "../core/errors.ts";
+import { type ErrorCode, ServiceError } from "../core/errors.ts";
+import type { Access } from "./access.ts";
 import type { Services } from "./services.ts";
 
-/** Params are named; a member that the schema does not know is ignored. */
-export type ParamsSchema = v.ObjectSchema<v.ObjectEntries, undefined>;
+/** Params are named, or given by their place in `entries`; a member that the schema does not know is ignored. */
+export type ParamsSchema = v.GenericSchema & { readonly entries: v.ObjectEntries };
 export type ResultSchema = v.GenericSchema;
 
-export interface MethodFacts<Params extends ParamsSchema, Result extends ResultSchema> {
-  readonly name: string;
+/** What is handed out is not changed any more. */
+type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T;
+
+export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>;
+
+export interface MethodFacts<
+  Name extends string,
+  Params extends ParamsSchema,
+  Result extends ResultSchema,
+  Short extends string,
+> {
+  readonly name: Name;
+  /** Other names that callers know it by. */
+  readonly aliases?: readonly string[];
   /** `anyone` who is served at all, or only callers on the device itself. */
   readonly access: "anyone" | "device";
   readonly docs: string;
   readonly params: Params;
   /** A bare string as params stands for this field. */
-  readonly shorthand?: string;
+  readonly shorthand?: Short;
   readonly result: Result;
+  /** It answers when something long has ended; what it causes is told before. */
+  readonly isLong?: true;
+  /** Refusals of its own, beside those that any method may answer with. */
+  readonly errors?: readonly ErrorCode[];
   readonly run: (
     services: Services,
     params: v.InferOutput<Params>,
-  ) => v.InferInput<Result> | Promise<v.InferInput<Result>>;
+  ) => ResultOf<Result> | Promise<ResultOf<Result>>;
 }
 
-export interface Method {
-  readonly name: string;
-  readonly access: "anyone" | "device";
-  readonly docs: string;
-  readonly params: ParamsSchema;
-  readonly shorthand?: string;
-  readonly result: ResultSchema;
-  /** Checks `params`, throws `ServiceError("invalid-params")` that names the field, and runs. */
-  call(services: Services, params: unknown): unknown;
+export interface Method<
+  Name extends string = string,
+  Params extends ParamsSchema = ParamsSchema,
+  Result extends ResultSchema = ResultSchema,
+  Short extends string = string,
+> extends Omit<MethodFacts<Name, Params, Result, Short>, "run"> {
+  /**
+   * Checks who calls and what with, and runs. Throws `ServiceError`: `forbidden`, or `invalid-params` that names the
+   * field.
+   */
+  call(services: Services, params: unknown, access: Access): unknown;
 }
 
 export const noParams = v.object({});
 
-export function method<Params extends ParamsSchema, Result extends ResultSchema>(
-  facts: MethodFacts<Params, Result>,
-): Method {
+export function method<
+  const Name extends string,
+  Params extends ParamsSchema,
+  Result extends ResultSchema,
+  const Short extends string = never,
+>(facts: MethodFacts<Name, Params, Result, Short>): Method<Name, Params, Result, Short> {
+  const fields = Object.keys(facts.params.entries);
   return {
     ...facts,
-    call(services, params) {
-      const given = params ?? {};
-      const named =
-        typeof given === "string" && facts.shorthand !== undefined ? { [facts.shorthand]: given } : given;
-      const checked = v.safeParse(facts.params, named, { abortEarly: true });
+    call(services, params, access) {
+      if (facts.access === "device" && access !== "device")
+        throw new ServiceError("forbidden", `${facts.name} can be called on the device itself only`);
+      const checked = v.safeParse(facts.params, named(params ?? {}, fields, facts.shorthand), {
+        abortEarly: true,
+      });
       if (!checked.success) throw new ServiceError("invalid-params", complaint(checked.issues[0]));
       return facts.run(services, checked.output);
     },
   };
 }
 
+/** Params by name, whichever way they came. */
+function named(params: unknown, fields: readonly string[], shorthand: string | undefined): unknown {
+  if (typeof params === "string" && shorthand !== undefined) return { [shorthand]: params };
+  if (!Array.isArray(params)) return params;
+  if (params.length > fields.length)
+    throw new ServiceError("invalid-params", `params: at most ${fields.length} are taken by place`);
+  return Object.fromEntries(params.map((value, place) => [fields[place], value]));
+}
+
 /** `limit: Expected >=1 but received 0`, of the first fault. */
 function complaint(issue: v.BaseIssue<unknown>): string {
-  const field = v.getDotPath(issue) ?? "params";
-  if (issue.input === undefined) return `${field}: missing`;
-  return `${field}: ${issue.message}`;
+  const field = v.getDotPath(issue);
+  if (field === null) return issue.type === "object" ? `params: ${issue.message}` : issue.message;
+  return issue.input === undefined ? `${field}: missing` : `${field}: ${issue.message}`;
 }

@@ -1,28 +1,62 @@
 /** Stop 7 of a tap: each event in its public form, to each connection that may hear it. */
+import type * as v from "valibot";
 import type { Bus } from "../bus.ts";
-import type { EventName } from "../events.ts";
-import type { Connection } from "./connection.ts";
+import type { EventName, Events } from "../events.ts";
 import { notificationText } from "./envelope.ts";
+import {
+  indexStatus,
+  launchFinished,
+  mediaStarted,
+  mediaStopped,
+  reader,
+  running,
+  token,
+} from "./schemas.ts";
 
-/** Every event, by its wire name; the compiler asks for a new one here. */
-const names: Readonly<Record<EventName, true>> = {
-  "readers.added": true,
-  "readers.removed": true,
-  "tokens.added": true,
-  "tokens.removed": true,
-  running: true,
-  "media.started": true,
-  "media.stopped": true,
-  "launch.finished": true,
+interface Facts<Payload> {
+  readonly docs: string;
+  readonly params: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Mutable<Payload>>;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] extends readonly (infer Item)[] ? Item[] : T[Key] };
+
+/** Every event, by its wire name, with the shape of its params; the compiler asks for a new one here. */
+export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> } = {
+  running: {
+    docs: "A launch was queued. `script` is the text after mapping.",
+    params: running,
+  },
+  "launch.finished": {
+    docs: "A launch has ended; `time` is that of its `running`. Where nothing started, `error` says why.",
+    params: launchFinished,
+  },
+  "tokens.added": { docs: "A reader has a new token.", params: token },
+  "tokens.removed": { docs: "A token left its reader.", params: token },
+  "media.started": { docs: "A player plays.", params: mediaStarted },
+  "media.stopped": {
+    docs: "What played has ended, after `elapsed` seconds; `exitCode` is null where a signal ended the player.",
+    params: mediaStopped,
+  },
+  "media.indexing": {
+    docs: "How far the indexing is: at most four a second, and always at the start, at each system and at the end.",
+    params: indexStatus,
+  },
+  "readers.added": { docs: "A reader was connected.", params: reader },
+  "readers.removed": { docs: "A reader is gone.", params: reader },
 };
 
+/** Whoever hears notifications. */
+export interface Listener {
+  notify(text: string): void;
+}
+
 /** Forwards until disposed. An event's text is made once, however many hear it, and not at all where nobody does. */
-export function forwardEvents(bus: Bus, listeners: ReadonlySet<Connection>): Disposable {
-  const subscriptions = Object.keys(names).map((name) =>
+export function forwardEvents(bus: Bus, listeners: ReadonlySet<Listener>): Disposable {
+  const subscriptions = Object.keys(notifications).map((name) =>
     bus.on(name as EventName, (payload) => {
       if (listeners.size === 0) return;
       const text = notificationText(name, payload);
-      for (const connection of listeners) connection.notify(text);
+      for (const listener of listeners) listener.notify(text);
     }),
   );
   return {

@@ -2,39 +2,69 @@
 import * as v from "valibot";
 import { ServiceError } from "../core/errors.ts";
 import { fromHex, toHex } from "../core/hex.ts";
-import { scriptBytesMax, tokenDataCharsMax, tokenTypeCharsMax, uidCharsMax } from "../core/limits.ts";
+import {
+  mappingLabelCharsMax,
+  mappingOverrideBytesMax,
+  mappingPatternBytesMax,
+  scriptBytesMax,
+  tokenDataCharsMax,
+  tokenTypeCharsMax,
+  uidCharsMax,
+} from "../core/limits.ts";
 import type { TokenParams } from "../core/token.ts";
 
 export const nothing = v.null();
 const time = v.pipe(v.string(), v.isoTimestamp());
+const wholeNumber = v.pipe(v.number(), v.integer());
+export const count = v.pipe(wholeNumber, v.minValue(0));
 
-export const tokenParams = {
+/** What JSON Schema can say of a rule that its library cannot derive, by the rule. */
+export const ruleSchemas = new WeakMap<object, Readonly<Record<string, unknown>>>();
+
+type Texts = { readonly [Field in "text" | "uid" | "data"]?: string | undefined };
+
+/** A token says something: at least one of its text, uid and data is not empty. */
+export function saysSomething<Input extends Texts>() {
+  const fields = ["text", "uid", "data"] as const;
+  const rule = v.check<Input, string>(
+    (input) => fields.some((field) => (input[field] ?? "") !== ""),
+    `${fields.join(", ")}: at least one of them must not be empty`,
+  );
+  const anyOf = fields.map((field) => ({ properties: { [field]: { minLength: 1 } }, required: [field] }));
+  ruleSchemas.set(rule, { anyOf });
+  return rule;
+}
+
+const hexBytes = /^(?:[\s:]*[0-9a-fA-F][\s:]*[0-9a-fA-F])*[\s:]*$/;
+
+export const tokenFields = {
   type: v.optional(v.pipe(v.string(), v.maxLength(tokenTypeCharsMax))),
   uid: v.optional(v.pipe(v.string(), v.maxLength(uidCharsMax))),
   text: v.optional(v.string()),
-  data: v.optional(v.pipe(v.string(), v.maxLength(tokenDataCharsMax))),
+  data: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(tokenDataCharsMax),
+      v.regex(hexBytes, "must be bytes in hexadecimal, such as 04a1b2"),
+    ),
+  ),
 };
 
-const launchParams = v.object(tokenParams);
+export const tokenParams = v.pipe(v.object(tokenFields), saysSomething());
 
-/** Absent fields as empty strings; refuses a token that says nothing, says it in no hex, or says too much. */
+/** Absent fields as empty strings; refuses a text that is longer than a script may be. */
 export function toToken({
   type = "",
   uid = "",
   text = "",
   data = "",
-}: v.InferOutput<typeof launchParams>): TokenParams {
-  if (uid === "" && text === "" && data === "") {
-    throw new ServiceError("invalid-params", "text, uid, data: at least one of them must not be empty");
-  }
+}: v.InferOutput<typeof tokenParams>): TokenParams {
   if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax) {
     throw new ServiceError("busy", `text: a script has at most ${scriptBytesMax} bytes`, {
       data: { limit: "scriptBytesMax" },
     });
   }
-  const bytes = fromHex(data);
-  if (bytes === undefined) throw new ServiceError("invalid-params", "data: must be bytes in hexadecimal");
-  return { type, uid, text, data: toHex(bytes) };
+  return { type, uid, text, data: toHex(fromHex(data) ?? new Uint8Array()) };
 }
 
 export const token = v.object({
@@ -56,13 +86,46 @@ export const reader = v.object({
   capabilities: v.array(v.picklist(["read", "write", "removable"])),
 });
 
-export const activeMedia = v.object({
+export const system = v.object({ id: v.string(), name: v.string(), category: v.string() });
+
+export const media = v.object({
+  system,
+  name: v.string(),
+  path: v.string(),
+  tags: v.array(v.string()),
+  zapScript: v.string(),
+});
+
+const startedMedia = {
   systemId: v.string(),
   systemName: v.string(),
   mediaPath: v.string(),
   mediaName: v.string(),
   launcherId: v.string(),
   started: time,
+};
+export const mediaStarted = v.object(startedMedia);
+export const mediaStopped = v.object({
+  ...startedMedia,
+  elapsed: count,
+  exitCode: v.nullable(wholeNumber),
+});
+export const activeMedia = v.object({
+  ...startedMedia,
+  positionMs: v.exactOptional(count),
+  durationMs: v.exactOptional(count),
+  playbackState: v.exactOptional(v.string()),
+});
+
+export const indexStatus = v.object({
+  exists: v.boolean(),
+  indexing: v.boolean(),
+  optimizing: v.boolean(),
+  totalSteps: v.exactOptional(count),
+  currentStep: v.exactOptional(count),
+  currentStepDisplay: v.exactOptional(v.string()),
+  totalFiles: v.exactOptional(count),
+  totalMedia: v.exactOptional(count),
 });
 
 export const launchEntry = v.object({
@@ -72,7 +135,60 @@ export const launchEntry = v.object({
   data: v.string(),
   success: v.boolean(),
   time,
-  readerId: v.optional(v.string()),
-  script: v.optional(v.string()),
-  error: v.optional(v.string()),
+  readerId: v.exactOptional(v.string()),
+  script: v.exactOptional(v.string()),
+  error: v.exactOptional(v.string()),
+});
+
+export const running = v.object({
+  type: v.string(),
+  uid: v.string(),
+  text: v.string(),
+  data: v.string(),
+  time,
+  script: v.string(),
+});
+
+export const launchFinished = v.object({
+  time,
+  uid: v.string(),
+  text: v.string(),
+  success: v.boolean(),
+  error: v.exactOptional(v.string()),
+});
+
+const mappingType = v.picklist(["uid", "text", "data"]);
+const mappingMatch = v.picklist(["exact", "partial", "regex"]);
+/** `mappings.new` takes these as they stand, `mappings.update` each of them or not. */
+export const mappingFields = {
+  enabled: v.boolean(),
+  label: v.optional(v.pipe(v.string(), v.maxLength(mappingLabelCharsMax))),
+  type: mappingType,
+  match: mappingMatch,
+  pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingPatternBytesMax)),
+  override: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingOverrideBytesMax)),
+};
+export const mapping = v.object({
+  id: wholeNumber,
+  added: time,
+  enabled: v.boolean(),
+  label: v.string(),
+  type: mappingType,
+  match: mappingMatch,
+  pattern: v.string(),
+  override: v.string(),
+  readOnly: v.exactOptional(v.boolean()),
+});
+
+/** A mapping's id: a number, or the same as digits. */
+export const mappingId = v.pipe(
+  v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.regex(/^-?\d{1,15}$/))]),
+  v.transform(Number),
+);
+
+export const client = v.object({
+  id: v.string(),
+  name: v.string(),
+  secret: v.string(),
+  address: v.string(),
 });

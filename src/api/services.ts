@@ -1,5 +1,6 @@
-/** What the API may ask of the rest of the service. `main.ts` builds one; each method's handler picks what it needs. */
-import type { ActiveMedia } from "../core/media.ts";
+/** What the API may ask of the rest of the service. `service.ts` builds one; each method's handler picks what it needs. */
+import type { MappingParams, Mapping as StoredMapping } from "../core/mapping.ts";
+import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 
 export interface Services {
@@ -17,8 +18,85 @@ export interface Services {
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   history(page: HistoryPage): readonly LaunchEntry[];
   readers(): readonly Reader[];
+  /** Resolves once it stands on a tag; throws `no-reader`, `write-failed` with `data.cause`, or `conflict`. */
+  write(text: string, readerId: string | undefined): Promise<void>;
+  cancelWrite(readerId: string | undefined): void;
   activeMedia(): ActiveMedia | undefined;
+  launchers(): readonly LauncherEntry[];
   health(): Health;
+  readonly media: MediaService;
+  readonly mappings: MappingService;
+  readonly settings: SettingsService;
+  readonly clients: ClientService;
+  /** The OpenRPC document of this API. */
+  describe(): Promise<OpenRpcDocument>;
+}
+
+export interface MediaService {
+  status(): IndexStatus;
+  /** Systems that have media in the index. */
+  systems(): readonly System[];
+  search(query: SearchQuery): { readonly results: readonly Media[]; readonly total: number };
+  /** Resolves when done; no `systems` means all. Throws `conflict` while one runs, `not-found` for an unknown system. */
+  index(systems: readonly string[]): Promise<void>;
+  cancel(): void;
+}
+
+export interface SearchQuery {
+  readonly query: string;
+  /** Empty: all. */
+  readonly systems: readonly string[];
+  readonly maxResults: number;
+}
+
+/** Throws `not-found` for an unknown id, `forbidden` for a mapping of a file, `invalid-params` with the field. */
+export interface MappingService {
+  list(): readonly Mapping[];
+  add(params: MappingParams): number;
+  update(id: number, changes: Changes<MappingParams>): void;
+  remove(id: number): void;
+}
+
+export type Changes<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
+
+export interface Mapping extends StoredMapping {
+  /** It stands in a file of the owner's. */
+  readonly readOnly?: boolean;
+}
+
+export interface SettingsService {
+  read(): Settings;
+  /** In memory before it returns, on the disk when it resolves. */
+  update(changes: Changes<Settings>): Promise<void>;
+}
+
+/** The settings that may be read and changed from afar (contract, Settings object). */
+export interface Settings {
+  readonly reader: readonly string[];
+  readonly audioFeedback: boolean;
+  readonly detectReaders: boolean;
+  readonly insertMode: boolean;
+  readonly insertModeBlocklist: readonly string[];
+  /** Seconds. */
+  readonly insertModeExitDelay: number;
+  readonly consoleLogging: boolean;
+  readonly debug: boolean;
+  readonly rootFolder: readonly string[];
+}
+
+export interface ClientService {
+  list(): readonly Client[];
+  add(name: string): Client;
+  remove(id: string): void;
+}
+
+/** A client that may come from afar (contract, Client object). Absent fields are empty strings. */
+export interface Client {
+  readonly id: string;
+  readonly name: string;
+  /** 64 hex characters. */
+  readonly secret: string;
+  readonly address: string;
 }
 
 export interface HistoryPage {
@@ -43,6 +121,16 @@ export interface LaunchEntry {
   readonly error?: string;
 }
 
+export interface LauncherEntry {
+  readonly id: string;
+  readonly name: string;
+  readonly systems: readonly string[];
+  readonly extensions: readonly string[];
+  readonly available: boolean;
+  /** A sentence; only where it is not available. */
+  readonly reason?: string;
+}
+
 export interface Health {
   readonly status: "ok" | "degraded";
   readonly readers: { readonly connected: number; readonly configured: number };
@@ -52,8 +140,15 @@ export interface Health {
 }
 
 export interface HealthCheck {
-  readonly name: "readers" | "database" | "disk";
+  readonly name: "readers" | "database" | "disk" | "settings";
   readonly ok: boolean;
   /** A sentence; only where it is not well. */
   readonly reason?: string;
+}
+
+/** Of an OpenRPC document, what every one has (OpenRPC 1.3). */
+export interface OpenRpcDocument {
+  readonly openrpc: string;
+  readonly info: { readonly title: string; readonly version: string };
+  readonly methods: readonly { readonly name: string }[];
 }

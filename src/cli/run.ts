@@ -54,7 +54,7 @@ async function reach(asked: CommandLine, { configOf }: CliParts): Promise<Client
   const port = asked.port ?? (await configOf(asked)).api.port;
   try {
     const signal = AbortSignal.timeout(asked.timeoutMs ?? connectMs);
-    return await connect(`ws://127.0.0.1:${port}/api/v0.1`, signal);
+    return await connect(`ws://127.0.0.1:${port}/api/v0.1`, { signal });
   } catch (error) {
     throw new StartError(
       exitCodes.unavailable,

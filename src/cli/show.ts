@@ -45,6 +45,8 @@ function detail({ method, params }: Notification): string {
       return `${params.mediaName} (${params.systemName}, ${params.launcherId})`;
     case "media.stopped":
       return `${params.mediaName} after ${params.elapsed} s, exit code ${params.exitCode ?? "none"}`;
+    case "media.indexing":
+      return params.indexing ? (params.currentStepDisplay ?? "") : `${params.totalMedia ?? 0} files`;
     case "launch.finished":
       return params.success
         ? JSON.stringify(params.text)

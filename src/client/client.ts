@@ -1,35 +1,16 @@
 /**
  * A client of the control API: calls, and notifications as they come. Needs nothing but a WebSocket, so it runs in
  * browsers too.
+ *
+ *     const client = await connect("ws://tapdeck.local:7497/api/v0.1", { reconnect: true });
+ *     const { readers } = await client.call("readers");
+ *     for await (const { method, params } of client.notifications()) console.log(method, params);
  */
-import type { Health, LaunchEntry } from "../api/services.ts";
-import type { ActiveMedia } from "../core/media.ts";
-import type { Reader, Token } from "../core/token.ts";
-import type { EventName, Events } from "../events.ts";
+import type { Calls, Notification } from "../api/calls.ts";
+import { type Link, openLink } from "./link.ts";
+import { createStream } from "./stream.ts";
 
-type LaunchParams = string | { type?: string; uid?: string; text?: string; data?: string };
-type ScanParams = Exclude<LaunchParams, string> & { duration?: number; readerId?: string };
-
-/** Params and result of each method. */
-export interface Calls {
-  launch: { params: LaunchParams; result: null };
-  run: { params: LaunchParams; result: null };
-  stop: { params: undefined; result: null };
-  tokens: { params: undefined; result: { active: Token[]; last: Token | null } };
-  "tokens.scan": { params: ScanParams; result: null };
-  "tokens.history": {
-    params: { limit?: number; before?: string } | undefined;
-    result: { entries: LaunchEntry[] };
-  };
-  readers: { params: undefined; result: { readers: Reader[] } };
-  version: { params: undefined; result: { platform: string; version: string } };
-  health: { params: undefined; result: Health };
-  "media.active": { params: undefined; result: ActiveMedia | null };
-}
-
-export type Notification = {
-  [Name in EventName]: { readonly method: Name; readonly params: Events[Name] };
-}[EventName];
+export type { Calls, Notification };
 
 /** The service refused: its code, its sentence, and `data.reason`. */
 export class RpcError extends Error {
@@ -44,88 +25,162 @@ export class RpcError extends Error {
   }
 }
 
+export interface ConnectOptions {
+  /** Aborts the first connecting. */
+  readonly signal?: AbortSignal;
+  /** Connects again, as long as it takes, whenever the connection is lost. Calls made meanwhile wait for it. */
+  readonly reconnect?: boolean;
+  /** Milliseconds between heartbeats; 0 for none. A line that answers none for twice as long counts as lost. */
+  readonly heartbeatMs?: number;
+}
+
+export interface CallOptions {
+  /** Gives the call up; the service may run it all the same. */
+  readonly signal?: AbortSignal;
+}
+
+type ParamsOf<Name extends keyof Calls> = Calls[Name]["params"];
+
 export interface Client {
+  /** Rejects with `RpcError` where the service refuses, and with `Error` where the connection is lost before it answers. */
   call<Name extends keyof Calls>(
     method: Name,
-    params?: Calls[Name]["params"],
+    params?: ParamsOf<Name>,
+    options?: CallOptions,
   ): Promise<Calls[Name]["result"]>;
   /** As `call`, for a method that this client does not know. */
-  callAny(method: string, params?: unknown): Promise<unknown>;
+  callAny(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
   /** Resolves when the service has answered `ping`. */
   ping(): Promise<void>;
   /** Hears every notification until disposed. */
   onNotification(listener: (notification: Notification) => void): Disposable;
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** All notifications from now on, until the signal aborts or the client is closed. */
+  notifications(signal?: AbortSignal): AsyncIterableIterator<Notification>;
+  /** Hears when the connection is lost, and when it is there again. */
+  onState(listener: (state: "connected" | "lost") => void): Disposable;
+  /** Resolves when the client has ended: it was closed, or, without `reconnect`, the connection was lost. */
   readonly closed: Promise<void>;
   close(): void;
 }
 
 interface Pending {
   readonly resolve: (result: unknown) => void;
-  readonly reject: (error: Error) => void;
+  readonly reject: (error: unknown) => void;
 }
+
+const heartbeatMsDefault = 15_000;
+const [backOffMsMin, backOffMsMax] = [250, 10_000];
 
 /** Connects to `ws://host:port/api/v0.1`; rejects where nobody answers, or when `signal` aborts before. */
-export async function connect(url: string, signal?: AbortSignal): Promise<Client> {
-  const socket = new WebSocket(url);
+export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
+  const { signal, reconnect = false, heartbeatMs = heartbeatMsDefault } = options;
   const pending = new Map<string, Pending>();
   const listeners = new Set<(notification: Notification) => void>();
-  let pings: Pending[] = [];
+  const stateListeners = new Set<(state: "connected" | "lost") => void>();
+  const ended = Promise.withResolvers<void>();
+  const closing = new AbortController();
 
-  const lose = () => {
-    const error = new Error("the connection has ended");
-    for (const wait of [...pending.values(), ...pings]) wait.reject(error);
+  const open = (within: AbortSignal | undefined) =>
+    openLink(url, { onMessage: (text) => take(text, pending, listeners), heartbeatMs, signal: within });
+  /** The link that calls go over; pending while there is none. */
+  let link = Promise.resolve(await open(signal));
+
+  const keep = async (first: Link): Promise<void> => {
+    const error = await first.ended;
+    for (const wait of pending.values()) wait.reject(error);
     pending.clear();
-    pings = [];
+    if (!reconnect || closing.signal.aborted) return ended.resolve();
+    link = reopen(() => open(closing.signal), closing.signal);
+    // Whoever calls meanwhile waits for it, and is told where it fails.
+    link.catch(() => {});
+    for (const listener of stateListeners) listener("lost");
+    try {
+      const again = await link;
+      for (const listener of stateListeners) listener("connected");
+      return await keep(again);
+    } catch {
+      // Closed while it tried.
+      ended.resolve();
+    }
   };
-  const closed = new Promise<void>((resolve) => {
-    socket.addEventListener("close", () => {
-      lose();
-      resolve();
-    });
-  });
-  socket.addEventListener("message", ({ data }) => {
-    if (data === "pong") pings.shift()?.resolve(undefined);
-    else take(JSON.parse(String(data)), pending, listeners);
-  });
-  await opened(socket, signal);
+  void keep(await link);
 
-  const callAny = (method: string, params?: unknown) =>
-    new Promise<unknown>((resolve, reject) => {
-      const id = crypto.randomUUID();
-      pending.set(id, { resolve, reject });
-      socket.send(
-        JSON.stringify({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) }),
-      );
-    });
+  const callAny = async (method: string, params?: unknown, { signal: givenUp }: CallOptions = {}) => {
+    givenUp?.throwIfAborted();
+    const over = await abortable(link, givenUp);
+    const id = newId();
+    const answered = Promise.withResolvers<unknown>();
+    pending.set(id, answered);
+    over.send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) }));
+    return abortable(answered.promise, givenUp).finally(() => pending.delete(id));
+  };
   return {
-    call: (method, params) => callAny(method, params) as Promise<Calls[typeof method]["result"]>,
+    call: (method, params, how) => callAny(method, params, how) as Promise<Calls[typeof method]["result"]>,
     callAny,
-    ping: () =>
-      new Promise<void>((resolve, reject) => {
-        pings.push({ resolve: () => resolve(), reject });
-        socket.send("ping");
-      }),
-    onNotification(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    ping: async () => (await link).ping(),
+    onNotification: (listener) => join(listeners, listener),
+    notifications(until) {
+      const stream = createStream<Notification>();
+      const hearing = join(listeners, stream.push);
+      const end = () => {
+        hearing[Symbol.dispose]();
+        stream.end();
+      };
+      until?.addEventListener("abort", end, { once: true });
+      void ended.promise.then(end);
+      return stream.iterate(end);
     },
-    closed,
-    close: () => socket.close(),
+    onState: (listener) => join(stateListeners, listener),
+    closed: ended.promise,
+    close() {
+      closing.abort(new Error("the client was closed"));
+      link.then(
+        (open) => open.close(),
+        () => {},
+      );
+    },
   };
 }
 
-function opened(socket: WebSocket, signal: AbortSignal | undefined): Promise<void> {
+/** Tries until it opens, ever more slowly; rejects when the signal aborts. */
+async function reopen(open: () => Promise<Link>, signal: AbortSignal): Promise<Link> {
+  for (let waitMs = backOffMsMin; ; waitMs = Math.min(waitMs * 2, backOffMsMax)) {
+    // A part of it by chance, so that the clients of a service that comes back do not all come at once.
+    await pause(waitMs * (0.5 + Math.random() / 2), signal);
+    try {
+      return await open();
+    } catch {
+      signal.throwIfAborted();
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return abortable(new Promise<void>((resolve) => setTimeout(resolve, ms)), signal);
+}
+
+function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const fail = () => reject(new Error("nobody answers there"));
-    socket.addEventListener("open", () => resolve(), { once: true });
-    socket.addEventListener("error", fail, { once: true });
-    socket.addEventListener("close", fail, { once: true });
-    signal?.addEventListener("abort", () => {
-      reject(signal.reason);
-      socket.close();
-    });
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
+
+function join<T>(set: Set<T>, member: T): Disposable {
+  set.add(member);
+  return { [Symbol.dispose]: () => void set.delete(member) };
+}
+
+/** A random UUID; `crypto.randomUUID` is missing where a page did not come over TLS. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
 interface Incoming {
@@ -136,17 +191,17 @@ interface Incoming {
 }
 
 function take(
-  message: Incoming,
+  text: string,
   pending: Map<string, Pending>,
   listeners: ReadonlySet<(notification: Notification) => void>,
 ): void {
+  const message = JSON.parse(text) as Incoming;
   if (message.method !== undefined) {
     for (const listener of listeners) listener(message as Notification);
     return;
   }
   const error = message.error && new RpcError(message.error.code, message.error.message, message.error.data);
   const waiting = pending.get(message.id ?? "");
-  pending.delete(message.id ?? "");
   if (error === undefined) waiting?.resolve(message.result);
   else if (waiting !== undefined) waiting.reject(error);
   // A protocol error belongs to no request, and after it the service hangs up: it is everybody's.

@@ -41,3 +41,21 @@ export const argvMax = 64;
 
 // Over the API.
 export const scanMsMax = 60 * 60 * 1000; // A virtual card that is never taken off would hide every later one.
+export const mappingPatternBytesMax = 4096;
+export const mappingOverrideBytesMax = 4096;
+export const mappingLabelCharsMax = 255;
+export const mappingsMax = 10_000; // Nobody owns more cards, and the matcher is built for as many.
+export const clientsMax = 256;
+export const clientNameCharsMax = 255;
+export const searchQueryCharsMax = 1024;
+export const searchResultsMax = 1000;
+export const searchSystemsMax = 512;
+export const settingsListMax = 256;
+export const settingsTextCharsMax = 4096; // A path: PATH_MAX of Linux.
+export const exitDelaySecondsMax = 24 * 60 * 60;
+
+// HTTP (decisions, "Limits").
+export const requestsPerMinuteMax = 100;
+export const requestBurstMax = 20;
+export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
+export const eventsKeptMax = 256; // What a listener that comes back may have missed.

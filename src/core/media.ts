@@ -17,3 +17,27 @@ export interface System {
   readonly name: string;
   readonly category: string;
 }
+
+/** A file of the index (contract, Media object). */
+export interface Media {
+  readonly system: System;
+  /** File name without extension. */
+  readonly name: string;
+  /** `<system id>/<path below the system's folder>` where it has that form. */
+  readonly path: string;
+  readonly tags: readonly string[];
+  /** A script that launches it. */
+  readonly zapScript: string;
+}
+
+/** The state of the index (decisions, "Objects"). Counts are absent until they are known. */
+export interface IndexStatus {
+  readonly exists: boolean;
+  readonly indexing: boolean;
+  readonly optimizing: boolean;
+  readonly totalSteps?: number;
+  readonly currentStep?: number;
+  readonly currentStepDisplay?: string;
+  readonly totalFiles?: number;
+  readonly totalMedia?: number;
+}

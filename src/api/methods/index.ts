@@ -1,24 +1,57 @@
 /** Every method, one line each. */
 import type { Method } from "../method.ts";
+import { clients, clientsDelete, clientsNew } from "./clients.ts";
 import { health } from "./health.ts";
 import { launch, run } from "./launch.ts";
-import { mediaActive } from "./media-active.ts";
-import { readers } from "./readers.ts";
+import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mappings.ts";
+import { media, mediaActive, mediaIndex, mediaIndexCancel, mediaSearch } from "./media.ts";
+import { readers, readersWrite, readersWriteCancel } from "./readers.ts";
+import { rpcDiscover } from "./rpc-discover.ts";
+import { settings, settingsUpdate } from "./settings.ts";
 import { stop } from "./stop.ts";
+import { launchers, systems } from "./systems.ts";
 import { tokens } from "./tokens.ts";
 import { tokensHistory } from "./tokens-history.ts";
 import { tokensScan } from "./tokens-scan.ts";
 import { version } from "./version.ts";
 
-export const methods: readonly Method[] = [
+export const methods = [
   launch,
   run,
   stop,
   tokens,
   tokensScan,
   tokensHistory,
+  media,
+  mediaActive,
+  mediaSearch,
+  mediaIndex,
+  mediaIndexCancel,
+  systems,
+  launchers,
+  settings,
+  settingsUpdate,
+  mappings,
+  mappingsNew,
+  mappingsUpdate,
+  mappingsDelete,
   readers,
+  readersWrite,
+  readersWriteCancel,
+  clients,
+  clientsNew,
+  clientsDelete,
   version,
   health,
-  mediaActive,
-];
+  rpcDiscover,
+] as const satisfies readonly Method[];
+
+const byName: ReadonlyMap<string, Method> = new Map(
+  methods.flatMap((method: Method) => [method.name, ...(method.aliases ?? [])].map((name) => [name, method])),
+);
+
+export const methodNames: readonly string[] = [...byName.keys()];
+
+export function methodOf(name: string): Method | undefined {
+  return byName.get(name);
+}

@@ -1,11 +1,10 @@
 /** `launch`: as if a token with this content had been scanned (contract, method detail 1). */
-import * as v from "valibot";
 import { method } from "../method.ts";
 import { nothing, tokenParams, toToken } from "../schemas.ts";
 
 const facts = {
   access: "anyone",
-  params: v.object(tokenParams),
+  params: tokenParams,
   shorthand: "text",
   result: nothing,
 } as const;

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { scanMsMax } from "../../core/limits.ts";
 import { method } from "../method.ts";
-import { nothing, tokenParams, toToken } from "../schemas.ts";
+import { nothing, saysSomething, tokenFields, toToken } from "../schemas.ts";
 
 const durationMsDefault = 500;
 
@@ -10,13 +10,17 @@ export const tokensScan = method({
   name: "tokens.scan",
   access: "anyone",
   docs: "Lays a virtual token on a reader for `duration` milliseconds: `tokens.added`, its launch, and `tokens.removed` follow. `readerId` names a simulated reader, whose bytes then run through the real driver.",
-  params: v.object({
-    ...tokenParams,
-    duration: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(scanMsMax))),
-    readerId: v.optional(v.pipe(v.string(), v.maxLength(128))),
-  }),
+  params: v.pipe(
+    v.object({
+      ...tokenFields,
+      duration: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(scanMsMax))),
+      readerId: v.optional(v.pipe(v.string(), v.maxLength(128))),
+    }),
+    saysSomething(),
+  ),
   shorthand: "text",
   result: nothing,
+  errors: ["not-found", "busy"],
   run(services, { duration = durationMsDefault, readerId, ...params }) {
     services.scan(toToken(params), duration, readerId);
     return null;

@@ -11,6 +11,6 @@ export const tokens = method({
   result: v.object({ active: v.array(token), last: v.nullable(token) }),
   run(services) {
     const { active, last } = services.tokens();
-    return { active: [...active], last: last ?? null };
+    return { active, last: last ?? null };
   },
 });

@@ -1,0 +1,105 @@
+/**
+ * Notifications as Server-Sent Events (HTML Living Standard, 9.2): each with an id, so that a listener that comes back
+ * within the last few hundred misses nothing.
+ *
+ *   id       `<start>-<number>`: which run of the service, and the how-manieth event of it
+ *   data     the notification, as it goes to a WebSocket
+ */
+import type { Clock } from "../core/clock.ts";
+import { eventsKeptMax, unsentBytesMax } from "../core/limits.ts";
+import type { Listener } from "./notifications.ts";
+
+export interface EventStreams extends Listener {
+  /** A stream of all events from now on; behind `lastEventId`, where one is given, of those kept since. */
+  open(lastEventId: string | null, onEnd: () => void): Response;
+  close(): void;
+}
+
+// Proxies and browsers give up on a silent line after a minute at the earliest.
+const keepAliveMs = 25_000;
+
+interface Stream {
+  send(text: string): void;
+  end(): void;
+}
+
+export function createEventStreams(clock: Clock): EventStreams {
+  const start = clock.now().toString(36);
+  const streams = new Set<Stream>();
+  const kept: string[] = [];
+  let sent = 0;
+  let keepAlive: Disposable | undefined;
+
+  const tick = () => {
+    for (const stream of streams) stream.send(":\n\n");
+    keepAlive = streams.size === 0 ? undefined : clock.after(keepAliveMs, tick);
+  };
+  const missed = (lastEventId: string): readonly string[] => {
+    const [run, number] = lastEventId.split("-");
+    // An id of another run is older than all of this one.
+    const since = run === start ? Number(number) : 0;
+    return Number.isInteger(since) && since < sent
+      ? kept.slice(Math.max(0, kept.length - (sent - since)))
+      : [];
+  };
+
+  return {
+    notify(text) {
+      sent += 1;
+      const event = `id: ${start}-${sent}\ndata: ${text}\n\n`;
+      kept.push(event);
+      if (kept.length > eventsKeptMax) kept.shift();
+      for (const stream of streams) stream.send(event);
+    },
+    open(lastEventId, onEnd) {
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start(controller) {
+            const stream = createStream(controller, () => {
+              streams.delete(stream);
+              onEnd();
+            });
+            streams.add(stream);
+            stream.send(`retry: 1000\nid: ${start}-${sent}\n\n`);
+            if (lastEventId !== null) for (const event of missed(lastEventId)) stream.send(event);
+            keepAlive ??= clock.after(keepAliveMs, tick);
+            this.cancel = () => stream.end();
+          },
+        } as UnderlyingDefaultSource<Uint8Array>,
+        new ByteLengthQueuingStrategy({ highWaterMark: unsentBytesMax }),
+      );
+      return new Response(body, {
+        headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
+      });
+    },
+    close() {
+      keepAlive?.[Symbol.dispose]();
+      for (const stream of streams) stream.end();
+    },
+  };
+}
+
+/** `onEnd` is called once, whoever ends it: we, the listener, or its being too slow. */
+function createStream(controller: ReadableStreamDefaultController<Uint8Array>, onEnd: () => void): Stream {
+  const encoder = new TextEncoder();
+  let isOpen = true;
+  const end = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    onEnd();
+    try {
+      controller.close();
+    } catch {
+      // The listener has closed it already.
+    }
+  };
+  return {
+    send(text) {
+      if (!isOpen) return;
+      const bytes = encoder.encode(text);
+      if ((controller.desiredSize ?? 0) < bytes.length) end();
+      else controller.enqueue(bytes);
+    },
+    end,
+  };
+}

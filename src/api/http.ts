@@ -1,0 +1,22 @@
+/** What the parts of the HTTP side share: a request with its caller, and answers of one sentence. */
+import type { Access } from "./access.ts";
+
+/** A request whose Host and Origin were found good. */
+export interface Visit {
+  readonly request: Request;
+  /** Path of the request's URL, not decoded. */
+  readonly path: string;
+  readonly address: string;
+  readonly access: Access;
+}
+
+const plain = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
+
+export function sentence(status: number, text: string, headers: Readonly<Record<string, string>> = {}) {
+  return new Response(`${text}\n`, { status, headers: { ...plain, ...headers } });
+}
+
+export function json(status: number, text: string): Response {
+  const headers = { "content-type": "application/json", "cache-control": "no-store" };
+  return new Response(text, { status, headers });
+}

@@ -1,0 +1,49 @@
+/** `mappings` and what changes them (contract, Mapping object; mapping details 6 and 7). */
+import * as v from "valibot";
+import { method, noParams } from "../method.ts";
+import { mapping, mappingFields, mappingId, nothing } from "../schemas.ts";
+
+export const mappings = method({
+  name: "mappings",
+  access: "anyone",
+  docs: "All mappings, enabled or not, in the order in which they are tried. Those with `readOnly` stand in files of the owner's.",
+  params: noParams,
+  result: v.object({ mappings: v.array(mapping) }),
+  run: (services) => ({ mappings: services.mappings.list() }),
+});
+
+export const mappingsNew = method({
+  name: "mappings.new",
+  access: "anyone",
+  docs: "Stores a mapping, behind all others, and returns its id. A pattern of the kind `regex` that cannot be taken is refused with the place of the fault.",
+  params: v.object(mappingFields),
+  result: v.object({ id: v.pipe(v.number(), v.integer()) }),
+  errors: ["busy", "failed"],
+  run: (services, { label = "", ...fields }) => ({ id: services.mappings.add({ ...fields, label }) }),
+});
+
+export const mappingsUpdate = method({
+  name: "mappings.update",
+  access: "anyone",
+  docs: "Changes the fields given, and no others.",
+  params: v.object({ id: mappingId, ...v.partial(v.object(mappingFields)).entries }),
+  result: nothing,
+  errors: ["not-found", "forbidden", "failed"],
+  run(services, { id, ...changes }) {
+    services.mappings.update(id, changes);
+    return null;
+  },
+});
+
+export const mappingsDelete = method({
+  name: "mappings.delete",
+  access: "anyone",
+  docs: "Deletes a mapping. Its id is never given again.",
+  params: v.object({ id: mappingId }),
+  result: nothing,
+  errors: ["not-found", "forbidden", "failed"],
+  run(services, { id }) {
+    services.mappings.remove(id);
+    return null;
+  },
+});

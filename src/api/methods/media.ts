@@ -1,0 +1,78 @@
+/** The media index and what plays (contract, methods details 2 to 4; decisions, "Methods ..."). */
+import * as v from "valibot";
+import { ServiceError } from "../../core/errors.ts";
+import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
+import { method, noParams } from "../method.ts";
+import { activeMedia, count, indexStatus, media as mediaObject, nothing } from "../schemas.ts";
+
+const resultsDefault = 250;
+const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
+
+export const media = method({
+  name: "media",
+  access: "anyone",
+  docs: "State and statistics of the media index, and what plays.",
+  params: noParams,
+  result: v.object({ database: indexStatus, active: v.array(activeMedia) }),
+  run(services) {
+    const active = services.activeMedia();
+    return { database: services.media.status(), active: active === undefined ? [] : [active] };
+  },
+});
+
+export const mediaActive = method({
+  name: "media.active",
+  access: "anyone",
+  docs: "The media that plays now, or null.",
+  params: noParams,
+  result: v.nullable(activeMedia),
+  run: (services) => services.activeMedia() ?? null,
+});
+
+export const mediaSearch = method({
+  name: "media.search",
+  access: "anyone",
+  docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all. `total` counts all that fits, `results` holds at most `maxResults` of them.",
+  params: v.object({
+    query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
+    systems: v.optional(systemIds),
+    maxResults: v.optional(
+      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(searchResultsMax)),
+      resultsDefault,
+    ),
+  }),
+  result: v.object({ results: v.array(mediaObject), total: count }),
+  errors: ["not-found", "failed"],
+  run(services, { query = "", systems = [], maxResults }) {
+    if (query.trim() === "" && systems.length === 0)
+      throw new ServiceError("invalid-params", "query or system is required");
+    return services.media.search({ query, systems, maxResults });
+  },
+});
+
+export const mediaIndex = method({
+  name: "media.index",
+  aliases: ["media.generate"],
+  access: "anyone",
+  isLong: true,
+  docs: "Indexes the media of all systems, or of those listed, and answers once that is done; `media.indexing` tells how far it is.",
+  params: v.object({ systems: v.optional(v.nullable(systemIds)) }),
+  result: nothing,
+  errors: ["conflict", "not-found", "failed"],
+  async run(services, { systems }) {
+    await services.media.index(systems ?? []);
+    return null;
+  },
+});
+
+export const mediaIndexCancel = method({
+  name: "media.index.cancel",
+  access: "anyone",
+  docs: "Ends the indexing that runs. What was indexed before stays searchable.",
+  params: noParams,
+  result: nothing,
+  run(services) {
+    services.media.cancel();
+    return null;
+  },
+});

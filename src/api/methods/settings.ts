@@ -1,0 +1,78 @@
+/** `settings` and `settings.update` (contract, Settings object; decisions, both spellings of two of its fields). */
+import * as v from "valibot";
+import { ServiceError } from "../../core/errors.ts";
+import { exitDelaySecondsMax, readersMax, settingsListMax, settingsTextCharsMax } from "../../core/limits.ts";
+import { method, noParams } from "../method.ts";
+import { nothing } from "../schemas.ts";
+
+const text = v.pipe(v.string(), v.maxLength(settingsTextCharsMax));
+const texts = v.pipe(v.array(text), v.maxLength(settingsListMax));
+const readerStrings = v.pipe(v.array(text), v.maxLength(readersMax));
+const own = {
+  audioFeedback: v.boolean(),
+  detectReaders: v.boolean(),
+  insertMode: v.boolean(),
+  insertModeBlocklist: texts,
+  insertModeExitDelay: v.pipe(v.number(), v.minValue(0), v.maxValue(exitDelaySecondsMax)),
+  consoleLogging: v.boolean(),
+  debug: v.boolean(),
+};
+
+export const settings = method({
+  name: "settings",
+  access: "anyone",
+  docs: "The settings that may be changed from afar. `reader` and `readers`, `rootFolder` and `rootFolders` say the same: what the config file sets, not what was detected or is the default.",
+  params: noParams,
+  result: v.object({
+    reader: readerStrings,
+    readers: readerStrings,
+    ...own,
+    systems: v.object({ rootFolder: texts, rootFolders: texts }),
+  }),
+  run(services) {
+    const { reader, rootFolder, ...rest } = services.settings.read();
+    return { reader, readers: reader, ...rest, systems: { rootFolder, rootFolders: rootFolder } };
+  },
+});
+
+export const settingsUpdate = method({
+  name: "settings.update",
+  access: "anyone",
+  docs: "Changes the settings given, at once and in the config file, of which all else stays as it is, comments too. What opens the device to others stands in the file only.",
+  params: v.object({
+    reader: v.optional(readerStrings),
+    readers: v.optional(readerStrings),
+    ...v.partial(v.object(own)).entries,
+    systems: v.optional(v.object({ rootFolder: v.optional(texts), rootFolders: v.optional(texts) })),
+  }),
+  result: nothing,
+  errors: ["failed"],
+  async run(services, { reader, readers, systems = {}, ...rest }) {
+    await services.settings.update({
+      reader: eitherSpelling("reader", reader, "readers", readers),
+      rootFolder: eitherSpelling(
+        "systems.rootFolder",
+        systems.rootFolder,
+        "systems.rootFolders",
+        systems.rootFolders,
+      ),
+      ...rest,
+    });
+    return null;
+  },
+});
+
+function eitherSpelling(
+  oneName: string,
+  one: readonly string[] | undefined,
+  otherName: string,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (one !== undefined && other !== undefined && !sameList(one, other))
+    throw new ServiceError("invalid-params", `${oneName} and ${otherName} are one setting: give one of them`);
+  return one ?? other;
+}
+
+function sameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((value, place) => value === other[place]);
+}

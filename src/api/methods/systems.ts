@@ -1,0 +1,33 @@
+/** `systems` and `launchers`: what there is to play, and what plays it (contract, System object; decisions). */
+import * as v from "valibot";
+import { method, noParams } from "../method.ts";
+import { system } from "../schemas.ts";
+
+export const systems = method({
+  name: "systems",
+  access: "anyone",
+  docs: "All systems that have media in the index.",
+  params: noParams,
+  result: v.object({ systems: v.array(system) }),
+  run: (services) => ({ systems: services.media.systems() }),
+});
+
+export const launchers = method({
+  name: "launchers",
+  access: "anyone",
+  docs: "The players of the config file and the built-in ones: what each plays, and whether its program is here. No systems or no extensions means any.",
+  params: noParams,
+  result: v.object({
+    launchers: v.array(
+      v.object({
+        id: v.string(),
+        name: v.string(),
+        systems: v.array(v.string()),
+        extensions: v.array(v.string()),
+        available: v.boolean(),
+        reason: v.exactOptional(v.string()),
+      }),
+    ),
+  }),
+  run: (services) => ({ launchers: services.launchers() }),
+});

@@ -1,0 +1,102 @@
+/**
+ * The OpenRPC document of the API (spec.open-rpc.org, version 1.3.2), made of the methods and notifications themselves.
+ * A notification is a method without a result that the service sends.
+ */
+import { toJsonSchema } from "@valibot/to-json-schema";
+import type * as v from "valibot";
+import type { ErrorCode } from "../core/errors.ts";
+import type { Method } from "./method.ts";
+import { methods } from "./methods/index.ts";
+import { notifications } from "./notifications.ts";
+import { rpcCodes } from "./rpc-codes.ts";
+import { ruleSchemas } from "./schemas.ts";
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface DescribedMethod {
+  readonly name: string;
+  readonly description: string;
+  readonly paramStructure: "by-name" | "either";
+  readonly params: readonly {
+    readonly name: string;
+    readonly required: boolean;
+    readonly schema: JsonSchema;
+  }[];
+  readonly result?: { readonly name: string; readonly schema: JsonSchema };
+  readonly errors?: readonly { readonly code: number; readonly message: string }[];
+  readonly tags?: readonly { readonly name: string }[];
+  /** The params as one object: rules between them, such as "at least one of", stand only here. */
+  readonly "x-params": JsonSchema;
+  /** A bare text as params stands for this one of them. */
+  readonly "x-shorthand"?: string;
+}
+
+/** What this version knows; `version` is that of the service. */
+export function describeApi(version: string) {
+  return {
+    openrpc: "1.3.2",
+    info: {
+      title: "Tapdeck",
+      version,
+      description: "The control API of Tapdeck: tap a card, and the game, song or film on it starts.",
+      license: { name: "MIT" },
+    },
+    servers: [{ name: "WebSocket", url: "ws://localhost:7497/api/v0.1" }],
+    methods: [...methods.flatMap((method: Method) => described(method)), ...describedNotifications()],
+  };
+}
+
+function described(method: Method): DescribedMethod[] {
+  const params = schemaOf(method.params, "input");
+  const one: DescribedMethod = {
+    name: method.name,
+    description: method.docs,
+    tags: [{ name: method.access === "device" ? "on the device only" : "anyone who is let in" }],
+    paramStructure: "either",
+    params: paramsOf(params),
+    result: { name: "result", schema: schemaOf(method.result, "input") },
+    errors: ["invalid-params" as const, ...(method.errors ?? [])].map((code: ErrorCode) => ({
+      code: rpcCodes[code],
+      message: code,
+    })),
+    "x-params": params,
+    ...(method.shorthand === undefined ? {} : { "x-shorthand": method.shorthand }),
+  };
+  const alias = (name: string) => ({ ...one, name, description: `Another name of \`${method.name}\`.` });
+  return [one, ...(method.aliases ?? []).map(alias)];
+}
+
+function describedNotifications(): DescribedMethod[] {
+  return Object.entries(notifications).map(([name, { docs, params }]) => {
+    const schema = schemaOf(params, "output");
+    return {
+      name,
+      description: docs,
+      tags: [{ name: "notification" }],
+      paramStructure: "by-name",
+      params: paramsOf(schema),
+      "x-params": schema,
+    };
+  });
+}
+
+function paramsOf(schema: JsonSchema): DescribedMethod["params"] {
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  return Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>).map(
+    ([name, one]) => ({ name, required: required.has(name), schema: one }),
+  );
+}
+
+function schemaOf(schema: v.GenericSchema, typeMode: "input" | "output"): JsonSchema {
+  const { $schema: _, ...rest } = toJsonSchema(schema, {
+    target: "draft-07",
+    typeMode,
+    // A rule in code that JSON Schema can say in its own way says it beside itself.
+    overrideAction: ({ valibotAction, jsonSchema }) => {
+      const rule = ruleSchemas.get(valibotAction);
+      return rule === undefined ? undefined : { ...jsonSchema, ...rule };
+    },
+    ignoreActions: ["transform", "safe_integer", "check"],
+  });
+  return rest;
+}
