@@ -75,7 +75,9 @@ afterAll(() => {
 for (const stop of stops) {
   for (const fault of faults) {
     test(`the reader ${fault.name} at stop ${stop.name}: it comes back, and the tap is launched once`, async () => {
+      await using cleanUp = new AsyncDisposableStack();
       const device = createPn532Device({ timing: "none" });
+      cleanUp.defer(() => device.close());
       await using place = await makePlace(`
 [readers]
 connect = ["pn532-uart:${device.path}"]
@@ -121,7 +123,6 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
         count("launch.finished"),
       ]).toEqual([1, 1, 1, 1]);
       expect(count("media.stopped")).toBe(0);
-      await device.close();
     }, 60_000);
   }
 }

@@ -9,7 +9,9 @@ import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
 
 test("a tap on an emulated reader plays a real file in mpv, and everybody hears of it in order", async () => {
+  await using cleanUp = new AsyncDisposableStack();
   const device = createPn532Device({ timing: "real" });
+  cleanUp.defer(() => device.close());
   await using place = await makePlace(`
 [readers]
 connect = ["pn532-uart:${device.path}"]
@@ -20,7 +22,7 @@ extensions = [".wav"]
 command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
 `);
   await makeLibrary(`${place.folder}/media`);
-  let first = await startTapdeck(place);
+  const first = cleanUp.use(await startTapdeck(place));
   const { heard } = first;
   // The reader may have been there before the client was.
   const { readers } = await first.client.call("readers");
@@ -49,12 +51,10 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
 
   first.client.close();
   expect(await first.stop()).toBe(0);
-  first = await startTapdeck(place);
-  const { entries } = await first.client.call("tokens.history");
+  await using second = await startTapdeck(place);
+  const { entries } = await second.client.call("tokens.history");
   expect(entries).toHaveLength(1);
   expect(entries[0]).toMatchObject({ text: "Audio/Doorbell.wav", uid: "04a1b2c3d4e5f6", success: true });
-  await first[Symbol.asyncDispose]();
-  await device.close();
 }, 60_000);
 
 test("tapdeck tap taps the simulated reader, whose bytes run through the real driver", async () => {

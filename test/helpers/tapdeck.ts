@@ -65,7 +65,7 @@ export async function startTapdeck(place: Place, command: readonly string[] = [p
     () => child.exitCode !== null,
     () => log,
   );
-  const heard = listenTo(client);
+  const heard = listenTo(client, () => log);
   const stop = async () => {
     child.kill("SIGTERM");
     return child.exited;
@@ -78,7 +78,7 @@ export async function startTapdeck(place: Place, command: readonly string[] = [p
     stop,
     async [Symbol.asyncDispose]() {
       client.close();
-      await stop();
+      if (child.exitCode === null) await stop();
     },
   };
 }
@@ -94,7 +94,7 @@ export interface Heard {
   ): Promise<Extract<Notification, { method: Name }>["params"]>;
 }
 
-export function listenTo(client: Client): Heard {
+export function listenTo(client: Client, log = () => ""): Heard {
   const all: Notification[] = [];
   const taken = new Set<Notification>();
   let wake = () => {};
@@ -115,7 +115,7 @@ export function listenTo(client: Client): Heard {
         }
         const leftMs = deadline - Date.now();
         if (leftMs <= 0)
-          throw new Error(`no ${name} came; heard: ${all.map(({ method }) => method).join(" ")}`);
+          throw new Error(`no ${name} came; heard: ${all.map(({ method }) => method).join(" ")}\n${log()}`);
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, leftMs);
           wake = () => {
