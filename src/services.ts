@@ -5,6 +5,7 @@ import type { Clock } from "./core/clock.ts";
 import { ServiceError } from "./core/errors.ts";
 import { createHealth } from "./health.ts";
 import type { Launcher } from "./launch/launcher.ts";
+import { describeLaunchers } from "./launch/launchers.ts";
 import type { Readers } from "./readers/readers.ts";
 import type { Store } from "./store/open.ts";
 import { platform, version } from "./system/version.ts";
@@ -21,6 +22,9 @@ export interface Sources {
 
 export function createServices({ launcher, store, clock, config, dataFolder, readers }: Sources): Services {
   const list = () => readers()?.list() ?? [];
+  const noIndex = () => {
+    throw new ServiceError("failed", "the media index is not in this version yet");
+  };
   const absent = () => {
     throw new ServiceError("failed", "this is not in this version yet");
   };
@@ -42,7 +46,7 @@ export function createServices({ launcher, store, clock, config, dataFolder, rea
     },
     cancelWrite() {},
     activeMedia: () => launcher.activeMedia(),
-    launchers: () => [],
+    launchers: () => describeLaunchers(config.launchers, Bun.which),
     health: createHealth({
       clock,
       startedMs: clock.now(),
@@ -55,8 +59,8 @@ export function createServices({ launcher, store, clock, config, dataFolder, rea
     media: {
       status: () => ({ exists: false, indexing: false, optimizing: false }),
       systems: () => [],
-      search: absent,
-      index: async () => absent(),
+      search: noIndex,
+      index: async () => noIndex(),
       cancel() {},
     },
     mappings: { list: () => [], add: absent, update: absent, remove: absent },

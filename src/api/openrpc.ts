@@ -87,16 +87,22 @@ function paramsOf(schema: JsonSchema): DescribedMethod["params"] {
   );
 }
 
+const safeInteger = {
+  type: "integer",
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+} as const;
+
 function schemaOf(schema: v.GenericSchema, typeMode: "input" | "output"): JsonSchema {
   const { $schema: _, ...rest } = toJsonSchema(schema, {
     target: "draft-07",
     typeMode,
     // A rule in code that JSON Schema can say in its own way says it beside itself.
     overrideAction: ({ valibotAction, jsonSchema }) => {
-      const rule = ruleSchemas.get(valibotAction);
+      const rule = valibotAction.type === "safe_integer" ? safeInteger : ruleSchemas.get(valibotAction);
       return rule === undefined ? undefined : { ...jsonSchema, ...rule };
     },
-    ignoreActions: ["transform", "safe_integer", "check"],
+    ignoreActions: ["transform"],
   });
   return rest;
 }

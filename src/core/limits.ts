@@ -59,3 +59,6 @@ export const requestsPerMinuteMax = 100;
 export const requestBurstMax = 20;
 export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
 export const eventsKeptMax = 256; // What a listener that comes back may have missed.
+
+// Serial lines.
+export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter (12 Mbaud, FTDI FT232H data sheet).

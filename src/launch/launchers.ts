@@ -41,6 +41,30 @@ export function availableLaunchers(
   return [...inOrder, { ...mpv, command: [program, ...mpv.command.slice(1)] }];
 }
 
+export interface LauncherState {
+  readonly id: string;
+  readonly name: string;
+  readonly systems: readonly string[];
+  readonly extensions: readonly string[];
+  readonly available: boolean;
+  /** A sentence; only where it is not available. */
+  readonly reason?: string;
+}
+
+/** Every launcher in the order in which they are asked, and whether its program is there; the built-in ones too. */
+export function describeLaunchers(
+  configured: readonly LauncherConfig[],
+  find: (program: string) => string | null,
+): readonly LauncherState[] {
+  const known = availableLaunchers(configured, find);
+  const all = known.some(({ id }) => id === mpv.id) ? known : [...known, mpv];
+  return all.map(({ id, systems, extensions, command: [program = ""] }) => {
+    const available = find(program) !== null;
+    const why = available ? {} : { reason: `there is no program ${program}` };
+    return { id, name: id, systems, extensions, available, ...why };
+  });
+}
+
 /** Throws `ServiceError("failed")` with what to do where none plays it. */
 export function chooseLauncher(
   file: MediaFile,

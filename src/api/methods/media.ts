@@ -1,9 +1,8 @@
 /** The media index and what plays (contract, methods details 2 to 4; decisions, "Methods ..."). */
 import * as v from "valibot";
-import { ServiceError } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
 import { method, noParams } from "../method.ts";
-import { activeMedia, count, indexStatus, media as mediaObject, nothing } from "../schemas.ts";
+import { activeMedia, count, indexStatus, media as mediaObject, nothing, ruleSchemas } from "../schemas.ts";
 
 const resultsDefault = 250;
 const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
@@ -29,25 +28,44 @@ export const mediaActive = method({
   run: (services) => services.activeMedia() ?? null,
 });
 
+interface Asked {
+  readonly query?: string | undefined;
+  readonly systems?: readonly string[] | undefined;
+}
+
+function asksForSomething<Input extends Asked>() {
+  const rule = v.check<Input, string>(
+    ({ query = "", systems = [] }) => /\S/.test(query) || systems.length > 0,
+    "query or system is required",
+  );
+  ruleSchemas.set(rule, {
+    anyOf: [
+      { properties: { query: { pattern: "\\S" } }, required: ["query"] },
+      { properties: { systems: { minItems: 1 } }, required: ["systems"] },
+    ],
+  });
+  return rule;
+}
+
 export const mediaSearch = method({
   name: "media.search",
   access: "anyone",
   docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all. `total` counts all that fits, `results` holds at most `maxResults` of them.",
-  params: v.object({
-    query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
-    systems: v.optional(systemIds),
-    maxResults: v.optional(
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(searchResultsMax)),
-      resultsDefault,
-    ),
-  }),
+  params: v.pipe(
+    v.object({
+      query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
+      systems: v.optional(systemIds),
+      maxResults: v.optional(
+        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(searchResultsMax)),
+        resultsDefault,
+      ),
+    }),
+    asksForSomething(),
+  ),
   result: v.object({ results: v.array(mediaObject), total: count }),
   errors: ["not-found", "failed"],
-  run(services, { query = "", systems = [], maxResults }) {
-    if (query.trim() === "" && systems.length === 0)
-      throw new ServiceError("invalid-params", "query or system is required");
-    return services.media.search({ query, systems, maxResults });
-  },
+  run: (services, { query = "", systems = [], maxResults }) =>
+    services.media.search({ query, systems, maxResults }),
 });
 
 export const mediaIndex = method({

@@ -1,0 +1,83 @@
+/** Every method, as its transcript says, over a real socket against the compiled binary. */
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { methodNames } from "../../src/api/methods/index.ts";
+import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { difference, readTranscript } from "../helpers/transcript.ts";
+
+const folder = join(import.meta.dir, "../transcripts/api");
+const files = readdirSync(folder).map((file) => file.replace(/\.txt$/, ""));
+/** Another name of a method has its lines in that method's transcript. */
+const aliases = ["media.generate"];
+
+test("every method has a transcript", () => {
+  expect(files.toSorted()).toEqual(methodNames.filter((name) => !aliases.includes(name)).toSorted());
+});
+
+const config = `
+[readers]
+detect = false
+[[launchers]]
+id = "sleeper"
+extensions = [".sfc"]
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+[[launchers]]
+id = "absent"
+systems = ["NES"]
+command = ["no-such-player", "{path}"]
+`;
+
+for (const name of files) {
+  test(`${name} does what its transcript says`, async () => {
+    await using place = await makePlace(config);
+    await place.file("SNES/Game.sfc");
+    await using _service = await startTapdeck(place);
+    const line = await openLine(`ws://127.0.0.1:${place.port}/api/v0.1`);
+    for (const step of readTranscript(readFileSync(join(folder, `${name}.txt`), "utf8"))) {
+      if (step.kind === "send") {
+        line.send(step.text);
+        continue;
+      }
+      const message = await line.next();
+      const expected =
+        step.kind === "receive"
+          ? step.expected
+          : { jsonrpc: "2.0", method: step.name, params: step.expected };
+      const found = difference(expected, message);
+      if (found !== undefined) {
+        throw new Error(`${name}.txt, line ${step.line}: ${found}\nreceived ${JSON.stringify(message)}`);
+      }
+    }
+    // Nothing came that the transcript does not tell of.
+    line.send("ping");
+    expect(await line.next()).toBe("pong");
+    line.close();
+  }, 60_000);
+}
+
+async function openLine(url: string) {
+  const socket = new WebSocket(url);
+  const messages: unknown[] = [];
+  let wake = () => {};
+  socket.addEventListener("message", ({ data }) => {
+    messages.push(data === "pong" ? data : JSON.parse(String(data)));
+    wake();
+  });
+  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+  return {
+    send: (text: string) => socket.send(text),
+    async next(): Promise<unknown> {
+      const late = AbortSignal.timeout(10_000);
+      while (messages.length === 0) {
+        late.throwIfAborted();
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          late.addEventListener("abort", () => resolve(), { once: true });
+        });
+      }
+      return messages.shift();
+    },
+    close: () => socket.close(),
+  };
+}

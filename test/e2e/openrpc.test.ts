@@ -1,0 +1,133 @@
+/** The API's own description is true: of the right form, and the service accepts and answers what it says. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import jsonSchema from "@json-schema-tools/meta-schema";
+import openRpcSchema from "@open-rpc/meta-schema";
+import { Ajv, type ValidateFunction } from "ajv";
+import fc from "fast-check";
+import type { DescribedMethod } from "../../src/api/openrpc.ts";
+import { type Client, RpcError } from "../../src/client/client.ts";
+import { paramsFor } from "../helpers/schema-arbitrary.ts";
+import { makePlace, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+
+const casesPerMethod = 1000;
+const atATime = 32;
+const invalidParams = -32602;
+
+const ajv = new Ajv({ strict: false, allErrors: false });
+// RFC 3339, 5.6; the parts of a time are within their ranges, days of any month up to 31.
+ajv.addFormat(
+  "date-time",
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)$/,
+);
+
+let place: Place;
+let service: Running;
+let described: readonly DescribedMethod[];
+
+beforeAll(async () => {
+  place = await makePlace("[readers]\ndetect = false\n");
+  service = await startTapdeck(place);
+  const document = await service.client.call("rpc.discover");
+  described = document.methods as unknown as DescribedMethod[];
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await place[Symbol.asyncDispose]();
+});
+
+test("rpc.discover is an OpenRPC document", async () => {
+  const meta = new Ajv({ strict: false }).addSchema(withoutDialect(jsonSchema));
+  // It is referred to with and without its slash.
+  meta.addSchema({ $ref: "https://meta.json-schema.tools/" }, "https://meta.json-schema.tools");
+  const validate = meta.compile(withoutDialect(openRpcSchema));
+  const document = await service.client.call("rpc.discover");
+  expect([validate(document), validate.errors]).toEqual([true, null]);
+});
+
+test("the document tells all notifications, as methods without a result", () => {
+  const names = described.filter(({ result }) => result === undefined).map(({ name }) => name);
+  expect(names.toSorted()).toEqual(
+    [
+      "launch.finished",
+      "media.indexing",
+      "media.started",
+      "media.stopped",
+      "readers.added",
+      "readers.removed",
+      "running",
+      "tokens.added",
+      "tokens.removed",
+    ].toSorted(),
+  );
+});
+
+/** Fields between whose values there are rules that no schema tells. */
+const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
+  // No device of this machine; and the two spellings say the same.
+  "settings.update": {
+    reader: fc.constant(["pn532-uart:/dev/none"]),
+    readers: fc.constant(["pn532-uart:/dev/none"]),
+    systems: fc.constant({ rootFolder: ["/srv/media"] }),
+  },
+  // Whole bytes in hexadecimal, and so good for every type and match.
+  "mappings.new": { pattern: fc.constantFrom("04", "a1b2") },
+  "mappings.update": { pattern: fc.constantFrom("04", "a1b2") },
+  // Virtual tokens that lie there for an hour would fill the reader.
+  "tokens.scan": { duration: fc.integer({ min: 1, max: 5 }) },
+};
+
+test(`${casesPerMethod} random params of every method are accepted or refused as its schema says, and results fit theirs`, async () => {
+  const counts = new Map<string, [accepted: number, refused: number]>();
+  for (const method of described) {
+    if (method.result === undefined) continue;
+    const params = ajv.compile(method["x-params"]);
+    const result = ajv.compile(method.result.schema);
+    const samples = fc.sample(paramsFor(method["x-params"], own[method.name] ?? {}), casesPerMethod);
+    const count: [number, number] = [0, 0];
+    for (let at = 0; at < samples.length; at += atATime) {
+      await Promise.all(
+        samples.slice(at, at + atATime).map(async (sample) => {
+          const isFit = params(sample);
+          count[isFit ? 0 : 1] += 1;
+          await check(service.client, { method: method.name, sample, isFit, result });
+        }),
+      );
+    }
+    counts.set(method.name, count);
+  }
+  // Both kinds were there, or nothing was tried.
+  for (const [name, [accepted, refused]] of counts) {
+    if (Object.keys(paramsOf(name)).length === 0) continue;
+    expect([name, accepted > 20, refused > 20]).toEqual([name, true, true]);
+  }
+}, 120_000);
+
+/** Both meta-schemas name a dialect of their own, which is draft-07 by another name. */
+function withoutDialect(schema: object): object {
+  return { ...schema, $schema: "http://json-schema.org/draft-07/schema#" };
+}
+
+interface Case {
+  readonly method: string;
+  readonly sample: unknown;
+  readonly isFit: boolean;
+  readonly result: ValidateFunction;
+}
+
+async function check(client: Client, { method, sample, isFit, result }: Case): Promise<void> {
+  try {
+    const answer = await client.callAny(method, sample);
+    if (!isFit) throw new Error(`${method} took ${JSON.stringify(sample)} against its schema`);
+    if (!result(answer)) throw new Error(`${method} answered ${JSON.stringify(answer)} against its schema`);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    // Any other refusal is of the world, not of the params.
+    if ((error.code === invalidParams) === isFit)
+      throw new Error(`${method} answered ${error.message} to ${JSON.stringify(sample)}`);
+  }
+}
+
+function paramsOf(name: string): object {
+  const schema = described.find((method) => method.name === name)?.["x-params"];
+  return (schema?.properties ?? {}) as object;
+}

@@ -1,0 +1,96 @@
+/** Both ends of a serial line on a pty, and what a test wants to know of them. */
+import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
+import { SerialPortStream } from "@serialport/stream";
+import { ioctl, requests } from "../../drivers/io/libc.ts";
+import { openPty, type Pty } from "../../drivers/io/pty.ts";
+import { type SerialBindingOptions, serialBinding } from "../../drivers/io/serial-binding.ts";
+import { eventually } from "./processes.ts";
+
+/** Runs with a pty of its own, and closes it. */
+export async function withPty(run: (far: Pty) => Promise<void>): Promise<void> {
+  const far = openPty();
+  try {
+    await run(far);
+  } finally {
+    await far.close();
+  }
+}
+
+/** A pty whose far end never reads: what is written to it stays in the kernel until that is full. */
+export function openDeafPty() {
+  const master = openSync("/dev/ptmx", constants.O_RDWR | constants.O_NOCTTY);
+  ioctl(master, requests.tiocsptlck, new Int32Array([0]));
+  const number = new Int32Array(1);
+  ioctl(master, requests.tiocgptn, number);
+  return { path: `/dev/pts/${number[0]}`, close: () => closeSync(master) };
+}
+
+export type OpenStream = Awaited<ReturnType<typeof openStream>>;
+
+/** A port of `@serialport/stream` on our binding; rejects with what `open` was refused for. */
+export function openStream(path: string, options: Partial<SerialBindingOptions> = {}) {
+  const stream = new SerialPortStream({
+    binding: serialBinding,
+    baudRate: 115_200,
+    ...options,
+    path,
+    autoOpen: false,
+  });
+  return new Promise<typeof stream>((resolve, reject) => {
+    stream.open((error) => (error === null ? resolve(stream) : reject(error)));
+  });
+}
+
+/** Calls a method of the stream that ends in a callback. */
+export function done(call: (callback: (error: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => call((error) => (error === null ? resolve() : reject(error))));
+}
+
+/** Collects bytes, and resolves as soon as so many are there. */
+export function createSink() {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  return {
+    take(bytes: Uint8Array) {
+      parts.push(bytes.slice());
+      length += bytes.length;
+    },
+    length: () => length,
+    async atLeast(wanted: number): Promise<Buffer> {
+      await eventually(() => length >= wanted);
+      return Buffer.concat(parts);
+    },
+  };
+}
+
+export function openDescriptors(): number {
+  return readdirSync("/proc/self/fd").length;
+}
+
+/** How often the threads of this process went to sleep and were woken: what a busy wait drives up. */
+export function wakeUps(): number {
+  return readdirSync("/proc/self/task")
+    .map((task) => readFileSync(`/proc/self/task/${task}/status`, "latin1"))
+    .map((status) => Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(status)?.[1] ?? 0))
+    .reduce((sum, count) => sum + count, 0);
+}
+
+/** Ticks of processor time that this process has used, in user and system mode (proc(5), fields 14 and 15). */
+export function processorTicks(): number {
+  const stat = readFileSync("/proc/self/stat", "latin1");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+/** Bytes that are the same on each run and repeat after 64 KiB at the earliest. */
+export function manyBytes(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let state = 0x2545f491;
+  for (let index = 0; index < length; index++) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    bytes[index] = state & 0xff;
+  }
+  return bytes;
+}
