@@ -89,15 +89,16 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     const error = await first.ended;
     for (const wait of pending.values()) wait.reject(error);
     pending.clear();
-    if (!reconnect || closing.signal.aborted) return ended.resolve();
-    link = reopen(() => open(closing.signal), closing.signal);
-    // Whoever calls meanwhile waits for it, and is told where it fails.
+    const again = reconnect && !closing.signal.aborted;
+    link = again ? reopen(() => open(closing.signal), closing.signal) : Promise.reject(error);
+    // Whoever calls waits for it, and is told where it fails.
     link.catch(() => {});
+    if (!again) return ended.resolve();
     for (const listener of stateListeners) listener("lost");
     try {
-      const again = await link;
+      const next = await link;
       for (const listener of stateListeners) listener("connected");
-      return await keep(again);
+      return await keep(next);
     } catch {
       // Closed while it tried.
       ended.resolve();
