@@ -1,5 +1,5 @@
 /** What the API may ask, joined from the parts that know: a thin hand-over, with no judgement of its own. */
-import type { Services } from "./api/services.ts";
+import type { OpenRpcDocument, Services } from "./api/services.ts";
 import type { Config } from "./config/shape.ts";
 import type { Clock } from "./core/clock.ts";
 import { ServiceError } from "./core/errors.ts";
@@ -28,6 +28,9 @@ export function createServices({ launcher, store, clock, config, dataFolder, rea
   const absent = () => {
     throw new ServiceError("failed", "this is not in this version yet");
   };
+  // Nothing but `rpc.discover` needs it, and few ask for it: it is made when they do.
+  let description: Promise<OpenRpcDocument> | undefined;
+  const describe = async () => (await import("./api/openrpc.ts")).describeApi(version);
   return {
     platform,
     version,
@@ -66,7 +69,6 @@ export function createServices({ launcher, store, clock, config, dataFolder, rea
     mappings: { list: () => [], add: absent, update: absent, remove: absent },
     settings: { read: absent, update: async () => absent() },
     clients: { list: () => [], add: absent, remove: absent },
-    // Nothing but this needs the document, and few ask for it: it is made then.
-    describe: async () => (await import("./api/openrpc.ts")).describeApi(version),
+    describe: () => (description ??= describe()),
   };
 }

@@ -67,7 +67,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   };
   const openSocket = ({ request, address, access }: Visit, server: Server<Peer>): Response | undefined => {
     if (!places.isFree(address, access)) return tooMany();
-    const data: Peer = { address, access, connection: undefined, leaving: undefined };
+    const data: Peer = { address, access, connection: undefined, lane: undefined, leaving: undefined };
     if (server.upgrade(request, { data })) return undefined;
     return sentence(426, "connect with a WebSocket, or POST a JSON-RPC request", { upgrade: "websocket" });
   };

@@ -7,12 +7,14 @@ import { type Connection, createConnection } from "./connection.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import type { Listener } from "./notifications.ts";
+import { createTurns, type Lane } from "./turns.ts";
 
 /** What a WebSocket carries of its own. */
 export interface Peer {
   readonly address: string;
   readonly access: Access;
   connection: Connection | undefined;
+  lane: Lane | undefined;
   leaving: Disposable | undefined;
 }
 
@@ -38,6 +40,7 @@ const [goingAway, policyViolation] = [1001, 1008];
 
 export function createSockets({ dispatch, clock, listeners, onOpen, onClose }: SocketParts): Sockets {
   const sockets = new Set<Socket>();
+  const turns = createTurns();
   const handler: WebSocketHandler<Peer> = {
     maxPayloadLength: messageBytesMax,
     backpressureLimit: unsentBytesMax,
@@ -56,13 +59,20 @@ export function createSockets({ dispatch, clock, listeners, onOpen, onClose }: S
       }
       const connection = createConnection(access, (text) => void socket.send(text));
       socket.data.connection = connection;
+      const cork = (work: () => void) => {
+        // A socket that has closed runs nothing in a cork; what it asked for before is done all the same.
+        if (socket.readyState === WebSocket.OPEN) socket.cork(work);
+        else work();
+      };
+      socket.data.lane = { cork, waiting: [] };
       listeners.add(connection);
     },
     message(socket, message) {
       if (isPing(message)) return void socket.send(typeof message === "string" ? "pong" : pongBytes);
-      const { connection } = socket.data;
-      if (connection === undefined) return refuseCleartext(socket);
-      if (typeof message === "string") serveOn(dispatch, connection, message);
+      const { connection, lane } = socket.data;
+      if (connection === undefined || lane === undefined) return refuseCleartext(socket);
+      if (typeof message === "string")
+        turns.take(lane, () => serveOn(dispatch, connection, message), 2 * message.length);
       else connection.answer(errorText(undefined, "parse-error", "send JSON in text frames"));
     },
     close(socket) {

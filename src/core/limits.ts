@@ -10,6 +10,8 @@ export const batchRequestsMax = 100;
 export const inFlightPerConnectionMax = 64;
 export const connectionsMax = 256;
 export const connectionsPerAddressMax = 16;
+export const requestsWaitingMax = 8192; // Of all connections: what a fast machine serves in a few hundredths of a second.
+export const requestsWaitingBytesMax = 8 * 1024 * 1024;
 export const unsentBytesMax = 4 * 1024 * 1024;
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
 

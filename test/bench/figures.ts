@@ -1,4 +1,7 @@
 /** Medians, 99th percentiles and the lines in which the bench prints them. */
+import { readFile } from "node:fs/promises";
+
+const ticksPerSecond = 100; // sysconf(_SC_CLK_TCK) on every Linux that we run on.
 
 /** The value below which `share` (0..1) of the samples lie; NaN where there are none. */
 export function quantile(samples: readonly number[], share: number): number {
@@ -22,4 +25,11 @@ export function title(text: string): void {
 
 export function milliseconds(fromNs: bigint, toNs: bigint): number {
   return Number(toNs - fromNs) / 1e6;
+}
+
+/** Processor time of a process so far: user and system (proc(5), stat fields 14 and 15). */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }

@@ -2,11 +2,10 @@
 import { readFile } from "node:fs/promises";
 import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
-import { line, spread, title } from "./figures.ts";
+import { cpuSeconds, line, spread, title } from "./figures.ts";
 
 const idleSeconds = 20;
 const starts = 10;
-const ticksPerSecond = 100; // sysconf(_SC_CLK_TCK) on every Linux that we run on.
 
 export async function measureIdle(): Promise<void> {
   title(`Idle, with a reader that waits for a card (${idleSeconds} s)`);
@@ -63,13 +62,6 @@ async function startMs(command: readonly string[], port: number): Promise<number
   child.kill();
   await child.exited;
   return tookMs;
-}
-
-/** User and system time (proc(5), stat fields 14 and 15). */
-async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
 async function residentMb(pid: number): Promise<string> {

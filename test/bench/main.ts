@@ -4,6 +4,7 @@
  */
 import { measureIdle } from "./idle.ts";
 import { measureRecovery } from "./recovery.ts";
+import { measureRequests } from "./requests.ts";
 import { measureTaps } from "./taps.ts";
 
 const asked = new Set(process.argv.slice(2));
@@ -12,3 +13,4 @@ const wanted = (name: string) => asked.size === 0 || asked.has(name);
 if (wanted("taps")) await measureTaps();
 if (wanted("recovery")) await measureRecovery();
 if (wanted("idle")) await measureIdle();
+if (wanted("requests")) await measureRequests();

@@ -1,0 +1,71 @@
+/**
+ * Work in turns: what comes in one turn of the event loop runs at once while the turn is young; the rest waits in the lane
+ * of its connection, and the lanes take turns. So a flood of requests delays nobody's heartbeat, and no tap.
+ */
+import { requestsWaitingBytesMax, requestsWaitingMax } from "../core/limits.ts";
+
+/** The requests of one connection, which are served in the order in which they came. */
+export interface Lane {
+  /** Runs `work`, and sends all that it sends in one go. */
+  readonly cork: (work: () => void) => void;
+  readonly waiting: Waiting[];
+}
+
+interface Waiting {
+  readonly work: () => void;
+  readonly bytes: number;
+}
+
+export interface Turns {
+  /** Runs `work` now or soon; `bytes` is what it keeps in memory until then. */
+  take(lane: Lane, work: () => void, bytes: number): void;
+}
+
+// Two of them, a tap's own work and the way over a socket stay below the 5 ms that a heartbeat may take.
+const turnMs = 1.5;
+const inOneGo = 64;
+
+export function createTurns(): Turns {
+  const lanes: Lane[] = [];
+  let [count, bytes] = [0, 0];
+  let turnEndMs = 0;
+
+  const begin = () => {
+    turnEndMs = performance.now() + turnMs;
+    setImmediate(next);
+  };
+  const next = () => {
+    turnEndMs = 0;
+    if (count === 0) return;
+    begin();
+    const endMs = turnEndMs;
+    serve(() => performance.now() < endMs);
+  };
+  const serve = (goesOn: () => boolean) => {
+    for (let lane = lanes.shift(); lane !== undefined; lane = goesOn() ? lanes.shift() : undefined) {
+      const { waiting, cork } = lane;
+      cork(() => {
+        const some = waiting.splice(0, inOneGo);
+        for (const one of some) {
+          count -= 1;
+          bytes -= one.bytes;
+          one.work();
+        }
+      });
+      if (waiting.length > 0) lanes.push(lane);
+    }
+  };
+
+  return {
+    take(lane, work, size) {
+      if (turnEndMs === 0) begin();
+      if (lane.waiting.length === 0 && performance.now() < turnEndMs) return work();
+      if (lane.waiting.length === 0) lanes.push(lane);
+      lane.waiting.push({ work, bytes: size });
+      count += 1;
+      bytes += size;
+      // Where too much waits, whoever sends has to wait instead: nothing more is read until this has run.
+      if (count >= requestsWaitingMax || bytes > requestsWaitingBytesMax) serve(() => true);
+    },
+  };
+}

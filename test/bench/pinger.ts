@@ -1,0 +1,18 @@
+/** Pings for two seconds, and prints each answer's time in milliseconds: in a process of its own, which has time. */
+const socket = new WebSocket(process.argv[2] ?? "");
+await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+const times: number[] = [];
+const endMs = performance.now() + 2000;
+while (performance.now() < endMs) {
+  const sentMs = performance.now();
+  await new Promise((resolve) => {
+    socket.addEventListener("message", resolve, { once: true });
+    socket.send("ping");
+  });
+  times.push(performance.now() - sentMs);
+  await Bun.sleep(2);
+}
+process.stdout.write(JSON.stringify(times));
+socket.close();
+
+export {};

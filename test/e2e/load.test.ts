@@ -1,0 +1,79 @@
+/** Many clients at once, and some that never read: answers stay right, memory stays bounded. */
+import { expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { connect } from "../../src/client/client.ts";
+import { type DeafSocket, openDeafSocket } from "../helpers/raw-socket.ts";
+import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+
+const clients = 64;
+const inFlight = 100;
+const deafClients = 16;
+const floodRequests = 400; // Of some 40 KiB each to answer: four times what may stay unsent.
+const residentMbMax = 220; // 16 times 4 MiB unsent, beside some 50 at rest and what the kernel has not taken yet.
+
+test(`${clients} clients with ${inFlight} requests each in flight, and ${deafClients} that never read`, async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using service = await startTapdeck(place);
+  const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
+  const deaf = await Promise.all(Array.from({ length: deafClients }, () => openDeafSocket(place.port)));
+  const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
+  for (const socket of deaf) for (let n = 0; n < floodRequests; n++) socket.send(flood);
+
+  const all = await Promise.all(Array.from({ length: clients }, () => connect(url)));
+  const answers = await Promise.all(
+    all.flatMap((client, who) =>
+      Array.from({ length: inFlight }, async (_, n) => {
+        const params = { limit: 1, before: new Date(who * 1000 + n).toISOString() };
+        return n % 2 === 0 ? client.call("version") : client.call("tokens.history", params);
+      }),
+    ),
+  );
+  expect(answers).toHaveLength(clients * inFlight);
+  for (const [index, answer] of answers.entries()) {
+    if (index % 2 === 0) expect(answer).toMatchObject({ platform: "linux" });
+    else expect(answer).toEqual({ entries: [] });
+  }
+  // Those that never read are cut off once too much waits for them.
+  await Promise.all(deaf.map(hungUp));
+  const residentMb = await peakMb(service.pid);
+  process.stdout.write(`peak resident memory: ${residentMb.toFixed(0)} MB\n`);
+  expect(residentMb).toBeLessThan(residentMbMax);
+  for (const client of all) client.close();
+  expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
+}, 60_000);
+
+test("the 257th connection is refused with a sentence, and a place that becomes free is given again", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using _service = await startTapdeck(place);
+  const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
+  // One is the test's own.
+  const all = await Promise.all(Array.from({ length: 255 }, () => connect(url)));
+  await expect(connect(url)).rejects.toThrow();
+  const refused = await fetch(`http://127.0.0.1:${place.port}/api/v0.1`);
+  expect([refused.status, await refused.text()]).toEqual([
+    503,
+    "too many connections: close some and try again\n",
+  ]);
+  all[0]?.close();
+  await all[0]?.closed;
+  const last = await connect(url);
+  expect(await last.call("version")).toMatchObject({ platform: "linux" });
+  for (const client of [...all, last]) client.close();
+}, 60_000);
+
+/** A socket that does not read hears of its end only when it sends. */
+async function hungUp(socket: DeafSocket): Promise<void> {
+  let isOpen = true;
+  void socket.closed.then(() => {
+    isOpen = false;
+  });
+  while (isOpen) {
+    socket.send("ping");
+    await Bun.sleep(20);
+  }
+}
+
+async function peakMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
