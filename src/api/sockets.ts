@@ -59,12 +59,7 @@ export function createSockets({ dispatch, clock, listeners, onOpen, onClose }: S
       }
       const connection = createConnection(access, (text) => void socket.send(text));
       socket.data.connection = connection;
-      const cork = (work: () => void) => {
-        // A socket that has closed runs nothing in a cork; what it asked for before is done all the same.
-        if (socket.readyState === WebSocket.OPEN) socket.cork(work);
-        else work();
-      };
-      socket.data.lane = { cork, waiting: [] };
+      socket.data.lane = { cork: (work) => corked(socket, work), waiting: [] };
       listeners.add(connection);
     },
     message(socket, message) {
@@ -96,6 +91,16 @@ function isPing(message: string | Buffer): boolean {
   return typeof message === "string"
     ? message === "ping"
     : message.length === 4 && message.toString("latin1") === "ping";
+}
+
+/** Sends in one go what `work` sends. A socket that is being closed may not run what it is given: it is run all the same. */
+function corked(socket: Socket, work: () => void): void {
+  let hasRun = false;
+  socket.cork(() => {
+    hasRun = true;
+    work();
+  });
+  if (!hasRun) work();
 }
 
 function refuseCleartext(socket: Socket): void {

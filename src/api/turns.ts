@@ -44,13 +44,11 @@ export function createTurns(): Turns {
   const serve = (goesOn: () => boolean) => {
     for (let lane = lanes.shift(); lane !== undefined; lane = goesOn() ? lanes.shift() : undefined) {
       const { waiting, cork } = lane;
+      const some = waiting.splice(0, inOneGo);
+      count -= some.length;
+      for (const one of some) bytes -= one.bytes;
       cork(() => {
-        const some = waiting.splice(0, inOneGo);
-        for (const one of some) {
-          count -= 1;
-          bytes -= one.bytes;
-          one.work();
-        }
+        for (const { work } of some) work();
       });
       if (waiting.length > 0) lanes.push(lane);
     }

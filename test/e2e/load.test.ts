@@ -2,21 +2,22 @@
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { connect } from "../../src/client/client.ts";
-import { type DeafSocket, openDeafSocket } from "../helpers/raw-socket.ts";
+import { openDeafSocket } from "../helpers/raw-socket.ts";
 import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 
 const clients = 64;
 const inFlight = 100;
 const deafClients = 16;
-const floodRequests = 400; // Of some 40 KiB each to answer: four times what may stay unsent.
+const floodRequests = 400; // Of some 40 KiB each to answer: more than may stay unsent.
 const residentMbMax = 220; // 16 times 4 MiB unsent, beside some 50 at rest and what the kernel has not taken yet.
+
+const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
 
 test(`${clients} clients with ${inFlight} requests each in flight, and ${deafClients} that never read`, async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
   await using service = await startTapdeck(place);
   const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
   const deaf = await Promise.all(Array.from({ length: deafClients }, () => openDeafSocket(place.port)));
-  const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
   for (const socket of deaf) for (let n = 0; n < floodRequests; n++) socket.send(flood);
 
   const all = await Promise.all(Array.from({ length: clients }, () => connect(url)));
@@ -33,12 +34,30 @@ test(`${clients} clients with ${inFlight} requests each in flight, and ${deafCli
     if (index % 2 === 0) expect(answer).toMatchObject({ platform: "linux" });
     else expect(answer).toEqual({ entries: [] });
   }
-  // Those that never read are cut off once too much waits for them.
-  await Promise.all(deaf.map(hungUp));
   const residentMb = await peakMb(service.pid);
   process.stdout.write(`peak resident memory: ${residentMb.toFixed(0)} MB\n`);
   expect(residentMb).toBeLessThan(residentMbMax);
   for (const client of all) client.close();
+  expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
+  for (const socket of deaf) socket.close();
+}, 60_000);
+
+test("a listener that does not read is cut off once 4 MiB wait for it, and nobody else is", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using service = await startTapdeck(place);
+  const deaf = await openDeafSocket(place.port);
+  let isOpen = true;
+  void deaf.closed.then(() => {
+    isOpen = false;
+  });
+  // Each is told twice, and what the kernel's own buffers take comes on top.
+  const text = `no-such-file-${"x".repeat(16_000)}`;
+  for (let n = 0; isOpen && n < 5000; n++) {
+    await service.client.call("launch", text).catch(() => {});
+    // It hears of its end only when it sends.
+    if (n % 50 === 0) deaf.send("ping");
+  }
+  expect(isOpen).toBe(false);
   expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
 }, 60_000);
 
@@ -60,18 +79,6 @@ test("the 257th connection is refused with a sentence, and a place that becomes 
   expect(await last.call("version")).toMatchObject({ platform: "linux" });
   for (const client of [...all, last]) client.close();
 }, 60_000);
-
-/** A socket that does not read hears of its end only when it sends. */
-async function hungUp(socket: DeafSocket): Promise<void> {
-  let isOpen = true;
-  void socket.closed.then(() => {
-    isOpen = false;
-  });
-  while (isOpen) {
-    socket.send("ping");
-    await Bun.sleep(20);
-  }
-}
 
 async function peakMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
