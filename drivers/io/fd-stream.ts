@@ -7,53 +7,138 @@ import { closeSync, writeSync } from "node:fs";
 // The kernel's buffer of a terminal holds 4 KiB; at 115200 baud 2 ms are 23 bytes, so this is rarely tried twice.
 const fullRetryMs = 2;
 
-export interface FdStream {
-  /** Resolves once the kernel has taken all bytes. */
+/** Read on demand: who does not ask holds the far end back, once some 64 KiB were read ahead. */
+export interface FdChannel {
+  /** The next bytes, at least one. One reader at a time. Rejects with `FdError`. */
+  read(): Promise<Uint8Array>;
+  /** Resolves once the kernel has taken all bytes; one write after another. Rejects with `FdError`. */
   write(bytes: Uint8Array): Promise<void>;
+  /** Resolves once the writes so far have ended, well or not. */
+  written(): Promise<void>;
+  /** Drops what was read ahead; a read that waits goes on waiting. */
+  discard(): Promise<void>;
+  /** Closes the descriptor; a read or write that waits is rejected. A second call does nothing. */
+  close(): Promise<void>;
+}
+
+/** The channel ended: `closed` by us, `gone` because the other side hung up or the device went away. */
+export class FdError extends Error {
+  override readonly name = "FdError";
+  readonly why: "closed" | "gone";
+
+  constructor(why: "closed" | "gone", cause?: unknown) {
+    super(why === "closed" ? "it was closed" : "the device went away", cause === undefined ? {} : { cause });
+    this.why = why;
+  }
+}
+
+/** Takes over a non-blocking descriptor. Nothing is read before the first `read`. */
+export function openFd(fd: number): FdChannel {
+  let reader: ReturnType<typeof readerOf> | undefined;
+  let state: "open" | "gone" | "closed" = "open";
+  let lastWrite: Promise<void> | undefined;
+
+  const refuseUnlessOpen = () => {
+    if (state !== "open") throw new FdError(state);
+  };
+  const send = async (bytes: Uint8Array, before: Promise<void> | undefined) => {
+    // Not awaited where there is none: then the first bytes leave before this returns.
+    if (before !== undefined) await before;
+    for (let sent = 0; sent < bytes.length; ) {
+      refuseUnlessOpen();
+      const taken = writeSome(fd, bytes.subarray(sent));
+      if (taken === 0) await Bun.sleep(fullRetryMs);
+      sent += taken;
+    }
+  };
+  const readFrom = async (from: ReturnType<typeof readerOf>) => {
+    try {
+      return await from.read();
+    } catch (error) {
+      // What ends a read after `close` is our own doing.
+      if (state !== "closed") state = "gone";
+      throw new FdError(state === "closed" ? "closed" : "gone", error);
+    }
+  };
+
+  return {
+    async read() {
+      for (;;) {
+        refuseUnlessOpen();
+        reader ??= readerOf(fd);
+        const current = reader;
+        const { value, done } = await readFrom(current);
+        refuseUnlessOpen();
+        if (current !== reader) continue;
+        if (done) state = "gone";
+        else if (value.length > 0) return value;
+      }
+    },
+    write(bytes) {
+      if (state !== "open") return Promise.reject(new FdError(state));
+      const writing = send(bytes, lastWrite);
+      const ended = writing.catch(() => {}); // The caller has the rejection; here it only ends the wait.
+      lastWrite = ended;
+      void ended.then(() => {
+        if (lastWrite === ended) lastWrite = undefined;
+      });
+      return writing;
+    },
+    written: async () => lastWrite,
+    async discard() {
+      const old = reader;
+      reader = undefined;
+      await old?.cancel().catch(() => {}); // It is given up, whatever it says.
+    },
+    async close() {
+      if (state === "closed") return;
+      state = "closed";
+      await reader?.cancel().catch(() => {}); // What cancelling reports was ended by us.
+      closeSync(fd);
+    },
+  };
+}
+
+export interface FdStream {
+  /** Resolves once the kernel has taken all bytes; one write after another. Rejects with `FdError`. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Resolves once the writes so far have ended, well or not. */
+  written(): Promise<void>;
   /** Closes the descriptor. */
   close(): Promise<void>;
 }
 
 export interface FdEvents {
   readonly bytes: (bytes: Uint8Array) => void;
-  /** The other side hung up, or the device went away. Never called after `close`. */
+  /** The other side hung up, or the device went away. Called once; never after `close`. */
   readonly gone: (reason: Error) => void;
 }
 
+/** As `openFd`, for a listener that takes everything as it comes. */
 export function streamFd(fd: number, events: FdEvents): FdStream {
-  const reader = Bun.file(fd).stream().getReader();
-  let state: "open" | "gone" | "closed" = "open";
-
-  const read = async () => {
+  const channel = openFd(fd);
+  let closed = false;
+  const pump = async () => {
     try {
-      for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read())
-        events.bytes(chunk.value);
-      throw new Error("the device went away");
+      for (;;) events.bytes(await channel.read());
     } catch (error) {
-      if (state !== "open") return;
-      state = "gone";
-      events.gone(error instanceof Error ? error : new Error(String(error)));
+      // A listener that failed ends the stream too: its device is opened anew rather than left half heard.
+      if (!closed) events.gone(error instanceof Error ? error : new Error(String(error)));
     }
   };
-  void read();
-
+  void pump();
   return {
-    async write(bytes) {
-      for (let sent = 0; sent < bytes.length; ) {
-        if (state !== "open") throw new Error("the device went away");
-        const taken = writeSome(fd, bytes.subarray(sent));
-        if (taken === 0) await Bun.sleep(fullRetryMs);
-        sent += taken;
-      }
-    },
-    async close() {
-      if (state === "closed") return;
-      state = "closed";
-      // What cancelling reports was ended by us.
-      await reader.cancel().catch(() => {});
-      closeSync(fd);
+    write: channel.write,
+    written: channel.written,
+    close() {
+      closed = true;
+      return channel.close();
     },
   };
+}
+
+function readerOf(fd: number) {
+  return Bun.file(fd).stream().getReader();
 }
 
 /** Bytes that the kernel took: 0 where its buffer is full. */
@@ -62,6 +147,6 @@ function writeSome(fd: number, bytes: Uint8Array): number {
     return writeSync(fd, bytes);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EAGAIN") return 0;
-    throw error;
+    throw new FdError("gone", error);
   }
 }

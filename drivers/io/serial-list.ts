@@ -2,7 +2,8 @@
  * The serial ports of this machine, as sysfs and the links below /dev/serial tell: nothing is opened.
  *
  *   /sys/class/tty/<name>/device         link to the device, absent for virtual terminals
- *   .../device/driver, .../subsystem     links whose last part is the name
+ *   .../device/driver, .../subsystem     links whose last part is the name; since Linux 6.5 a UART has two devices of
+ *                                        the subsystem serial-base between the tty and the device with the driver
  *   <the USB device above it>            idVendor, idProduct, serial, manufacturer, product, and its interfaces
  */
 import { readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
@@ -60,12 +61,11 @@ async function portOf(roots: SerialRoots, name: string): Promise<SerialPortInfo 
   const path = join(roots.dev, name);
   const node = await stat(path).catch(() => undefined);
   if (node === undefined) return undefined;
-  const driver = await readlink(join(device, "driver")).catch(() => undefined);
   return {
     path,
     stamp: `${node.ino}:${node.ctimeMs}`,
-    ...optional("driver", driver === undefined ? undefined : basename(driver)),
-    ...(await usbFacts(roots, device)),
+    ...optional("driver", await driverOf(device)),
+    ...(await usbFacts(device)),
   };
 }
 
@@ -74,13 +74,15 @@ async function isPhantom(tty: string): Promise<boolean> {
   return (await attribute(tty, "type")) === "0";
 }
 
-async function usbFacts(roots: SerialRoots, device: string) {
+async function driverOf(device: string): Promise<string | undefined> {
   let folder = device;
-  for (
-    let level = 0;
-    level < usbLevelsMax && folder.startsWith(roots.sys);
-    level++, folder = dirname(folder)
-  ) {
+  while ((await linkName(folder, "subsystem")) === "serial-base") folder = dirname(folder);
+  return linkName(folder, "driver");
+}
+
+async function usbFacts(device: string) {
+  let folder = device;
+  for (let level = 0; level < usbLevelsMax; level++, folder = dirname(folder)) {
     const vendorId = await attribute(folder, "idVendor");
     if (vendorId === undefined) continue;
     const [productId, serialNumber, manufacturer, product] = await Promise.all(
@@ -106,17 +108,25 @@ async function hasHidInterface(usbDevice: string): Promise<boolean> {
   return classes.includes(hidClass);
 }
 
-/** Links of /dev/serial/<kind> by the name of the node that they point to. */
+/**
+ * Links of /dev/serial/<kind> by the name of the node that they point to. Where several point to one (udev 255 adds
+ * `-usbv2-` beside `-usb-`), the first by name counts, so that an id written down stays the same.
+ */
 async function linksIn({ dev }: SerialRoots, kind: string): Promise<ReadonlyMap<string, string>> {
   const folder = join(dev, "serial", kind);
-  const names = await readdir(folder).catch(() => []);
+  const names = (await readdir(folder).catch(() => [])).sort();
   const pairs = await Promise.all(
     names.map(async (name) => {
       const target = await readlink(join(folder, name)).catch(() => "");
       return [basename(target), join(folder, name)] as const;
     }),
   );
-  return new Map(pairs);
+  return new Map(pairs.reverse());
+}
+
+async function linkName(folder: string, link: string): Promise<string | undefined> {
+  const target = await readlink(join(folder, link)).catch(() => undefined);
+  return target === undefined ? undefined : basename(target);
 }
 
 async function attribute(folder: string, name: string): Promise<string | undefined> {

@@ -5,20 +5,22 @@
  * each answer back for 16 ms (Linux, drivers/usb/serial/ftdi_sio.c: its default latency timer).
  */
 import { closeSync, constants, openSync } from "node:fs";
-import { ServiceError } from "../../src/core/errors.ts";
+import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import type { ByteLink } from "./byte-link.ts";
-import { streamFd } from "./fd-stream.ts";
+import { FdError, streamFd } from "./fd-stream.ts";
 import { ioctl, ioctlValue, lockExclusively, requests, unlock } from "./libc.ts";
-import { setRaw } from "./termios.ts";
+import { type Framing, isTerminal, setRaw } from "./termios.ts";
 
 // struct serial_struct (linux/serial.h): 72 bytes, flags at 16.
 const serialStructBytes = 72;
 const serialFlagsOffset = 16;
 const asyncLowLatency = 1 << 13;
 
+const bothQueues = 2; // TCIOFLUSH.
+const transmitterEmpty = 1; // TIOCSER_TEMT.
+const drainPollMs = 2;
 // A line at 9600 baud empties a full kernel buffer of 4 KiB in 4.3 s.
 const drainMsMax = 5000;
-const drainPollMs = 2;
 
 export interface SerialOptions {
   readonly baudRate: number;
@@ -31,11 +33,16 @@ export async function openSerial(path: string, { baudRate }: SerialOptions): Pro
   let onGone: (reason: Error) => void = () => {};
   let gone: Error | undefined;
   let closed = false;
+  const refuseUnlessOpen = () => {
+    // The descriptor's number may be somebody else's by now.
+    if (closed) throw portError(path, new FdError("closed"));
+    if (gone !== undefined) throw gone;
+  };
   const stream = streamFd(fd, {
     bytes: (bytes) => onBytes(bytes),
     gone: (reason) => {
-      gone = reason;
-      onGone(reason);
+      gone = portError(path, reason);
+      onGone(gone);
     },
   });
   return {
@@ -46,60 +53,114 @@ export async function openSerial(path: string, { baudRate }: SerialOptions): Pro
     onGone(listener) {
       onGone = listener;
       // It may have gone before anybody asked.
-      if (gone !== undefined) listener(gone);
+      if (gone !== undefined && !closed) listener(gone);
     },
-    write: stream.write,
+    write: (bytes) =>
+      stream.write(bytes).catch((error: unknown) => {
+        throw portError(path, error);
+      }),
     async setBaudRate(next) {
-      await drain(fd);
-      if (!setRaw(fd, next)) throw new ServiceError("reader-gone", `${path} cannot run at ${next} baud`);
+      refuseUnlessOpen();
+      await stream.written();
+      const deadline = performance.now() + drainMsMax;
+      await drain(fd, () => !closed && performance.now() < deadline);
+      refuseUnlessOpen();
+      if (!setRaw(fd, next)) throw new ServiceError("reader-gone", `${path}: it cannot run at ${next} baud`);
     },
     async close() {
-      // Bun's copy of the descriptor lives a moment longer, and the lock with it.
-      if (!closed) unlock(fd);
+      if (closed) return;
       closed = true;
+      releasePort(fd);
       await stream.close();
     },
   };
 }
 
-/** A descriptor that is ours alone, raw and at `baudRate`; on any refusal nothing stays open. */
-export function openPort(path: string, baudRate: number): number {
+/** What ended a port, as a sentence for people. */
+export function portError(path: string, cause: unknown): ServiceError {
+  const closed = cause instanceof FdError && cause.why === "closed";
+  const why = closed ? "the port is closed: open it again" : "the device went away: is it plugged in?";
+  return new ServiceError("reader-gone", `${path}: ${why}`, { cause });
+}
+
+export interface PortOptions extends Framing {
+  /** Keeps every other program out; absent means true. */
+  readonly lock?: boolean;
+}
+
+/**
+ * A non-blocking descriptor of a serial port, raw, with both queues empty, and ours alone unless `lock` is false.
+ * Throws `ServiceError("reader-gone")`; nothing stays open then.
+ */
+export function openPort(
+  path: string,
+  baudRate: number,
+  { lock = true, ...framing }: PortOptions = {},
+): number {
   const fd = openDevice(path);
   const refuse = (why: string) => {
     closeSync(fd);
     return new ServiceError("reader-gone", `${path}: ${why}`);
   };
+  if (!isTerminal(fd)) throw refuse("it is no serial port: name another one");
   // TIOCEXCL does not bind root, and a lock binds only who asks for it: together they cover other programs and us.
-  if (!lockExclusively(fd)) throw refuse("another program has it open: end that one, or name another port");
-  ioctlValue(fd, requests.tiocexcl, 0);
-  if (!setRaw(fd, baudRate)) throw refuse(`it is no serial port, or cannot run at ${baudRate} baud`);
+  if (lock && !lockExclusively(fd)) throw refuse(inUse);
+  if (lock) ioctlValue(fd, requests.tiocexcl, 0);
+  if (!setRaw(fd, baudRate, framing)) {
+    if (lock) releasePort(fd);
+    throw refuse(`it cannot run at ${baudRate} baud: choose another rate`);
+  }
   preferLowLatency(fd);
-  ioctlValue(fd, requests.tcflsh, 2);
+  discardQueues(fd);
   return fd;
 }
 
-/** Resolves once the line has sent all that the kernel holds; gives up quietly after `drainMsMax`. */
-export async function drain(fd: number): Promise<void> {
-  const waiting = new Int32Array(1);
-  for (let waitedMs = 0; waitedMs < drainMsMax; waitedMs += drainPollMs) {
-    if (!ioctl(fd, requests.tiocoutq, waiting) || waiting[0] === 0) return;
+/** To be called before the descriptor is closed: Bun's copy of it lives a moment longer, and our claims with it. */
+export function releasePort(fd: number): void {
+  ioctlValue(fd, requests.tiocnxcl, 0);
+  unlock(fd);
+}
+
+/** Drops what the kernel holds in both directions; false where the device is gone. */
+export function discardQueues(fd: number): boolean {
+  return ioctlValue(fd, requests.tcflsh, bothQueues);
+}
+
+/**
+ * True once the line has sent all that the kernel and, where it tells, the hardware hold. False when the device is
+ * gone, or as soon as `mayWait` says no; the descriptor is not touched after that.
+ */
+export async function drain(fd: number, mayWait: () => boolean): Promise<boolean> {
+  const queued = new Int32Array(1);
+  const lineStatus = new Int32Array(1);
+  while (mayWait()) {
+    if (!ioctl(fd, requests.tiocoutq, queued)) return false;
+    // Most converters do not tell; what they hold leaves within a millisecond of USB.
+    const told = ioctl(fd, requests.tiocsergetlsr, lineStatus);
+    const left = !told || ((lineStatus[0] ?? 0) & transmitterEmpty) !== 0;
+    if (queued[0] === 0 && left) return true;
     await Bun.sleep(drainPollMs);
   }
+  return false;
 }
+
+const inUse = "another program has it open: end that one, or name another port";
 
 function openDevice(path: string): number {
   try {
     return openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : "";
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
     const why: Readonly<Record<string, string>> = {
       ENOENT: "there is no such device: is it plugged in?",
       EACCES: "this user may not open it: join the group dialout and log in again",
-      EBUSY: "another program has it open: end that one, or name another port",
+      EBUSY: inUse,
+      EIO: "there is no device behind it: is it plugged in?",
       ENXIO: "there is no device behind it: is it plugged in?",
+      ENODEV: "there is no device behind it: is it plugged in?",
+      EISDIR: "it is no serial port: name another one",
     };
-    const sentence = why[String(code)] ?? (error instanceof Error ? error.message : String(error));
-    throw new ServiceError("reader-gone", `${path}: ${sentence}`, { cause: error });
+    throw new ServiceError("reader-gone", `${path}: ${why[code] ?? messageOf(error)}`, { cause: error });
   }
 }
 

@@ -6,12 +6,22 @@
  *
  * qemu-user 7.2 does not know the termios2 calls; there the old ones serve, for the standard rates only.
  */
+
+import { serialBaudRateMax } from "../../src/core/limits.ts";
 import { ioctl, requests } from "./libc.ts";
 
+const termiosBytes = 44;
 const bother = 0o010000; // CBAUD value "the rate stands in c_ospeed".
 const cbaud = 0o010017;
-const raw8n1 = 0o60 | 0o200 | 0o4000; // CS8, CREAD, CLOCAL.
-const [vtime, vmin] = [5, 6];
+const [creadClocal, hupcl, crtscts] = [0o200 | 0o4000, 0o2000, 0o20000000000];
+const [cstopb, parenb, parodd] = [0o100, 0o400, 0o1000];
+const dataBitsFlags = { 5: 0, 6: 0o20, 7: 0o40, 8: 0o60 } as const; // CS5 to CS8.
+const [ixon, ixany, ixoff, inpck, ignpar] = [0o2000, 0o4000, 0o10000, 0o20, 0o4];
+const [vtime, vmin, vstart, vstop] = [5, 6, 8, 9];
+const [dc1, dc3] = [0x11, 0x13]; // XON and XOFF.
+
+// Ten bits are sampled from one edge: two ends that differ by 5 % read the last one wrongly, and each may have half.
+const rateErrorMax = 0.025;
 
 /** CBAUD codes of the rates that every kernel knows (termbits.h). */
 const standardRates: ReadonlyMap<number, number> = new Map([
@@ -25,28 +35,79 @@ const standardRates: ReadonlyMap<number, number> = new Map([
   [921_600, 0o10007],
 ]);
 
-/** Raw, 8 data bits, no parity, 1 stop bit, no flow control, at `baudRate`; false where the kernel refuses. */
-export function setRaw(fd: number, baudRate: number): boolean {
-  const termios = new Uint8Array(44);
-  const view = new DataView(termios.buffer);
-  view.setUint32(8, raw8n1 | bother, true);
-  view.setUint32(36, baudRate, true);
-  view.setUint32(40, baudRate, true);
-  termios[17 + vtime] = 0;
-  termios[17 + vmin] = 1;
-  if (ioctl(fd, requests.tcsets2, termios)) return true;
+/** How bytes stand on the line; what is absent is 8 data bits, no parity, 1 stop bit, no flow control. */
+export interface Framing {
+  readonly dataBits?: keyof typeof dataBitsFlags;
+  readonly parity?: "none" | "even" | "odd";
+  readonly stopBits?: 1 | 2;
+  /** Flow control by the RTS and CTS lines. */
+  readonly rtscts?: boolean;
+  /** Flow control by XON and XOFF bytes: obeyed when sending, sent when receiving, any byte goes on. */
+  readonly xon?: boolean;
+  readonly xoff?: boolean;
+  readonly xany?: boolean;
+  /** DTR drops when the port is closed. */
+  readonly hupcl?: boolean;
+}
+
+/**
+ * Raw bytes at `baudRate`, framed as asked. False where the rate is no whole number from 1 to `serialBaudRateMax`, or
+ * the kernel refuses it or quietly keeps a rate more than 2.5 % away; then the settings are those of before.
+ */
+export function setRaw(fd: number, baudRate: number, framing: Framing = {}): boolean {
+  if (!Number.isInteger(baudRate) || baudRate < 1 || baudRate > serialBaudRateMax) return false;
+  const before = new Uint8Array(termiosBytes);
+  const restorable = ioctl(fd, requests.tcgets2, before);
+  const termios = rawSettings(baudRate, framing);
+  if (ioctl(fd, requests.tcsets2, termios)) {
+    const kept = baudRateOf(fd) ?? baudRate;
+    if (Math.abs(kept - baudRate) <= baudRate * rateErrorMax) return true;
+    if (restorable) ioctl(fd, requests.tcsets2, before);
+    return false;
+  }
   const code = standardRates.get(baudRate);
   if (code === undefined) return false;
-  view.setUint32(8, raw8n1 | code, true);
+  const view = new DataView(termios.buffer);
+  view.setUint32(8, (view.getUint32(8, true) & ~cbaud) | code, true);
   return ioctl(fd, requests.tcsets, termios);
 }
 
-/** The output rate in baud; undefined where the kernel does not tell. */
+/** The output rate in baud; undefined where the descriptor is no terminal or the kernel does not tell. */
 export function baudRateOf(fd: number): number | undefined {
-  const termios = new Uint8Array(44);
+  const termios = new Uint8Array(termiosBytes);
   const view = new DataView(termios.buffer);
   if (ioctl(fd, requests.tcgets2, termios)) return view.getUint32(40, true);
   if (!ioctl(fd, requests.tcgets, termios)) return undefined;
   const code = view.getUint32(8, true) & cbaud;
   return [...standardRates].find(([, known]) => known === code)?.[0];
+}
+
+/** True where the descriptor is a terminal. */
+export function isTerminal(fd: number): boolean {
+  return ioctl(fd, requests.tcgets, new Uint8Array(termiosBytes));
+}
+
+function rawSettings(baudRate: number, framing: Framing): Uint8Array<ArrayBuffer> {
+  const { dataBits = 8, parity = "none", stopBits = 1 } = framing;
+  // A byte whose parity is wrong is dropped: the codecs above find a missing byte as well as a wrong one.
+  const parityInput = parity === "none" ? 0 : inpck | ignpar;
+  const parityLine = { none: 0, even: parenb, odd: parenb | parodd }[parity];
+  const flow = when(framing.xon, ixon) | when(framing.xoff, ixoff) | when(framing.xany, ixany);
+  const line = creadClocal | bother | dataBitsFlags[dataBits] | parityLine | when(stopBits === 2, cstopb);
+  const control = when(framing.rtscts, crtscts) | when(framing.hupcl, hupcl);
+  const termios = new Uint8Array(termiosBytes);
+  const view = new DataView(termios.buffer);
+  view.setUint32(0, parityInput | flow, true);
+  view.setUint32(8, line | control, true);
+  view.setUint32(36, baudRate, true);
+  view.setUint32(40, baudRate, true);
+  termios[17 + vtime] = 0;
+  termios[17 + vmin] = 1;
+  termios[17 + vstart] = dc1;
+  termios[17 + vstop] = dc3;
+  return termios;
+}
+
+function when(wanted: boolean | undefined, flag: number): number {
+  return wanted === true ? flag : 0;
 }

@@ -52,7 +52,7 @@ export function createSink() {
   let length = 0;
   return {
     take(bytes: Uint8Array) {
-      parts.push(bytes.slice());
+      parts.push(Uint8Array.from(bytes)); // The slice of a Buffer would be a view.
       length += bytes.length;
     },
     length: () => length,
