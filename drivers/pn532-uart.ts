@@ -19,7 +19,7 @@
  */
 import { type Clock, sleep } from "../src/core/clock.ts";
 import { assert } from "../src/core/errors.ts";
-import type { Driver, DriverContext, ReaderSession, Report } from "../src/readers/contract.ts";
+import type { Candidate, Driver, DriverContext, ReaderSession, Report } from "../src/readers/contract.ts";
 import type { ByteLink } from "./io/byte-link.ts";
 import { openSerial } from "./io/serial.ts";
 import { listSerialPorts, type SerialPortInfo } from "./io/serial-list.ts";
@@ -72,23 +72,19 @@ export const pn532Uart = {
   id: "pn532-uart",
   capabilities: ["read", "removable"],
   async detect() {
-    const ports = await listSerialPorts();
-    return ports
-      .filter(isLikely)
-      .map(({ path, stamp, byPath }) => ({ path, stamp, stablePath: byPath ?? path }));
+    return likelyPorts(await listSerialPorts());
   },
   async open(pathAndOptions, context, signal) {
     const [path = "", query = ""] = pathAndOptions.split("?");
     const fixed = new URLSearchParams(query).get("baud");
     const baudRate = fixed === null ? undefined : Number(fixed);
-    const link = await openSerial(path, { baudRate: baudRate ?? firstBaudRate });
+    // Before the port is touched: a rate of 0 would hang its line up.
     if (baudRate !== undefined && !baudRateCodes.has(baudRate)) {
-      await link.close();
-      throw readerGone(
-        link,
-        `a PN532 cannot run at ${fixed} baud: use ${[...baudRateCodes.keys()].join(", ")}`,
-      );
+      const rates = [...baudRateCodes.keys()].join(", ");
+      throw readerGone({ path }, `a PN532 cannot run at "${fixed}" baud: use one of ${rates}`);
     }
+    signal.throwIfAborted();
+    const link = await openSerial(path, { baudRate: baudRate ?? firstBaudRate });
     return openPn532(link, context, signal, baudRate === undefined ? {} : { baudRate });
   },
 } as const satisfies Driver;
@@ -111,9 +107,9 @@ export async function openPn532(
       chip,
       context,
       baudRate === undefined ? [firstBaudRate, raisedBaudRate] : [baudRate],
+      signal,
     );
-    signal.throwIfAborted();
-    const raised = baudRate === undefined && (await raiseBaudRate(chip, context));
+    const raised = baudRate === undefined && (await raiseBaudRate(chip, context, signal));
     await chip.call(setMaxRetries(recheckRetries), signal);
     const info = `PN532 v${firmware.version}.${firmware.revision}`;
     return createSession(chip, context, { info, raised });
@@ -128,16 +124,17 @@ async function wake(
   chip: Chip,
   { clock }: DriverContext,
   rates: readonly number[],
+  signal: AbortSignal,
 ): Promise<FirmwareVersion> {
   const { link } = chip;
   for (const rate of rates) {
     await link.setBaudRate(rate);
     // The ACK ends whatever an earlier run left it doing.
     await link.write(Uint8Array.of(...wakeUp, ...ackFrame));
-    await sleep(clock, rateChangeMs);
-    if ((await chip.probe(samNormalMode)) === undefined && (await chip.probe(samNormalMode)) === undefined)
-      continue;
-    const answer = await chip.call(getFirmwareVersion);
+    await sleep(clock, rateChangeMs, signal);
+    const configure = () => chip.probe(samNormalMode, signal);
+    if ((await configure()) === undefined && (await configure()) === undefined) continue;
+    const answer = await chip.call(getFirmwareVersion, signal);
     const firmware = parseFirmwareVersion(answer);
     if (firmware?.ic !== 0x32) throw readerGone(link, "what answers there is not a PN532");
     return firmware;
@@ -149,29 +146,35 @@ async function wake(
 }
 
 /** True where the line now runs at the raised rate; where chip or line do not take it, the first one is kept. */
-async function raiseBaudRate(chip: Chip, context: DriverContext): Promise<boolean> {
+async function raiseBaudRate(chip: Chip, context: DriverContext, signal: AbortSignal): Promise<boolean> {
   try {
-    await changeBaudRate(chip, context.clock, raisedBaudRate);
-    if ((await chip.probe(getFirmwareVersion)) !== undefined) return true;
+    await changeBaudRate(chip, context.clock, raisedBaudRate, signal);
+    if ((await chip.probe(getFirmwareVersion, signal)) !== undefined) return true;
   } catch (error) {
+    signal.throwIfAborted();
     context.log.debug("pn532", "the line stays at its first rate", {
       path: chip.link.path,
       error: String(error),
     });
   }
-  await wake(chip, context, [firstBaudRate, raisedBaudRate]);
+  await wake(chip, context, [firstBaudRate, raisedBaudRate], signal);
   return false;
 }
 
 /** Changes the chip's rate and the line's (UM0701-02, 7.2.8). */
-async function changeBaudRate(chip: Chip, clock: Clock, baudRate: number): Promise<void> {
+async function changeBaudRate(
+  chip: Chip,
+  clock: Clock,
+  baudRate: number,
+  signal?: AbortSignal,
+): Promise<void> {
   const code = baudRateCodes.get(baudRate);
   assert(code !== undefined, "the chip has a code for the rate");
-  await chip.call(setSerialBaudRate(code));
+  await chip.call(setSerialBaudRate(code), signal);
   await chip.abort(); // The ACK to the chip's answer, upon which it changes.
-  await sleep(clock, rateChangeMs);
+  await sleep(clock, rateChangeMs, signal);
   await chip.link.setBaudRate(baudRate);
-  await sleep(clock, rateChangeMs);
+  await sleep(clock, rateChangeMs, signal);
 }
 
 interface Opened {
@@ -181,19 +184,21 @@ interface Opened {
 }
 
 function createSession(chip: Chip, { clock }: DriverContext, { info, raised }: Opened): ReaderSession {
-  let closed = false;
+  const closing = new AbortController();
   return {
     info,
     async watch(report, signal) {
+      const ending = AbortSignal.any([signal, closing.signal]);
       try {
-        await watchField(chip, clock, report, signal);
+        await watchField(chip, clock, report, ending);
       } catch (error) {
-        if (!signal.aborted) throw error;
+        if (!ending.aborted) throw error;
       }
     },
     async close() {
-      if (closed) return;
-      closed = true;
+      if (closing.signal.aborted) return;
+      // Ends the command of a watch that still runs: two at once would answer each other.
+      closing.abort(readerGone(chip.link, "it was closed"));
       await chip.abort();
       // Other programs look for it at its first rate. Best effort: a chip that is gone needs no farewell.
       if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
@@ -208,22 +213,28 @@ async function watchField(chip: Chip, clock: Clock, report: Report, signal: Abor
   for (;;) {
     if (target === undefined) {
       await chip.call(setMaxRetries(foreverRetries), signal);
-      target = await waitForTarget(chip, signal);
+      target = await waitForTarget(chip, clock, signal);
     }
     const sighting = await readTarget(chip, target, signal);
     if (sighting !== undefined) report([sighting]);
     await chip.call(setMaxRetries(recheckRetries), signal);
-    target = await stayWith(chip, clock, target, () => sighting !== undefined && report([sighting]), signal);
+    // A tag that left during the read may be back already, and is read anew then.
+    target =
+      sighting === undefined
+        ? await listOnce(chip, signal)
+        : await stayWith(chip, clock, target, () => report([sighting]), signal);
     if (target === undefined) report([]);
   }
 }
 
 /** The chip waits for a target; the driver only makes sure, once a second, that the chip still does. */
-async function waitForTarget(chip: Chip, signal: AbortSignal): Promise<TypeATarget> {
+async function waitForTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promise<TypeATarget> {
   for (;;) {
     const answer = (await chip.callFor(listOneTypeA, aliveMs, signal)) ?? (await stopWaiting(chip, signal));
     const found = answer === undefined ? undefined : parseTypeATarget(answer);
     if (typeof found === "object") return found;
+    // A chip that does not wait, whatever it was told, must not keep the line and this machine busy.
+    if (answer !== undefined) await sleep(clock, recheckMs, signal);
   }
 }
 
@@ -253,6 +264,13 @@ async function stayWith(
 async function listOnce(chip: Chip, signal: AbortSignal): Promise<TypeATarget | undefined> {
   const found = parseTypeATarget(await chip.call(listOneTypeA, signal));
   return typeof found === "object" ? found : undefined;
+}
+
+/** The ports that may be a PN532, as candidates. */
+export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidate[] {
+  return ports
+    .filter(isLikely)
+    .map(({ path, stamp, byPath }) => ({ path, stamp, stablePath: byPath ?? path }));
 }
 
 // Light guns that show up as one of these converters, and everything that is also a keyboard or a mouse, are left

@@ -2,8 +2,8 @@
  * One PN532 behind a byte link: sends a command, waits for its ACK and its answer, and repairs what a line spoils
  * (UM0701-02, section 6.2.1). Commands are strictly one after another; every wait ends.
  */
-import type { Clock } from "../../src/core/clock.ts";
-import { ServiceError } from "../../src/core/errors.ts";
+import { type Clock, sleep } from "../../src/core/clock.ts";
+import { assert, ServiceError } from "../../src/core/errors.ts";
 import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
 import type { ByteLink } from "../io/byte-link.ts";
@@ -12,6 +12,9 @@ import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from ".
 
 const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b); doubled for USB converters.
 const answerTimeoutMs = 250; // The slowest exchange: 51 ms of RF time-out (7.3.1), tried twice, and 264 bytes at 9600.
+// What was sent or asked for twice may be answered twice, and the second answer must not pass for the answer to the next
+// command. The host's ACK stops the chip; what it had begun has left the line and the converter by then.
+const doubledMs = 30;
 const sendsMax = 3;
 const nacksMax = 2;
 
@@ -21,7 +24,7 @@ export interface Chip {
   /** As `call`, for a command that may take for ever: undefined where nothing was answered within `waitMs`. */
   callFor(command: Uint8Array, waitMs: number, signal?: AbortSignal): Promise<Uint8Array | undefined>;
   /** As `call`, sent once only and undefined where nothing answers: to see whether a chip is there. */
-  probe(command: Uint8Array): Promise<Uint8Array | undefined>;
+  probe(command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array | undefined>;
   /** Ends the command that runs (6.2.1.3: an ACK from the host aborts it). */
   abort(): Promise<void>;
   /** An answer to an aborted command that came all the same, once. */
@@ -113,6 +116,11 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
     waiting?.fail(reason.message);
   });
 
+  const afterDoubled = async (signal?: AbortSignal) => {
+    await send(ackFrame);
+    await sleep(clock, doubledMs, signal);
+    stray = undefined;
+  };
   const start = (
     command: Uint8Array,
     how: Pick<Waiting, "answerMs" | "mayBeSilent" | "sendsMax">,
@@ -121,6 +129,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
     new Promise<Uint8Array | undefined>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       if (gone !== undefined) return reject(readerGone(link, gone));
+      assert(waiting === undefined, "commands come one after another");
       const settle = () => {
         waiting = undefined;
         wait.timer?.[Symbol.dispose]();
@@ -136,7 +145,8 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
         frame: encodeFrame(command),
         take: (answer) => {
           settle();
-          resolve(answer);
+          const once = answer === undefined || wait.sends + wait.nacks === 1;
+          resolve(once ? answer : afterDoubled(signal).then(() => answer));
         },
         fail: (why) => {
           settle();
@@ -165,7 +175,8 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
     },
     callFor: (command, waitMs, signal) =>
       start(command, { answerMs: waitMs, mayBeSilent: true, sendsMax }, signal),
-    probe: (command) => start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }),
+    probe: (command, signal) =>
+      start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }, signal),
     abort() {
       stray = undefined;
       return send(ackFrame);
@@ -178,6 +189,6 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
   };
 }
 
-export function readerGone(link: ByteLink, why: string): ServiceError {
+export function readerGone(link: Pick<ByteLink, "path">, why: string): ServiceError {
   return new ServiceError("reader-gone", `${link.path}: ${why}`);
 }

@@ -25,6 +25,7 @@ import type { Chip } from "./chip.ts";
 const firstReadPages = 16;
 // The chip's buffer for a target's answer holds 262 bytes (UM0701-02, 7.3.9); 48 pages are 192.
 const fastReadPagesMax = 48;
+const lastPage = 0xff;
 const readTriesMax = 3;
 // Listing a target that is there takes some 10 ms; this one may have left.
 const relistMs = 100;
@@ -88,6 +89,8 @@ async function readPages(
   wanted: number,
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
+  // A page number is one byte; what a tag claims beyond needs another sector (Type 2 Tag 1.1, 5.4).
+  if (from > lastPage) return undefined;
   if (version === undefined) {
     const answer = await exchange(chip, dataExchange(tagCommands.read, from), signal);
     return answer.kind === "data" && answer.data.length === 16 ? answer.data : undefined;

@@ -73,7 +73,7 @@ export function textOf(records: readonly NdefRecord[]): string | undefined {
 /** Text RTD 3.2.1: status byte (80 UTF-16, low six bits the length of the language code), language, text. */
 function readText(payload: Uint8Array): string | undefined {
   const status = payload[0];
-  if (status === undefined) return undefined;
+  if (status === undefined || payload.length < 1 + (status & 0x3f)) return undefined;
   const text = payload.subarray(1 + (status & 0x3f));
   if ((status & 0x80) === 0) return decode("utf-8", text);
   // Without a byte-order mark it is big-endian (Text RTD 3.4).

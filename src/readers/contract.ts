@@ -45,10 +45,11 @@ export interface ReaderSession {
   /** A sentence for people: chip and firmware, such as `PN532 v1.6`. */
   readonly info: string;
   /**
-   * Reports what lies on the reader, whenever it changed or was seen again, until `signal` aborts (then it resolves)
-   * or the device fails (then it rejects with `ServiceError("reader-gone")`). Called once per session.
-   * The first report follows within a second of the call, also where nothing lies there: it settles what the reader
-   * held before a fault. A sighting is reported only when it was read as far as the tag allows: a tag that left during the read is none.
+   * Reports what lies on the reader, whenever it changed or was seen again, until `signal` aborts or the session is
+   * closed (then it resolves), or the device fails (then it rejects with `ServiceError("reader-gone")`). Called once
+   * per session. The first report follows within a second of the call, also where nothing lies there: it settles what
+   * the reader held before a fault. A sighting is reported only when it was read as far as the tag allows: a tag that
+   * left during the read is none.
    */
   watch(report: Report, signal: AbortSignal): Promise<void>;
   /** Lets go of the device. Never throws; a second call does nothing. */

@@ -38,30 +38,43 @@ export function createDetection(options: DetectionOptions): Disposable {
   let timer: Disposable | undefined;
   let looking = false;
 
-  const lookAt = async (driver: Driver, candidate: Candidate, taken: ReadonlySet<string>) => {
+  const lookAt = async (driver: Driver, candidate: Candidate, taken: Set<string>) => {
     const key = `${driver.id}:${candidate.path}`;
-    if (refused.get(key) === candidate.stamp || taken.has(await resolved(candidate.path))) return;
+    const plain = await resolved(candidate.path);
+    if (refused.get(key) === candidate.stamp || taken.has(plain) || ending.signal.aborted) return;
+    // Two drivers may know the same converter: one at a time, and the next when this one has let go.
+    taken.add(plain);
     options.attend({ driver, path: candidate.path }, candidate.stablePath, async (everOpened) => {
       if (!everOpened) refused.set(key, candidate.stamp);
-      return everOpened && (await isStillThere(driver, candidate, ending.signal));
+      const wanted = everOpened && (await isStillThere(driver, candidate, ending.signal));
+      if (!wanted) lookSoon(settleMs);
+      return wanted;
     });
   };
   const look = async () => {
     const taken = new Set(await Promise.all(options.taken().map(resolved)));
     for (const driver of drivers) {
-      const candidates = (await driver.detect?.(ending.signal)) ?? [];
-      for (const candidate of candidates) if (!ending.signal.aborted) await lookAt(driver, candidate, taken);
+      for (const candidate of await candidatesOf(driver)) await lookAt(driver, candidate, taken);
+    }
+  };
+  // A look that fails finds nothing, and keeps no other driver from looking; the next one comes by itself.
+  const candidatesOf = async (driver: Driver): Promise<readonly Candidate[]> => {
+    try {
+      return (await driver.detect?.(ending.signal)) ?? [];
+    } catch (error) {
+      log.warn("readers", "detection failed", { driver: driver.id, error: messageOf(error) });
+      return [];
     }
   };
   const lookSoon = (ms: number) => {
     timer?.[Symbol.dispose]();
     if (ending.signal.aborted) return;
     timer = clock.after(ms, async () => {
-      lookSoon(sweepMs);
+      // What changed during a look may have been passed by: it asks for one more.
+      lookSoon(looking ? settleMs : sweepMs);
       if (looking) return;
       looking = true;
-      // A look that fails finds nothing; the next one comes by itself.
-      await look().catch((error) => log.warn("readers", "detection failed", { error: messageOf(error) }));
+      await look();
       looking = false;
     });
   };

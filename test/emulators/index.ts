@@ -1,18 +1,104 @@
 /** The emulated device of each driver, for the conformance suite: it fails for a driver that has none here. */
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
+import { tagCommands, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
+import { toHex } from "../../src/core/hex.ts";
+import type { Sighting } from "../../src/core/token.ts";
+import type { ReaderSession } from "../../src/readers/contract.ts";
+
+/** A card that the reader can read whole. */
+export interface Card {
+  /** 14 hex digits. */
+  readonly uid: string;
+  readonly text: string;
+}
 
 export interface EmulatedReader {
   /** What stands behind the colon of a connection string. */
   readonly path: string;
-  /** Absent where the driver lays its cards by itself. */
-  readonly device?: Pn532Device;
+  /** What the driver must report of this card. */
+  expected(card: Card): Sighting;
+  lay(session: ReaderSession, card: Card): void;
+  lift(session: ReaderSession): void;
+  readonly line: Line | NoLine;
   close(): Promise<void>;
 }
 
+/** What happens between the reader and this machine. */
+export interface Line {
+  readonly kind: "line";
+  plug(): void;
+  unplug(): Promise<void>;
+  /** Called as each command of the host arrives, before it is answered. */
+  onCommand(run: () => void): void;
+  /** Called once, as the driver begins to read the memory of a card. */
+  onceReading(run: () => void): void;
+  /** From now on random bytes between the reader's answers; the same for the same seed. */
+  noise(seed: number): void;
+}
+
+/** Such behaviours are skipped for it, and the reason is told. */
+export interface NoLine {
+  readonly kind: "none";
+  readonly why: string;
+}
+
 export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
-  "pn532-uart": () => {
-    const device = createPn532Device({ timing: "none" });
-    return { path: device.path, device, close: device.close };
-  },
-  simulated: () => ({ path: "", close: async () => {} }),
+  "pn532-uart": pn532OnPty,
+  simulated: () => ({
+    path: "",
+    expected: sightingOfNtag,
+    lay: (session, card) => session.tap?.(card, longMs),
+    lift: (session) => session.tap?.({ text: "" }, 0),
+    line: { kind: "none", why: "it is made by the driver itself, of the parts of pn532-uart" },
+    close: async () => {},
+  }),
 };
+
+const longMs = 60_000;
+const noiseRate = 0.5; // Of the frames.
+
+function pn532OnPty(): EmulatedReader {
+  const device = createPn532Device({ timing: "none" });
+  return {
+    path: device.path,
+    expected: sightingOfNtag,
+    lay: (_session, { uid, text }) =>
+      device.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text })),
+    lift: () => device.take(),
+    line: lineOf(device),
+    close: device.close,
+  };
+}
+
+function lineOf(device: Pn532Device): Line {
+  let onCommand = () => {};
+  let onceReading: (() => void) | undefined;
+  device.onCommand((payload) => {
+    onCommand();
+    const reads = payload[2] === tagCommands.fastRead || payload[3] === tagCommands.read;
+    if (!reads) return;
+    const run = onceReading;
+    onceReading = undefined;
+    run?.();
+  });
+  return {
+    kind: "line",
+    plug: device.plug,
+    unplug: device.unplug,
+    onCommand: (run) => {
+      onCommand = run;
+    },
+    onceReading: (run) => {
+      onceReading = run;
+    },
+    noise: (seed) => device.faults.noise(seed, noiseRate),
+  };
+}
+
+/** Its memory is told from page 4 to the message's end: the block's header and the message. */
+function sightingOfNtag({ uid, text }: Card): Sighting {
+  const data = toHex(wrapMessage(encodeTextMessage(text)).slice(0, -1));
+  return { type: "NTAG", uid, text, data };
+}

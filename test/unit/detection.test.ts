@@ -1,0 +1,213 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLog } from "../../src/core/log.ts";
+import type { Candidate, Driver } from "../../src/readers/contract.ts";
+import { createDetection } from "../../src/readers/detection.ts";
+import { createManualClock } from "../helpers/manual-clock.ts";
+import { eventually } from "../helpers/processes.ts";
+
+const sweepMs = 10_000;
+const soonMs = 200;
+
+interface Attended {
+  readonly driver: string;
+  readonly path: string;
+  readonly stablePath: string;
+  /** What its supervisor asks after a failed open. */
+  readonly wanted: (everOpened: boolean) => Promise<boolean>;
+}
+
+/** A driver that finds what stands in `candidates`, counts its looks, and fails where it is opened. */
+function finder(id: string) {
+  const found = {
+    id,
+    candidates: [] as readonly Candidate[],
+    looks: 0,
+    fails: false,
+    capabilities: [],
+    async detect() {
+      found.looks += 1;
+      if (found.fails) throw new Error("sysfs is gone");
+      return found.candidates;
+    },
+    open: () => Promise.reject(new Error("detection opens nothing by itself")),
+  };
+  return found satisfies Driver;
+}
+
+type Finder = ReturnType<typeof finder>;
+
+const port = (path: string, stamp = "1"): Candidate => ({ path, stamp, stablePath: `by-path/${path}` });
+
+async function detecting(
+  drivers: readonly Finder[],
+  run: (bench: {
+    readonly attended: readonly Attended[];
+    readonly names: () => readonly string[];
+    taken: readonly string[];
+    /** Time passes, and the look that falls due is over. */
+    readonly look: (afterMs: number) => Promise<void>;
+  }) => Promise<void>,
+  others: readonly Driver[] = [],
+): Promise<void> {
+  const clock = createManualClock();
+  const attended: Attended[] = [];
+  const bench = {
+    attended,
+    names: () => attended.map(({ driver, path }) => `${driver}:${path}`),
+    taken: [] as readonly string[],
+    async look(afterMs: number) {
+      const before = drivers.map(({ looks }) => looks);
+      clock.advance(afterMs);
+      await eventually(() => {
+        if (drivers.every(({ looks }, index) => looks > (before[index] ?? 0))) return true;
+        // The look before was not over yet: this one is put off a little.
+        clock.advance(soonMs);
+        return false;
+      });
+      // Paths are resolved by the file system, whose turns are not ours: the last thing of a look is told by none.
+      for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+      await Bun.file("/dev/null").exists();
+    },
+  };
+  const detection = createDetection({
+    drivers: [...others, ...drivers],
+    clock,
+    log: silentLog,
+    taken: () => bench.taken,
+    attend: ({ driver, path }, stablePath, wanted) =>
+      attended.push({ driver: driver.id, path, stablePath, wanted }),
+  });
+  try {
+    await run(bench);
+  } finally {
+    detection[Symbol.dispose]();
+  }
+}
+
+test("every port that a driver names is attended, once and by its stable name, and no other", async () => {
+  const finds = finder("finds");
+  finds.candidates = [port("/no/ttyUSB0"), port("/no/ttyUSB1"), port("/no/ttyAMA0")];
+  const blind: Driver = { id: "blind", capabilities: [], open: () => Promise.reject(new Error("opened")) };
+  const run = () =>
+    detecting(
+      [finds],
+      async ({ look, names, attended }) => {
+        await look(0);
+        const expected = ["finds:/no/ttyUSB0", "finds:/no/ttyUSB1", "finds:/no/ttyAMA0"];
+        await eventually(() => names().length === expected.length);
+        expect(names()).toEqual(expected);
+        expect(attended.map(({ stablePath }) => stablePath)).toEqual(
+          finds.candidates.map(({ stablePath }) => stablePath),
+        );
+      },
+      [blind],
+    );
+  await run();
+});
+
+test("a port that was something else is left alone until it was re-plugged", async () => {
+  const finds = finder("finds");
+  finds.candidates = [port("/no/ttyUSB0")];
+  await detecting([finds], async ({ look, names, attended }) => {
+    await look(0);
+    await eventually(() => attended.length === 1);
+    expect(await attended[0]?.wanted(false)).toBe(false);
+    for (let sweep = 0; sweep < 3; sweep++) await look(sweepMs);
+    expect(names()).toEqual(["finds:/no/ttyUSB0"]);
+    finds.candidates = [port("/no/ttyUSB0", "2")];
+    await look(sweepMs);
+    await eventually(() => attended.length === 2);
+  });
+});
+
+test("a reader that failed is wanted while its port is the same, and no more once it was pulled or re-plugged", async () => {
+  const finds = finder("finds");
+  finds.candidates = [port("/no/ttyUSB0"), port("/no/ttyUSB1")];
+  await detecting([finds], async ({ look, attended }) => {
+    await look(0);
+    await eventually(() => attended.length === 2);
+    expect(await attended[0]?.wanted(true)).toBe(true);
+    finds.candidates = [port("/no/ttyUSB1", "2")];
+    expect(await attended[0]?.wanted(true)).toBe(false);
+    expect(await attended[1]?.wanted(true)).toBe(false);
+  });
+});
+
+test("a reader that was re-plugged while its old supervision ended waited ten seconds for the next sweep", async () => {
+  const finds = finder("finds");
+  finds.candidates = [port("/no/ttyUSB0")];
+  await detecting([finds], async (bench) => {
+    await bench.look(0);
+    await eventually(() => bench.attended.length === 1);
+    bench.taken = ["/no/ttyUSB0"];
+    finds.candidates = [port("/no/ttyUSB0", "2")];
+    expect(await bench.attended[0]?.wanted(true)).toBe(false);
+    bench.taken = [];
+    await bench.look(soonMs);
+    await eventually(() => bench.attended.length === 2);
+  });
+});
+
+test("two drivers that know the same port had it open at once, and the second gave it up for good", async () => {
+  const [first, second] = [finder("first"), finder("second")];
+  first.candidates = [port("/no/ttyUSB0")];
+  second.candidates = [port("/no/ttyUSB0")];
+  await detecting([first, second], async ({ look, names, attended }) => {
+    await look(0);
+    await eventually(() => attended.length > 0);
+    expect(names()).toEqual(["first:/no/ttyUSB0"]);
+    expect(await attended[0]?.wanted(false)).toBe(false);
+    await look(soonMs);
+    await eventually(() => attended.length > 1);
+    expect(names()).toEqual(["first:/no/ttyUSB0", "second:/no/ttyUSB0"]);
+  });
+});
+
+test("a port that is taken under another name, or with options behind it, is left alone", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tapdeck-detection-"));
+  try {
+    const [node, link] = [join(folder, "ttyUSB0"), join(folder, "by-id")];
+    writeFileSync(node, "");
+    symlinkSync(node, link);
+    const finds = finder("finds");
+    finds.candidates = [port(node), port("/no/ttyUSB1")];
+    await detecting([finds], async (bench) => {
+      bench.taken = [`${link}?baud=115200`];
+      await bench.look(0);
+      await eventually(() => bench.attended.length > 0);
+      expect(bench.names()).toEqual(["finds:/no/ttyUSB1"]);
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a driver that cannot look kept the others from looking", async () => {
+  const [broken, finds] = [finder("broken"), finder("finds")];
+  broken.fails = true;
+  finds.candidates = [port("/no/ttyUSB0")];
+  await detecting([broken, finds], async ({ look, names, attended }) => {
+    await look(0);
+    await eventually(() => attended.length === 1);
+    broken.fails = false;
+    broken.candidates = [port("/no/ttyUSB1")];
+    await look(sweepMs);
+    await eventually(() => attended.some(({ driver }) => driver === "broken"));
+    expect(names()).toContain("broken:/no/ttyUSB1");
+  });
+});
+
+test("detection that has ended looks no more", async () => {
+  const finds = finder("finds");
+  const clock = createManualClock();
+  const options = { drivers: [finds], clock, log: silentLog, taken: () => [], attend: () => {} };
+  const detection = createDetection(options);
+  clock.advance(0);
+  await eventually(() => finds.looks === 1);
+  detection[Symbol.dispose]();
+  clock.advance(10 * sweepMs);
+  expect(finds.looks).toBe(1);
+});
