@@ -1,0 +1,98 @@
+/**
+ * Makes docs/API.md from the API's own description: `bun tools/api-page.ts`. A test fails where the page is not what this
+ * makes.
+ */
+import { join } from "node:path";
+import { type DescribedMethod, describeApi } from "../src/api/openrpc.ts";
+import { rpcCodes } from "../src/api/rpc-codes.ts";
+
+interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly default?: unknown;
+}
+
+export const pagePath = join(import.meta.dir, "../docs/API.md");
+
+export function apiPage(): string {
+  const { methods } = describeApi("");
+  const [calls, told] = [
+    methods.filter(({ result }) => result !== undefined),
+    methods.filter(({ result }) => result === undefined),
+  ];
+  return `# The control API
+
+Made from the methods themselves by \`tools/api-page.ts\`; \`rpc.discover\` gives the same as an OpenRPC document.
+
+JSON-RPC 2.0 over WebSocket at \`ws://<host>:7497/api/v0.1\`, by \`POST\` to the same path, and notifications as Server-Sent
+Events at \`/api/v0.1/events\`. The text \`ping\` is answered by \`pong\`. Params go by name or by place; \`?\` marks what may be
+left out. \`data.reason\` of an error is a word for programs:
+
+| code | reason |
+|---|---|
+${Object.entries(rpcCodes)
+  .map(([reason, code]) => `| ${code} | ${reason} |`)
+  .join("\n")}
+
+## Methods
+
+${calls.map(methodPart).join("\n")}
+## Notifications
+
+${told.map(notificationPart).join("\n")}`;
+}
+
+function methodPart(method: DescribedMethod): string {
+  const { name, description, tags = [], result, errors = [] } = method;
+  const onDevice = tags.some((tag) => tag.name.startsWith("on the device")) ? " On the device only." : "";
+  const own = errors.map(({ message }) => message).filter((reason) => reason !== "invalid-params");
+  const short = method["x-shorthand"];
+  return `### ${name}
+
+${description}${onDevice}
+
+- params: ${paramsText(method)}${short === undefined ? "" : `, or a string in place of \`{ ${short} }\``}
+- result: \`${shapeOf(result?.schema ?? {})}\`
+${own.length === 0 ? "" : `- refusals: ${own.join(", ")}\n`}`;
+}
+
+function notificationPart(method: DescribedMethod): string {
+  return `### ${method.name}\n\n${method.description}\n\n- params: ${paramsText(method)}\n`;
+}
+
+function paramsText(method: DescribedMethod): string {
+  return method.params.length === 0 ? "none" : `\`${shapeOf(method["x-params"])}\``;
+}
+
+/** A schema in the shorthand of type declarations, with its bounds. */
+function shapeOf(schema: Schema): string {
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (schema.properties !== undefined) {
+    const fields = Object.entries(schema.properties).map(([name, field]) => {
+      const optional = schema.required?.includes(name) === true ? "" : "?";
+      const given = field.default === undefined ? "" : ` = ${JSON.stringify(field.default)}`;
+      return `${name}${optional}: ${shapeOf(field)}${given}`;
+    });
+    return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
+  }
+  if (schema.anyOf !== undefined) return schema.anyOf.map(shapeOf).join(" or ");
+  if (schema.type === "array") return `[${shapeOf(schema.items ?? {})}, ...]`;
+  if (schema.format === "date-time") return "RFC 3339";
+  return `${schema.type ?? "any"}${boundsOf(schema)}`;
+}
+
+function boundsOf({ minimum, maximum, maxLength }: Schema): string {
+  if (maxLength !== undefined) return ` up to ${maxLength}`;
+  if (minimum === Number.MIN_SAFE_INTEGER || (minimum === undefined && maximum === undefined)) return "";
+  return maximum === undefined ? ` from ${minimum}` : ` ${minimum} to ${maximum}`;
+}
+
+if (import.meta.main) await Bun.write(pagePath, apiPage());
