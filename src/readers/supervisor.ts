@@ -14,6 +14,8 @@ import type { Presence } from "./presence.ts";
 // a probe of a silent chip takes about half a second of them.
 const retryMsFirst = 100;
 const retryMsMax = 800;
+// A reader that fails sooner than this after each opening is opened ever more seldom, not ten times a second.
+const steadyMs = 1000;
 
 export interface SupervisorOptions {
   readonly connection: Connection;
@@ -46,6 +48,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
   let session: ReaderSession | undefined;
   let info = "";
   let fault: string | undefined = "not opened yet";
+  let openedMs = 0;
 
   // A driver without device paths stands for itself.
   const path = connection.path === "" ? connection.driver.id : connection.path;
@@ -65,6 +68,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
     session = opened;
     info = opened.info;
     fault = undefined;
+    openedMs = clock.now();
     log.info("readers", "connected", { reader: readerId, path: connection.path, info });
     try {
       options.connected(record());
@@ -87,7 +91,10 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
         // Whatever ended this life, the next try answers it; the reason is kept for `readers` and `health`.
         if (signal.aborted) break;
         if (fault !== messageOf(error)) log.warn("readers", messageOf(error), { reader: readerId });
-        if (fault === undefined) [everOpened, retryMs] = [true, retryMsFirst];
+        if (fault === undefined) {
+          everOpened = true;
+          if (clock.now() - openedMs >= steadyMs) retryMs = retryMsFirst;
+        }
         fault = messageOf(error);
       }
       if (signal.aborted || !(await options.wanted(everOpened))) break;
