@@ -1,4 +1,4 @@
-/** Whether the service is truly well: readers, database and disk, each with a sentence where it is not. */
+/** Whether the service is truly well: readers, database, disk and settings, each with a sentence where it is not. */
 import { statfsSync } from "node:fs";
 import type { Health, HealthCheck } from "./api/services.ts";
 import type { Clock } from "./core/clock.ts";
@@ -17,6 +17,8 @@ export interface HealthParts {
   readonly readerFaults: () => readonly string[];
   /** Throws where the database does not answer. */
   readonly askDatabase: () => void;
+  /** Why the config file as it stands is not in use. */
+  readonly settingsFault: () => string | undefined;
 }
 
 export function createHealth(parts: HealthParts): () => Health {
@@ -28,6 +30,7 @@ export function createHealth(parts: HealthParts): () => Health {
         return "";
       }),
       check("disk", () => fullness(parts.dataFolder)),
+      check("settings", () => parts.settingsFault() ?? ""),
     ];
     return {
       status: checks.every(({ ok }) => ok) ? "ok" : "degraded",

@@ -3,15 +3,20 @@
  * reverse. The only place that knows them all.
  */
 import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type ApiServer, serveApi } from "./api/server.ts";
 import { createBus } from "./bus.ts";
-import { readConfig } from "./config/read.ts";
-import type { Config } from "./config/shape.ts";
+import { createMappingFiles } from "./config/mapping-files.ts";
+import { createSettings, type Settings } from "./config/settings.ts";
 import { systemClock } from "./core/clock.ts";
 import { exitCodes, messageOf, ServiceError, StartError } from "./core/errors.ts";
-import { createLog, type Log } from "./core/log.ts";
+import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import type { Token } from "./core/token.ts";
+import { createAllowLaunch } from "./launch/allow-launch.ts";
 import { createLauncher, type Launcher } from "./launch/launcher.ts";
+import { createMapper, type Mapper } from "./launch/mappings/mapper.ts";
+import { knownSystems } from "./media/systems.ts";
+import { parseConnection } from "./readers/connection.ts";
 import type { Driver } from "./readers/contract.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
 import { createServices } from "./services.ts";
@@ -35,41 +40,63 @@ export interface Service {
 
 /** Starts everything, or throws `StartError` with nothing left running. */
 export async function startService({ places, drivers, write }: ServiceOptions): Promise<Service> {
-  const config = await readConfig(places.configPath, {
+  const log = createLog({ debug: false, write });
+  const settings = await createSettings({
+    path: places.configPath,
     dataFolder: places.dataFolder,
     mustExist: places.configNamed,
+    log,
+    readerFault: (text) => {
+      const parsed = parseConnection(text, drivers);
+      return parsed.kind === "error" ? parsed.message : undefined;
+    },
   });
-  const log = createLog({ debug: config.log.debug, write: config.log.console ? write : () => {} });
+  log.configure(settings.current().log);
   await makeDataFolder(places.dataFolder);
-  const store = openStore(places.dataFolder);
+  const store = openStore(places.dataFolder, { clock: systemClock, log });
   try {
-    return await join({ config, log, store, drivers, dataFolder: places.dataFolder });
+    const mappingsFolder = join(dirname(places.configPath), "mappings");
+    return await assemble({ settings, log, store, drivers, dataFolder: places.dataFolder, mappingsFolder });
   } catch (error) {
     store.close();
+    await settings.close();
     throw error;
   }
 }
 
 interface Parts {
-  readonly config: Config;
-  readonly log: Log;
+  readonly settings: Settings;
+  readonly log: ChangeableLog;
   readonly store: Store;
   readonly drivers: readonly Driver[];
   readonly dataFolder: string;
+  /** Mappings that people keep in files; beside the config file. */
+  readonly mappingsFolder: string;
 }
 
-async function join({ config, log, store, drivers, dataFolder }: Parts): Promise<Service> {
+async function assemble({
+  settings,
+  log,
+  store,
+  drivers,
+  dataFolder,
+  mappingsFolder,
+}: Parts): Promise<Service> {
   const clock = systemClock;
   const bus = createBus(log);
-  const launcher = createLauncher({ config, bus, clock, log, history: store.history, map: () => undefined });
+  const config = settings.current;
+  const files = createMappingFiles({ folder: mappingsFolder, log, clock });
+  const mapper = await createMapper({ store, files, log, clock });
+  const launcher = createLauncher({ config, bus, clock, log, history: store.history, map: mapper.map });
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
   const wired: { readers?: Readers } = {};
   const services = createServices({
     launcher,
+    mapper,
     store,
     clock,
-    config,
+    settings,
     dataFolder,
     readers: () => wired.readers,
   });
@@ -78,17 +105,25 @@ async function join({ config, log, store, drivers, dataFolder }: Parts): Promise
     bus,
     log,
     clock,
-    port: config.api.port,
-    listen: config.api.listen,
-    rules: () => config.api,
-    allowLaunch: () => false,
+    port: config().api.port,
+    listen: config().api.listen,
+    rules: () => config().api,
+    allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
   });
   const launching = bus.on("tokens.added", (token) => launchToken(launcher, log, token));
-  const readers = startReaders({ ...config.readers, drivers, bus, clock, log });
+  const readers = startReaders({ ...config().readers, drivers, bus, clock, log });
   wired.readers = readers;
+  settings.onChange((now) => {
+    log.configure(now.log);
+  });
+  // Read now, so that the first tap does not wait for it.
+  knownSystems();
   log.info("service", "listening", { port: api.port, version, platform });
 
-  return { port: api.port, close: () => closeAll({ log, launcher, launching, readers, api, store }) };
+  return {
+    port: api.port,
+    close: () => closeAll({ log, launcher, launching, readers, api, mapper, store, settings }),
+  };
 }
 
 /** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */
@@ -108,15 +143,28 @@ interface Running {
   readonly readers: Readers;
   readonly api: ApiServer;
   readonly store: Store;
+  readonly settings: Settings;
+  readonly mapper: Mapper;
 }
 
-async function closeAll({ log, launching, launcher, readers, api, store }: Running): Promise<void> {
+async function closeAll({
+  log,
+  launching,
+  launcher,
+  readers,
+  api,
+  mapper,
+  store,
+  settings,
+}: Running): Promise<void> {
   log.info("service", "stopping");
   launching[Symbol.dispose]();
   const steps: readonly [string, () => Promise<void> | void][] = [
     ["players", () => launcher.close()],
     ["readers", () => readers.close()],
     ["connections", () => api.close()],
+    ["mappings", () => mapper.close()],
+    ["settings", () => settings.close()],
     ["database", () => store.close()],
   ];
   for (const [what, close] of steps) {

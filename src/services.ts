@@ -1,32 +1,40 @@
 /** What the API may ask, joined from the parts that know: a thin hand-over, with no judgement of its own. */
-import type { OpenRpcDocument, Services } from "./api/services.ts";
-import type { Config } from "./config/shape.ts";
+import type { ClientService, OpenRpcDocument, Settings as PublicSettings, Services } from "./api/services.ts";
+import type { Settings } from "./config/settings.ts";
 import type { Clock } from "./core/clock.ts";
 import { ServiceError } from "./core/errors.ts";
+import { toHex } from "./core/hex.ts";
 import { createHealth } from "./health.ts";
 import type { Launcher } from "./launch/launcher.ts";
 import { describeLaunchers } from "./launch/launchers.ts";
+import type { Mapper } from "./launch/mappings/mapper.ts";
 import type { Readers } from "./readers/readers.ts";
 import type { Store } from "./store/open.ts";
 import { platform, version } from "./system/version.ts";
 
 export interface Sources {
   readonly launcher: Launcher;
+  readonly mapper: Mapper;
   readonly store: Store;
   readonly clock: Clock;
-  readonly config: Config;
+  readonly settings: Settings;
   readonly dataFolder: string;
   /** Undefined while the service starts. */
   readonly readers: () => Readers | undefined;
 }
 
-export function createServices({ launcher, store, clock, config, dataFolder, readers }: Sources): Services {
+export function createServices({
+  launcher,
+  mapper,
+  store,
+  clock,
+  settings,
+  dataFolder,
+  readers,
+}: Sources): Services {
   const list = () => readers()?.list() ?? [];
   const noIndex = () => {
     throw new ServiceError("failed", "the media index is not in this version yet");
-  };
-  const absent = () => {
-    throw new ServiceError("failed", "this is not in this version yet");
   };
   // Nothing but `rpc.discover` needs it, and few ask for it: it is made when they do.
   let description: Promise<OpenRpcDocument> | undefined;
@@ -49,15 +57,16 @@ export function createServices({ launcher, store, clock, config, dataFolder, rea
     },
     cancelWrite() {},
     activeMedia: () => launcher.activeMedia(),
-    launchers: () => describeLaunchers(config.launchers, Bun.which),
+    launchers: () => describeLaunchers(settings.current().launchers, Bun.which),
     health: createHealth({
       clock,
       startedMs: clock.now(),
       dataFolder,
       connected: () => list().filter((reader) => reader.connected).length,
-      configured: () => config.readers.connect.length,
+      configured: () => settings.current().readers.connect.length,
       readerFaults: () => readers()?.faults() ?? [],
-      askDatabase: () => store.history.check(),
+      askDatabase: () => store.check(),
+      settingsFault: () => settings.fault(),
     }),
     media: {
       status: () => ({ exists: false, indexing: false, optimizing: false }),
@@ -66,9 +75,41 @@ export function createServices({ launcher, store, clock, config, dataFolder, rea
       index: async () => noIndex(),
       cancel() {},
     },
-    mappings: { list: () => [], add: absent, update: absent, remove: absent },
-    settings: { read: absent, update: async () => absent() },
-    clients: { list: () => [], add: absent, remove: absent },
+    mappings: mapper,
+    settings: { read: () => publicSettings(settings), update: (changes) => settings.update(changes) },
+    clients: clientsOf(store, clock),
     describe: () => (description ??= describe()),
+  };
+}
+
+function publicSettings(settings: Settings): PublicSettings {
+  const { readers, audio, log, systems } = settings.current();
+  return {
+    reader: readers.connect,
+    audioFeedback: audio.feedback,
+    detectReaders: readers.detect,
+    insertMode: readers.insertMode,
+    insertModeBlocklist: readers.insertModeBlocklist,
+    insertModeExitDelay: readers.insertModeExitDelay,
+    consoleLogging: log.console,
+    debug: log.debug,
+    rootFolder: systems.statedRootFolders,
+  };
+}
+
+const secretBytes = 32;
+
+function clientsOf({ clients }: Store, clock: Clock): ClientService {
+  return {
+    list: () => clients.list(),
+    add(name) {
+      const secret = toHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
+      const client = { id: crypto.randomUUID(), name, secret, address: "" };
+      clients.add(client, clock.now());
+      return client;
+    },
+    remove(id) {
+      if (!clients.remove(id)) throw new ServiceError("not-found", "there is no client with this id");
+    },
   };
 }

@@ -5,6 +5,10 @@ export interface Config {
     readonly port: number;
     /** Addresses to listen on; empty means all. */
     readonly listen: readonly string[];
+    /** 0: no TLS. */
+    readonly tlsPort: number;
+    /** Who may launch over GET: nobody, anybody, or texts that one of these patterns matches as a whole. */
+    readonly allowLaunch: boolean | readonly string[];
     readonly allowedHosts: readonly string[];
     readonly allowedOrigins: readonly string[];
     readonly allowAnonymousLocal: boolean;
@@ -13,11 +17,34 @@ export interface Config {
     /** Connection strings `driver:path`. */
     readonly connect: readonly string[];
     readonly detect: boolean;
+    /** Hold mode: removing the card stops what it started. */
+    readonly insertMode: boolean;
+    /** System ids that hold mode never stops. */
+    readonly insertModeBlocklist: readonly string[];
+    /** Seconds. */
+    readonly insertModeExitDelay: number;
   };
+  readonly audio: { readonly feedback: boolean };
   readonly log: { readonly console: boolean; readonly debug: boolean };
-  /** Absolute folders that hold media, in order of preference. */
-  readonly systems: { readonly rootFolders: readonly string[] };
+  readonly systems: {
+    /** Absolute folders that hold media, in order of preference: the file's, or the default. */
+    readonly rootFolders: readonly string[];
+    /** The ones that the file states; empty where it states none. */
+    readonly statedRootFolders: readonly string[];
+  };
+  /** Patterns, as texts, of what scripts may do outside the device. */
+  readonly script: { readonly allowExecute: readonly string[]; readonly allowHttp: readonly string[] };
+  readonly hooks: Hooks;
   readonly launchers: readonly LauncherConfig[];
+}
+
+/** Launch scripts that run beside a tap or a launch; absent where there is none. */
+export interface Hooks {
+  readonly onScan?: string;
+  readonly onRemove?: string;
+  readonly beforeStart?: string;
+  readonly onStart?: string;
+  readonly onStop?: string;
 }
 
 export interface LauncherConfig {
@@ -32,9 +59,26 @@ export interface LauncherConfig {
 
 /** The defaults; `rootFolders` is the data folder's `media` and so filled in by the reader. */
 export const defaultConfig: Config = {
-  api: { port: 7497, listen: [], allowedHosts: [], allowedOrigins: [], allowAnonymousLocal: false },
-  readers: { connect: [], detect: true },
+  api: {
+    port: 7497,
+    listen: [],
+    tlsPort: 7498,
+    allowLaunch: false,
+    allowedHosts: [],
+    allowedOrigins: [],
+    allowAnonymousLocal: false,
+  },
+  readers: {
+    connect: [],
+    detect: true,
+    insertMode: false,
+    insertModeBlocklist: [],
+    insertModeExitDelay: 0,
+  },
+  audio: { feedback: true },
   log: { console: true, debug: false },
-  systems: { rootFolders: [] },
+  systems: { rootFolders: [], statedRootFolders: [] },
+  script: { allowExecute: [], allowHttp: [] },
+  hooks: {},
   launchers: [],
 };

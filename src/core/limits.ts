@@ -27,6 +27,7 @@ export const delayMsMax = 10 * 60 * 1000; // A card may wait, but not hold the q
 export const launchQueueMax = 64; // A person cannot tap faster; a program that does gets `busy`.
 export const historyRowsMax = 10_000;
 export const historyPageMax = 1000;
+export const damagedFilesMax = 3; // Databases that were set aside: enough to look into, too few to fill an SD card.
 
 // Readers.
 export const readersMax = 32;
@@ -40,6 +41,7 @@ export const chipFrameBytesMax = 264; // The longest payload of a frame that a r
 export const configBytesMax = 1024 * 1024;
 export const launchersMax = 256;
 export const argvMax = 64;
+export const configListMax = 1000; // Systems or endings of one launcher: more than there are.
 
 // Over the API.
 export const scanMsMax = 60 * 60 * 1000; // A virtual card that is never taken off would hide every later one.
@@ -64,3 +66,18 @@ export const eventsKeptMax = 256; // What a listener that comes back may have mi
 
 // Serial lines.
 export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter (12 Mbaud, FTDI FT232H data sheet).
+
+// Mappings, beyond what the API takes.
+export const mappingFilesMax = 256;
+export const mappingFileBytesMax = 1024 * 1024;
+export const looseRegexesMax = 64; // Regular expressions without a plain word in them are tried one by one on each tap.
+export const regexRepeatsMax = 2000; // The counts of `{n,m}` in one pattern: the engine writes each of them out.
+export const regexStepsMax = 5000; // Of a compiled pattern; 4 KiB of plain text has as many.
+export const regexMemoryBytesMax = 128 * 1024; // Of what a compiled pattern remembers: 32 MiB for all that are ready.
+export const regexesReadyMax = 256;
+
+// The secure layer.
+export const sealedMessageBytesMax = 65_535; // Of one transport message (Noise revision 34, 3).
+export const sealedFrameCharsMax = 1536 * 1024; // A payload of 1 MiB takes 1,398,496; the rest is for other ways to write JSON.
+export const handshakeCharsMax = 1024; // It takes some 150.
+export const sealedClientIdCharsMax = 64; // A UUID has 36.

@@ -14,14 +14,31 @@ export interface Log {
   readonly debugging: boolean;
 }
 
+export interface LogSettings {
+  /** Whether `debug` lines are kept. */
+  readonly debug: boolean;
+  /** False: nothing is written at all. */
+  readonly console: boolean;
+}
+
+/** A log whose settings may change while it is used. */
+export interface ChangeableLog extends Log {
+  /** Takes effect with the next line. */
+  configure(settings: LogSettings): void;
+}
+
 export interface LogOptions {
   readonly debug: boolean;
+  /** True where absent. */
+  readonly console?: boolean;
   /** Takes one whole line without its line end. */
   readonly write: (line: string) => void;
 }
 
-export function createLog({ debug, write }: LogOptions): Log {
+export function createLog({ debug, console: written = true, write }: LogOptions): ChangeableLog {
+  let settings: LogSettings = { debug, console: written };
   const line = (level: LogLevel, area: string, sentence: string, facts: LogFacts = {}) => {
+    if (!settings.console) return;
     const tail = Object.entries(facts)
       .filter(([, value]) => value !== undefined)
       .map(([key, value]) => ` ${key}=${quoted(String(value))}`)
@@ -33,9 +50,14 @@ export function createLog({ debug, write }: LogOptions): Log {
     warn: (area, sentence, facts) => line("warn", area, sentence, facts),
     info: (area, sentence, facts) => line("info", area, sentence, facts),
     debug: (area, sentence, facts) => {
-      if (debug) line("debug", area, sentence, facts);
+      if (settings.debug) line("debug", area, sentence, facts);
     },
-    debugging: debug,
+    get debugging() {
+      return settings.debug && settings.console;
+    },
+    configure(now) {
+      settings = now;
+    },
   };
 }
 

@@ -18,7 +18,8 @@ import { findMediaFile } from "./media-file.ts";
 import { createPlaying } from "./playing.ts";
 
 export interface LauncherParts {
-  readonly config: Config;
+  /** Asked at each launch, so that new folders and players take effect at the next one. */
+  readonly config: () => Config;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -51,8 +52,6 @@ interface Run {
 const stoppedReason = new ServiceError("failed", "it was stopped");
 
 export function createLauncher({ config, bus, clock, log, history, map }: LauncherParts): Launcher {
-  const launchers = availableLaunchers(config.launchers, Bun.which);
-  const knownSystems = config.launchers.flatMap(({ systems }) => systems);
   const playing = createPlaying(bus, clock);
   let queue: Run[] = [];
   let working: Promise<void> | undefined;
@@ -62,8 +61,10 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
   const ports: ScriptPorts = {
     async launch(path, how) {
       const { signal } = stopping;
-      const file = await findMediaFile(path, config.systems.rootFolders, knownSystems, how.system);
-      const choice = chooseLauncher(file, launchers, how.launcher);
+      const { systems, launchers } = config();
+      const knownSystems = launchers.flatMap((launcher) => launcher.systems);
+      const file = await findMediaFile(path, systems.rootFolders, knownSystems, how.system);
+      const choice = chooseLauncher(file, availableLaunchers(launchers, Bun.which), how.launcher);
       await playing.stop();
       signal.throwIfAborted();
       playing.start(file, choice);

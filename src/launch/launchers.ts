@@ -98,5 +98,5 @@ function plays({ systems, extensions }: LauncherConfig, { path, system }: MediaF
 }
 
 function describe({ path, system }: MediaFile): string {
-  return `${extensionOf(path) || "files without extension"} in ${system.name}`;
+  return `${extensionOf(path) || "files without extension"} in ${system.id}`;
 }

@@ -8,6 +8,7 @@ import { ServiceError } from "../core/errors.ts";
 import type { System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
 import { kindOf } from "../media/kinds.ts";
+import { systemByFolder, systemByName, systemOfFile } from "../media/systems.ts";
 
 export interface MediaFile {
   /** Absolute, links resolved. */
@@ -42,23 +43,36 @@ export async function findMediaFile(
       `${wanted} is not below a media folder: add its folder to systems.root_folders`,
     );
   }
-  return { path, system: namedSystem(systemId, knownSystems) ?? systemOf(path, root, knownSystems) };
+  const system =
+    systemId === undefined
+      ? systemOf(path, root, knownSystems)
+      : namedSystem(systemId, systemByName(systemId), knownSystems);
+  return { path, system };
 }
 
 /** The first folder below the root names the system; what lies in no known one is told by its extension. */
 function systemOf(path: string, root: string, knownSystems: readonly string[]): System {
-  const inFolders = relative(root, path).split(sep).slice(0, -1);
-  const system = namedSystem(inFolders[0], knownSystems);
-  const isKnown = system !== undefined && knownSystems.includes(system.id);
-  const kind = isKnown ? undefined : kindOf(extensionOf(path));
-  return kind ?? system ?? { id: "Unknown", name: "Unknown", category: "Unknown" };
+  const extension = extensionOf(path);
+  const [folder] = relative(root, path).split(sep).slice(0, -1);
+  if (folder === undefined) return kindOf(extension) ?? unknownSystem;
+  const host = systemByFolder(folder);
+  const own = systemOfFile(folder, extension) ?? host;
+  // A player for the very system of the file comes before one for the system that the folder is named after.
+  const nearest = namedSystem(own?.id ?? folder, own, knownSystems);
+  const systems = [nearest, namedSystem(folder, host, knownSystems)];
+  return systems.find(({ id }) => knownSystems.includes(id)) ?? kindOf(extension) ?? nearest;
 }
 
-/** Spelt as players know it: folders and cards may have other capitals. */
-function namedSystem(name: string | undefined, knownSystems: readonly string[]): System | undefined {
-  if (name === undefined) return undefined;
-  const id = knownSystems.find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
-  return { id, name: id, category: "Unknown" };
+const unknownSystem: System = { id: "Unknown", name: "Unknown", category: "Unknown" };
+
+/** With the id as players know it: they, folders and cards may spell it in other ways, or use another of its names. */
+function namedSystem(name: string, system: System | undefined, knownSystems: readonly string[]): System {
+  const id =
+    knownSystems.find((known) => known.toLowerCase() === name.toLowerCase()) ??
+    knownSystems.find((known) => system !== undefined && systemByName(known)?.id === system.id) ??
+    system?.id ??
+    name;
+  return { id, name: system?.name ?? id, category: system?.category ?? "Unknown" };
 }
 
 async function findBelow(wanted: string, roots: readonly string[]): Promise<string | undefined> {

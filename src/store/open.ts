@@ -1,50 +1,157 @@
 /** The database: one SQLite file in the data folder, opened once, brought up to date by numbered migrations. */
-import { Database } from "bun:sqlite";
+import { Database, SQLiteError } from "bun:sqlite";
 import { join } from "node:path";
+import { type Clock, systemClock } from "../core/clock.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { type Log, silentLog } from "../core/log.ts";
+import { createBackup } from "./backup.ts";
+import { type Clients, createClients } from "./clients.ts";
+import { createGuard, isDamage } from "./durable.ts";
+import { keepPrivate, makePrivate } from "./files.ts";
 import { createHistory, type History } from "./history.ts";
-import { migrations } from "./migrations/index.ts";
+import { createMappings, type Mappings } from "./mappings.ts";
+import { bringUpToDate } from "./migrate.ts";
+import { lossOf, type Recovery, recover, sentenceOf } from "./recover.ts";
 
 export interface Store {
   readonly history: History;
+  readonly mappings: Mappings;
+  readonly clients: Clients;
+  /** What was done at the start, where the file could not be used; undefined where it could. */
+  readonly recovered: Recovery | undefined;
+  /** Throws a sentence where something is not well: damage, a write that failed, or a recovery at this start. */
+  check(): void;
+  /** Writes what is noted, and the backup copy where it is behind. */
   close(): void;
 }
 
-/** Opens or makes `tapdeck.db` in `folder`; throws `StartError` with what was wrong and what to do. */
-export function openStore(folder: string): Store {
+export interface StoreOptions {
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+/**
+ * Opens or makes `tapdeck.db` in `folder`. A damaged file is set aside and its last good copy takes its place. Throws
+ * `StartError` with what was wrong and what to do.
+ */
+export function openStore(
+  folder: string,
+  { clock = systemClock, log = silentLog }: StoreOptions = {},
+): Store {
   const path = join(folder, "tapdeck.db");
   try {
-    const database = new Database(path, { create: true, strict: true });
-    // A tap writes its row behind the spawn: the newest rows may be lost with the power, but the file never breaks.
-    database.run("PRAGMA journal_mode = WAL");
-    database.run("PRAGMA synchronous = NORMAL");
-    database.run("PRAGMA busy_timeout = 2000");
-    migrate(database);
-    const history = createHistory(database);
-    return {
-      history,
-      close() {
-        history.close();
-        database.close();
-      },
-    };
+    const { database, recovered } = openSound(path, clock);
+    if (recovered !== undefined) log.error("store", sentenceOf(recovered));
+    for (const name of keepPrivate(path))
+      log.warn("store", "others may read a file with secrets in it", { name });
+    return assemble(database, { path, clock, log, recovered });
   } catch (error) {
     const sentence = `cannot use the database ${path}: ${messageOf(error)}. Name another folder with --data, or move that file away.`;
     throw new StartError(exitCodes.cannotCreate, sentence, error);
   }
 }
 
-/** Runs each migration that the file has not seen, together with its number or not at all. */
-function migrate(database: Database): void {
-  const row = database.query<{ user_version: number }, []>("PRAGMA user_version").get();
-  const done = row?.user_version ?? 0;
-  if (done > migrations.length)
-    throw new Error(`it was made by a newer version (${done}; this one knows ${migrations.length})`);
-  for (const [index, sql] of migrations.entries()) {
-    if (index < done) continue;
-    database.transaction(() => {
-      database.run(sql);
-      database.run(`PRAGMA user_version = ${index + 1}`);
-    })();
+interface Parts extends Required<StoreOptions> {
+  readonly path: string;
+  readonly recovered: Recovery | undefined;
+}
+
+function assemble(database: Database, { path, clock, log, recovered }: Parts): Store {
+  const guard = createGuard(database, {
+    onWritten: () => backup.changed(),
+    onDamage: (reason) =>
+      log.error("store", "the database is damaged: the next start restores its copy", { reason }),
+  });
+  const history = createHistory(database, guard);
+  const clients = createClients(database, guard);
+  const backup = createBackup({ path, clock, log, guard });
+  return {
+    history,
+    mappings: createMappings(database, guard),
+    clients: {
+      ...clients,
+      remove(id) {
+        const gone = clients.remove(id);
+        // A restored copy must not let in again who was turned out.
+        if (gone) backup.removed();
+        return gone;
+      },
+    },
+    recovered,
+    check() {
+      history.check();
+      const damage = guard.damage();
+      const why =
+        damage === undefined
+          ? (backup.fault() ?? (recovered && sentenceOf(recovered)))
+          : `the database is damaged (${damage}): restart the service, and it goes back to its last good copy`;
+      if (why !== undefined) throw new Error(why);
+    },
+    close() {
+      history.close();
+      backup.close();
+      database.close();
+    },
+  };
+}
+
+/** Opens the file if it is whole; else goes back to the last good copy, and opens that. */
+function openSound(path: string, clock: Clock): { database: Database; recovered: Recovery | undefined } {
+  const first = lossOf(path) ?? openWhole(path);
+  if (typeof first !== "string") return { database: first, recovered: undefined };
+  const recovered = recover(path, first, clock.now());
+  const second = openWhole(path);
+  if (typeof second === "string") throw new Error(second);
+  return { database: second, recovered };
+}
+
+/**
+ * The database, or what is damaged in it. Each start looks at all pages, because the plug is how a start usually ends:
+ * 8 to 16 ms for a file of 10,000 mappings and 10,000 launches (5.6 MB, measured on x86-64).
+ */
+function openWhole(path: string): Database | string {
+  makePrivate(path);
+  try {
+    const database = connect(path);
+    try {
+      const fault = bringUpToDate(database);
+      if (fault !== undefined) database.close();
+      return fault ?? database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    if (isDamage(error)) return messageOf(error);
+    throw error;
+  }
+}
+
+/**
+ * Where the disk has no room for the 32 KiB of shared memory that WAL mode takes, the database is opened for one
+ * connection alone, which needs none (sqlite.org/wal.html, 6): a full disk must not keep the service from starting.
+ * The backup copy, made over a second connection, then fails until the next start, and `check` says so.
+ */
+function connect(path: string): Database {
+  try {
+    return connectBy(path, "NORMAL");
+  } catch (error) {
+    if (!(error instanceof SQLiteError) || error.code !== "SQLITE_IOERR_SHMSIZE") throw error;
+    return connectBy(path, "EXCLUSIVE");
+  }
+}
+
+function connectBy(path: string, locking: "NORMAL" | "EXCLUSIVE"): Database {
+  const database = new Database(path, { create: true, strict: true });
+  try {
+    database.run("PRAGMA busy_timeout = 2000");
+    database.run(`PRAGMA locking_mode = ${locking}`);
+    database.run("PRAGMA journal_mode = WAL");
+    // A tap writes its row behind the spawn: the newest rows may be lost with the power, but the file never breaks.
+    database.run("PRAGMA synchronous = NORMAL");
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }

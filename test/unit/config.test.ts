@@ -33,7 +33,10 @@ async function refusal(toml: string | Uint8Array): Promise<string> {
 
 test("a file that is not there stands for the defaults, with the data folder's media", async () => {
   const config = await readConfig("/nowhere/config.toml", { dataFolder: "/data", mustExist: false });
-  expect(config).toEqual({ ...defaultConfig, systems: { rootFolders: ["/data/media"] } });
+  expect(config).toEqual({
+    ...defaultConfig,
+    systems: { rootFolders: ["/data/media"], statedRootFolders: [] },
+  });
 });
 
 test("a file that was named must be there", async () => {
@@ -49,25 +52,44 @@ test("a folder in the place of the file is refused", async () => {
 });
 
 test("an empty file is all defaults", async () => {
-  expect(await read("")).toEqual({ ...defaultConfig, systems: { rootFolders: ["/data/media"] } });
+  expect(await read("")).toEqual({
+    ...defaultConfig,
+    systems: { rootFolders: ["/data/media"], statedRootFolders: [] },
+  });
 });
 
-test("every setting that is in use arrives", async () => {
+test("every setting arrives", async () => {
   const config = await read(`
 [api]
 port = 8000
 listen = ["127.0.0.1"]
+tls_port = 0
+allow_launch = ["SNES/.*"]
 allowed_hosts = ["deck.example"]
 allowed_origins = ["https://deck.example"]
 allow_anonymous_local = true
 [readers]
 connect = ["simulated:"]
 detect = false
+insert_mode = true
+insert_mode_blocklist = ["SNES"]
+insert_mode_exit_delay = 2.5
+[audio]
+feedback = false
 [log]
 console = false
 debug = true
 [systems]
 root_folders = ["/a", "/b"]
+[script]
+allow_execute = ["mpv .*"]
+allow_http = ["http://lamp/.*"]
+[hooks]
+on_scan = "**echo:a"
+on_remove = "**echo:b"
+before_start = "**echo:c"
+on_start = "**echo:d"
+on_stop = "**echo:e"
 [[launchers]]
 id = "snes"
 systems = ["SNES"]
@@ -82,13 +104,30 @@ command = ["any", "--file={path}"]
     api: {
       port: 8000,
       listen: ["127.0.0.1"],
+      tlsPort: 0,
+      allowLaunch: ["SNES/.*"],
       allowedHosts: ["deck.example"],
       allowedOrigins: ["https://deck.example"],
       allowAnonymousLocal: true,
     },
-    readers: { connect: ["simulated:"], detect: false },
+    readers: {
+      connect: ["simulated:"],
+      detect: false,
+      insertMode: true,
+      insertModeBlocklist: ["SNES"],
+      insertModeExitDelay: 2.5,
+    },
+    audio: { feedback: false },
     log: { console: false, debug: true },
-    systems: { rootFolders: ["/a", "/b"] },
+    systems: { rootFolders: ["/a", "/b"], statedRootFolders: ["/a", "/b"] },
+    script: { allowExecute: ["mpv .*"], allowHttp: ["http://lamp/.*"] },
+    hooks: {
+      onScan: "**echo:a",
+      onRemove: "**echo:b",
+      beforeStart: "**echo:c",
+      onStart: "**echo:d",
+      onStop: "**echo:e",
+    },
     launchers: [
       { id: "snes", systems: ["SNES"], extensions: [".sfc", ".smc"], command: ["snes9x", "--", "{path}"] },
       { id: "any", systems: [], extensions: [], command: ["any", "--file={path}"] },
@@ -96,28 +135,32 @@ command = ["any", "--file={path}"]
   });
 });
 
-test("settings of later parts are known already", async () => {
-  await read(`
-[api]
-tls_port = 0
-allow_launch = ["SNES/.*"]
-[readers]
-insert_mode = true
-insert_mode_blocklist = ["SNES"]
-insert_mode_exit_delay = 3
-[audio]
-feedback = false
-[script]
-allow_execute = ["x"]
-allow_http = []
-[hooks]
-on_scan = "**echo:a"
-on_remove = "**echo:a"
-before_start = "**echo:a"
-on_start = "**echo:a"
-on_stop = "**echo:a"
-`);
-  await read("[api]\nallow_launch = true");
+test("launches over GET can be opened to all, and an empty hook is none", async () => {
+  const { api, hooks } = await read('[api]\nallow_launch = true\n[hooks]\non_scan = ""');
+  expect(api.allowLaunch).toBe(true);
+  expect(hooks).toEqual({});
+});
+
+test("a byte order mark before the first line is no fault", async () => {
+  expect((await read("\ufeff[api]\nport = 8000")).api.port).toBe(8000);
+});
+
+test.each([
+  ["readers.connect has more than 32 entries", `[readers]\nconnect = [${'"a:",'.repeat(33)}]`],
+  [
+    "readers.insert_mode_blocklist has more than 256",
+    `[readers]\ninsert_mode_blocklist = [${'"a",'.repeat(257)}]`,
+  ],
+  ["api.listen must be at most 4096 characters long, not 4097", `[api]\nlisten = ["${"a".repeat(4097)}"]`],
+  ["api.allow_launch must be at most 4096", `[api]\nallow_launch = ["${"a".repeat(4097)}"]`],
+  ["hooks.on_scan must be at most 16384 bytes", `[hooks]\non_scan = "${"\u00e4".repeat(8193)}"`],
+  [
+    "launchers.systems has more than 1000",
+    `[[launchers]]\nid = "a"\ncommand = ["a", "{path}"]\nsystems = [${'"a",'.repeat(1001)}]`,
+  ],
+  ["api.listen must not hold the character NUL", '[api]\nlisten = ["a\\u0000"]'],
+])("beyond a limit: %s", async (sentence, toml) => {
+  expect(await refusal(toml)).toContain(sentence);
 });
 
 const launcher = '[[launchers]]\nid = "a"\ncommand = ["x", "{path}"]\n';
@@ -142,7 +185,7 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
   ["[readers]\nconnect = [1]", "line 2: readers.connect must be a text, not 1"],
   [
     "[readers]\ninsert_mode_exit_delay = -1",
-    "line 2: readers.insert_mode_exit_delay must be a whole number from 0 to 3600, not -1",
+    "line 2: readers.insert_mode_exit_delay must be a number of seconds from 0 to 86400, not -1",
   ],
   ['[audio]\nfeedback = "yes"', 'line 2: audio.feedback must be true or false, not "yes"'],
   ['[api]\nallow_launch = "x"', 'line 2: api.allow_launch must be a list in [ ], not "x"'],

@@ -53,9 +53,9 @@ async function makeDeck({
   });
   const ready = 'echo $$ >"$0.pid"';
   const launcher = createLauncher({
-    config: {
+    config: () => ({
       ...defaultConfig,
-      systems: { rootFolders: [folder] },
+      systems: { rootFolders: [folder], statedRootFolders: [] },
       launchers: [
         sh("sleep", `${ready}; exec sleep 600`),
         sh("true", "exit 0"),
@@ -67,7 +67,7 @@ async function makeDeck({
         ),
         { ...sh("none", ""), command: [join(folder, "no-such-player"), "{path}"] },
       ],
-    },
+    }),
     bus,
     clock,
     log,

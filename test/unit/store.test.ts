@@ -1,10 +1,11 @@
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exitCodes, StartError } from "../../src/core/errors.ts";
 import { historyRowsMax } from "../../src/core/limits.ts";
+import { createGuard } from "../../src/store/durable.ts";
 import type { LaunchRow } from "../../src/store/history.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import { openStore, type Store } from "../../src/store/open.ts";
@@ -146,6 +147,23 @@ test("the history keeps its newest rows only", async () => {
   expect(entries.at(-1)?.text).toBe("5");
 });
 
+test("a backlog of rows to drop goes in steps, without anybody asking", async () => {
+  const folder = await newFolder();
+  close(open(folder));
+  using other = new Database(join(folder, "tapdeck.db"));
+  fillHistory(other, historyRowsMax + 2000);
+  const { history } = open(folder);
+  history.open(row("new"));
+  expect(history.list({ limit: 1 })[0]?.text).toBe("new");
+  const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
+  expect(count.get()?.n).toBeGreaterThan(historyRowsMax);
+  const deadline = Date.now() + 5000;
+  while (count.get()?.n !== historyRowsMax) {
+    expect(Date.now()).toBeLessThan(deadline);
+    await Bun.sleep(5);
+  }
+});
+
 test("a write that the disk refuses stops no tap, and is told by check until one succeeds", async () => {
   const folder = await newFolder();
   const { history } = open(folder);
@@ -167,12 +185,19 @@ test("the database is in WAL mode and knows its version", async () => {
   expect(other.query("PRAGMA user_version").get()).toEqual({ user_version: migrations.length });
 });
 
-test("a file that is no database is refused with what to do", async () => {
-  const folder = await newFolder();
-  await writeFile(join(folder, "tapdeck.db"), "this is a letter, and no database at all".repeat(100));
-  const error = refusalOf(folder);
-  expect(error.exitCode).toBe(exitCodes.cannotCreate);
-  expect(error.message).toMatch(/^cannot use the database .*tapdeck\.db: .*not a database.* --data/);
+test("a durable write inside another transaction is a fault of ours, for it would not be on the disk", () => {
+  using database = new Database(":memory:");
+  const { durable } = createGuard(database, { onWritten: () => {}, onDamage: () => {} });
+  expect(durable(() => 7)).toBe(7);
+  const inside = database.transaction(() => durable(() => 7));
+  expect(() => inside()).toThrow(/^must hold: a durable write/);
+});
+
+test("a statement that is wrong is no refusal of the world", () => {
+  using database = new Database(":memory:");
+  const { durable, damage } = createGuard(database, { onWritten: () => {}, onDamage: () => {} });
+  expect(() => durable(() => database.run("INSERT INTO nowhere VALUES (1)"))).toThrow(/no such table/);
+  expect(damage()).toBeUndefined();
 });
 
 test("a folder that is not there is refused", async () => {
@@ -191,6 +216,13 @@ test("a database of a newer version is refused and left as it is", async () => {
   using database = new Database(path);
   expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 99 });
 });
+
+function fillHistory(database: Database, rows: number): void {
+  database.run(`
+    WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < ${rows})
+    INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script, success)
+    SELECT id, ${timeMs} + id, 'NTAG', '04aa', 'text ' || id, '0102', 'reader', '', 1 FROM n`);
+}
 
 function refusalOf(folder: string): StartError {
   try {

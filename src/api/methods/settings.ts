@@ -5,7 +5,7 @@ import { exitDelaySecondsMax, readersMax, settingsListMax, settingsTextCharsMax 
 import { method, noParams } from "../method.ts";
 import { nothing } from "../schemas.ts";
 
-const text = v.pipe(v.string(), v.maxLength(settingsTextCharsMax));
+const text = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
 const texts = v.pipe(v.array(text), v.maxLength(settingsListMax));
 const readerStrings = v.pipe(v.array(text), v.maxLength(readersMax));
 const own = {

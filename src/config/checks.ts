@@ -1,0 +1,101 @@
+/**
+ * Checks of single values: each takes what the file or a caller says and the name of the setting, and hands back the
+ * value in its type, or throws a `Refusal` with one sentence that says what would be right.
+ */
+import { isAbsolute } from "node:path";
+import { configListMax, settingsListMax, settingsTextCharsMax } from "../core/limits.ts";
+import { didYouMean } from "../core/nearest.ts";
+
+/** A setting that cannot be taken as it is: its name, and a sentence that names it too. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly key: string;
+  /** Of several sections with one name, which: from 0. */
+  readonly nth: number;
+
+  constructor(key: string, message: string, nth = 0) {
+    super(message);
+    this.key = key;
+    this.nth = nth;
+  }
+}
+
+export type Check<T> = (value: unknown, key: string) => T;
+
+export const boolean: Check<boolean> = (value, key) => {
+  if (typeof value !== "boolean") throw new Refusal(key, `${key} must be true or false, not ${shown(value)}`);
+  return value;
+};
+
+/** A text that can be an argument or a path: not empty, no NUL, whole characters only, at most `charsMax` UTF-16 units. */
+export const textOf =
+  (charsMax: number): Check<string> =>
+  (value, key) => {
+    if (typeof value !== "string" || value === "")
+      throw new Refusal(key, `${key} must be a text, not ${shown(value)}`);
+    if (value.length > charsMax)
+      throw new Refusal(key, `${key} must be at most ${charsMax} characters long, not ${value.length}`);
+    if (value.includes("\0") || !value.isWellFormed())
+      throw new Refusal(key, `${key} must not hold the character NUL or half characters: ${shown(value)}`);
+    return value;
+  };
+
+export const text: Check<string> = textOf(settingsTextCharsMax);
+
+export const wholeNumber =
+  (min: number, max: number): Check<number> =>
+  (value, key) => {
+    if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
+    throw new Refusal(key, `${key} must be a whole number from ${min} to ${max}, not ${shown(value)}`);
+  };
+
+/** Seconds, fractions allowed. */
+export const seconds =
+  (max: number): Check<number> =>
+  (value, key) => {
+    // Adding 0 makes 0 of the -0 that JSON and TOML can hold.
+    if (typeof value === "number" && value >= 0 && value <= max) return value + 0;
+    throw new Refusal(key, `${key} must be a number of seconds from 0 to ${max}, not ${shown(value)}`);
+  };
+
+export const list =
+  <T>(item: Check<T>, entriesMax: number): Check<readonly T[]> =>
+  (value, key) => {
+    if (!Array.isArray(value)) throw new Refusal(key, `${key} must be a list in [ ], not ${shown(value)}`);
+    if (value.length > entriesMax) throw new Refusal(key, `${key} has more than ${entriesMax} entries`);
+    return value.map((one) => item(one, key));
+  };
+
+/** A list of texts as most settings hold it. */
+export const texts: Check<readonly string[]> = list(text, settingsListMax);
+
+/** Systems or endings of one launcher. */
+export const launcherTexts = <T>(item: Check<T>): Check<readonly T[]> => list(item, configListMax);
+
+export const folder: Check<string> = (value, key) => {
+  const path = text(value, key);
+  if (!isAbsolute(path))
+    throw new Refusal(key, `${key} must be a full path that begins with /, not ${shown(value)}`);
+  return path;
+};
+
+export type Table = Readonly<Record<string, unknown>>;
+
+export function tableOf(value: unknown, key: string): Table {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Table;
+  throw new Refusal(key, `${key} must be a section, [${key}], not ${shown(value)}`);
+}
+
+/** Refuses a table that holds anything but `keys`. `prefix` stands before a key in the sentence: `readers.`. */
+export function known(table: Table, keys: readonly string[], prefix: string): void {
+  const wrong = Object.keys(table).find((key) => !keys.includes(key));
+  if (wrong === undefined) return;
+  throw new Refusal(`${prefix}${wrong}`, `there is no setting ${prefix}${wrong}${didYouMean(wrong, keys)}`);
+}
+
+/** A value as a sentence can hold it: at most 60 characters. */
+export function shown(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (typeof value === "bigint") return String(value).slice(0, 60);
+  return (JSON.stringify(value) ?? String(value)).slice(0, 60);
+}

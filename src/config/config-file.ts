@@ -1,0 +1,125 @@
+/**
+ * The config file while the service runs: its last good text, what is wrong with it now, and changes of single
+ * settings in it. Its functions are called one after another.
+ */
+import { basename } from "node:path";
+import { ServiceError, StartError } from "../core/errors.ts";
+import { configBytesMax } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import { patchText } from "./patch.ts";
+import { configOf, readConfigText } from "./read.ts";
+import { saveFile, savingFault, targetOf } from "./save.ts";
+import { editsOf, type SettingsPatch } from "./settings-patch.ts";
+import type { Config } from "./shape.ts";
+
+export interface ConfigFileOptions {
+  readonly path: string;
+  /** Its `media` is the default root folder. */
+  readonly dataFolder: string;
+  /** False: an absent file stands for the defaults. */
+  readonly mustExist: boolean;
+  readonly log: Log;
+}
+
+export interface ConfigFile {
+  /** The config of the last good text. */
+  good(): Config;
+  /** Why the file as it stands is not in use; undefined where it is. */
+  fault(): string | undefined;
+  /** Reads it again where it changed. A text that is not right is a fault, and the last good one stays. */
+  look(): Promise<void>;
+  /**
+   * Lays the patch over the newest text and saves that. Throws `ServiceError("failed")` with the file as it was; where
+   * the patch says what the file says, nothing is written.
+   */
+  save(patch: SettingsPatch): Promise<void>;
+}
+
+// Somebody else may save the file while we do, but not each time.
+const attemptsMax = 5;
+
+/** Throws `StartError` with exit code 78 where the file is not right. */
+export async function openConfigFile({
+  path,
+  dataFolder,
+  mustExist,
+  log,
+}: ConfigFileOptions): Promise<ConfigFile> {
+  const name = basename(path);
+  const read = () => readConfigText(path, mustExist);
+  // Sentences of a running service reach callers far away: they name the file without its folders.
+  const configIn = (text: string | undefined) => configOf(text ?? "", name, dataFolder);
+  let seen = await read();
+  let good = configOf(seen ?? "", path, dataFolder);
+  let fault: string | undefined;
+
+  return {
+    good: () => good,
+    fault: () => fault,
+    async look() {
+      try {
+        const text = await read();
+        if (text === seen && fault === undefined) return;
+        seen = text;
+        good = configIn(text);
+        fault = undefined;
+        log.info("config", "the file was edited and is in use", { file: path });
+      } catch (error) {
+        if (!(error instanceof StartError)) throw error;
+        const reason = error.message.replaceAll(path, name);
+        if (reason !== fault)
+          log.error("config", `${reason}; the last good settings stay in use`, { file: path });
+        fault = reason;
+      }
+    },
+    async save(patch) {
+      for (let attempt = 0; attempt < attemptsMax; attempt++) {
+        const before = await readSound(read, configIn, (message) => message.replaceAll(path, name));
+        const text = patched(before ?? "", patch);
+        const isSame = async () => (await read().catch(() => undefined)) === before;
+        if (text !== before && !(await replaced(path, text, isSame))) continue;
+        [seen, good, fault] = [text, configIn(text), undefined];
+        return;
+      }
+      throw new ServiceError("failed", "the config file could not be saved: somebody else keeps changing it");
+    },
+  };
+}
+
+/** The text of the file, which must be a good one: nothing is built on a text that says something else. */
+async function readSound(
+  read: () => Promise<string | undefined>,
+  configIn: (text: string | undefined) => Config,
+  withoutFolders: (message: string) => string,
+): Promise<string | undefined> {
+  try {
+    const text = await read();
+    configIn(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    const sentence = `nothing was saved, for the config file has a fault: ${withoutFolders(error.message)}`;
+    throw new ServiceError("failed", sentence, { cause: error });
+  }
+}
+
+function patched(before: string, patch: SettingsPatch): string {
+  const outcome = patchText(before, editsOf(patch));
+  if (outcome.kind === "refused") {
+    const { section, key } = outcome.edit;
+    const sentence = `${section}.${key} is written in a way that a program cannot change: change it in the config file by hand`;
+    throw new ServiceError("failed", sentence);
+  }
+  if (Buffer.byteLength(outcome.text) > configBytesMax)
+    throw new ServiceError("failed", `the config file would be larger than ${configBytesMax} bytes`);
+  return outcome.text;
+}
+
+async function replaced(path: string, text: string, mayReplace: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await saveFile(await targetOf(path), text, mayReplace);
+  } catch (error) {
+    const sentence = `the config file could not be saved: ${savingFault(error)}`;
+    throw new ServiceError("failed", sentence, { cause: error });
+  }
+}

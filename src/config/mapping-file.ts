@@ -1,0 +1,154 @@
+/** One file of mappings: TOML with `[[mapping]]` tables, or one sentence that says where it is wrong and what to do. */
+import { parse } from "@decimalturn/toml-patch";
+import { messageOf } from "../core/errors.ts";
+import type { MappingMatch, MappingParams, MappingType } from "../core/mapping.ts";
+import { didYouMean } from "../core/nearest.ts";
+import { lineOf } from "./line-of.ts";
+
+/** Why a file is refused. `line` from 1, where it is known. */
+export class MappingFileFault extends Error {
+  readonly line: number | undefined;
+
+  constructor(line: number | undefined, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.line = line;
+  }
+}
+
+/** Throws a sentence about a mapping that cannot be kept; the sentence begins with the key's name and a colon. */
+export type MappingCheck = (mapping: MappingParams) => void;
+
+/**
+ * The mappings of a file's text, in its order. Throws `MappingFileFault`. It lets others run whenever it has worked
+ * for a while, by awaiting `breathe`.
+ */
+export async function mappingsOf(
+  source: string,
+  check: MappingCheck,
+  breathe: () => Promise<void>,
+): Promise<readonly MappingParams[]> {
+  const tables: unknown[] = [];
+  for (const part of partsOf(source)) {
+    const some = tablesOf(part);
+    // A part that makes no sense by itself may be a cut through a long text: the whole knows, and knows the line.
+    if (some === undefined) return checkedAll(wholeTables(source), source, check, breathe);
+    tables.push(...some);
+    await breathe();
+  }
+  return checkedAll(tables, source, check, breathe);
+}
+
+// A parser that keeps comments takes 40 ms for 100 KiB: a tap must not wait for a file of a thousand mappings.
+const partChars = 8192;
+
+/** The text cut before lines that begin a mapping. */
+function partsOf(source: string): readonly string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (const { index } of source.matchAll(/^[ \t]*\[\[[ \t]*mapping[ \t]*\]\]/gm)) {
+    if (index - start < partChars) continue;
+    parts.push(source.slice(start, index));
+    start = index;
+  }
+  return [...parts, source.slice(start)];
+}
+
+/** The mappings of a part of a file; undefined where it holds anything else, or is no TOML. */
+function tablesOf(part: string): readonly unknown[] | undefined {
+  try {
+    const file: unknown = parse(part);
+    if (!isTable(file) || Object.keys(file).some((key) => key !== "mapping")) return undefined;
+    const list = file.mapping ?? [];
+    return Array.isArray(list) ? list : undefined;
+  } catch {
+    // The whole file is parsed next, and that says what is wrong.
+    return undefined;
+  }
+}
+
+function wholeTables(source: string): readonly unknown[] {
+  const file = parsed(source);
+  if (!isTable(file)) throw new MappingFileFault(undefined, "this is not a file of [[mapping]] tables");
+  const wrong = Object.keys(file).find((key) => key !== "mapping");
+  if (wrong !== undefined) {
+    const sentence = `there is no ${wrong} in a file of mappings${didYouMean(wrong, ["mapping"])}: each begins with [[mapping]]`;
+    throw new MappingFileFault(lineOf(source, { key: wrong, nth: 0 }), sentence);
+  }
+  const list = file.mapping ?? [];
+  if (Array.isArray(list)) return list;
+  const line = lineOf(source, { key: "mapping", nth: 0 });
+  throw new MappingFileFault(line, "a mapping begins with [[mapping]], in double brackets");
+}
+
+function parsed(source: string): unknown {
+  try {
+    return parse(source);
+  } catch (error) {
+    const line =
+      error instanceof Error && "line" in error && typeof error.line === "number" ? error.line : undefined;
+    // The parser draws the place first; its reason is the last line.
+    throw new MappingFileFault(line, `this is not TOML: ${messageOf(error).split("\n").at(-1)}`, error);
+  }
+}
+
+async function checkedAll(
+  tables: readonly unknown[],
+  source: string,
+  check: MappingCheck,
+  breathe: () => Promise<void>,
+): Promise<readonly MappingParams[]> {
+  const mappings: MappingParams[] = [];
+  for (const [nth, table] of tables.entries()) {
+    try {
+      const mapping = mappingOf(table);
+      check(mapping);
+      mappings.push(mapping);
+    } catch (error) {
+      const sentence = messageOf(error);
+      const key = /^(\w+):/.exec(sentence)?.[1];
+      const place = { key: key === undefined ? "mapping" : `mapping.${key}`, nth };
+      throw new MappingFileFault(lineOf(source, place), sentence, error);
+    }
+    await breathe();
+  }
+  return mappings;
+}
+
+const keys = ["enabled", "label", "type", "match", "pattern", "override"] as const;
+const types: readonly MappingType[] = ["uid", "text", "data"];
+const ways: readonly MappingMatch[] = ["exact", "partial", "regex"];
+
+function mappingOf(table: unknown): MappingParams {
+  if (!isTable(table)) throw new Error('a mapping is a table of keys and values, such as type = "uid"');
+  const wrong = Object.keys(table).find((key) => !keys.some((known) => known === key));
+  if (wrong !== undefined) throw new Error(`${wrong}: a mapping has no such key${didYouMean(wrong, keys)}`);
+  const { enabled = true, label = "", type, match = "exact", pattern, override } = table;
+  if (typeof enabled !== "boolean") throw new Error("enabled: it must be true or false");
+  return {
+    enabled,
+    label: text("label", label),
+    type: oneOf("type", type, types),
+    match: oneOf("match", match, ways),
+    pattern: text("pattern", pattern),
+    override: text("override", override),
+  };
+}
+
+function text(key: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new Error(`${key}: ${value === undefined ? "it is missing" : "it must be a text, in quotes"}`);
+}
+
+function oneOf<Word extends string>(key: string, value: unknown, words: readonly Word[]): Word {
+  const word = words.find((one) => one === value);
+  if (word !== undefined) return word;
+  throw new Error(
+    `${key}: ${value === undefined ? "it is missing, and is" : "it must be"} one of ${words.join(", ")}`,
+  );
+}
+
+type Table = Readonly<Record<string, unknown>>;
+
+function isTable(value: unknown): value is Table {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

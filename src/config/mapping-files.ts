@@ -1,0 +1,229 @@
+/**
+ * Mappings that an owner keeps in files, `mappings/*.toml` beside the config file: read at the start and again when
+ * something changes there. A file that is wrong is refused, said in the log, and what it held before stays.
+ */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, rfc3339, sleep } from "../core/clock.ts";
+import { messageOf } from "../core/errors.ts";
+import { mappingFileBytesMax, mappingFilesMax, mappingsMax } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { Mapping, MappingParams } from "../core/mapping.ts";
+import { type MappingCheck, MappingFileFault, mappingsOf } from "./mapping-file.ts";
+import { watchFolder } from "./watch-folder.ts";
+
+export interface FileMapping extends Mapping {
+  /** Name of its file in the folder. */
+  readonly file: string;
+}
+
+export interface MappingFiles {
+  /**
+   * Reads all files, and from then on watches them. `changed` is called with all mappings, in the order of file names
+   * and of places in them: before `start` resolves, and after each change.
+   */
+  start(judge: MappingJudge, changed: (mappings: readonly FileMapping[]) => void): Promise<void>;
+  close(): void;
+}
+
+export interface MappingJudge {
+  readonly check: MappingCheck;
+  /** The sentence that says why so many, or such, cannot be kept together; undefined where they can. */
+  admit(mappings: readonly MappingParams[]): string | undefined;
+}
+
+export interface MappingFilesOptions {
+  /** It need not be there. */
+  readonly folder: string;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+// Editors write in several steps, and git one file after another.
+const gatherMs = 150;
+
+export function createMappingFiles({ folder, log, clock }: MappingFilesOptions): MappingFiles {
+  let files = new Map<string, ReadFile>();
+  let watching: Disposable | undefined;
+  let timer: Disposable | undefined;
+  let reading: Promise<void> | undefined;
+  let isAskedAgain = false;
+  let closed = false;
+
+  return {
+    async start(judge, changed) {
+      const breathe = breather(clock);
+      const read = async () => {
+        const next = await readAll({ folder, earlier: files, judge, log, breathe });
+        if (closed || isSame(files, next)) return;
+        files = next;
+        changed([...files.values()].flatMap(({ mappings }) => mappings));
+      };
+      const readAgain = () => {
+        timer = undefined;
+        // One at a time: what changes meanwhile is looked at afterwards.
+        if (reading !== undefined) isAskedAgain = true;
+        else {
+          isAskedAgain = false;
+          reading = read()
+            .catch((error) => log.warn("mappings", "cannot read the folder", { error: messageOf(error) }))
+            .finally(() => {
+              reading = undefined;
+              if (isAskedAgain) readAgain();
+            });
+        }
+      };
+      watching = watchFolder(folder, () => {
+        if (closed) return;
+        timer?.[Symbol.dispose]();
+        timer = clock.after(gatherMs, readAgain);
+      });
+      readAgain();
+      await reading;
+    },
+    close() {
+      closed = true;
+      isAskedAgain = false;
+      timer?.[Symbol.dispose]();
+      watching?.[Symbol.dispose]();
+    },
+  };
+}
+
+/** A file as it was read last. */
+interface ReadFile {
+  /** Changes whenever the file does. */
+  readonly mark: string;
+  /** Of its last good version. */
+  readonly mappings: readonly FileMapping[];
+}
+
+interface Reading {
+  readonly folder: string;
+  readonly earlier: ReadonlyMap<string, ReadFile>;
+  readonly judge: MappingJudge;
+  readonly log: Log;
+  readonly breathe: () => Promise<void>;
+}
+
+async function readAll({ folder, earlier, judge, log, breathe }: Reading): Promise<Map<string, ReadFile>> {
+  const files = new Map<string, ReadFile>();
+  const admitted: FileMapping[] = [];
+  for (const name of await namesIn(folder, log)) {
+    const before = earlier.get(name);
+    const { mark, modifiedMs } = await markOf(join(folder, name));
+    if (before?.mark === mark) {
+      files.set(name, before);
+      admitted.push(...before.mappings);
+      continue;
+    }
+    try {
+      const mappings = await readOne({ folder, name, modifiedMs, judge, breathe });
+      const why = judge.admit([...admitted, ...mappings]);
+      if (why !== undefined) throw new MappingFileFault(undefined, why);
+      files.set(name, { mark, mappings });
+      admitted.push(...mappings);
+      log.info("mappings", "read a file", { file: name, mappings: mappings.length });
+    } catch (error) {
+      const line = error instanceof MappingFileFault ? error.line : undefined;
+      const kept = before?.mappings ?? [];
+      log.error("mappings", "refused a file", {
+        file: name,
+        line,
+        reason: messageOf(error),
+        kept: kept.length,
+      });
+      files.set(name, { mark, mappings: kept });
+      admitted.push(...kept);
+    }
+  }
+  return files;
+}
+
+async function namesIn(folder: string, log: Log): Promise<readonly string[]> {
+  try {
+    const names = (await readdir(folder)).filter((name) => /^[^.].*\.toml$/.test(name)).sort();
+    if (names.length > mappingFilesMax)
+      log.warn("mappings", `more than ${mappingFilesMax} files: the last by name are not read`, { folder });
+    return names.slice(0, mappingFilesMax);
+  } catch (error) {
+    // No folder, no mappings; it is watched for.
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** A file that cannot be looked at has a mark too, so that it is refused once and not at every look. */
+async function markOf(path: string): Promise<{ mark: string; modifiedMs: number }> {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = await stat(path);
+    return { mark: `${ino} ${size} ${mtimeMs} ${ctimeMs}`, modifiedMs: mtimeMs };
+  } catch (error) {
+    return { mark: messageOf(error), modifiedMs: 0 };
+  }
+}
+
+interface OneFile extends Pick<Reading, "folder" | "judge" | "breathe"> {
+  readonly name: string;
+  readonly modifiedMs: number;
+}
+
+async function readOne({
+  folder,
+  name,
+  modifiedMs,
+  judge,
+  breathe,
+}: OneFile): Promise<readonly FileMapping[]> {
+  const source = await readText(join(folder, name));
+  const added = rfc3339(Math.trunc(modifiedMs));
+  const mappings = await mappingsOf(source, judge.check, breathe);
+  if (mappings.length > mappingsMax)
+    throw new MappingFileFault(
+      undefined,
+      `it holds ${mappings.length} mappings, and ${mappingsMax} is the most`,
+    );
+  return mappings.map((mapping, place) => ({ ...mapping, id: idOf(name, place), added, file: name }));
+}
+
+async function readText(path: string): Promise<string> {
+  const file = await stat(path);
+  if (!file.isFile()) throw new Error("it is not a file");
+  if (file.size > mappingFileBytesMax)
+    throw new Error(`it is larger than ${mappingFileBytesMax} bytes: divide it into several`);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
+  } catch (error) {
+    throw error instanceof TypeError ? new Error("it is not UTF-8 text", { cause: error }) : error;
+  }
+}
+
+const placesBits = 14; // 16,384: more than the mappings that a file may hold.
+
+/**
+ * The id of a mapping of a file: negative, for the database's are positive; the same as long as the file keeps its name
+ * and the mapping its place in it, whatever happens to other files. From high to low: 32 bits of the name (FNV-1a), 14
+ * of the place; 46 in all, which a number holds exactly and the API takes.
+ */
+function idOf(file: string, place: number): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(file)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return -((hash >>> 0) * 2 ** placesBits + place + 1);
+}
+
+function isSame(one: ReadonlyMap<string, ReadFile>, other: ReadonlyMap<string, ReadFile>): boolean {
+  return (
+    one.size === other.size && [...one].every(([name, file]) => other.get(name)?.mappings === file.mappings)
+  );
+}
+
+/** Lets others run whenever it was not called for as long as a tap may wait. */
+function breather(clock: Clock): () => Promise<void> {
+  const workMs = 2;
+  let startedMs = performance.now();
+  return async () => {
+    if (performance.now() - startedMs < workMs) return;
+    await sleep(clock, 0);
+    startedMs = performance.now();
+  };
+}

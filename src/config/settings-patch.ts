@@ -1,0 +1,126 @@
+/**
+ * The settings that may be changed from afar, and where each stands in the config file (decisions, "The config file").
+ * What opens the device to others is not among them: it stands in the file only.
+ */
+import { join } from "node:path";
+import { ServiceError } from "../core/errors.ts";
+import { type Check, Refusal } from "./checks.ts";
+import { sections } from "./keys.ts";
+import type { SettingEdit, SettingValue } from "./patch.ts";
+import type { Config } from "./shape.ts";
+
+/** New values; what is absent or undefined stays as it is. */
+export interface SettingsPatch {
+  /** Connection strings `driver:path`. */
+  readonly reader?: readonly string[] | undefined;
+  readonly audioFeedback?: boolean | undefined;
+  readonly detectReaders?: boolean | undefined;
+  readonly insertMode?: boolean | undefined;
+  readonly insertModeBlocklist?: readonly string[] | undefined;
+  /** Seconds. */
+  readonly insertModeExitDelay?: number | undefined;
+  readonly consoleLogging?: boolean | undefined;
+  readonly debug?: boolean | undefined;
+  /** Absolute folders; an empty list goes back to the data folder's `media`. */
+  readonly rootFolder?: readonly string[] | undefined;
+}
+
+interface Field {
+  readonly section: string;
+  readonly key: string;
+  readonly check: Check<SettingValue>;
+  /** The name that callers know. */
+  readonly name: string;
+}
+
+const { readers, audio, log, systems } = sections;
+const fields: Readonly<Record<keyof SettingsPatch, Field>> = {
+  reader: { section: "readers", key: "connect", check: readers.connect, name: "reader" },
+  audioFeedback: { section: "audio", key: "feedback", check: audio.feedback, name: "audioFeedback" },
+  detectReaders: { section: "readers", key: "detect", check: readers.detect, name: "detectReaders" },
+  insertMode: { section: "readers", key: "insert_mode", check: readers.insert_mode, name: "insertMode" },
+  insertModeBlocklist: {
+    section: "readers",
+    key: "insert_mode_blocklist",
+    check: readers.insert_mode_blocklist,
+    name: "insertModeBlocklist",
+  },
+  insertModeExitDelay: {
+    section: "readers",
+    key: "insert_mode_exit_delay",
+    check: readers.insert_mode_exit_delay,
+    name: "insertModeExitDelay",
+  },
+  consoleLogging: { section: "log", key: "console", check: log.console, name: "consoleLogging" },
+  debug: { section: "log", key: "debug", check: log.debug, name: "debug" },
+  rootFolder: {
+    section: "systems",
+    key: "root_folders",
+    check: systems.root_folders,
+    name: "systems.rootFolder",
+  },
+};
+
+/** Says why a connection string names no reader; undefined where it does. */
+export type ReaderFault = (connection: string) => string | undefined;
+
+/**
+ * The known fields of a patch, each as the file's reader would take it. Throws `ServiceError("invalid-params")` with
+ * the name of the field that it would refuse.
+ */
+export function checkPatch(patch: SettingsPatch, readerFault: ReaderFault): SettingsPatch {
+  try {
+    for (const edit of editsOf(patch)) edit.check(edit.value, edit.name);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new ServiceError("invalid-params", error.message, { cause: error });
+  }
+  const fault = patch.reader?.map(readerFault).find((sentence) => sentence !== undefined);
+  if (fault !== undefined) throw new ServiceError("invalid-params", `reader: ${fault}`);
+  return stated(patch);
+}
+
+/** One change of the file for each field that the patch states. */
+export function editsOf(patch: SettingsPatch): readonly (SettingEdit & Field)[] {
+  return Object.entries(stated(patch)).flatMap(([name, value]) => {
+    const field = isField(name) ? fields[name] : undefined;
+    return field === undefined ? [] : [{ ...field, value }];
+  });
+}
+
+/** The fields that are ours and have a value. Lists are copies, so that who gave them can no longer change them. */
+function stated(patch: SettingsPatch): SettingsPatch & Readonly<Record<string, SettingValue>> {
+  const entries = Object.entries(patch).filter(([name, value]) => isField(name) && value !== undefined);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, Array.isArray(value) ? [...value] : value]),
+  );
+}
+
+function isField(name: string): name is keyof SettingsPatch {
+  return Object.hasOwn(fields, name);
+}
+
+/** The config with the patch laid over it. */
+export function withPatch(config: Config, patch: SettingsPatch, dataFolder: string): Config {
+  const { readers, audio, log, systems } = config;
+  const roots = patch.rootFolder;
+  return {
+    ...config,
+    readers: {
+      connect: patch.reader ?? readers.connect,
+      detect: patch.detectReaders ?? readers.detect,
+      insertMode: patch.insertMode ?? readers.insertMode,
+      insertModeBlocklist: patch.insertModeBlocklist ?? readers.insertModeBlocklist,
+      insertModeExitDelay: patch.insertModeExitDelay ?? readers.insertModeExitDelay,
+    },
+    audio: { feedback: patch.audioFeedback ?? audio.feedback },
+    log: { console: patch.consoleLogging ?? log.console, debug: patch.debug ?? log.debug },
+    systems:
+      roots === undefined
+        ? systems
+        : {
+            rootFolders: roots.length > 0 ? roots : [join(dataFolder, "media")],
+            statedRootFolders: roots,
+          },
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * The settings as they are now: the config file's, with what the API changed. A change is in memory at once and in the
+ * file a moment later; edits by hand are taken over, or refused while the last good settings stay.
+ *
+ *   now = the last good text of the file, with the patches laid over it that are not in the file yet
+ */
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { messageOf, ServiceError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { createChanges, type SettingsListener } from "./changes.ts";
+import { type ConfigFile, type ConfigFileOptions, openConfigFile } from "./config-file.ts";
+import { sweepTemporaries, targetOf } from "./save.ts";
+import { checkPatch, editsOf, type ReaderFault, type SettingsPatch, withPatch } from "./settings-patch.ts";
+import type { Config } from "./shape.ts";
+import { watchFile } from "./watch.ts";
+
+export interface SettingsOptions extends ConfigFileOptions {
+  /** Says why a connection string names no reader; where absent, every text is taken. */
+  readonly readerFault?: ReaderFault;
+  readonly clock?: Clock;
+}
+
+export interface Settings {
+  current(): Config;
+  /**
+   * Changes the fields given: `current()` is new before this returns, and the file when it resolves. Rejects with
+   * `ServiceError`: `invalid-params` naming a field that the file's reader would refuse, with nothing changed; `failed`
+   * where the file cannot be written, and then the settings are again what the file says.
+   */
+  update(patch: SettingsPatch): Promise<void>;
+  /** Calls `listener` after each change, from afar or by hand, until disposed. */
+  onChange(listener: SettingsListener): Disposable;
+  /** Why the file as it stands is not in use, as a sentence; undefined where it is. */
+  fault(): string | undefined;
+  /** Notices no more edits; resolves when the updates under way have ended. */
+  close(): Promise<void>;
+}
+
+/** Throws `StartError` with exit code 78 where the file is not right. */
+export async function createSettings(options: SettingsOptions): Promise<Settings> {
+  const { path, dataFolder, log, readerFault = () => undefined, clock = systemClock } = options;
+  const file = await openConfigFile(options);
+  const inTurn = createTurns();
+  const updates = createUpdates(file, inTurn, log);
+  const changes = createChanges(file.good(), () => updates.over(file.good(), dataFolder), log);
+  updates.changed = changes.settle;
+
+  const look = async () => {
+    await inTurn(file.look);
+    changes.settle();
+  };
+  const watching = watchFile(() => void look().then(aim).catch(report), clock, log);
+  let closed = false;
+  const aim = async () => {
+    // A loop of links is told by the reader; until it is mended, the file's own folder is watched.
+    const target = await targetOf(path).catch(() => path);
+    if (!closed) watching.aim([path, target]);
+    return target;
+  };
+  const report = (error: unknown) =>
+    log.error("config", "could not look at the file", { error: messageOf(error) });
+
+  // A folder that cannot be made is told by the watch.
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(() => {});
+  await sweepTemporaries(await aim());
+  // What changed between the first read and the watch.
+  await look();
+
+  return {
+    current: changes.current,
+    onChange: changes.onChange,
+    fault: file.fault,
+    async update(given) {
+      if (closed) throw new ServiceError("busy", "the service is stopping");
+      const patch = checkPatch(given, readerFault);
+      if (editsOf(patch).length > 0) await updates.add(patch);
+    },
+    async close() {
+      closed = true;
+      watching[Symbol.dispose]();
+      await updates.done();
+      await inTurn(async () => {});
+    },
+  };
+}
+
+interface Update {
+  readonly patch: SettingsPatch;
+  readonly saved: PromiseWithResolvers<void>;
+}
+
+interface Updates {
+  /** Resolves when it is in the file. */
+  add(patch: SettingsPatch): Promise<void>;
+  /** The config with all that is not in the file yet laid over it. */
+  over(config: Config, dataFolder: string): Config;
+  /** Resolves when nothing waits. */
+  done(): Promise<void>;
+  /** Called whenever `over` may say something else. */
+  changed: () => void;
+}
+
+/** Saves updates one after another; those that came while one was being saved are saved together. */
+function createUpdates(file: ConfigFile, inTurn: Turns, log: Log): Updates {
+  let saving: readonly Update[] = [];
+  let waiting: readonly Update[] = [];
+  let working: Promise<void> | undefined;
+
+  const saveBatch = async () => {
+    [saving, waiting] = [waiting, []];
+    const batch = saving;
+    const outcome = await outcomeOf(file.save(Object.assign({}, ...batch.map(({ patch }) => patch))));
+    if (outcome.kind === "failed") {
+      log.error("config", messageOf(outcome.error), { cause: causeOf(outcome.error) });
+      // A save may have failed half-way: the settings go back to what the file says now.
+      const looked = await outcomeOf(file.look());
+      if (looked.kind === "failed") log.error("config", messageOf(looked.error));
+    }
+    saving = [];
+    updates.changed();
+    for (const { saved } of batch) {
+      if (outcome.kind === "done") saved.resolve();
+      else saved.reject(outcome.error);
+    }
+  };
+  const work = async () => {
+    while (waiting.length > 0) await inTurn(saveBatch);
+    working = undefined;
+  };
+  const updates: Updates = {
+    async add(patch) {
+      const update = { patch, saved: Promise.withResolvers<void>() };
+      waiting = [...waiting, update];
+      updates.changed();
+      // A step later, so that updates of one moment are saved together.
+      working ??= Promise.resolve().then(work);
+      await update.saved.promise;
+    },
+    over: (config, dataFolder) =>
+      [...saving, ...waiting].reduce((sum, { patch }) => withPatch(sum, patch, dataFolder), config),
+    done: async () => await working,
+    changed() {},
+  };
+  return updates;
+}
+
+type Outcome = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
+
+function outcomeOf(work: Promise<void>): Promise<Outcome> {
+  return work.then(
+    () => ({ kind: "done" }),
+    (error) => ({ kind: "failed", error }),
+  );
+}
+
+function causeOf(error: unknown): string | undefined {
+  return error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : undefined;
+}
+
+type Turns = <T>(task: () => Promise<T>) => Promise<T>;
+
+/** Runs tasks one after another; one that fails rejects and does not stop the next. */
+function createTurns(): Turns {
+  let last: Promise<unknown> = Promise.resolve();
+  return (task) => {
+    const turn = last.then(task);
+    // The caller answers for the failure.
+    last = turn.catch(() => {});
+    return turn;
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * The config file that explains itself: every key with its default behind a `#`, and a sentence. A line that begins with
+ * `#` and no space is a default, and may be uncommented as it is; prose and examples have a space.
+ */
+
+/** The text of the file; what it states is exactly the defaults. */
+export function template(): string {
+  return text;
+}
+
+const text = `# The settings of Tapdeck. Each key stands here with its default, behind a #.
+# Take the # away and change the value; what you save is in use a moment later, unless its sentence says otherwise.
+
+[api]
+# The port of the control API and the web page. A change takes effect at the next start.
+#port = 7497
+
+# The addresses to listen on, such as "127.0.0.1"; an empty list means all. A change takes effect at the next start.
+#listen = []
+
+# The port for TLS; 0 switches it off. A change takes effect at the next start.
+#tls_port = 7498
+
+# Who may launch by opening an address such as http://this-device:7497/l/SNES/Game.sfc: nobody (false), anybody on the
+# network (true), or only what one of these patterns matches as a whole, such as ["SNES/.*"].
+#allow_launch = false
+
+# Host names, besides its own, by which this device may be called.
+#allowed_hosts = []
+
+# Web sites whose pages may speak to this device, such as "https://deck.example".
+#allowed_origins = []
+
+# Whether programs of every user of this device may control the service where it runs as root.
+#allow_anonymous_local = false
+
+[readers]
+# Readers that are always wanted, as "driver:path", such as "pn532-uart:/dev/ttyUSB0".
+#connect = []
+
+# Whether readers are found by themselves when they are plugged in.
+#detect = true
+
+# Whether taking the card off the reader stops what it started.
+#insert_mode = false
+
+# Systems that are never stopped that way, such as "SNES".
+#insert_mode_blocklist = []
+
+# How many seconds a card may be off the reader before that stops anything.
+#insert_mode_exit_delay = 0
+
+[audio]
+# Whether a tap makes a sound.
+#feedback = true
+
+[log]
+# Whether anything is logged at all.
+#console = true
+
+# Whether the log holds every detail, the text of cards among them.
+#debug = false
+
+[systems]
+# The folders that hold media, each with one folder a system; an empty list means the folder "media" beside the database.
+#root_folders = []
+
+[script]
+# Commands that a card may run with **execute: patterns that match the whole command line. An empty list means none.
+#allow_execute = []
+
+# Addresses that a card may call with **http.get and **http.post: patterns that match all of it. An empty list means none.
+#allow_http = []
+
+[hooks]
+# Scripts that run beside your cards; an empty one does nothing. This one runs whenever a card is put on a reader.
+#on_scan = ""
+
+# Runs whenever a card is taken off.
+#on_remove = ""
+
+# Runs before something is started.
+#before_start = ""
+
+# Runs when something was started.
+#on_start = ""
+
+# Runs when what was started has ended.
+#on_stop = ""
+
+# Players of your own come before the built-in ones, each in a part like this one. {path} stands for the file, no shell
+# reads the command, and an empty list of systems or extensions, or none, means all.
+#
+# [[launchers]]
+# id = "snes9x"
+# systems = ["SNES"]
+# extensions = [".sfc", ".smc"]
+# command = ["snes9x", "-fullscreen", "{path}"]
+# kind = "process"
+`;

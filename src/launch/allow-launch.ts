@@ -1,0 +1,25 @@
+/** What `api.allow_launch` says of a text: nobody may launch it from afar, anybody may, or a pattern matches it as a whole. */
+import type { Log } from "../core/log.ts";
+import { createRegexes, regexFault } from "./mappings/regex.ts";
+
+/** `rule` is asked each time: the owner may have changed it. A pattern that cannot be taken matches nothing, and the log says so. */
+export function createAllowLaunch(
+  rule: () => boolean | readonly string[],
+  log: Log,
+): (text: string) => boolean {
+  const regexes = createRegexes();
+  let checked: boolean | readonly string[] = false;
+  return (text) => {
+    const allowed = rule();
+    if (typeof allowed === "boolean") return allowed;
+    if (allowed !== checked) {
+      checked = allowed;
+      for (const pattern of allowed) {
+        const fault = regexFault(pattern);
+        if (fault !== undefined) log.warn("config", `api.allow_launch: ${fault.sentence}`, { pattern });
+      }
+    }
+    // \A and \z: the whole text, whatever flags and lines there are.
+    return allowed.some((pattern) => regexes.test(`\\A(?:${pattern})\\z`, text));
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * Finds which of many words occur in a text, in one pass over the text (Aho and Corasick, "Efficient string matching",
+ * CACM 18(6), 1975). Words and texts are taken as UTF-16 units.
+ */
+
+export interface Automaton {
+  /** Calls `found` once for each word that occurs in `text`, with the word's number. */
+  search(text: string, found: (word: number) => void): void;
+}
+
+const unitsPerSlice = 512;
+
+/**
+ * Builds an automaton of distinct words, none of them empty, whose numbers are their places. It yields between slices
+ * of the work, so that whoever drives it can let a tap pass. `folded`: texts are folded by `foldUnit` as they are
+ * read, and the words are folded already.
+ */
+export function* buildAutomaton(
+  words: readonly string[],
+  { folded }: { readonly folded: boolean },
+): Generator<undefined, Automaton, undefined> {
+  const nodesMax = 1 + words.reduce((sum, word) => sum + word.length, 0);
+  const edges = createEdges(nodesMax);
+  // Of each node: the node of its longest proper suffix, the word that ends here, the next shorter node where one ends.
+  const suffixOf = new Int32Array(nodesMax);
+  const wordOf = new Int32Array(nodesMax).fill(-1);
+  const nextEnd = new Int32Array(nodesMax);
+  let nodes = 1;
+  let work = 0;
+
+  const advance = (from: number, unit: number): number => {
+    for (let node = from; ; node = suffixOf[node] ?? 0) {
+      const next = edges.get(node, unit);
+      if (next !== 0 || node === 0) return next;
+    }
+  };
+  // Level by level: whatever a new node's suffix may be is shorter, and so there already.
+  const at = new Int32Array(words.length);
+  let open = words.map((_, word) => word);
+  for (let depth = 0; open.length > 0; depth++) {
+    for (const word of open) {
+      if (++work % unitsPerSlice === 0) yield;
+      const unit = words[word]?.charCodeAt(depth) ?? 0;
+      const parent = at[word] ?? 0;
+      let node = edges.get(parent, unit);
+      if (node === 0) {
+        node = nodes++;
+        const suffix = parent === 0 ? 0 : advance(suffixOf[parent] ?? 0, unit);
+        edges.set(parent, unit, node);
+        suffixOf[node] = suffix;
+        nextEnd[node] = (wordOf[suffix] ?? -1) >= 0 ? suffix : (nextEnd[suffix] ?? 0);
+      }
+      at[word] = node;
+      if (words[word]?.length === depth + 1) wordOf[node] = word;
+    }
+    open = open.filter((word) => (words[word]?.length ?? 0) > depth + 1);
+  }
+
+  return { search: searcher({ advance, wordOf, nextEnd, words: words.length, folded }) };
+}
+
+interface Tables {
+  readonly advance: (node: number, unit: number) => number;
+  readonly wordOf: Int32Array;
+  readonly nextEnd: Int32Array;
+  readonly words: number;
+  readonly folded: boolean;
+}
+
+function searcher({ advance, wordOf, nextEnd, words, folded }: Tables): Automaton["search"] {
+  // The number of the search that saw a word last: each is told once, so the work is bounded by text and words.
+  const seenIn = new Float64Array(words);
+  let searches = 0;
+  return (text, found) => {
+    searches++;
+    let node = 0;
+    for (let place = 0; place < text.length; place++) {
+      const unit = text.charCodeAt(place);
+      node = advance(node, folded ? foldUnit(unit) : unit);
+      let end = (wordOf[node] ?? -1) >= 0 ? node : (nextEnd[node] ?? 0);
+      while (end !== 0) {
+        const word = wordOf[end] ?? 0;
+        // Where this one was told, so were all shorter ones behind it.
+        if (seenIn[word] === searches) break;
+        seenIn[word] = searches;
+        found(word);
+        end = nextEnd[end] ?? 0;
+      }
+    }
+  };
+}
+
+/**
+ * The unit that stands for all that a case-blind ASCII letter of RE2 matches: besides both cases, the Kelvin sign for
+ * `k` and the long s for `s` (Unicode simple case folding).
+ */
+export function foldUnit(unit: number): number {
+  if (unit >= 0x41 && unit <= 0x5a) return unit + 0x20;
+  if (unit === 0x212a) return 0x6b;
+  return unit === 0x17f ? 0x73 : unit;
+}
+
+/** A text with each of its units folded by `foldUnit`. */
+export function foldText(text: string): string {
+  let folded = "";
+  for (let place = 0; place < text.length; place++)
+    folded += String.fromCharCode(foldUnit(text.charCodeAt(place)));
+  return folded;
+}
+
+interface Edges {
+  /** The child of `node` by `unit`; 0 where there is none. */
+  get(node: number, unit: number): number;
+  set(node: number, unit: number, child: number): void;
+}
+
+/** A hash table in flat arrays, at most half full: 10 bytes a place, where a Map of Maps takes hundreds. */
+function createEdges(most: number): Edges {
+  const bits = Math.max(4, Math.ceil(Math.log2(most * 2)));
+  const mask = 2 ** bits - 1;
+  const parents = new Int32Array(mask + 1);
+  const units = new Uint16Array(mask + 1);
+  // 0 marks a free place: the root is nobody's child.
+  const children = new Int32Array(mask + 1);
+  const placeOf = (node: number, unit: number): number => {
+    let place = (Math.imul(node ^ Math.imul(unit, 0x85ebca6b), 0x9e3779b1) >>> (32 - bits)) & mask;
+    while (children[place] !== 0 && !(parents[place] === node && units[place] === unit))
+      place = (place + 1) & mask;
+    return place;
+  };
+  return {
+    get: (node, unit) => children[placeOf(node, unit)] ?? 0,
+    set(node, unit, child) {
+      const place = placeOf(node, unit);
+      parents[place] = node;
+      units[place] = unit;
+      children[place] = child;
+    },
+  };
+}

@@ -1,0 +1,119 @@
+/** The plug is pulled at any moment of writing: whatever was acknowledged is there afterwards. */
+import { expect, test } from "bun:test";
+import { type Client, RpcError } from "../../src/client/client.ts";
+import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+
+const kills = 200;
+const writingMsMax = 60;
+
+/** What the service has acknowledged so far. */
+interface Acknowledged {
+  readonly mappings: Map<number, string>;
+  readonly clients: Map<string, string>;
+  /** Of a setting that counts up: what was acknowledged last, and what was asked for last. */
+  exitDelay: readonly [atLeast: number, atMost: number];
+}
+
+test(`kill -9 at ${kills} random moments during writes: every acknowledged mapping, client and setting is there afterwards`, async () => {
+  await using place = await makePlace("# of mine\n[readers]\ndetect = false # not here\n");
+  const done: Acknowledged = { mappings: new Map(), clients: new Map(), exitDelay: [0, 0] };
+  const random = createRandom(20_26);
+  for (let round = 0; round < kills; round++) {
+    const service = await startTapdeck(place);
+    await check(service.client, done);
+    const writing = Promise.all([
+      writeMappings(service.client, done, round),
+      writeClients(service.client, done),
+      writeSettings(service.client, done),
+    ]);
+    await Bun.sleep(random() * writingMsMax);
+    process.kill(service.pid, "SIGKILL");
+    await writing;
+    service.client.close();
+    await service.stop();
+  }
+  const service = await startTapdeck(place);
+  await check(service.client, done);
+  // It wrote at all, and the file is still its owner's.
+  expect([done.mappings.size > kills, done.exitDelay[0] > kills]).toEqual([true, true]);
+  const file = await Bun.file(`${place.folder}/config.toml`).text();
+  expect([file.includes("# of mine"), file.includes("detect = false # not here")]).toEqual([true, true]);
+  expect(await service.client.call("health")).toMatchObject({ status: "ok" });
+  service.client.close();
+  await service.stop();
+}, 300_000);
+
+/** Asks again and again until the connection is lost with the service. */
+async function untilKilled(write: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await write();
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      return;
+    }
+  }
+}
+
+function writeMappings(client: Client, { mappings }: Acknowledged, round: number): Promise<void> {
+  let count = 0;
+  return untilKilled(async () => {
+    const override = `**delay:${round}${count++}`;
+    const { id } = await client.call("mappings.new", {
+      enabled: true,
+      type: "uid",
+      match: "exact",
+      pattern: "04a1",
+      override,
+    });
+    mappings.set(id, override);
+    // Now and then one goes, so that deletions are tried too.
+    if (count % 4 !== 0) return;
+    mappings.delete(id);
+    await client.call("mappings.delete", { id });
+  });
+}
+
+function writeClients(client: Client, { clients }: Acknowledged): Promise<void> {
+  return untilKilled(async () => {
+    const made = await client.call("clients.new", {});
+    clients.set(made.id, made.secret);
+    const [oldest] = clients.keys();
+    if (clients.size < 20 || oldest === undefined) return;
+    clients.delete(oldest);
+    await client.call("clients.delete", { id: oldest });
+  });
+}
+
+function writeSettings(client: Client, done: Acknowledged): Promise<void> {
+  return untilKilled(async () => {
+    const next = done.exitDelay[1] + 1;
+    done.exitDelay = [done.exitDelay[0], next];
+    await client.call("settings.update", { insertModeExitDelay: next });
+    done.exitDelay = [next, next];
+  });
+}
+
+async function check(client: Client, { mappings, clients, exitDelay }: Acknowledged): Promise<void> {
+  const there = new Map((await client.call("mappings")).mappings.map(({ id, override }) => [id, override]));
+  const lost = [...mappings].filter(([id, override]) => there.get(id) !== override);
+  const known = new Map((await client.call("clients")).clients.map(({ id, secret }) => [id, secret]));
+  const turnedAway = [...clients].filter(([id, secret]) => known.get(id) !== secret);
+  expect([lost, turnedAway]).toEqual([[], []]);
+  const { insertModeExitDelay } = await client.call("settings");
+  expect(insertModeExitDelay).toBeWithin(exitDelay[0], exitDelay[1] + 1);
+  // What was asked for and not acknowledged may have come through: from here it counts.
+  for (const id of there.keys()) if (!mappings.has(id)) await client.call("mappings.delete", { id });
+  for (const id of known.keys()) if (!clients.has(id)) await client.call("clients.delete", { id });
+}
+
+/** A generator of numbers from 0 to 1, the same for the same seed (mulberry32). */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,32 @@
+/** One visit to the service, told as JSON in the first argument; prints what came of it. Run in a namespace. */
+import type { Outcome, Visit } from "./namespaces.ts";
+
+const what = JSON.parse(process.argv[2] ?? "") as Visit;
+process.stdout.write(JSON.stringify(what.url.startsWith("ws") ? await talk(what) : await ask(what)));
+process.exit(0);
+
+async function ask({ url, headers = {}, method = "GET", body }: Visit): Promise<Outcome> {
+  const answer = await fetch(url, {
+    method,
+    headers,
+    redirect: "manual",
+    ...(body === undefined ? {} : { body }),
+  });
+  return { status: answer.status, body: await answer.text() };
+}
+
+async function talk({ url, headers = {}, send = [] }: Visit): Promise<Outcome> {
+  const socket = new WebSocket(url, { headers } as never);
+  const messages: string[] = [];
+  const done = Promise.withResolvers<Outcome>();
+  socket.addEventListener("open", () => {
+    for (const text of send) socket.send(text);
+  });
+  socket.addEventListener("message", ({ data }) => {
+    messages.push(String(data));
+    // What closes it comes right behind its last message.
+    if (messages.length === send.length) setTimeout(() => done.resolve({ messages }), 100);
+  });
+  socket.addEventListener("close", ({ code }) => done.resolve({ messages, closed: code }));
+  return done.promise;
+}
