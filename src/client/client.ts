@@ -7,6 +7,7 @@
  *     for await (const { method, params } of client.notifications()) console.log(method, params);
  */
 import type { Calls, Notification } from "../api/calls.ts";
+import { deferred } from "./deferred.ts";
 import { type Link, openLink } from "./link.ts";
 import { createStream } from "./stream.ts";
 
@@ -77,7 +78,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const pending = new Map<string, Pending>();
   const listeners = new Set<(notification: Notification) => void>();
   const stateListeners = new Set<(state: "connected" | "lost") => void>();
-  const ended = Promise.withResolvers<void>();
+  const ended = deferred<void>();
   const closing = new AbortController();
 
   const open = (within: AbortSignal | undefined) =>
@@ -110,7 +111,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     givenUp?.throwIfAborted();
     const over = await abortable(link, givenUp);
     const id = newId();
-    const answered = Promise.withResolvers<unknown>();
+    const answered = deferred<unknown>();
     pending.set(id, answered);
     over.send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) }));
     return abortable(answered.promise, givenUp).finally(() => pending.delete(id));

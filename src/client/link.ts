@@ -1,4 +1,5 @@
 /** One WebSocket to the service: text out, text in, heartbeats that notice a dead line. Ends once, with a reason. */
+import { type Deferred, deferred } from "./deferred.ts";
 
 export interface Link {
   send(text: string): void;
@@ -21,9 +22,9 @@ export interface LinkOptions {
 export async function openLink(url: string, { onMessage, heartbeatMs, signal }: LinkOptions): Promise<Link> {
   signal?.throwIfAborted();
   const socket = new WebSocket(url);
-  let pings: PromiseWithResolvers<void>[] = [];
+  let pings: Deferred<void>[] = [];
   let heartbeat: ReturnType<typeof setInterval> | undefined;
-  const end = Promise.withResolvers<Error>();
+  const end = deferred<Error>();
 
   socket.addEventListener("close", ({ code, reason }) => {
     clearInterval(heartbeat);
@@ -37,7 +38,7 @@ export async function openLink(url: string, { onMessage, heartbeatMs, signal }: 
     else onMessage(String(data));
   });
   const ping = () => {
-    const answered = Promise.withResolvers<void>();
+    const answered = deferred<void>();
     pings.push(answered);
     socket.send("ping");
     return answered.promise;

@@ -1,0 +1,66 @@
+/** The client as other people get it: packed, installed, type-checked, and run by Node. */
+import { afterAll, expect, test } from "bun:test";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeClientPackage, packageFolder } from "../../tools/client-package.ts";
+import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "tapdeck-user-"));
+afterAll(() => rm(folder, { recursive: true }));
+
+const program = `
+import { connect, RpcError } from "tapdeck-client";
+const client = await connect(process.argv[2] ?? "");
+const { platform } = await client.call("version");
+const heard = client.notifications();
+await client.call("launch", "**delay:1");
+const first = (await heard.next()).value;
+let refused = 0;
+try {
+  await client.call("mappings.delete", { id: 99 });
+} catch (error) {
+  if (error instanceof RpcError) refused = error.code;
+}
+console.log(platform, first?.method, refused);
+client.close();
+await client.closed;
+`;
+
+test("a stranger installs the client, their types are checked, and Node runs it", async () => {
+  await makeClientPackage();
+  const pack = run(["npm", "pack", "--silent", packageFolder, `--pack-destination=${folder}`]);
+  const installed = join(folder, "node_modules/tapdeck-client");
+  await mkdir(installed, { recursive: true });
+  run([
+    "tar",
+    "--extract",
+    "--gzip",
+    `--file=${join(folder, pack.trim())}`,
+    "--strip-components=1",
+    `--directory=${installed}`,
+  ]);
+  await writeFile(join(folder, "package.json"), '{"type":"module"}');
+  await writeFile(join(folder, "user.ts"), `declare const process: { argv: string[] };${program}`);
+  await writeFile(join(folder, "wrong.ts"), program.replace("{ id: 99 }", '{ name: "x" }'));
+  await writeFile(join(folder, "user.js"), program);
+  const check = [
+    join(import.meta.dir, "../../node_modules/.bin/tsc"),
+    ...["--noEmit", "--strict", "--target", "esnext", "--module", "nodenext", "--lib", "esnext,dom"],
+  ];
+  run([...check, join(folder, "user.ts")]);
+  expect(() => run([...check, join(folder, "wrong.ts")])).toThrow("'name' does not exist");
+
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using _service = await startTapdeck(place);
+  const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
+  // Node 22 has WebSocket on by itself; 20 by this flag.
+  const said = run(["node", "--experimental-websocket", join(folder, "user.js"), url]);
+  expect(said).toBe("linux running 3\n");
+}, 60_000);
+
+function run(command: readonly string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd: folder });
+  if (exitCode !== 0) throw new Error(`${command[0]}: ${stdout}${stderr}`);
+  return stdout.toString();
+}
