@@ -103,7 +103,7 @@ function typeOf(schema: Schema): string {
 const readme = `# tapdeck-client
 
 A client of Tapdeck's control API, for browsers, Node (22 or newer, or 20 with
-`--experimental-websocket`) and Bun. It has no dependencies.
+its WebSocket switched on) and Bun. It has no dependencies.
 
 \`\`\`js
 import { connect } from "tapdeck-client";
