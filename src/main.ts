@@ -21,7 +21,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const asked = parseArguments(argv);
     return asked.kind === "serve"
       ? await serve(asked, lines.write)
-      : await runCommand(asked, { configOf, version });
+      : await runCommand(asked, { configOf, configPathOf, version });
   } catch (error) {
     if (error instanceof StartError) lines.write(`tapdeck: ${error.message}`);
     else
@@ -46,6 +46,10 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
 async function configOf(options: PlaceOptions) {
   const { configPath, configNamed, dataFolder } = placesOf(options, process.env);
   return readConfig(configPath, { dataFolder, mustExist: configNamed });
+}
+
+function configPathOf(options: PlaceOptions): string {
+  return placesOf(options, process.env).configPath;
 }
 
 function signalled(signals: readonly NodeJS.Signals[]): Promise<void> {

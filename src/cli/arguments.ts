@@ -18,6 +18,7 @@ export interface CommandLine extends Common {
   readonly durationMs: number | undefined;
   readonly timeoutMs: number | undefined;
   readonly json: boolean;
+  readonly write: boolean;
 }
 
 export type Asked =
@@ -34,6 +35,7 @@ const options = {
   for: { type: "string" },
   timeout: { type: "string" },
   json: { type: "boolean" },
+  write: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "V" },
 } as const;
@@ -51,7 +53,7 @@ export function parseArguments(argv: readonly string[]): Asked {
   if (values.version) return { kind: "version" };
   const common = { config: values.config, data: values.data };
   if (first === undefined) {
-    const stray = (["port", "uid", "for", "timeout", "json"] as const).find(
+    const stray = (["port", "uid", "for", "timeout", "json", "write"] as const).find(
       (name) => values[name] !== undefined,
     );
     if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
@@ -69,6 +71,7 @@ export function parseArguments(argv: readonly string[]): Asked {
     durationMs: wholeNumber("for", values.for, 1, 3_600_000),
     timeoutMs: wholeNumber("timeout", values.timeout, 1, 3_600_000),
     json: values.json ?? false,
+    write: values.write ?? false,
   };
 }
 

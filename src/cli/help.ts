@@ -1,6 +1,6 @@
 /** What the program says of itself. */
 
-export type CommandName = "tap" | "call" | "watch" | "readers" | "ping";
+export type CommandName = "tap" | "call" | "watch" | "readers" | "ping" | "config";
 
 interface CommandHelp {
   readonly usage: string;
@@ -50,6 +50,13 @@ Exit code 1 where the service refused.`,
     wordsMin: 0,
     wordsMax: 0,
   },
+  config: {
+    usage: "config [--write]",
+    summary: "print a settings file with every key and its default",
+    more: `  --write   make it where the service looks for its settings; a file that is there is left alone`,
+    wordsMin: 0,
+    wordsMax: 0,
+  },
 };
 
 export const commandNames = [
@@ -58,6 +65,7 @@ export const commandNames = [
   "watch",
   "readers",
   "ping",
+  "config",
 ] as const satisfies readonly CommandName[];
 
 export function helpText(command: CommandName | undefined): string {

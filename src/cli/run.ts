@@ -1,6 +1,9 @@
 /** Runs a command against the service that runs on this device. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
 import type { Config } from "../config/shape.ts";
+import { template } from "../config/template.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { helpText } from "./help.ts";
@@ -8,6 +11,8 @@ import { notificationLine, readersTable } from "./show.ts";
 
 export interface CliParts {
   readonly configOf: (common: Common) => Promise<Config>;
+  /** Where the settings stand, or would. */
+  readonly configPathOf: (common: Common) => string;
   readonly version: string;
 }
 
@@ -18,6 +23,8 @@ const finishMs = 30_000; // A script may hold delays; nobody waits longer at a t
 export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts: CliParts): Promise<number> {
   if (asked.kind === "help") return print(helpText(asked.command).trimEnd());
   if (asked.kind === "version") return print(`tapdeck ${parts.version}`);
+  if (asked.command === "config")
+    return await printConfig(asked.write ? parts.configPathOf(asked) : undefined);
   const params = asked.command === "call" ? parseJson(asked.words[1]) : undefined;
   const client = await reach(asked, parts);
   try {
@@ -47,6 +54,19 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
     throw error;
   } finally {
     client.close();
+  }
+}
+
+async function printConfig(path: string | undefined): Promise<number> {
+  if (path === undefined) return print(template().trimEnd());
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(path, template(), { flag: "wx" });
+    return print(`wrote ${path}`);
+  } catch (error) {
+    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+    const why = isThere ? "there is a file already, and it is left alone" : messageOf(error);
+    throw new StartError(exitCodes.cannotCreate, `${path}: ${why}`, error);
   }
 }
 

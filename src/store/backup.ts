@@ -64,8 +64,6 @@ export const backupPathOf = (path: string): string => `${path}.backup`;
 
 export function createBackup({ path, clock, log, guard }: BackupOptions): Backup {
   const sound = () => guard.damage() === undefined;
-  const target = backupPathOf(path);
-  const fresh = `${target}.new`;
   let timer: Disposable | undefined;
   let copying = false;
   let stale = true; // Who knows how the last run ended: the first copy finds out.
@@ -79,26 +77,19 @@ export function createBackup({ path, clock, log, guard }: BackupOptions): Backup
   };
   const start = () => {
     timer = undefined;
-    if (!closed && !copying) void copyBehind();
+    if (!closed && !copying) void copy();
   };
   const ended = (error?: unknown) => {
     fault = error === undefined ? undefined : `the backup copy could not be written: ${messageOf(error)}`;
     if (fault !== undefined) log.warn("store", fault);
   };
-  const copyBehind = async () => {
+  const copy = async () => {
     copying = true;
     stale = false;
     urgent = false;
     try {
-      const bytes = await leisurely(copySteps(path, guard), () => closed || !sound());
-      if (bytes !== undefined && (await differs(bytes))) {
-        await writeBehind(fresh, bytes);
-        // The copy that `close` makes while this one waits is the newer one.
-        if (closed || !sound()) return;
-        verify(fresh);
-        renameSync(fresh, target);
-        await syncFolderBehind(dirname(target));
-      }
+      // The copy that `close` makes while this one waits is the newer one.
+      await copyBetweenTurns(path, guard, () => closed || !sound());
       ended();
     } catch (error) {
       ended(error);
@@ -108,8 +99,6 @@ export function createBackup({ path, clock, log, guard }: BackupOptions): Backup
       if (stale && !closed) schedule(urgent ? 0 : copyDelayMs);
     }
   };
-  const differs = async (bytes: Uint8Array) =>
-    lengthOf(target) === undefined ? hasRows(bytes) : !(await readFile(target)).equals(bytes);
 
   schedule(copyDelayMs);
   return {
@@ -126,7 +115,7 @@ export function createBackup({ path, clock, log, guard }: BackupOptions): Backup
       timer?.[Symbol.dispose]();
       if ((!stale && !copying) || !sound()) return;
       try {
-        copyNow(copySteps(path, guard), target);
+        copyNow(path, guard);
         ended();
       } catch (error) {
         ended(error);
@@ -135,11 +124,31 @@ export function createBackup({ path, clock, log, guard }: BackupOptions): Backup
   };
 }
 
+/** Copies where the rows differ, a step in each turn of the event loop; gives up as soon as `stopped` says so. */
+async function copyBetweenTurns(
+  path: string,
+  guard: BackupOptions["guard"],
+  stopped: () => boolean,
+): Promise<void> {
+  const target = backupPathOf(path);
+  const fresh = `${target}.new`;
+  const bytes = await leisurely(copySteps(path, guard), stopped);
+  if (bytes === undefined) return;
+  if (lengthOf(target) === undefined ? !hasRows(bytes) : (await readFile(target)).equals(bytes)) return;
+  await writeBehind(fresh, bytes);
+  if (stopped()) return;
+  verify(fresh);
+  renameSync(fresh, target);
+  await syncFolderBehind(dirname(target));
+}
+
 /** The same, in one go. */
-function copyNow(steps: Iterator<undefined, Uint8Array>, target: string): void {
+function copyNow(path: string, guard: BackupOptions["guard"]): void {
+  const steps = copySteps(path, guard);
   let step = steps.next();
   while (!step.done) step = steps.next();
   const bytes = step.value;
+  const target = backupPathOf(path);
   if (lengthOf(target) === undefined ? !hasRows(bytes) : readFileSync(target).equals(bytes)) return;
   // Not the name that a copy under way may still be writing to.
   const fresh = `${target}.last`;

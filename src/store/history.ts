@@ -74,10 +74,7 @@ interface Row {
 }
 
 export function createHistory(database: Database, guard: Guard): History {
-  const insert = database.query(sql.insert);
-  const finish = database.query(sql.finish);
-  const list = database.query<Row, { beforeMs: number; limit: number }>(sql.list);
-  const prune = database.query(sql.prune);
+  const { insert, finish, list, prune } = prepare(database);
   let notes: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let fault: unknown;
@@ -135,6 +132,15 @@ export function createHistory(database: Database, guard: Guard): History {
       closed = true;
       flush();
     },
+  };
+}
+
+function prepare(database: Database) {
+  return {
+    insert: database.query(sql.insert),
+    finish: database.query(sql.finish),
+    list: database.query<Row, { beforeMs: number; limit: number }>(sql.list),
+    prune: database.query(sql.prune),
   };
 }
 

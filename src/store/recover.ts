@@ -2,6 +2,7 @@
  * What happens where the database is broken: the file is set aside under a dated name, the last good copy takes its
  * place, and whoever asks is told.
  */
+import { Database } from "bun:sqlite";
 import {
   closeSync,
   openSync,
@@ -15,8 +16,9 @@ import {
 import { basename, dirname, join } from "node:path";
 import { rfc3339 } from "../core/clock.ts";
 import { damagedFilesMax } from "../core/limits.ts";
-import { backupPathOf, verify } from "./backup.ts";
+import { backupPathOf } from "./backup.ts";
 import { lengthOf, moveDurably, syncFolder, writeDurably } from "./files.ts";
+import { bringUpToDate } from "./migrate.ts";
 
 export interface Recovery {
   /** What was wrong with the file: a few words. */
@@ -43,8 +45,8 @@ export function recover(path: string, reason: string, nowMs: number): Recovery {
   const left = parts.filter((part) => (lengthOf(path + part) ?? 0) > 0);
   for (const part of left) renameSync(path + part, aside + part);
   for (const part of parts) rmSync(path + part, { force: true });
-  const restoredFrom = restore(path, `${aside}-backup`);
   syncFolder(dirname(path));
+  const restoredFrom = restore(path, `${aside}-backup`);
   forgetOldest(path, basename(aside));
   return {
     reason,
@@ -87,17 +89,26 @@ function startOf(path: string): Buffer {
 function restore(path: string, aside: string): string | undefined {
   const backup = backupPathOf(path);
   if (lengthOf(backup) === undefined) return undefined;
-  try {
-    verify(backup);
-  } catch {
-    // Why it is no good does not help anybody; that it is kept does.
+  const bytes = readFileSync(backup);
+  if (!servesAsDatabase(bytes)) {
     moveDurably(backup, aside);
     return undefined;
   }
   const fresh = `${path}.restored`;
-  writeDurably(fresh, readFileSync(backup));
+  writeDurably(fresh, bytes);
   moveDurably(fresh, path);
   return rfc3339(Math.trunc(statSync(backup).mtimeMs));
+}
+
+/** Tries in memory what the start will do with it. */
+function servesAsDatabase(bytes: Uint8Array): boolean {
+  try {
+    using trial = Database.deserialize(bytes);
+    return bringUpToDate(trial) === undefined;
+  } catch {
+    // Damaged, or of a newer version: why does not help anybody; that it is kept does.
+    return false;
+  }
 }
 
 /** `tapdeck.db.damaged-2026-01-31T120000Z`, with a number behind it where that is taken: clocks may stand still. */

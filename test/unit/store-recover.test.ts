@@ -14,6 +14,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { createLog } from "../../src/core/log.ts";
 import type { StoredClient } from "../../src/store/clients.ts";
+import { migrations } from "../../src/store/migrations/index.ts";
 import type { Store } from "../../src/store/open.ts";
 import { createManualClock, type ManualClock } from "../helpers/manual-clock.ts";
 import { createStores, until } from "../helpers/stores.ts";
@@ -107,6 +108,31 @@ test("a damaged copy is not restored, and is kept where no later copy overwrites
   store.clients.add(client("new"), 1);
   close(store);
   expect(readFileSync(join(folder, `${aside}-backup`)).equals(damaged)).toBe(true);
+});
+
+test("a copy of a newer version is kept for it, not restored", () => {
+  const folder = filled();
+  const backup = join(folder, "tapdeck.db.backup");
+  overwrite(backup, 60, Buffer.from([0, 0, 0, 99]));
+  writeFileSync(join(folder, "tapdeck.db"), "a letter ".repeat(999));
+  expect(open(folder, { clock: createManualClock() }).recovered).toEqual({
+    reason: "it is no database",
+    setAside: aside,
+  });
+  expect(existsSync(join(folder, `${aside}-backup`))).toBe(true);
+});
+
+test("a copy of an older version is restored and brought up to date", () => {
+  const folder = newFolder();
+  {
+    using old = new Database(join(folder, "tapdeck.db.backup"));
+    for (const sql of migrations.slice(0, 2)) old.run(sql);
+    old.run("PRAGMA user_version = 2");
+  }
+  const { recovered, clients } = open(folder);
+  expect(recovered?.restoredFrom).toBeString();
+  clients.add(client("a"), 1);
+  expect(clients.list()).toEqual([client("a")]);
 });
 
 test("what was recovered is told by the log and by check, until the next start", () => {
@@ -274,7 +300,7 @@ function overwrite(path: string, offset: number, bytes: Uint8Array): void {
 
 /** In the text of the schema, where no check of SQLite's looks. */
 function renameColumn(path: string): void {
-  overwrite(path, readFileSync(path).indexOf("time_ms INTEGER"), Buffer.from("tame"));
+  overwrite(path, readFileSync(path).indexOf("reader_id TEXT"), Buffer.from("rider"));
 }
 
 /** Where the first page of a table begins, in bytes. */
