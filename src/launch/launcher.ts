@@ -3,7 +3,7 @@
  * another. Every accepted launch has one history row and one `launch.finished`.
  */
 import type { Bus } from "../bus.ts";
-import type { Config } from "../config/shape.ts";
+import type { Config, LauncherConfig } from "../config/shape.ts";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { launchQueueMax } from "../core/limits.ts";
@@ -53,6 +53,7 @@ const stoppedReason = new ServiceError("failed", "it was stopped");
 
 export function createLauncher({ config, bus, clock, log, history, map }: LauncherParts): Launcher {
   const playing = createPlaying(bus, clock);
+  const players = createPlayers(() => config().launchers);
   let queue: Run[] = [];
   let working: Promise<void> | undefined;
   let stopping = new AbortController();
@@ -61,10 +62,10 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
   const ports: ScriptPorts = {
     async launch(path, how) {
       const { signal } = stopping;
-      const { systems, launchers } = config();
-      const knownSystems = launchers.flatMap((launcher) => launcher.systems);
+      const { systems } = config();
+      const { launchers, knownSystems } = players();
       const file = await findMediaFile(path, systems.rootFolders, knownSystems, how.system);
-      const choice = chooseLauncher(file, availableLaunchers(launchers, Bun.which), how.launcher);
+      const choice = chooseLauncher(file, launchers, how.launcher);
       await playing.stop();
       signal.throwIfAborted();
       playing.start(file, choice);
@@ -150,4 +151,19 @@ function sentenceOf(error: unknown, log: Log): string {
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
   return "internal error: see the log";
+}
+
+/** The players that there are, looked for when the config changes and not at each tap. */
+function createPlayers(configured: () => readonly LauncherConfig[]) {
+  const look = (from: readonly LauncherConfig[]) => ({
+    from,
+    launchers: availableLaunchers(from, Bun.which),
+    knownSystems: from.flatMap(({ systems }) => systems),
+  });
+  let found = look(configured());
+  return () => {
+    const now = configured();
+    if (now !== found.from) found = look(now);
+    return found;
+  };
 }
