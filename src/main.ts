@@ -21,7 +21,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const asked = parseArguments(argv);
     return asked.kind === "serve"
       ? await serve(asked, lines.write)
-      : await runCommand(asked, { configOf, configPathOf, version });
+      : await runCommand(asked, { configOf, configPathOf, socketPathOf, version });
   } catch (error) {
     if (error instanceof StartError) lines.write(`tapdeck: ${error.message}`);
     else
@@ -50,6 +50,10 @@ async function configOf(options: PlaceOptions) {
 
 function configPathOf(options: PlaceOptions): string {
   return placesOf(options, process.env).configPath;
+}
+
+function socketPathOf(options: PlaceOptions): string {
+  return placesOf(options, process.env).socketPath;
 }
 
 function signalled(signals: readonly NodeJS.Signals[]): Promise<void> {

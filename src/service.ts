@@ -22,6 +22,7 @@ import { type Readers, startReaders } from "./readers/readers.ts";
 import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
 import type { Places } from "./system/paths.ts";
+import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
 
 export interface ServiceOptions {
@@ -56,7 +57,8 @@ export async function startService({ places, drivers, write }: ServiceOptions): 
   const store = openStore(places.dataFolder, { clock: systemClock, log });
   try {
     const mappingsFolder = join(dirname(places.configPath), "mappings");
-    return await assemble({ settings, log, store, drivers, dataFolder: places.dataFolder, mappingsFolder });
+    const { dataFolder, socketPath } = places;
+    return await assemble({ settings, log, store, drivers, dataFolder, socketPath, mappingsFolder });
   } catch (error) {
     store.close();
     await settings.close();
@@ -72,9 +74,11 @@ interface Parts {
   readonly dataFolder: string;
   /** Mappings that people keep in files; beside the config file. */
   readonly mappingsFolder: string;
+  readonly socketPath: string;
 }
 
 async function assemble({
+  socketPath,
   settings,
   log,
   store,
@@ -107,6 +111,9 @@ async function assemble({
     clock,
     port: config().api.port,
     listen: config().api.listen,
+    socketPath,
+    uid: process.getuid?.() ?? -1,
+    ownerOf,
     rules: () => config().api,
     allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
   });

@@ -10,6 +10,8 @@ export type Access = "device" | "remote";
 export interface AccessRules {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
+  /** A service that runs as root serves every user of the device. */
+  readonly allowAnonymousLocal: boolean;
 }
 
 export interface Caller {

@@ -1,10 +1,16 @@
-/** Opens the service's ports; where one cannot be had, a sentence says why. */
+/** Opens the service's doors: its ports, and a socket in the file system. Where a port cannot be had, a sentence says why. */
+import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import type { Server, WebSocketHandler } from "bun";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { messageBytesMax } from "../core/limits.ts";
 
+const socketPathBytesMax = 107; // unix(7): sun_path, with its end.
+
+/** Undefined where the request became a WebSocket. */
+export type MaybeResponse = Response | undefined | Promise<Response | undefined>;
+
 export interface Handlers<Data> {
-  readonly fetch: (request: Request, server: Server<Data>) => Response | undefined | Promise<Response>;
+  readonly fetch: (request: Request, server: Server<Data>) => MaybeResponse;
   readonly websocket: WebSocketHandler<Data>;
 }
 
@@ -28,16 +34,31 @@ export function listen<Data>(
   }
 }
 
+const common = {
+  development: false,
+  // A little above the limit, so that a body that passes it is told so by us.
+  maxRequestBodySize: messageBytesMax + 4096,
+} as const;
+
+/** A socket in the file system that its owner and group may open. One that an earlier run left behind is replaced. */
+export function listenAtPath<Data>(path: string, handlers: Handlers<Data>): Server<Data> {
+  if (Buffer.byteLength(path) > socketPathBytesMax)
+    throw new Error(`its name is longer than ${socketPathBytesMax} bytes`);
+  if (existsSync(path)) unlinkSync(path);
+  // Nobody else may come in before its mode is set.
+  const before = process.umask(0o117);
+  try {
+    const server = Bun.serve<Data>({ unix: path, ...common, ...handlers });
+    chmodSync(path, 0o660);
+    return server;
+  } finally {
+    process.umask(before);
+  }
+}
+
 function serveAt<Data>(hostname: string, port: number, handlers: Handlers<Data>): Server<Data> {
   try {
-    return Bun.serve<Data>({
-      hostname,
-      port,
-      development: false,
-      // A little above the limit, so that a body that passes it is told so by us.
-      maxRequestBodySize: messageBytesMax + 4096,
-      ...handlers,
-    });
+    return Bun.serve<Data>({ hostname, port, ...common, ...handlers });
   } catch (error) {
     const why =
       codeOf(error) === "EADDRINUSE"

@@ -20,6 +20,10 @@ export interface Peer {
 
 type Socket = ServerWebSocket<Peer>;
 
+export function newPeer(address: string, access: Access): Peer {
+  return { address, access, connection: undefined, lane: undefined, leaving: undefined };
+}
+
 export interface Sockets {
   readonly handler: WebSocketHandler<Peer>;
   closeAll(): void;

@@ -13,6 +13,8 @@ export interface CliParts {
   readonly configOf: (common: Common) => Promise<Config>;
   /** Where the settings stand, or would. */
   readonly configPathOf: (common: Common) => string;
+  /** The socket of a service that runs with the same flags. */
+  readonly socketPathOf: (common: Common) => string;
   readonly version: string;
 }
 
@@ -70,10 +72,18 @@ async function printConfig(path: string | undefined): Promise<number> {
   }
 }
 
-async function reach(asked: CommandLine, { configOf }: CliParts): Promise<Client> {
+/** By the socket where there is one, since that needs no port and no trust in one; else by the port. */
+async function reach(asked: CommandLine, { configOf, socketPathOf }: CliParts): Promise<Client> {
+  const signal = AbortSignal.timeout(asked.timeoutMs ?? connectMs);
+  if (asked.port === undefined) {
+    // No service, or one of another user: the port may tell.
+    const client = await connect(`ws+unix://${socketPathOf(asked)}:/api/v0.1`, { signal }).catch(
+      () => undefined,
+    );
+    if (client !== undefined) return client;
+  }
   const port = asked.port ?? (await configOf(asked)).api.port;
   try {
-    const signal = AbortSignal.timeout(asked.timeoutMs ?? connectMs);
     return await connect(`ws://127.0.0.1:${port}/api/v0.1`, { signal });
   } catch (error) {
     throw new StartError(

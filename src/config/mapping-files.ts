@@ -55,11 +55,13 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions):
       const breathe = breather(clock);
       const read = async () => {
         const next = await readAll({ folder, earlier: files, judge, log, breathe });
-        if (closed || isSame(files, next)) return;
+        if (closed) return;
+        const isNews = !isSame(files, next);
         files = next;
-        changed([...files.values()].flatMap(({ mappings }) => mappings));
+        if (isNews) changed([...files.values()].flatMap(({ mappings }) => mappings));
       };
       const readAgain = () => {
+        timer?.[Symbol.dispose]();
         timer = undefined;
         // One at a time: what changes meanwhile is looked at afterwards.
         if (reading !== undefined) isAskedAgain = true;

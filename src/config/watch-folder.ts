@@ -4,7 +4,8 @@ import { dirname } from "node:path";
 
 /**
  * Calls `changed` for each change among the folder's own files, until disposed. It may call once too often, and several
- * times for one change. Where the folder is not there, the nearest one above it that is there is watched for it.
+ * times for one change. Where the folder is not there, the nearest one above it that is there is watched for it; one
+ * further above that is moved, with all below it, is not noticed.
  */
 export function watchFolder(folder: string, changed: () => void): Disposable {
   const watched = new Map<string, { watcher: FSWatcher; inode: number }>();
@@ -21,9 +22,11 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
       if ((inode !== undefined && path !== folder) || path === dirname(path)) break;
     }
     for (const [path, { inode }] of [...watched]) if (wanted.get(path) !== inode) drop(path);
-    for (const [path, inode] of wanted) if (!watched.has(path)) follow(path, inode);
+    const fresh = [...wanted].filter(([path]) => !watched.has(path));
+    // What was made between the look and the watch makes no event: look again, until nothing new is found.
+    if (fresh.filter(([path, inode]) => follow(path, inode)).length > 0) look();
   };
-  const follow = (path: string, inode: number) => {
+  const follow = (path: string, inode: number): boolean => {
     try {
       const watcher = watch(path, { persistent: false }, () => {
         look();
@@ -32,11 +35,12 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
       // It went away: the one above tells of it too.
       watcher.on("error", () => drop(path));
       watched.set(path, { watcher, inode });
-      // It may have gone, or been filled, between the look and the watch.
-      if (inodeOf(path) !== inode) drop(path);
+      // It may have been filled between the look and the watch.
       if (path === folder) changed();
+      return true;
     } catch {
       // It went away between the look and the watch, or the kernel has no watch left: then a restart reads the files.
+      return false;
     }
   };
   look();

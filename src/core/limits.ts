@@ -73,11 +73,17 @@ export const mappingFileBytesMax = 1024 * 1024;
 export const looseRegexesMax = 64; // Regular expressions without a plain word in them are tried one by one on each tap.
 export const regexRepeatsMax = 2000; // The counts of `{n,m}` in one pattern: the engine writes each of them out.
 export const regexStepsMax = 5000; // Of a compiled pattern; 4 KiB of plain text has as many.
-export const regexMemoryBytesMax = 128 * 1024; // Of what a compiled pattern remembers: 32 MiB for all that are ready.
-export const regexesReadyMax = 256;
+export const regexMemoryBytesMax = 64 * 1024; // Of what a compiled pattern remembers: 32 MiB for all that are ready.
+export const regexesReadyMax = 512;
 
 // The secure layer.
 export const sealedMessageBytesMax = 65_535; // Of one transport message (Noise revision 34, 3).
 export const sealedFrameCharsMax = 1536 * 1024; // A payload of 1 MiB takes 1,398,496; the rest is for other ways to write JSON.
 export const handshakeCharsMax = 1024; // It takes some 150.
 export const sealedClientIdCharsMax = 64; // A UUID has 36.
+
+// The media index.
+export const folderDepthMax = 64; // Folders in folders below a system's; deeper is a loop that no link explains.
+export const playlistBytesMax = 256 * 1024; // A playlist of discs has a few lines; a longer file is something else.
+export const indexedFilesMax = 8_000_000; // What fits into the memory of a PC while it is sorted.
+export const scanComplaintsMax = 100; // Lines of the log for one run of the index; the rest is counted.

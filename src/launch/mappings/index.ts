@@ -4,7 +4,7 @@
  */
 import type { MappingType } from "../../core/mapping.ts";
 import { type Automaton, buildAutomaton } from "./automaton.ts";
-import { requiredWords, wordUnitsMax } from "./literals.ts";
+import { type Choice, requiredWords, shortest, wordUnitsMax } from "./literals.ts";
 import type { Regexes } from "./regex.ts";
 import { type Fields, mappingTypes, matches, type Rule } from "./rules.ts";
 
@@ -25,6 +25,8 @@ interface Shelf {
   readonly partial: Map<string, Rule[]>;
   /** By each word of which one must occur. */
   readonly regex: Map<string, Rule[]>;
+  /** Regular expressions not yet put behind a word, and what they require. */
+  readonly worded: [Rule, readonly Choice[]][];
   /** Regular expressions without such words. */
   readonly loose: Rule[];
 }
@@ -66,7 +68,7 @@ export function* buildIndex(
 }
 
 function newShelf(): Shelf {
-  return { exact: new Map(), partial: new Map(), regex: new Map(), loose: [] };
+  return { exact: new Map(), partial: new Map(), regex: new Map(), worded: [], loose: [] };
 }
 
 function put(rule: Rule, shelf: Shelf): void {
@@ -79,11 +81,30 @@ function put(rule: Rule, shelf: Shelf): void {
       append(shelf.partial, pattern.slice(0, wordUnitsMax), rule);
       break;
     case "regex": {
-      const words = requiredWords(pattern);
-      if (words === undefined) shelf.loose.push(rule);
-      else for (const word of words) append(shelf.regex, word, rule);
+      const choices = requiredWords(pattern);
+      if (choices.length === 0) shelf.loose.push(rule);
+      else shelf.worded.push([rule, choices]);
     }
   }
+}
+
+/**
+ * Puts each expression behind the choice that the fewest others require: of `/games/.*zelda`, that is not the folder
+ * where all games are.
+ */
+function* putBehindWords(shelf: Shelf): Generator<undefined, void, undefined> {
+  const uses = new Map<string, number>();
+  for (const [, choices] of shelf.worded)
+    for (const word of new Set(choices.flat())) uses.set(word, (uses.get(word) ?? 0) + 1);
+  const commonest = (choice: Choice) => Math.max(...choice.map((word) => uses.get(word) ?? 0));
+  for (const [place, [rule, choices]] of shelf.worded.entries()) {
+    if (place % rulesPerSlice === 0) yield;
+    const [rarest = []] = choices.toSorted(
+      (a, b) => commonest(a) - commonest(b) || shortest(b) - shortest(a),
+    );
+    for (const word of rarest) append(shelf.regex, word, rule);
+  }
+  shelf.worded.length = 0;
 }
 
 function append(map: Map<string, Rule[]>, key: string, rule: Rule): void {
@@ -93,6 +114,7 @@ function append(map: Map<string, Rule[]>, key: string, rule: Rule): void {
 }
 
 function* searchable(shelf: Shelf): Generator<undefined, Searched, undefined> {
+  yield* putBehindWords(shelf);
   return {
     ...shelf,
     partialWords: {

@@ -5,18 +5,21 @@
  */
 import { foldText } from "./automaton.ts";
 
-// Longer words find no more, and make the automaton larger.
-export const wordUnitsMax = 32;
+// The automaton has a node for each unit, but what many words begin with it has once: long enough to tell apart the
+// files of one folder.
+export const wordUnitsMax = 96;
 const wordsMax = 32;
 
-/**
- * Words, folded by `foldText`, at least one of which is in every text that matches the valid pattern; undefined where
- * none can be told.
- */
-export function requiredWords(pattern: string): readonly string[] | undefined {
+const choicesMax = 8;
+
+/** Words, folded by `foldText`, of which at least one must occur. */
+export type Choice = readonly string[];
+
+/** What every text that matches the valid pattern holds: a word of each choice. Empty where nothing can be told. */
+export function requiredWords(pattern: string): readonly Choice[] {
   const cursor: Cursor = { pattern, at: 0, lost: false, foldsCase: /\(\?[a-zA-Z-]*i/.test(pattern) };
-  const words = alternation(cursor);
-  return cursor.lost || cursor.at < pattern.length ? undefined : words;
+  const choices = alternation(cursor);
+  return cursor.lost || cursor.at < pattern.length ? [] : choices;
 }
 
 interface Cursor {
@@ -27,24 +30,30 @@ interface Cursor {
   readonly foldsCase: boolean;
 }
 
-type Words = readonly string[] | undefined;
-
-function alternation(cursor: Cursor): Words {
-  const branches = [concatenation(cursor)];
+function alternation(cursor: Cursor): readonly Choice[] {
+  const first = concatenation(cursor);
+  const branches = [first];
   while (take(cursor, "|")) branches.push(concatenation(cursor));
+  if (branches.length === 1) return first;
   const words = new Set<string>();
   for (const branch of branches) {
-    if (branch === undefined) return undefined;
-    for (const word of branch) words.add(word);
+    const best = branch.toSorted((a, b) => shortest(b) - shortest(a))[0];
+    if (best === undefined) return [];
+    for (const word of best) words.add(word);
   }
-  return words.size <= wordsMax ? [...words] : undefined;
+  return words.size <= wordsMax ? [[...words]] : [];
 }
 
-function concatenation(cursor: Cursor): Words {
-  let best: Words;
+/** The longer the shortest word of a choice, the fewer texts it lets through. */
+export function shortest(choice: Choice): number {
+  return Math.min(...choice.map((word) => word.length));
+}
+
+function concatenation(cursor: Cursor): readonly Choice[] {
+  const choices: Choice[] = [];
   let run = "";
   const endRun = () => {
-    if (run !== "") best = better(best, [run.slice(0, wordUnitsMax)]);
+    if (run !== "") choices.push([run.slice(0, wordUnitsMax)]);
     run = "";
   };
   while (!cursor.lost && cursor.at < cursor.pattern.length && !/[|)]/.test(here(cursor))) {
@@ -58,25 +67,19 @@ function concatenation(cursor: Cursor): Words {
       }
     } else {
       endRun();
-      if (times !== "maybe") best = better(best, part.words);
+      if (times !== "maybe") choices.push(...(part.choices ?? []));
     }
   }
   endRun();
-  return best;
-}
-
-/** The choice whose shortest word is the longer: it lets fewer texts through. */
-function better(one: Words, other: Words): Words {
-  if (one === undefined || other === undefined) return one ?? other;
-  const shortest = (words: readonly string[]) => Math.min(...words.map((word) => word.length));
-  return shortest(other) > shortest(one) ? other : one;
+  if (choices.length <= choicesMax) return choices;
+  return choices.sort((a, b) => shortest(b) - shortest(a)).slice(0, choicesMax);
 }
 
 interface Piece {
   /** It matches this and nothing else (but for case). */
   readonly literal?: string;
-  /** Where it occurs, one of these does. */
-  readonly words?: Words;
+  /** Where it occurs, a word of each of these does. */
+  readonly choices?: readonly Choice[];
 }
 
 function piece(cursor: Cursor): Piece {
@@ -120,9 +123,9 @@ function group(cursor: Cursor): Piece {
     if (!skip(cursor, /\?[imsU-]*:/y) && !skip(cursor, /\?P?<\w+>/y)) lose(cursor);
   }
   if (cursor.lost) return {};
-  const words = alternation(cursor);
+  const choices = alternation(cursor);
   if (!take(cursor, ")")) lose(cursor);
-  return { words };
+  return { choices };
 }
 
 function escaped(cursor: Cursor): Piece {

@@ -165,7 +165,7 @@ function merged(before: Mapping, changes: MappingChanges): MappingParams {
 }
 
 function isLoose({ match, pattern }: Pick<MappingParams, "match" | "pattern">): boolean {
-  return match === "regex" && requiredWords(pattern) === undefined;
+  return match === "regex" && requiredWords(pattern).length === 0;
 }
 
 const looseSentence = `${looseRegexesMax} regular expressions that hold no plain word are tried on every tap already: write a word into this one that every match holds, such as the first digits of the uid`;

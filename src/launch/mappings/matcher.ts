@@ -32,9 +32,9 @@ export function createMatcher(rules: readonly Rule[], clock: Clock): Matcher {
   const regexes = createRegexes();
   const present = new Set(rules);
   let index = emptyIndex;
-  /** Of the index, those that count no more. */
+  // Of the index, those that count no more.
   let gone = new Set<Rule>();
-  /** Those that count and are not in the index, in order of rank. */
+  // Those that count and are not in the index, in order of rank.
   let recent: readonly Rule[] = [];
   let timer: Disposable | undefined;
   const waiting: (() => void)[] = [];
@@ -45,23 +45,14 @@ export function createMatcher(rules: readonly Rule[], clock: Clock): Matcher {
     gone = new Set(rulesIn.filter((rule) => !present.has(rule)));
     recent = [...present].filter((rule) => !indexed.has(rule)).sort(byRank);
     timer = undefined;
-    for (const tell of waiting.splice(0)) tell();
     if (gone.size + recent.length > atOnceMax) build(gatherMs);
+    else for (const tell of waiting.splice(0)) tell();
   };
   const build = (delayMs: number) => {
     timer?.[Symbol.dispose]();
     timer = clock.after(delayMs, () => {
       const rulesIn = [...present];
-      const building = buildIndex(rulesIn, regexes);
-      const slice = () => {
-        const endMs = performance.now() + sliceMs;
-        for (let step = building.next(); ; step = building.next()) {
-          if (step.done) return take(rulesIn, step.value);
-          if (performance.now() > endMs) break;
-        }
-        timer = clock.after(0, slice);
-      };
-      slice();
+      timer = inSlices(buildIndex(rulesIn, regexes), clock, (built) => take(rulesIn, built));
     });
   };
   if (present.size > 0) build(0);
@@ -89,6 +80,24 @@ export function createMatcher(rules: readonly Rule[], clock: Clock): Matcher {
       for (const tell of waiting.splice(0)) tell();
     },
   };
+}
+
+/** Does the work in slices, between which others run; nothing of it is done before this returns. */
+function inSlices<T>(
+  work: Generator<undefined, T, undefined>,
+  clock: Clock,
+  done: (result: T) => void,
+): Disposable {
+  const slice = () => {
+    const endMs = performance.now() + sliceMs;
+    for (let step = work.next(); ; step = work.next()) {
+      if (step.done) return done(step.value);
+      if (performance.now() > endMs) break;
+    }
+    timer = clock.after(0, slice);
+  };
+  let timer = clock.after(0, slice);
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
 }
 
 function byRank(a: Rule, b: Rule): number {

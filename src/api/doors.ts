@@ -1,0 +1,83 @@
+/** The doors by which a request comes in, and who it is then: over TCP by its address and user, or by the socket's file. */
+import type { Server } from "bun";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import { type AccessRules, admit, type Caller, plainAddress } from "./access.ts";
+import { sentence, type Visit } from "./http.ts";
+import type { MaybeResponse } from "./listen.ts";
+import { createRateLimit } from "./rate.ts";
+
+/** A TCP caller on this device. */
+export interface Neighbour {
+  readonly address: string;
+  readonly port: number;
+  readonly servicePort: number;
+}
+
+export interface DoorOptions<Data> {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Asked anew for each visit: the owner may have changed them. */
+  readonly rules: () => AccessRules;
+  /** The user that the service runs as. */
+  readonly uid: number;
+  /** The user that a caller on the device runs as, where that decides (decisions, "Who may do what"). */
+  readonly ownerOf: (peer: Neighbour) => Promise<number | undefined>;
+  readonly answer: (visit: Visit, server: Server<Data>) => MaybeResponse;
+}
+
+type Door<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
+
+const rootUid = 0;
+const loopback = "127.0.0.1";
+
+export function createDoors<Data>({ clock, log, rules, uid, ownerOf, answer }: DoorOptions<Data>): {
+  readonly byTcp: Door<Data>;
+  readonly byPath: Door<Data>;
+} {
+  const rate = createRateLimit(clock);
+  let hasWarned = false;
+  const warnOnce = () => {
+    if (hasWarned) return;
+    hasWarned = true;
+    log.warn(
+      "api",
+      "the service runs as root, so callers of other users count as remote: run it as a user of its own, or set api.allow_anonymous_local",
+    );
+  };
+  return {
+    byTcp(request, server) {
+      const peer = server.requestIP(request);
+      const address = plainAddress(peer?.address ?? "");
+      const admission = admit(callerOf(request, address), rules());
+      if (admission.kind === "refused") return sentence(403, admission.why);
+      if (admission.kind === "remote" && !rate.take(address))
+        return sentence(429, "too many requests: wait a minute", { "retry-after": "60" });
+      const visit = visitOf(request, address, admission.kind);
+      if (admission.kind === "remote" || uid !== rootUid || rules().allowAnonymousLocal)
+        return answer(visit, server);
+      // A service that runs as root would lend its rights to every user of the device: others count as remote.
+      const neighbour = { address, port: peer?.port ?? 0, servicePort: server.port ?? 0 };
+      return ownerOf(neighbour).then((owner) => {
+        if (owner === rootUid) return answer(visit, server);
+        warnOnce();
+        return answer({ ...visit, access: "remote" }, server);
+      });
+    },
+    // Who may open the socket's file is on the device, and let in by its mode.
+    byPath(request, server) {
+      const admission = admit(callerOf(request, loopback), rules());
+      return admission.kind === "refused"
+        ? sentence(403, admission.why)
+        : answer(visitOf(request, loopback, "device"), server);
+    },
+  };
+}
+
+function callerOf({ headers }: Request, address: string): Caller {
+  return { address, host: headers.get("host"), origin: headers.get("origin") };
+}
+
+function visitOf(request: Request, address: string, access: Visit["access"]): Visit {
+  return { request, address, access, path: new URL(request.url).pathname };
+}

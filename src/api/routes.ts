@@ -1,0 +1,74 @@
+/** Which part of the API a visitor came for, by path and verb. */
+import type { Server } from "bun";
+import type { Dispatch } from "./dispatch.ts";
+import type { EventStreams } from "./event-stream.ts";
+import { sentence, type Visit } from "./http.ts";
+import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.ts";
+import type { MaybeResponse } from "./listen.ts";
+import type { Places } from "./places.ts";
+import { answerPost } from "./post.ts";
+import type { Services } from "./services.ts";
+import { newPeer, type Peer } from "./sockets.ts";
+
+export interface RouteParts {
+  readonly services: Services;
+  readonly dispatch: Dispatch;
+  readonly streams: EventStreams;
+  readonly places: Places;
+  readonly allowLaunch: AllowLaunch;
+}
+
+const apiPaths: ReadonlySet<string> = new Set(["/api/v0.1", "/api/v0", "/api/", "/api"]);
+const eventPaths: ReadonlySet<string> = new Set(
+  [...apiPaths].map((path) => `${path.replace(/\/$/, "")}/events`),
+);
+
+export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<Peer>) => MaybeResponse {
+  const { services, allowLaunch } = parts;
+  return (visit, server) => {
+    const { path, request } = visit;
+    if (apiPaths.has(path)) return answerApi(parts, visit, server);
+    if (isLaunchPath(path)) return answerLaunch({ launch: services.launch, allowLaunch }, visit);
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return sentence(405, "only GET is served here", { allow: "GET, HEAD" });
+    if (eventPaths.has(path)) return openEvents(parts, visit, server);
+    if (path === "/ping") return new Response("pong");
+    if (path === "/health") return healthResponse(services);
+    return sentence(404, "there is nothing here: the API is at /api/v0.1");
+  };
+}
+
+function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): MaybeResponse {
+  const { request, address, access } = visit;
+  if (request.method === "POST") {
+    // `media.index` answers when it is done, however long that takes.
+    server.timeout(request, 0);
+    return answerPost(parts.dispatch, visit);
+  }
+  if (request.method !== "GET")
+    return sentence(405, "connect with a WebSocket, or POST", { allow: "GET, POST" });
+  if (!parts.places.isFree(address, access)) return tooMany();
+  if (server.upgrade(request, { data: newPeer(address, access) })) return undefined;
+  return sentence(426, "connect with a WebSocket, or POST a JSON-RPC request", { upgrade: "websocket" });
+}
+
+function openEvents(
+  { streams, places }: RouteParts,
+  { request, address, access }: Visit,
+  server: Server<Peer>,
+): Response {
+  if (access !== "device") return sentence(403, "encryption is required for remote connections");
+  if (!places.isFree(address, access)) return tooMany();
+  places.take(address);
+  server.timeout(request, 0);
+  return streams.open(request.headers.get("last-event-id"), () => places.leave(address));
+}
+
+function tooMany(): Response {
+  return sentence(503, "too many connections: close some and try again");
+}
+
+function healthResponse(services: Services): Response {
+  const reasons = services.health().checks.flatMap(({ ok, reason }) => (ok ? [] : [reason ?? ""]));
+  return reasons.length === 0 ? new Response("OK") : sentence(503, reasons.join("; "));
+}

@@ -1,0 +1,65 @@
+/** Which user a TCP connection of this device belongs to: the kernel's own table knows (proc(5), /proc/net/tcp). */
+import { readFile } from "node:fs/promises";
+
+export interface Peer {
+  /** The caller's IP address, IPv4 as such also where it came mapped into IPv6. */
+  readonly address: string;
+  readonly port: number;
+  /** Ours, that it is connected to. */
+  readonly servicePort: number;
+}
+
+/** The user id, or undefined where no socket of this device's network is that caller. */
+export async function ownerOf({ address, port, servicePort }: Peer): Promise<number | undefined> {
+  const isIpv4 = address.includes(".");
+  const forms: readonly (readonly [table: string, local: string | undefined])[] = [
+    ["/proc/net/tcp", isIpv4 ? ipv4Hex(address) : undefined],
+    ["/proc/net/tcp6", isIpv4 ? `0000000000000000FFFF0000${ipv4Hex(address)}` : ipv6Hex(address)],
+  ];
+  for (const [table, local] of forms) {
+    if (local === undefined) continue;
+    const owner = ownerIn(await readTable(table), `${local}:${portHex(port)}`, `:${portHex(servicePort)}`);
+    if (owner !== undefined) return owner;
+  }
+  return undefined;
+}
+
+async function readTable(path: string): Promise<string> {
+  // A kernel without IPv6 has no table of it.
+  return readFile(path, "latin1").catch(() => "");
+}
+
+/** A row: number, local address, remote address, state, queues, timer, retransmits, uid, ... */
+function ownerIn(table: string, local: string, remoteEnd: string): number | undefined {
+  for (const line of table.split("\n")) {
+    const [, from, to, , , , , uid] = line.trim().split(/\s+/);
+    if (from === local && to?.endsWith(remoteEnd)) return Number(uid);
+  }
+  return undefined;
+}
+
+function portHex(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, "0");
+}
+
+/** The bytes of an address as the kernel prints them: 32-bit words in the byte order of this machine, little-endian. */
+function ipv4Hex(address: string): string {
+  return wordsHex(address.split(".").map(Number));
+}
+
+function ipv6Hex(address: string): string {
+  const [head = "", tail] = address.split("::");
+  const groups = (text: string) =>
+    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+  const [front, back] = [groups(head), groups(tail ?? "")];
+  const zeros = tail === undefined ? [] : new Array(8 - front.length - back.length).fill(0);
+  return wordsHex([...front, ...zeros, ...back].flatMap((group) => [group >> 8, group & 0xff]));
+}
+
+function wordsHex(bytes: readonly number[]): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4) {
+    for (const byte of bytes.slice(at, at + 4).toReversed()) text += byte.toString(16).padStart(2, "0");
+  }
+  return text.toUpperCase();
+}

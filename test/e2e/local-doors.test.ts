@@ -1,0 +1,80 @@
+/** Callers on the device: the socket in the file system, and whom a service that runs as root serves over TCP. */
+import { expect, test } from "bun:test";
+import { stat } from "node:fs/promises";
+import { visit } from "../helpers/namespaces.ts";
+import { eventually } from "../helpers/processes.ts";
+import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+
+const isRoot = process.getuid?.() === 0;
+const nobody = (command: readonly string[]) => [
+  "setpriv",
+  "--reuid=65534",
+  "--clear-groups",
+  "--",
+  ...command,
+];
+const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "version" });
+
+test("the socket is for its owner and group only, answers as TCP does, and goes with the service", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  const service = await startTapdeck(place);
+  const path = `${place.folder}/tapdeck.sock`;
+  const { mode } = await stat(path);
+  expect(mode & 0o777).toBe(0o660);
+  const answer = await fetch("http://localhost/api", {
+    unix: path,
+    method: "POST",
+    body: request,
+    headers: { "content-type": "application/json" },
+  });
+  expect(await answer.json()).toMatchObject({ result: { platform: "linux" } });
+  const foreign = await fetch("http://evil.example/ping", { unix: path });
+  expect(foreign.status).toBe(403);
+  const socket = new WebSocket(`ws+unix://${path}:/api/v0.1`);
+  const said = new Promise((resolve) => socket.addEventListener("message", ({ data }) => resolve(data)));
+  socket.addEventListener("open", () => socket.send("ping"));
+  expect(await said).toBe("pong");
+  socket.close();
+  expect(await service.stop()).toBe(0);
+  expect(await stat(path).catch(() => undefined)).toBeUndefined();
+}, 30_000);
+
+test("a socket that a killed service left behind is replaced, and the command line prefers it", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  const first = await startTapdeck(place);
+  process.kill(first.pid, "SIGKILL");
+  await first.stop();
+  await using _second = await startTapdeck(place);
+  // Its settings name a port where nobody listens.
+  await place.config("");
+  await Bun.write(`${place.folder}/config.toml`, "[api]\nport = 1\n");
+  const ping = Bun.spawnSync([program, "ping", `--data=${place.folder}`]);
+  expect(ping.stdout.toString()).toBe("pong\n");
+}, 30_000);
+
+// Only root can be two users.
+test.skipIf(!isRoot)(
+  "a service that runs as root serves only root over TCP, unless its owner says otherwise",
+  async () => {
+    await using place = await makePlace("[readers]\ndetect = false\n");
+    const settings = `[api]\nport = ${place.port}\nlisten = ["127.0.0.1", "::1"]\n`;
+    await Bun.write(`${place.folder}/config.toml`, settings);
+    await using service = await startTapdeck(place);
+    const urls = [`ws://127.0.0.1:${place.port}/api`, `ws://[::1]:${place.port}/api`];
+    for (const url of urls) {
+      const lesser = await visit(nobody, { url, send: [request] });
+      expect([url, lesser.messages?.[0]]).toEqual([url, expect.stringContaining("encryption-required")]);
+      const ping = await visit(nobody, { url: url.replace("ws:", "http:").replace("/api", "/ping") });
+      expect([url, ping.status, ping.body]).toEqual([url, 200, "pong"]);
+      const root = await visit((command) => command, { url, send: [request] });
+      expect([url, root.messages?.[0]]).toEqual([url, expect.stringContaining("platform")]);
+    }
+    await Bun.write(`${place.folder}/config.toml`, `${settings}allow_anonymous_local = true\n`);
+    await eventually(async () => {
+      const { messages = [] } = await visit(nobody, { url: urls[0] ?? "", send: [request] });
+      return messages[0]?.includes("platform") === true;
+    });
+    expect(service.log()).toContain("callers of other users count as remote");
+  },
+  60_000,
+);
