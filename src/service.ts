@@ -122,6 +122,7 @@ async function assemble({
   wired.readers = readers;
   settings.onChange((now) => {
     log.configure(now.log);
+    readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
   // Read now, so that the first tap does not wait for it.
   knownSystems();

@@ -76,7 +76,12 @@ export async function openConfigFile({
       for (let attempt = 0; attempt < attemptsMax; attempt++) {
         const before = await readSound(read, configIn, (message) => message.replaceAll(path, name));
         const text = patched(before ?? "", patch);
-        const isSame = async () => (await read().catch(() => undefined)) === before;
+        // A file that cannot be read now is not the one that was.
+        const isSame = () =>
+          read().then(
+            (now) => now === before,
+            () => false,
+          );
         if (text !== before && !(await replaced(path, text, isSame))) continue;
         [seen, good, fault] = [text, configIn(text), undefined];
         return;

@@ -4,8 +4,6 @@
  *
  *   now = the last good text of the file, with the patches laid over it that are not in the file yet
  */
-import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -51,7 +49,7 @@ export async function createSettings(options: SettingsOptions): Promise<Settings
     await inTurn(file.look);
     changes.settle();
   };
-  const watching = watchFile(() => void look().then(aim).catch(report), clock, log);
+  const watching = watchFile(() => void look().then(aim).catch(report), clock);
   let closed = false;
   const aim = async () => {
     // A loop of links is told by the reader; until it is mended, the file's own folder is watched.
@@ -62,8 +60,6 @@ export async function createSettings(options: SettingsOptions): Promise<Settings
   const report = (error: unknown) =>
     log.error("config", "could not look at the file", { error: messageOf(error) });
 
-  // A folder that cannot be made is told by the watch.
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(() => {});
   await sweepTemporaries(await aim());
   // What changed between the first read and the watch.
   await look();

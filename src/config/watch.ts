@@ -1,9 +1,8 @@
 /** Tells when a file may have changed, also where an editor puts another one in its place. */
-import { type FSWatcher, watch } from "node:fs";
-import { basename, dirname } from "node:path";
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import { messageOf } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
+import { watchFolder } from "./watch-folder.ts";
 
 // Editors write in several steps, and truncate before they write.
 const settleMs = 100;
@@ -14,49 +13,50 @@ export interface FileWatch extends Disposable {
 }
 
 /** Calls `changed` once things have been quiet for `settleMs`. It may be called for nothing: compare what stands there. */
-export function watchFile(changed: () => void, clock: Clock, log: Log): FileWatch {
-  let watchers = new Map<string, FSWatcher>();
-  let names = new Set<string>();
+export function watchFile(changed: () => void, clock: Clock): FileWatch {
+  const folders = new Map<string, Disposable>();
+  let aimed: readonly string[] = [];
+  let stamps: string | undefined;
   let timer: Disposable | undefined;
 
-  const noticed = (name: string | null) => {
-    if (name !== null && !names.has(name)) return;
+  const noticed = () => {
+    // The folder may be a busy one: the database of a small set-up stands there too.
+    const now = aimed.map(stampOf).join();
+    if (now === stamps) return;
+    stamps = now;
     timer?.[Symbol.dispose]();
     timer = clock.after(settleMs, changed);
   };
-  const openWatcher = (folder: string): FSWatcher | undefined => {
-    try {
-      const watcher = watch(folder, (_event, name) => noticed(name));
-      watcher.on("error", (error) => {
-        log.warn("config", "edits by hand are no longer noticed", { folder, error: messageOf(error) });
-        watcher.close();
-        watchers.delete(folder);
-      });
-      return watcher;
-    } catch (error) {
-      log.warn("config", "edits by hand are noticed at the next start only", {
-        folder,
-        error: messageOf(error),
-      });
-      return undefined;
-    }
-  };
-
   return {
     aim(paths) {
-      names = new Set(paths.map((path) => basename(path)));
-      const wanted = new Map<string, FSWatcher>();
-      for (const folder of new Set(paths.map((path) => dirname(path)))) {
-        const watcher = watchers.get(folder) ?? openWatcher(folder);
-        if (watcher !== undefined) wanted.set(folder, watcher);
+      if (paths.join("\0") === aimed.join("\0")) return;
+      aimed = paths;
+      const wanted = new Set(paths.map((path) => dirname(path)));
+      for (const [folder, watching] of folders) {
+        if (wanted.has(folder)) continue;
+        watching[Symbol.dispose]();
+        folders.delete(folder);
       }
-      for (const [folder, watcher] of watchers) if (!wanted.has(folder)) watcher.close();
-      watchers = wanted;
+      for (const folder of wanted)
+        if (!folders.has(folder)) folders.set(folder, watchFolder(folder, noticed));
+      // What changed before the watch, or behind a link that now points elsewhere.
+      noticed();
     },
     [Symbol.dispose]() {
       timer?.[Symbol.dispose]();
-      for (const watcher of watchers.values()) watcher.close();
-      watchers = new Map();
+      for (const watching of folders.values()) watching[Symbol.dispose]();
+      folders.clear();
     },
   };
+}
+
+/** Differs whenever the file, or what a link points to, was written or replaced. */
+function stampOf(path: string): string {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+    return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch {
+    // A file that is not there, or may not be looked at, has no stamp; that too is a change.
+    return "";
+  }
 }

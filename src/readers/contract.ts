@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Capability, Sighting } from "../core/token.ts";
 
@@ -54,8 +55,51 @@ export interface ReaderSession {
   watch(report: Report, signal: AbortSignal): Promise<void>;
   /** Lets go of the device. Never throws; a second call does nothing. */
   close(): Promise<void>;
+  /**
+   * Writes a message to the next tag that the order claims, also to one that lies there already, and resolves once it
+   * was read back equal. Absent: it cannot write. The watch does the work, one order at a time, and reports nothing
+   * of the tag meanwhile. Rejects with `writeFailed` of the tag's own reasons, with `reader-gone` where the device
+   * failed or was closed, and with the signal's reason where that aborts before a tag was claimed; a write that has
+   * begun is carried out. Whenever it ends, the tag holds its old message, the new one, or plainly none.
+   */
+  write?(order: WriteOrder, signal: AbortSignal): Promise<void>;
   /** Simulated readers only: lays a card with this content on the reader for `durationMs` milliseconds. */
   tap?(card: SimulatedCard, durationMs: number): void;
+}
+
+export interface WriteOrder {
+  /** An NDEF message. */
+  readonly message: Uint8Array;
+  /** Also onto a tag that holds something that is not ours to replace (`foreign`). */
+  readonly force: boolean;
+  /** Asked of each tag, by its UID in lower-case hex, before anything is done with it: true where it is to be written. */
+  claim(uid: string): boolean;
+}
+
+/** Why a tag was not written. */
+export type WriteCause =
+  /** It can be read only. */
+  | "locked"
+  /** `bytesMissing` says by how much. */
+  | "too-small"
+  /** It was taken off in the middle, or the reader failed then. */
+  | "gone"
+  /** It took the bytes, and told others afterwards. */
+  | "mismatch"
+  | "password"
+  /** It is an amiibo, a payment or transit card, or holds data of another kind. */
+  | "foreign"
+  /** Tags of this kind cannot be written. */
+  | "unsupported"
+  /** No tag came. */
+  | "timeout";
+
+export function writeFailed(
+  cause: WriteCause,
+  message: string,
+  facts: Readonly<Record<string, unknown>> = {},
+): ServiceError {
+  return new ServiceError("write-failed", message, { data: { cause, ...facts } });
 }
 
 /** Takes all that lies on the reader now: an empty list where nothing does. */

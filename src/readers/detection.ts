@@ -29,19 +29,27 @@ export interface DetectionOptions {
   ) => void;
 }
 
+export interface Detection extends Disposable {
+  /** Looks again soon: something was let go of. */
+  lookAgain(): void;
+}
+
 /** Looks at once, whenever a device node comes or goes, and now and then; until disposed. */
-export function createDetection(options: DetectionOptions): Disposable {
+export function createDetection(options: DetectionOptions): Detection {
   const { drivers, clock, log } = options;
   const ending = new AbortController();
   /** Stamp of each path that was opened and was not this driver's device, by driver and path. */
   const refused = new Map<string, string>();
   let timer: Disposable | undefined;
   let looking = false;
+  /** Counts the times at which what is taken changed: a look of an earlier round knows it no longer. */
+  let round = 0;
 
-  const lookAt = async (driver: Driver, candidate: Candidate, taken: Set<string>) => {
+  const lookAt = async (driver: Driver, candidate: Candidate, taken: Set<string>, begun: number) => {
     const key = `${driver.id}:${candidate.path}`;
     const plain = await resolved(candidate.path);
-    if (refused.get(key) === candidate.stamp || taken.has(plain) || ending.signal.aborted) return;
+    if (refused.get(key) === candidate.stamp || taken.has(plain)) return;
+    if (ending.signal.aborted || begun !== round) return;
     // Two drivers may know the same converter: one at a time, and the next when this one has let go.
     taken.add(plain);
     options.attend({ driver, path: candidate.path }, candidate.stablePath, async (everOpened) => {
@@ -52,9 +60,10 @@ export function createDetection(options: DetectionOptions): Disposable {
     });
   };
   const look = async () => {
+    const begun = round;
     const taken = new Set(await Promise.all(options.taken().map(resolved)));
     for (const driver of drivers) {
-      for (const candidate of await candidatesOf(driver)) await lookAt(driver, candidate, taken);
+      for (const candidate of await candidatesOf(driver)) await lookAt(driver, candidate, taken, begun);
     }
   };
   // A look that fails finds nothing, and keeps no other driver from looking; the next one comes by itself.
@@ -82,6 +91,10 @@ export function createDetection(options: DetectionOptions): Disposable {
   const watcher = watchDevices(() => lookSoon(settleMs), log);
   lookSoon(0);
   return {
+    lookAgain() {
+      round++;
+      lookSoon(0);
+    },
     [Symbol.dispose]: () => {
       ending.abort(new Error("detection has ended"));
       timer?.[Symbol.dispose]();
@@ -90,7 +103,25 @@ export function createDetection(options: DetectionOptions): Disposable {
   };
 }
 
-async function isStillThere(driver: Driver, candidate: Candidate, signal: AbortSignal): Promise<boolean> {
+/** The candidate of `driver` behind this path, by looking only; undefined where it would not be detected. */
+export async function findCandidate(
+  driver: Driver,
+  path: string,
+  signal: AbortSignal,
+): Promise<Candidate | undefined> {
+  // Where looking fails, nothing is detected.
+  const candidates = (await driver.detect?.(signal).catch(() => undefined)) ?? [];
+  const place = await resolved(path);
+  for (const candidate of candidates) if ((await resolved(candidate.path)) === place) return candidate;
+  return undefined;
+}
+
+/** Whether the candidate is there as it was found, not re-plugged since. */
+export async function isStillThere(
+  driver: Driver,
+  candidate: Candidate,
+  signal: AbortSignal,
+): Promise<boolean> {
   // Where looking fails, the reader is let go of, and the next look finds it again.
   const now = (await driver.detect?.(signal).catch(() => undefined)) ?? [];
   return now.some(({ path, stamp }) => path === candidate.path && stamp === candidate.stamp);
@@ -109,7 +140,7 @@ function watchDevices(changed: () => void, log: Log): { close(): void } | undefi
 }
 
 /** The path behind links, or the path itself where it cannot be resolved; options after `?` are not part of it. */
-async function resolved(path: string): Promise<string> {
+export async function resolved(path: string): Promise<string> {
   const [plain = path] = path.split("?");
   return realpath(plain).catch(() => plain);
 }

@@ -4,22 +4,25 @@
  */
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
-import { readersMax } from "../core/limits.ts";
+import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
-import { type Connection, parseConnection, readerIdOf } from "./connection.ts";
+import { type Attended, createAttendance } from "./attendance.ts";
+import { type Connection, parseConnection } from "./connection.ts";
 import type { Driver } from "./contract.ts";
-import { createDetection } from "./detection.ts";
+import { createDetection, type Detection, type DetectionOptions } from "./detection.ts";
 import { createPresence, type Presence } from "./presence.ts";
-import { type Supervisor, supervise } from "./supervisor.ts";
+import { changeAttended } from "./reconfigure.ts";
 import { createTokens } from "./tokens.ts";
 
-export interface ReadersOptions {
-  readonly drivers: readonly Driver[];
+export interface ReadersConfig {
   /** Connection strings of the config file. */
   readonly connect: readonly string[];
   readonly detect: boolean;
+}
+
+export interface ReadersOptions extends ReadersConfig {
+  readonly drivers: readonly Driver[];
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -32,6 +35,12 @@ export interface Readers {
   scan(params: TokenParams, durationMs: number, readerId: string | undefined): void;
   /** Sentences on readers that should be there and are not. */
   faults(): readonly string[];
+  /**
+   * Opens what is named anew, closes what is no longer wanted, and leaves every other device open: also one that was
+   * detected and is now named, or the other way round. Resolves when all that had to be closed is. Calls are answered
+   * one after another.
+   */
+  reconfigure(config: ReadersConfig): Promise<void>;
   /** Stops listening and closes every device. */
   close(): Promise<void>;
 }
@@ -40,14 +49,109 @@ export interface Readers {
 export function startReaders(options: ReadersOptions): Readers {
   const { drivers, bus, clock, log } = options;
   const ending = new AbortController();
-  const supervisors = new Map<string, Supervisor>();
-  const wrong: string[] = [];
   const tokens = createTokens(bus, clock);
-  // By reader id, and kept: a card that lies on its reader through a re-plugging was not tapped. Bounded by the ports
-  // that this machine has ever shown.
-  const presences = new Map<string, Presence>();
+  const presenceOf = createPresences(tokens, clock);
+  const attendance = createAttendance({ bus, clock, log, presenceOf }, ending.signal);
+  // Ids of readers that were let go of. What lies there is no longer anyone's business, until they are attended again.
+  const dismissed = new Set<string>();
+  let wrong: readonly string[] = [];
+  let changing = false;
+  let lastChange: Promise<void> = Promise.resolve();
 
-  const presenceOf = (readerId: string): Presence => {
+  /** The connections that the strings name; what is wrong with the others is kept, and logged where it is news. */
+  const read = (connect: readonly string[]): readonly Connection[] => {
+    const parsed = connect.map((text) => parseConnection(text, drivers));
+    const before = wrong;
+    wrong = parsed.flatMap((one) => (one.kind === "error" ? [one.message] : []));
+    for (const message of wrong) if (!before.includes(message)) log.error("readers", message);
+    return parsed.flatMap((one) => (one.kind === "connection" ? [one.connection] : []));
+  };
+  const setDetection = createSwitch({
+    drivers,
+    clock,
+    log,
+    taken: () => attendance.all().map(({ supervisor }) => supervisor.record().path),
+    attend(connection, stablePath, wanted) {
+      // A look that began before a change knows the old wishes; the next look follows it.
+      if (!changing) attendance.attend(connection, stablePath, wanted);
+    },
+  });
+  const change = async ({ connect, detect }: ReadersConfig) => {
+    changing = true;
+    try {
+      for (const readerId of await changeAttended(attendance, read(connect), detect, ending.signal))
+        dismissed.add(readerId);
+    } finally {
+      changing = false;
+    }
+    setDetection(detect && !ending.signal.aborted);
+  };
+
+  for (const connection of read(options.connect)) attendance.attend(connection, connection.path, undefined);
+  setDetection(options.detect);
+
+  return {
+    list: () =>
+      attendance
+        .all()
+        // A port that is only being tried is not a reader yet.
+        .filter((one) => one.namedPath() !== undefined || one.supervisor.record().info !== "")
+        .map(({ supervisor }) => supervisor.record()),
+    tokens() {
+      const { active, last } = tokens.list();
+      const isAttended = ({ readerId }: Token) =>
+        !dismissed.has(readerId) || attendance.byId(readerId) !== undefined;
+      return { active: active.filter(isAttended), last };
+    },
+    scan(params, durationMs, readerId) {
+      if (readerId === undefined) tokens.virtual(params, durationMs);
+      else tapSimulated(attendance.byId(readerId), readerId, params, durationMs);
+    },
+    faults: () => [
+      ...wrong,
+      ...attendance.all().flatMap(({ supervisor, namedPath }) => {
+        const fault = supervisor.fault();
+        return fault !== undefined && namedPath() !== undefined
+          ? [`${supervisor.record().path}: ${fault}`]
+          : [];
+      }),
+    ],
+    reconfigure(config) {
+      const changed = lastChange.then(() => change(config));
+      // The caller hears of a failure; the next change is tried all the same.
+      lastChange = changed.catch((error) =>
+        log.error("readers", "could not change the readers", { error: messageOf(error) }),
+      );
+      return changed;
+    },
+    async close() {
+      setDetection(false);
+      ending.abort(new Error("the service is stopping"));
+      tokens.close();
+      await lastChange;
+      await Promise.all(attendance.all().map(({ supervisor }) => supervisor.ended));
+    },
+  };
+}
+
+/** Detection that can be switched on and off; switched on again, it looks at once. */
+function createSwitch(options: DetectionOptions): (isOn: boolean) => void {
+  let detection: Detection | undefined;
+  return (isOn) => {
+    if (isOn && detection !== undefined) return detection.lookAgain();
+    detection?.[Symbol.dispose]();
+    detection = isOn ? createDetection(options) : undefined;
+  };
+}
+
+// By reader id, and kept: a card that lies on its reader through a re-plugging was not tapped. Bounded by the ports
+// that this machine has ever shown.
+function createPresences(
+  tokens: ReturnType<typeof createTokens>,
+  clock: Clock,
+): (readerId: string) => Presence {
+  const presences = new Map<string, Presence>();
+  return (readerId) => {
     const known = presences.get(readerId);
     if (known !== undefined) return known;
     const presence = createPresence({
@@ -58,102 +162,21 @@ export function startReaders(options: ReadersOptions): Readers {
     presences.set(readerId, presence);
     return presence;
   };
-
-  const attend = (
-    connection: Connection,
-    stablePath: string,
-    wanted: (everOpened: boolean) => Promise<boolean> | boolean,
-  ) => {
-    const key = readerIdOf(connection.driver.id, stablePath);
-    if (supervisors.has(key)) return;
-    if (supervisors.size >= readersMax) {
-      log.warn("readers", "too many readers: this one is left alone", {
-        path: connection.path,
-        most: readersMax,
-      });
-      return;
-    }
-    const supervisor = supervise(
-      {
-        connection,
-        stablePath,
-        clock,
-        log,
-        wanted,
-        connected: (reader) => bus.emit("readers.added", reader),
-        disconnected: (reader) => bus.emit("readers.removed", reader),
-        presence: presenceOf(key),
-      },
-      ending.signal,
-    );
-    supervisors.set(key, supervisor);
-    void supervisor.ended.then(() => supervisors.delete(key));
-  };
-
-  for (const text of options.connect) {
-    const parsed = parseConnection(text, drivers);
-    if (parsed.kind === "connection") attend(parsed.connection, parsed.connection.path, () => true);
-    else {
-      wrong.push(parsed.message);
-      log.error("readers", parsed.message);
-    }
-  }
-  const detection = options.detect
-    ? createDetection({
-        drivers,
-        clock,
-        log,
-        taken: () => [...supervisors.values()].map((supervisor) => supervisor.record().path),
-        attend,
-      })
-    : undefined;
-
-  return {
-    list: () =>
-      [...supervisors.values()]
-        .map((supervisor) => supervisor.record())
-        // A port that is only being tried is not a reader yet.
-        .filter((reader) => reader.info !== "" || isConfigured(reader, options.connect)),
-    tokens: tokens.list,
-    scan(params, durationMs, readerId) {
-      if (readerId === undefined) tokens.virtual(params, durationMs);
-      else tapSimulated(supervisors.get(readerId), readerId, params, durationMs);
-    },
-    faults: () => [
-      ...wrong,
-      ...[...supervisors.values()].flatMap((supervisor) => {
-        const [fault, reader] = [supervisor.fault(), supervisor.record()];
-        return fault !== undefined && isConfigured(reader, options.connect)
-          ? [`${reader.path}: ${fault}`]
-          : [];
-      }),
-    ],
-    async close() {
-      detection?.[Symbol.dispose]();
-      ending.abort(new Error("the service is stopping"));
-      tokens.close();
-      await Promise.all([...supervisors.values()].map((supervisor) => supervisor.ended));
-    },
-  };
 }
 
 function tapSimulated(
-  supervisor: Supervisor | undefined,
+  attended: Attended | undefined,
   readerId: string,
   params: TokenParams,
   durationMs: number,
 ): void {
-  if (supervisor === undefined) {
+  if (attended === undefined) {
     throw new ServiceError("not-found", `no reader has the id ${readerId}: see \`readers\``);
   }
-  const session = supervisor.session();
+  const session = attended.supervisor.session();
   if (session === undefined) throw new ServiceError("no-reader", `the reader ${readerId} is not connected`);
   if (session.tap === undefined) {
     throw new ServiceError("invalid-params", "readerId: only a simulated reader can be tapped over the API");
   }
   session.tap({ text: params.text, ...(params.uid === "" ? {} : { uid: params.uid }) }, durationMs);
-}
-
-function isConfigured(reader: Reader, connect: readonly string[]): boolean {
-  return connect.some((text) => text === `${reader.driver}:${reader.path}` || text === `${reader.path}:`);
 }

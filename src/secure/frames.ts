@@ -1,0 +1,96 @@
+/**
+ * The JSON around what the secure layer sends, and base64 (decisions, "The secure layer, version 2"):
+ *
+ *   hello   {"v":2,"t":"<client id>","e":"<base64 of Noise message 1>"}   the client's
+ *   reply   {"v":2,"e":"<base64 of Noise message 2>"}                     the service's
+ *   sealed  {"e":"<base64 of one or more transport messages>"}            of either, after these two
+ *
+ * Unknown members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space, and with no bit set
+ * that carries nothing: one spelling only, so that no text can be altered without altering its bytes.
+ */
+import { handshakeCharsMax, sealedClientIdCharsMax, sealedFrameCharsMax } from "../core/limits.ts";
+import { secureVersion } from "./failure.ts";
+import { keyBytes, tagBytes } from "./primitives.ts";
+
+/** A handshake message of ours: a public key, and the tag of the empty payload. */
+export const handshakeMessageBytes = keyBytes + tagBytes;
+
+export type Hello =
+  | { readonly kind: "hello"; readonly clientId: string; readonly message: Uint8Array }
+  /** A handshake of another version. */
+  | { readonly kind: "other-version" }
+  /** Meant for the secure layer, and wrong. */
+  | { readonly kind: "malformed" }
+  /** Nothing of the secure layer's. */
+  | { readonly kind: "cleartext" };
+
+/** The first text of a connection. Texts beyond `handshakeCharsMax` are not looked into: cleartext. */
+export function readHello(text: string): Hello {
+  const frame = readObject(text, handshakeCharsMax);
+  if (frame === undefined || (frame.v === undefined && frame.e === undefined)) return { kind: "cleartext" };
+  if (frame.v === undefined) return { kind: "malformed" };
+  if (frame.v !== secureVersion) return { kind: "other-version" };
+  const message = readBytes(frame.e);
+  if (!isClientId(frame.t) || message?.length !== handshakeMessageBytes) return { kind: "malformed" };
+  return { kind: "hello", clientId: frame.t, message };
+}
+
+export function helloText(clientId: string, message: Uint8Array): string {
+  return JSON.stringify({ v: secureVersion, t: clientId, e: message.toBase64() });
+}
+
+/** Noise message 2; undefined where the text is anything else. */
+export function readReply(text: string): Uint8Array | undefined {
+  const frame = readObject(text, handshakeCharsMax);
+  if (frame?.v !== secureVersion) return undefined;
+  const message = readBytes(frame.e);
+  return message?.length === handshakeMessageBytes ? message : undefined;
+}
+
+export function replyText(message: Uint8Array): string {
+  return JSON.stringify({ v: secureVersion, e: message.toBase64() });
+}
+
+/** The transport messages, one behind the other; undefined where the text is anything else, such as a handshake. */
+export function readSealed(text: string): Uint8Array | undefined {
+  const frame = readObject(text, sealedFrameCharsMax);
+  return frame === undefined || frame.v !== undefined ? undefined : readBytes(frame.e);
+}
+
+export function sealedText(messages: Uint8Array): string {
+  return `{"e":"${messages.toBase64()}"}`;
+}
+
+/** 1 to `sealedClientIdCharsMax` characters of ASCII that are seen: it stands in the prologue byte by byte. */
+export function isClientId(value: unknown): value is string {
+  return typeof value === "string" && value.length <= sealedClientIdCharsMax && /^[\x21-\x7e]+$/.test(value);
+}
+
+interface Frame {
+  readonly v?: unknown;
+  readonly t?: unknown;
+  readonly e?: unknown;
+}
+
+function readObject(text: string, charsMax: number): Frame | undefined {
+  if (text.length > charsMax) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    // Not JSON, or nested too deep for the parser: both are no frame.
+    return undefined;
+  }
+}
+
+function readBytes(value: unknown): Uint8Array | undefined {
+  if (typeof value !== "string") return undefined;
+  try {
+    const bytes = Uint8Array.fromBase64(value, { lastChunkHandling: "strict" });
+    // The decoder skips white space; a text longer than its bytes need had some.
+    return value.length === Math.ceil(bytes.length / 3) * 4 ? bytes : undefined;
+  } catch {
+    // Not base64 is all that there is to say of it.
+    return undefined;
+  }
+}

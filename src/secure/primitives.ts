@@ -1,0 +1,65 @@
+/**
+ * What libsodium does for us, as few functions: X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439) and random bytes. It
+ * is loaded with the first handshake, so that a device without clients from afar never pays for it.
+ */
+import { wipe } from "./wipe.ts";
+
+export const keyBytes = 32;
+export const tagBytes = 16;
+
+export interface Primitives {
+  /** The public key of 32 bytes that belongs to a private one. */
+  publicKeyOf(privateKey: Uint8Array): Uint8Array;
+  /** 32 bytes; undefined where the other's key has a small order, so that the result would not depend on ours. */
+  sharedSecret(privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined;
+  /** The ciphertext and its tag of 16 bytes. The nonce has 12 bytes. */
+  encrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, plaintext: Uint8Array): Uint8Array;
+  /** Undefined where the tag does not fit. */
+  decrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, ciphertext: Uint8Array): Uint8Array | undefined;
+  /** Fit for keys. */
+  randomBytes(count: number): Uint8Array;
+}
+
+let loading: Promise<Primitives> | undefined;
+
+/** Loads libsodium at the first call; later calls share it. */
+export function loadPrimitives(): Promise<Primitives> {
+  loading ??= load().catch((error: unknown) => {
+    // A page may have lost its network meanwhile: the next call tries again.
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+async function load(): Promise<Primitives> {
+  const { default: sodium } = await import("libsodium-wrappers");
+  await sodium.ready;
+  return {
+    publicKeyOf: (privateKey) => sodium.crypto_scalarmult_base(privateKey),
+    sharedSecret: (privateKey, publicKey) => {
+      const shared = unlessThrown(() => sodium.crypto_scalarmult(privateKey, publicKey));
+      if (shared?.every((byte) => byte === 0) !== true) return shared;
+      wipe(shared);
+      return undefined;
+    },
+    encrypt: (key, nonce, ad, plaintext) =>
+      sodium.crypto_aead_chacha20poly1305_ietf_encrypt(plaintext, ad, null, nonce, key),
+    decrypt: (key, nonce, ad, ciphertext) =>
+      ciphertext.length < tagBytes
+        ? undefined
+        : unlessThrown(() =>
+            sodium.crypto_aead_chacha20poly1305_ietf_decrypt(null, ciphertext, ad, nonce, key),
+          ),
+    randomBytes: (count) => sodium.randombytes_buf(count),
+  };
+}
+
+function unlessThrown(run: () => Uint8Array): Uint8Array | undefined {
+  try {
+    return run();
+  } catch {
+    // libsodium throws where a key is weak or a tag does not fit; which of them it was is nobody's business.
+    return undefined;
+  }
+}
