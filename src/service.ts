@@ -19,6 +19,7 @@ import { knownSystems } from "./media/systems.ts";
 import { parseConnection } from "./readers/connection.ts";
 import type { Driver } from "./readers/contract.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
+import { acceptHandshake } from "./secure/handshake.ts";
 import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
 import type { Places } from "./system/paths.ts";
@@ -94,7 +95,7 @@ async function assemble({
   const launcher = createLauncher({ config, bus, clock, log, history: store.history, map: mapper.map });
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
-  const wired: { readers?: Readers } = {};
+  const wired: { readers?: Readers; api?: ApiServer } = {};
   const services = createServices({
     launcher,
     mapper,
@@ -103,6 +104,7 @@ async function assemble({
     settings,
     dataFolder,
     readers: () => wired.readers,
+    cutClient: (id) => wired.api?.cutClient(id),
   });
   const api = await serveApi({
     services,
@@ -112,11 +114,14 @@ async function assemble({
     port: config().api.port,
     listen: config().api.listen,
     socketPath,
+    accept: (hello) => acceptHandshake(hello, (id) => store.clients.get(id)?.secret),
+    onProved: store.clients.seen,
     uid: process.getuid?.() ?? -1,
     ownerOf,
     rules: () => config().api,
     allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
   });
+  wired.api = api;
   const launching = bus.on("tokens.added", (token) => launchToken(launcher, log, token));
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log });
   wired.readers = readers;

@@ -19,6 +19,8 @@ export interface Sources {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly dataFolder: string;
+  /** Ends the live sessions of a client. */
+  readonly cutClient: (id: string) => void;
   /** Undefined while the service starts. */
   readonly readers: () => Readers | undefined;
 }
@@ -31,6 +33,7 @@ export function createServices({
   settings,
   dataFolder,
   readers,
+  cutClient,
 }: Sources): Services {
   const list = () => readers()?.list() ?? [];
   const noIndex = () => {
@@ -77,7 +80,7 @@ export function createServices({
     },
     mappings: mapper,
     settings: { read: () => publicSettings(settings), update: (changes) => settings.update(changes) },
-    clients: clientsOf(store, clock),
+    clients: clientsOf(store, clock, cutClient),
     describe: () => (description ??= describe()),
   };
 }
@@ -99,7 +102,7 @@ function publicSettings(settings: Settings): PublicSettings {
 
 const secretBytes = 32;
 
-function clientsOf({ clients }: Store, clock: Clock): ClientService {
+function clientsOf({ clients }: Store, clock: Clock, cut: (id: string) => void): ClientService {
   return {
     list: () => clients.list(),
     add(name) {
@@ -110,6 +113,7 @@ function clientsOf({ clients }: Store, clock: Clock): ClientService {
     },
     remove(id) {
       if (!clients.remove(id)) throw new ServiceError("not-found", "there is no client with this id");
+      cut(id);
     },
   };
 }

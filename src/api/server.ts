@@ -12,6 +12,7 @@ import { listen, listenAtPath } from "./listen.ts";
 import { forwardEvents, type Listener } from "./notifications.ts";
 import { createPlaces } from "./places.ts";
 import { createRoutes } from "./routes.ts";
+import type { AcceptHello } from "./sealed-line.ts";
 import type { Services } from "./services.ts";
 import { createSockets, type Peer } from "./sockets.ts";
 
@@ -27,10 +28,15 @@ export interface ApiOptions extends Pick<DoorOptions<Peer>, "rules" | "uid" | "o
   /** A socket in the file system, for callers on the device; undefined for none. */
   readonly socketPath: string | undefined;
   readonly allowLaunch: AllowLaunch;
+  readonly accept: AcceptHello;
+  /** A client from afar has shown that it knows its secret. */
+  readonly onProved: (clientId: string, address: string) => void;
 }
 
 export interface ApiServer {
   readonly port: number;
+  /** Ends the sessions of a client that was deleted. */
+  cutClient(id: string): void;
   /** Closes every connection (1001) and stops listening. */
   close(): Promise<void>;
 }
@@ -44,7 +50,13 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const streams = createEventStreams(clock);
   const listeners = new Set<Listener>([streams]);
   const places = createPlaces();
-  const sockets = createSockets({ dispatch, clock, listeners, onOpen: places.take, onClose: places.leave });
+  const sockets = createSockets({
+    ...options,
+    dispatch,
+    listeners,
+    onOpen: places.take,
+    onClose: places.leave,
+  });
   const answer = createRoutes({ services, dispatch, streams, places, allowLaunch });
   const doors = createDoors({ ...options, answer });
 
@@ -60,6 +72,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const forwarding = forwardEvents(bus, listeners);
   return {
     port: servers[0]?.port ?? 0,
+    cutClient: sockets.cut,
     async close() {
       forwarding[Symbol.dispose]();
       streams.close();

@@ -1,31 +1,42 @@
 /** The WebSocket side: heartbeats first, then one connection for each socket of a caller that may speak. */
 import type { ServerWebSocket, WebSocketHandler } from "bun";
 import type { Clock } from "../core/clock.ts";
-import { messageBytesMax, unsentBytesMax } from "../core/limits.ts";
+import type { ServiceError } from "../core/errors.ts";
+import { messageBytesMax, sealedFrameCharsMax, unsentBytesMax } from "../core/limits.ts";
 import type { Access } from "./access.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import type { Listener } from "./notifications.ts";
+import { type AcceptHello, createSealedLine, type SealedLine } from "./sealed-line.ts";
 import { createTurns, type Lane } from "./turns.ts";
 
 /** What a WebSocket carries of its own. */
 export interface Peer {
   readonly address: string;
   readonly access: Access;
-  connection: Connection | undefined;
-  lane: Lane | undefined;
+  /** Of a caller that may speak. */
+  speaking: Speaking | undefined;
+  /** Of a remote caller. */
+  line: SealedLine | undefined;
   leaving: Disposable | undefined;
+}
+
+interface Speaking {
+  readonly connection: Connection;
+  readonly lane: Lane;
 }
 
 type Socket = ServerWebSocket<Peer>;
 
 export function newPeer(address: string, access: Access): Peer {
-  return { address, access, connection: undefined, lane: undefined, leaving: undefined };
+  return { address, access, speaking: undefined, line: undefined, leaving: undefined };
 }
 
 export interface Sockets {
   readonly handler: WebSocketHandler<Peer>;
+  /** Ends the sessions of a client that was deleted. */
+  cut(clientId: string): void;
   closeAll(): void;
 }
 
@@ -34,55 +45,87 @@ export interface SocketParts {
   readonly clock: Clock;
   /** Connections join and leave. */
   readonly listeners: Set<Listener>;
+  readonly accept: AcceptHello;
+  /** A client from afar has shown that it knows its secret. */
+  readonly onProved: (clientId: string, address: string) => void;
   readonly onOpen: (address: string) => void;
   readonly onClose: (address: string) => void;
 }
 
 const unsealedMs = 10_000; // Decisions, "Limits": an unsealed remote connection is closed after this.
 const idleSeconds = 120; // Bun pings on its own before; a peer that answers no ping in this time is gone.
-const [goingAway, policyViolation] = [1001, 1008];
+const [goingAway, policyViolation, tooBig] = [1001, 1008, 1009];
 
-export function createSockets({ dispatch, clock, listeners, onOpen, onClose }: SocketParts): Sockets {
+export function createSockets(parts: SocketParts): Sockets {
+  const { dispatch, clock, listeners, accept, onProved, onOpen, onClose } = parts;
   const sockets = new Set<Socket>();
   const turns = createTurns();
+
+  /** From here on the socket may speak; `send` takes what goes to it. */
+  const admit = (socket: Socket, send: (text: string) => void): Speaking => {
+    const connection = createConnection(socket.data.access, send);
+    const speaking = { connection, lane: { cork: (work: () => void) => corked(socket, work), waiting: [] } };
+    socket.data.speaking = speaking;
+    listeners.add(connection);
+    return speaking;
+  };
+  const serve = ({ connection, lane }: Speaking, payload: string) =>
+    turns.take(lane, () => serveOn(dispatch, connection, payload), 2 * payload.length);
+  const seal = (socket: Socket): SealedLine => {
+    const { address } = socket.data;
+    const line = createSealedLine({
+      accept,
+      send: (text) => void socket.send(text),
+      onProved(clientId) {
+        socket.data.leaving?.[Symbol.dispose]();
+        admit(socket, line.send);
+        onProved(clientId, address);
+      },
+      onPayload: (text) => socket.data.speaking !== undefined && serve(socket.data.speaking, text),
+      refuse: (error) => refuse(socket, error),
+    });
+    socket.data.leaving = clock.after(unsealedMs, () => socket.close(policyViolation, "encryption required"));
+    return line;
+  };
+
   const handler: WebSocketHandler<Peer> = {
-    maxPayloadLength: messageBytesMax,
+    maxPayloadLength: sealedFrameCharsMax,
     backpressureLimit: unsentBytesMax,
     closeOnBackpressureLimit: true,
     idleTimeout: idleSeconds,
     perMessageDeflate: false,
     open(socket) {
-      const { address, access } = socket.data;
       sockets.add(socket);
-      onOpen(address);
-      if (access === "remote") {
-        socket.data.leaving = clock.after(unsealedMs, () =>
-          socket.close(policyViolation, "encryption required"),
-        );
-        return;
-      }
-      const connection = createConnection(access, (text) => void socket.send(text));
-      socket.data.connection = connection;
-      socket.data.lane = { cork: (work) => corked(socket, work), waiting: [] };
-      listeners.add(connection);
+      onOpen(socket.data.address);
+      if (socket.data.access === "remote") socket.data.line = seal(socket);
+      else admit(socket, (text) => void socket.send(text));
     },
     message(socket, message) {
       if (isPing(message)) return void socket.send(typeof message === "string" ? "pong" : pongBytes);
-      const { connection, lane } = socket.data;
-      if (connection === undefined || lane === undefined) return refuseCleartext(socket);
-      if (typeof message === "string")
-        turns.take(lane, () => serveOn(dispatch, connection, message), 2 * message.length);
-      else connection.answer(errorText(undefined, "parse-error", "send JSON in text frames"));
+      const { speaking, line } = socket.data;
+      // Neither JSON-RPC nor a frame of the secure layer is binary.
+      if (line !== undefined) return line.take(typeof message === "string" ? message : "");
+      if (speaking === undefined) return;
+      if (typeof message !== "string")
+        return speaking.connection.answer(errorText(undefined, "parse-error", "send JSON in text frames"));
+      if (isTooLong(message)) return socket.close(tooBig, `a message has at most ${messageBytesMax} bytes`);
+      serve(speaking, message);
     },
     close(socket) {
       if (!sockets.delete(socket)) return;
-      onClose(socket.data.address);
-      socket.data.leaving?.[Symbol.dispose]();
-      if (socket.data.connection !== undefined) listeners.delete(socket.data.connection);
+      const { address, leaving, line, speaking } = socket.data;
+      onClose(address);
+      leaving?.[Symbol.dispose]();
+      line?.close();
+      if (speaking !== undefined) listeners.delete(speaking.connection);
     },
   };
   return {
     handler,
+    cut(clientId) {
+      for (const socket of sockets)
+        if (socket.data.line?.clientId === clientId) socket.close(policyViolation, "this client was deleted");
+    },
     closeAll() {
       for (const socket of sockets) socket.close(goingAway, "the service is stopping");
     },
@@ -97,6 +140,11 @@ function isPing(message: string | Buffer): boolean {
     : message.length === 4 && message.toString("latin1") === "ping";
 }
 
+/** Counted in bytes of UTF-8, and only where it may be. */
+function isTooLong(message: string): boolean {
+  return 3 * message.length > messageBytesMax && Buffer.byteLength(message) > messageBytesMax;
+}
+
 /** Sends in one go what `work` sends. A socket that is being closed may not run what it is given: it is run all the same. */
 function corked(socket: Socket, work: () => void): void {
   let hasRun = false;
@@ -107,7 +155,8 @@ function corked(socket: Socket, work: () => void): void {
   if (!hasRun) work();
 }
 
-function refuseCleartext(socket: Socket): void {
-  socket.send(errorText(undefined, "encryption-required", "encryption is required for remote connections"));
-  socket.close(policyViolation, "encryption required");
+/** A protocol error, which has no id, and the end of the connection. */
+function refuse(socket: Socket, { code, message, data }: ServiceError): void {
+  socket.send(errorText(undefined, code, message, data));
+  socket.close(policyViolation, code);
 }
