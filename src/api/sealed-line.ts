@@ -3,6 +3,7 @@
  * version 2"). Whatever else comes ends it.
  */
 import { ServiceError } from "../core/errors.ts";
+import { SecureFailure } from "../secure/failure.ts";
 import type { Accepted } from "../secure/handshake.ts";
 import type { Session } from "../secure/session.ts";
 import { errorText } from "./envelope.ts";
@@ -72,7 +73,7 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
       if (state === "new") void shake(text);
       else if (session !== undefined && state === "open") open(text, session);
       // The peer cannot know the keys before it has the reply: what comes meanwhile is not from one that follows the rules.
-      else fail(new ServiceError("secure-failure", "the secure layer has failed"));
+      else fail(new SecureFailure());
     },
     send(text) {
       if (session === undefined || state !== "open") return;

@@ -30,5 +30,8 @@ export function unsupportedVersion(): ServiceError {
 
 /** Neither a handshake nor a sealed message. */
 export function encryptionRequired(): ServiceError {
-  return new ServiceError("encryption-required", "from afar, shake hands first or connect by wss");
+  return new ServiceError(
+    "encryption-required",
+    "encryption is required for remote connections: shake hands first",
+  );
 }

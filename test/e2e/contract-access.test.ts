@@ -73,7 +73,7 @@ remoteTest(
         jsonrpc: "2.0",
         error: {
           code: -32002,
-          message: "encryption is required for remote connections",
+          message: "encryption is required for remote connections: shake hands first",
           data: { reason: "encryption-required" },
         },
       });

@@ -55,13 +55,17 @@ export interface Credentials {
   readonly secret: string;
 }
 
-/** Starts the client with `ws://...`, or `pipe` and a command, optionally behind `--small-frames`. */
+/**
+ * Starts the client with `ws://...`, or `pipe` and a command, optionally behind `--small-frames`. `via` may run it
+ * somewhere else.
+ */
 export async function startPythonClient(
   { id, secret }: Credentials,
   command: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  via: (command: readonly string[]) => readonly string[] = (itself) => itself,
 ): Promise<PythonClient> {
-  const child = Bun.spawn([await noisePython(), join(source, "client.py"), ...command], {
+  const child = Bun.spawn([...via([await noisePython(), join(source, "client.py"), ...command])], {
     env: { ...process.env, ...environment, TAPDECK_CLIENT_ID: id, TAPDECK_CLIENT_SECRET: secret },
     stdio: ["pipe", "pipe", "inherit"],
   });
