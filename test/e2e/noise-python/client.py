@@ -92,15 +92,20 @@ class Pipe:
 
 class WebSocket:
     def __init__(self, url):
+        from websockets.exceptions import ConnectionClosed
         from websockets.sync.client import connect
 
+        self.closed = ConnectionClosed
         self.socket = connect(url, compression=None, max_size=TEXT_CHARS_MAX, proxy=None)
 
     def send(self, text):
         self.socket.send(text)
 
     def texts(self):
-        yield from self.socket
+        try:
+            yield from self.socket
+        except self.closed:
+            pass  # The service hung up; `closed` is what there is to tell.
 
     def close(self):
         self.socket.close()
