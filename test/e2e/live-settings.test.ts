@@ -1,0 +1,77 @@
+/** What the owner changes takes effect without a restart: over the API, in the config file, and in files of mappings. */
+import { expect, test } from "bun:test";
+import { mkdir, writeFile } from "node:fs/promises";
+import { eventually } from "../helpers/processes.ts";
+import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+
+test("readers named over the API are opened, and let go, while the service runs", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using service = await startTapdeck(place);
+  await service.client.call("settings.update", { reader: ["simulated:"] });
+  const added = await service.heard.next("readers.added");
+  expect(added).toMatchObject({ driver: "simulated", connected: true });
+  await service.client.call("tokens.scan", { text: "**delay:1", readerId: added.readerId });
+  await service.heard.next("launch.finished");
+  await service.client.call("settings.update", { readers: [] });
+  expect(await service.heard.next("readers.removed")).toMatchObject({ readerId: added.readerId });
+  expect(await service.client.call("readers")).toEqual({ readers: [] });
+  await expect(service.client.call("settings.update", { reader: ["nonsense"] })).rejects.toThrow(
+    '"nonsense" is not a reader',
+  );
+}, 30_000);
+
+test("a new root folder and the debug log count from the next tap on", async () => {
+  await using place = await makePlace(`
+[readers]
+detect = false
+[[launchers]]
+id = "sleeper"
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+`);
+  await mkdir(`${place.folder}/drive/SNES`, { recursive: true });
+  await writeFile(`${place.folder}/drive/SNES/Game.sfc`, "x");
+  await using service = await startTapdeck(place);
+  await service.client.call("launch", "SNES/Game.sfc");
+  expect(await service.heard.next("launch.finished")).toMatchObject({ success: false });
+  await service.client.call("settings.update", { systems: { rootFolders: [`${place.folder}/drive`] } });
+  await service.client.call("launch", "SNES/Game.sfc");
+  expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Game" });
+}, 30_000);
+
+test("an edit by hand is taken over; a wrong one is told with its line, and the last good settings stay", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using service = await startTapdeck(place);
+  const path = `${place.folder}/config.toml`;
+  const good = await Bun.file(path).text();
+  await writeFile(path, `${good}insert_mode = true\n`);
+  await eventually(async () => (await service.client.call("settings")).insertMode);
+  await writeFile(path, `${good}insert_mode = "sometimes"\n`);
+  await eventually(async () => (await service.client.call("health")).status === "degraded");
+  const { checks } = await service.client.call("health");
+  const line = good.split("\n").length;
+  expect(checks.find(({ name }) => name === "settings")?.reason).toContain(`config.toml, line ${line}:`);
+  expect((await service.client.call("settings")).insertMode).toBe(true);
+  await writeFile(path, good);
+  await eventually(async () => (await service.client.call("health")).status === "ok");
+  expect((await service.client.call("settings")).insertMode).toBe(false);
+}, 30_000);
+
+test("mappings in a file count a moment later, are read-only, and come behind those of the database", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using service = await startTapdeck(place);
+  await mkdir(`${place.folder}/mappings`);
+  const table = '[[mapping]]\ntype = "uid"\nmatch = "exact"\npattern = "04aa"\noverride = "**delay:3"\n';
+  await writeFile(`${place.folder}/mappings/cards.toml`, table);
+  await eventually(async () => (await service.client.call("mappings")).mappings.length === 1);
+  const [mapping] = (await service.client.call("mappings")).mappings;
+  expect(mapping).toMatchObject({ readOnly: true, pattern: "04aa" });
+  await service.client.call("launch", { uid: "04 AA" });
+  expect(await service.heard.next("running")).toMatchObject({ script: "**delay:3" });
+  await expect(service.client.call("mappings.delete", { id: mapping?.id ?? 0 })).rejects.toThrow(
+    "kept in the file cards.toml",
+  );
+  const own = { enabled: true, type: "uid", match: "exact", pattern: "04aa", override: "**delay:1" } as const;
+  await service.client.call("mappings.new", own);
+  await service.client.call("launch", { uid: "04aa" });
+  expect(await service.heard.next("running")).toMatchObject({ script: "**delay:1" });
+}, 30_000);

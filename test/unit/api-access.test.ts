@@ -1,0 +1,91 @@
+/** Who somebody is, by the address and the headers of a request (decisions, "Who may do what"). */
+import { expect, test } from "bun:test";
+import { hostname, networkInterfaces } from "node:os";
+import { admit, isDeviceAddress, plainAddress } from "../../src/api/access.ts";
+
+const rules = {
+  allowedHosts: ["cards.home"],
+  allowedOrigins: ["https://cards.example"],
+  allowAnonymousLocal: false,
+};
+const device = hostname().toLowerCase();
+
+const addresses: readonly (readonly [address: string, isDevice: boolean])[] = [
+  ["127.0.0.1", true],
+  ["127.8.9.10", true],
+  ["::1", true],
+  ["::ffff:127.0.0.1", true],
+  ["10.1.2.3", false],
+  ["::ffff:10.1.2.3", false],
+  ["fe80::1%eth0", false],
+  ["128.0.0.1", false],
+  ["127.0.0.1.evil.example", false],
+  ["", false],
+];
+
+for (const [address, isDevice] of addresses) {
+  test(`the address "${address}" is ${isDevice ? "" : "not "}this device`, () => {
+    expect(isDeviceAddress(address, () => [])).toBe(isDevice);
+  });
+}
+
+test("every address that this device has is this device", () => {
+  const own = Object.values(networkInterfaces()).flatMap((list) =>
+    (list ?? []).map(({ address }) => address),
+  );
+  expect(own.length).toBeGreaterThan(0);
+  for (const address of own) expect([address, isDeviceAddress(address)]).toEqual([address, true]);
+});
+
+test("an address is compared without its zone and its mapping", () => {
+  expect([plainAddress("::FFFF:10.0.0.1"), plainAddress("FE80::1%eth0")]).toEqual(["10.0.0.1", "fe80::1"]);
+});
+
+const hosts: readonly (readonly [host: string | null, isGood: boolean])[] = [
+  ["127.0.0.1:7497", true],
+  ["192.168.1.20", true],
+  ["[::1]:7497", true],
+  ["[fe80::1]", true],
+  ["localhost:7497", true],
+  [`${device}:7497`, true],
+  [`${device}.local`, true],
+  ["cards.home", true],
+  ["CARDS.HOME:80", true],
+  ["evil.example", false],
+  ["127.0.0.1.evil.example", false],
+  ["localhost.evil.example", false],
+  ["localhost@evil.example", false],
+  ["", false],
+  ["a b", false],
+  [null, false],
+];
+
+for (const [host, isGood] of hosts) {
+  test(`the Host ${JSON.stringify(host)} is ${isGood ? "" : "not "}one of this device`, () => {
+    const { kind } = admit({ address: "127.0.0.1", host, origin: null }, rules);
+    expect(kind).toBe(isGood ? "device" : "refused");
+  });
+}
+
+const origins: readonly (readonly [origin: string, address: string, isGood: boolean])[] = [
+  ["http://192.168.1.20:7497", "10.0.0.9", true],
+  ["http://192.168.1.20", "10.0.0.9", false],
+  ["https://cards.example", "10.0.0.9", true],
+  ["http://cards.example", "10.0.0.9", false],
+  ["http://localhost:3000", "127.0.0.1", true],
+  ["http://127.0.0.1:3000", "127.0.0.1", true],
+  ["http://[::1]:3000", "::1", true],
+  ["http://localhost:3000", "10.0.0.9", false],
+  ["https://evil.example", "127.0.0.1", false],
+  ["https://localhost.evil.example", "127.0.0.1", false],
+  ["null", "127.0.0.1", false],
+  ["file://", "127.0.0.1", false],
+  ["", "127.0.0.1", false],
+];
+
+for (const [origin, address, isGood] of origins) {
+  test(`the Origin "${origin}" of a caller at ${address} is ${isGood ? "let in" : "refused"}`, () => {
+    const { kind } = admit({ address, host: "192.168.1.20:7497", origin }, rules);
+    expect(kind !== "refused").toBe(isGood);
+  });
+}
