@@ -12,7 +12,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/services.ts": ["src/"],
   "src/health.ts": ["src/core/", "src/api/services.ts"],
   "src/cli/": ["src/cli/", "src/client/", "src/core/", "src/config/"],
-  "src/api/": ["src/api/", "src/core/", "src/bus.ts", "src/events.ts", "src/secure/failure.ts", "src/secure/ (types)"],
+  "src/api/": [
+    "src/api/",
+    "src/core/",
+    "src/bus.ts",
+    "src/events.ts",
+    "src/secure/failure.ts",
+    "src/secure/ (types)",
+  ],
   "src/launch/": [
     "src/launch/",
     "src/script/",
