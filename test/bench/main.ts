@@ -3,6 +3,7 @@
  * run. Machines differ and are shared: the ratios are what counts.
  */
 import { measureIdle } from "./idle.ts";
+import { measureMappings } from "./mappings.ts";
 import { measureRecovery } from "./recovery.ts";
 import { measureRequests } from "./requests.ts";
 import { measureTaps } from "./taps.ts";
@@ -14,3 +15,4 @@ if (wanted("taps")) await measureTaps();
 if (wanted("recovery")) await measureRecovery();
 if (wanted("idle")) await measureIdle();
 if (wanted("requests")) await measureRequests();
+if (wanted("mappings")) await measureMappings();
