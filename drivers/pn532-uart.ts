@@ -6,8 +6,8 @@
  *   tags       ISO/IEC 14443 type A, one at a time
  *
  *   family                  read           removal   write
- *   NTAG213/215/216         NDEF, memory   yes       no
- *   Ultralight, EV1         NDEF, memory   yes       no
+ *   NTAG213/215/216         NDEF, memory   yes       NDEF
+ *   Ultralight, EV1         NDEF, memory   yes       NDEF
  *   MIFARE, DESFire, other  UID            yes       no
  *
  * Quirks:
@@ -19,33 +19,26 @@
  */
 import { type Clock, sleep } from "../src/core/clock.ts";
 import { assert } from "../src/core/errors.ts";
-import type { Candidate, Driver, DriverContext, ReaderSession, Report } from "../src/readers/contract.ts";
+import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
 import type { ByteLink } from "./io/byte-link.ts";
 import { openSerial } from "./io/serial.ts";
 import { listSerialPorts, type SerialPortInfo } from "./io/serial-list.ts";
 import { type Chip, createChip, readerGone } from "./pn532/chip.ts";
-import { isSameTarget, readTarget } from "./pn532/target.ts";
+import { createOrders } from "./pn532/orders.ts";
+import { recheckRetries, watchField } from "./pn532/watch.ts";
 import {
   baudRateCodes,
-  commandCodes,
   type FirmwareVersion,
   getFirmwareVersion,
-  listOneTypeA,
   parseFirmwareVersion,
-  parseTypeATarget,
   samNormalMode,
   setMaxRetries,
   setSerialBaudRate,
-  type TypeATarget,
 } from "./protocol/pn532-commands.ts";
 import { ackFrame, wakeUp } from "./protocol/pn532-frame.ts";
 
 const firstBaudRate = 115_200; // UM0701-02, 7.2.8: the rate after power-up.
 const raisedBaudRate = 460_800; // The highest that FTDI, CP210x, CH340 and the Pi's PL011 all make without error.
-const aliveMs = 1000; // A chip that died while it waited is found out within this.
-const recheckMs = 100; // A third of the debounce of removals.
-const foreverRetries = 0xff;
-const recheckRetries = 0x02; // A tag at the edge of the field may miss one round.
 // The host's ACK must have left the line before the rate changes: 6 bytes, in a converter's own buffer where no call
 // sees them, which USB empties every millisecond. The chip then needs its own moment.
 const rateChangeMs = 5;
@@ -70,7 +63,7 @@ const boardDrivers: readonly string[] = ["uart-pl011", "bcm2835-aux-uart"];
 
 export const pn532Uart = {
   id: "pn532-uart",
-  capabilities: ["read", "removable"],
+  capabilities: ["read", "write", "removable"],
   async detect() {
     return likelyPorts(await listSerialPorts());
   },
@@ -185,18 +178,22 @@ interface Opened {
 
 function createSession(chip: Chip, { clock }: DriverContext, { info, raised }: Opened): ReaderSession {
   const closing = new AbortController();
+  const orders = createOrders();
   return {
     info,
+    write: orders.place,
     async watch(report, signal) {
       const ending = AbortSignal.any([signal, closing.signal]);
       try {
-        await watchField(chip, clock, report, ending);
+        await watchField({ chip, clock, orders }, report, ending);
       } catch (error) {
+        orders.close(ending.aborted ? readerGone(chip.link, "it was closed") : error);
         if (!ending.aborted) throw error;
       }
     },
     async close() {
       if (closing.signal.aborted) return;
+      orders.close(readerGone(chip.link, "it was closed"));
       // Ends the command of a watch that still runs: two at once would answer each other.
       closing.abort(readerGone(chip.link, "it was closed"));
       await chip.abort();
@@ -205,65 +202,6 @@ function createSession(chip: Chip, { clock }: DriverContext, { info, raised }: O
       await chip.link.close();
     },
   };
-}
-
-async function watchField(chip: Chip, clock: Clock, report: Report, signal: AbortSignal): Promise<void> {
-  let target = await listOnce(chip, signal);
-  if (target === undefined) report([]);
-  for (;;) {
-    if (target === undefined) {
-      await chip.call(setMaxRetries(foreverRetries), signal);
-      target = await waitForTarget(chip, clock, signal);
-    }
-    const sighting = await readTarget(chip, target, signal);
-    if (sighting !== undefined) report([sighting]);
-    await chip.call(setMaxRetries(recheckRetries), signal);
-    // A tag that left during the read may be back already, and is read anew then.
-    target =
-      sighting === undefined
-        ? await listOnce(chip, signal)
-        : await stayWith(chip, clock, target, () => report([sighting]), signal);
-    if (target === undefined) report([]);
-  }
-}
-
-/** The chip waits for a target; the driver only makes sure, once a second, that the chip still does. */
-async function waitForTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promise<TypeATarget> {
-  for (;;) {
-    const answer = (await chip.callFor(listOneTypeA, aliveMs, signal)) ?? (await stopWaiting(chip, signal));
-    const found = answer === undefined ? undefined : parseTypeATarget(answer);
-    if (typeof found === "object") return found;
-    // A chip that does not wait, whatever it was told, must not keep the line and this machine busy.
-    if (answer !== undefined) await sleep(clock, recheckMs, signal);
-  }
-}
-
-/** Ends the chip's wait and hears whether it is alive; the answer of a target that came at this very moment. */
-async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array | undefined> {
-  await chip.abort();
-  await chip.call(getFirmwareVersion, signal);
-  return chip.takeStray(commandCodes.inListPassiveTarget);
-}
-
-/** Resolves when this target has left: with the one that took its place, or undefined. */
-async function stayWith(
-  chip: Chip,
-  clock: Clock,
-  target: TypeATarget,
-  seenAgain: () => void,
-  signal: AbortSignal,
-): Promise<TypeATarget | undefined> {
-  for (;;) {
-    await sleep(clock, recheckMs, signal);
-    const found = await listOnce(chip, signal);
-    if (found === undefined || !isSameTarget(found, target)) return found;
-    seenAgain();
-  }
-}
-
-async function listOnce(chip: Chip, signal: AbortSignal): Promise<TypeATarget | undefined> {
-  const found = parseTypeATarget(await chip.call(listOneTypeA, signal));
-  return typeof found === "object" ? found : undefined;
 }
 
 /** The ports that may be a PN532, as candidates. */

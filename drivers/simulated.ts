@@ -1,6 +1,7 @@
 /**
  * A reader for people who have none: an emulated PN532 on a real pty, read by the real driver. `simulated:`, with any
- * name behind the colon. Cards are laid on it over the API.
+ * name behind the colon. Cards are laid on it over the API, and can be
+ * written while they lie there; what was written is gone with them.
  */
 import { createHash } from "node:crypto";
 import { ServiceError } from "../src/core/errors.ts";
@@ -17,7 +18,7 @@ const kinds: readonly Type2Kind[] = ["ntag215", "ntag216"];
 
 export const simulated = {
   id: "simulated",
-  capabilities: ["read", "removable"],
+  capabilities: ["read", "write", "removable"],
   async open(_name, context, signal) {
     const device = createPn532Device({ timing: "real" });
     try {
@@ -36,6 +37,7 @@ function withCards(session: ReaderSession, device: Pn532Device): ReaderSession {
   return {
     info: `${session.info} (simulated)`,
     watch: session.watch,
+    ...(session.write === undefined ? {} : { write: session.write }),
     tap(card, durationMs) {
       const tag = tagOf(card);
       clearTimeout(leaving);

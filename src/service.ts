@@ -24,6 +24,7 @@ import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
 import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
+import { certificateIn } from "./system/tls-files.ts";
 import { platform, version } from "./system/version.ts";
 
 export interface ServiceOptions {
@@ -59,7 +60,17 @@ export async function startService({ places, drivers, write }: ServiceOptions): 
   try {
     const mappingsFolder = join(dirname(places.configPath), "mappings");
     const { dataFolder, socketPath } = places;
-    return await assemble({ settings, log, store, drivers, dataFolder, socketPath, mappingsFolder });
+    const tlsFolder = join(dataFolder, "tls");
+    return await assemble({
+      settings,
+      log,
+      store,
+      drivers,
+      dataFolder,
+      tlsFolder,
+      socketPath,
+      mappingsFolder,
+    });
   } catch (error) {
     store.close();
     await settings.close();
@@ -76,6 +87,7 @@ interface Parts {
   /** Mappings that people keep in files; beside the config file. */
   readonly mappingsFolder: string;
   readonly socketPath: string;
+  readonly tlsFolder: string;
 }
 
 async function assemble({
@@ -85,6 +97,7 @@ async function assemble({
   store,
   drivers,
   dataFolder,
+  tlsFolder,
   mappingsFolder,
 }: Parts): Promise<Service> {
   const clock = systemClock;
@@ -116,6 +129,7 @@ async function assemble({
     socketPath,
     accept: (hello) => acceptHandshake(hello, (id) => store.clients.get(id)?.secret),
     onProved: store.clients.seen,
+    tls: await tlsOf(config().api.tlsPort, tlsFolder, log),
     uid: process.getuid?.() ?? -1,
     ownerOf,
     rules: () => config().api,
@@ -137,6 +151,18 @@ async function assemble({
     port: api.port,
     close: () => closeAll({ log, launcher, launching, readers, api, mapper, store, settings }),
   };
+}
+
+/** What to show over TLS; undefined where it is switched off, or where no certificate can be had. */
+async function tlsOf(port: number, folder: string, log: Log) {
+  if (port === 0) return undefined;
+  try {
+    const { certificatePem, keyPem } = await certificateIn(folder, Date.now(), log);
+    return { port, cert: certificatePem, key: keyPem };
+  } catch (error) {
+    log.error("tls", "no certificate, and so no TLS", { error: messageOf(error) });
+    return undefined;
+  }
 }
 
 /** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */

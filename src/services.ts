@@ -45,7 +45,7 @@ export function createServices({
   return {
     platform,
     version,
-    launch: (token) => launcher.launch(token),
+    launch: (token, from) => launcher.launch(token, from),
     stop: () => launcher.stop(),
     tokens: () => readers()?.tokens() ?? { active: [], last: undefined },
     scan(token, durationMs, readerId) {
@@ -55,10 +55,13 @@ export function createServices({
     },
     history: (page) => store.history.list(page),
     readers: list,
-    async write() {
-      throw new ServiceError("no-reader", "no reader that can write is connected");
+    async write(request) {
+      const ready = readers();
+      if (ready === undefined)
+        throw new ServiceError("no-reader", "the service is still starting: try again");
+      await ready.write(request);
     },
-    cancelWrite() {},
+    cancelWrite: (readerId) => readers()?.cancel(readerId),
     activeMedia: () => launcher.activeMedia(),
     launchers: () => describeLaunchers(settings.current().launchers, Bun.which),
     health: createHealth({

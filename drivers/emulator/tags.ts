@@ -6,7 +6,7 @@ import { assert } from "../../src/core/errors.ts";
 import { encodeTextMessage, encodeUriMessage } from "../protocol/ndef.ts";
 import { pageBytes, wrapMessage } from "../protocol/type2-tag.ts";
 import { createTypeATag, type EmulatedTag, type TypeAIdentity } from "./type-a.ts";
-import { createType2Commands } from "./type2-commands.ts";
+import { createType2Commands, type Type2Commands } from "./type2-commands.ts";
 import { type Type2Kind, type Type2Sheet, type2Sheets } from "./type2-sheets.ts";
 
 export type { EmulatedTag } from "./type-a.ts";
@@ -23,6 +23,9 @@ export interface Type2Options {
   readonly message?: Uint8Array;
 }
 
+/** A tag that can also be pulled away in the midst of a write. */
+export interface Type2Tag extends EmulatedTag, Pick<Type2Commands, "tearNextWrite"> {}
+
 const shortBlockBytesMax = 254; // A length of FF says that two more bytes tell it (Type 2 Tag 1.1, 2.3).
 
 /** Bytes that a message may have on such a tag: the data area less what stands before it, its header and the end block. */
@@ -33,7 +36,7 @@ export function messageBytesMax(kind: Type2Kind): number {
 }
 
 /** A tag of this kind; without a message as it leaves the factory. Refuses a message that does not fit. */
-export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Type2Options): EmulatedTag {
+export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Type2Options): Type2Tag {
   assert(uid.length === 7, "a Type 2 tag has a UID of 7 bytes");
   const sheet = type2Sheets[kind];
   const memory = freshMemory(sheet, uid);
@@ -45,8 +48,10 @@ export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Typ
     memory.fill(0, 4 * pageBytes, 4 * pageBytes + sheet.areaBytes);
     memory.set(Uint8Array.of(...sheet.leadingBlocks, ...wrapMessage(content)), 4 * pageBytes);
   }
-  const commands = createType2Commands(sheet, memory);
-  return createTypeATag({ uid, atqa: 0x0044, sak: 0x00, ats: new Uint8Array(), memory, ...commands });
+  const { tearNextWrite, ...commands } = createType2Commands(sheet, memory);
+  const tag = createTypeATag({ uid, atqa: 0x0044, sak: 0x00, ats: new Uint8Array(), memory, ...commands });
+  // The state of a tag is read through its own properties, which a copy would freeze.
+  return Object.assign(tag, { tearNextWrite });
 }
 
 /** A tag without readable memory: a payment card, a phone, a MIFARE Classic to whoever has no key. */

@@ -25,16 +25,30 @@ const protectsReading = 0x80;
 export interface Type2Commands {
   readonly understand: (command: Uint8Array) => Understood;
   readonly forget: () => void;
+  /** The next page that is written gets so many of its four bytes, and the tag loses its power over it. */
+  readonly tearNextWrite: (bytes: number) => void;
 }
 
 export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array): Type2Commands {
   let isAuthenticated = false;
   /** The page whose 16 bytes come next. */
   let compatibilityPage: number | undefined;
+  let tornBytes: number | undefined;
 
   const readable = () => (isAuthenticated ? sheet.pages : firstUnreadablePage(sheet, memory));
   const write = (page: number, data: Uint8Array): Understood => {
     if (!isAuthenticated && page >= firstProtectedPage(sheet, memory)) return refused;
+    if (tornBytes !== undefined) {
+      const old = memory.slice(page * pageBytes, (page + 1) * pageBytes);
+      writeMemory(
+        sheet,
+        memory,
+        page,
+        Uint8Array.of(...data.subarray(0, tornBytes), ...old.subarray(tornBytes)),
+      );
+      tornBytes = undefined;
+      return silent;
+    }
     return writeMemory(sheet, memory, page, data) ? done : refused;
   };
   const authenticate = (password: Uint8Array): Understood => {
@@ -52,6 +66,9 @@ export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array): Type
   };
 
   return {
+    tearNextWrite: (bytes) => {
+      tornBytes = bytes;
+    },
     forget() {
       isAuthenticated = false;
       compatibilityPage = undefined;

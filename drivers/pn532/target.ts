@@ -76,7 +76,8 @@ async function readType2(
   }
 }
 
-async function askVersion(chip: Chip, signal: AbortSignal): Promise<TagVersion | undefined> {
+/** Undefined where it tells none; a tag that does not know the question must be selected again then. */
+export async function askVersion(chip: Chip, signal: AbortSignal): Promise<TagVersion | undefined> {
   const answer = await exchange(chip, communicateThru(tagCommands.getVersion), signal);
   return answer.kind === "data" ? parseVersion(answer.data) : undefined;
 }
@@ -101,12 +102,12 @@ async function readPages(
   return answer.kind === "data" && answer.data.length === pages * pageBytes ? answer.data : undefined;
 }
 
-async function exchange(chip: Chip, command: Uint8Array, signal: AbortSignal): Promise<Exchange> {
+export async function exchange(chip: Chip, command: Uint8Array, signal: AbortSignal): Promise<Exchange> {
   return parseExchange(await chip.call(command, signal));
 }
 
 /** Selects the target again; false where it is gone or another lies there. */
-async function isStillThere(chip: Chip, target: TypeATarget, signal: AbortSignal): Promise<boolean> {
+export async function isStillThere(chip: Chip, target: TypeATarget, signal: AbortSignal): Promise<boolean> {
   const answer = await chip.callFor(listOneTypeA, relistMs, signal);
   if (answer === undefined) {
     await chip.abort();

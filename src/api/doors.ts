@@ -33,6 +33,7 @@ const loopback = "127.0.0.1";
 
 export function createDoors<Data>({ clock, log, rules, uid, ownerOf, answer }: DoorOptions<Data>): {
   readonly byTcp: Door<Data>;
+  readonly byTls: Door<Data>;
   readonly byPath: Door<Data>;
 } {
   const rate = createRateLimit(clock);
@@ -45,15 +46,19 @@ export function createDoors<Data>({ clock, log, rules, uid, ownerOf, answer }: D
       "the service runs as root, so callers of other users count as remote: run it as a user of its own, or set api.allow_anonymous_local",
     );
   };
-  return {
-    byTcp(request, server) {
+  const byNetwork =
+    (isTls: boolean): Door<Data> =>
+    (request, server) => {
       const peer = server.requestIP(request);
       const address = plainAddress(peer?.address ?? "");
       const admission = admit(callerOf(request, address), rules());
       if (admission.kind === "refused") return sentence(403, admission.why);
       if (admission.kind === "remote" && !rate.take(address))
         return sentence(429, "too many requests: wait a minute", { "retry-after": "60" });
-      const visit = visitOf(request, address, admission.kind);
+      const visit = {
+        ...visitOf(request, address, admission.kind),
+        isPrivate: isTls || admission.kind === "device",
+      };
       if (admission.kind === "remote" || uid !== rootUid || rules().allowAnonymousLocal)
         return answer(visit, server);
       // A service that runs as root would lend its rights to every user of the device: others count as remote.
@@ -61,9 +66,12 @@ export function createDoors<Data>({ clock, log, rules, uid, ownerOf, answer }: D
       return ownerOf(neighbour).then((owner) => {
         if (owner === rootUid) return answer(visit, server);
         warnOnce();
-        return answer({ ...visit, access: "remote" }, server);
+        return answer({ ...visit, access: "remote", isPrivate: isTls }, server);
       });
-    },
+    };
+  return {
+    byTcp: byNetwork(false),
+    byTls: byNetwork(true),
     // Who may open the socket's file is on the device, and let in by its mode.
     byPath(request, server) {
       const admission = admit(callerOf(request, loopback), rules());
@@ -79,5 +87,5 @@ function callerOf({ headers }: Request, address: string): Caller {
 }
 
 function visitOf(request: Request, address: string, access: Visit["access"]): Visit {
-  return { request, address, access, path: new URL(request.url).pathname };
+  return { request, address, access, isPrivate: true, path: new URL(request.url).pathname };
 }

@@ -8,6 +8,8 @@ export interface Visit {
   readonly path: string;
   readonly address: string;
   readonly access: Access;
+  /** Nobody on the way can read it: TLS, or a door on the device itself. A remote caller that lacks this must be sealed. */
+  readonly isPrivate: boolean;
 }
 
 const plain = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };

@@ -17,7 +17,7 @@ export function isLaunchPath(path: string): boolean {
 }
 
 export interface LaunchEndpoint {
-  readonly launch: (token: TokenParams) => void;
+  readonly launch: (token: TokenParams, from: { readonly trusted: boolean }) => void;
   readonly allowLaunch: AllowLaunch;
 }
 
@@ -35,9 +35,11 @@ export function answerLaunch({ launch, allowLaunch }: LaunchEndpoint, visit: Vis
       "launching from afar is off, or not for this text: see allow_launch in the settings",
     );
   try {
-    launch(toToken({ text }));
+    // Whoever follows a link did not write it, on the device or not.
+    launch(toToken({ text }), { trusted: false });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
+    if (error.code === "forbidden") return sentence(403, messageOf(error));
     return sentence(error.data?.limit === "scriptBytesMax" ? 400 : 503, messageOf(error));
   }
   const wantsPage = (request.headers.get("accept") ?? "").includes("text/html");

@@ -34,6 +34,24 @@ export function listen<Data>(
   }
 }
 
+const tls12 = 0x0303; // RFC 5246, A.1: its number on the wire, by which Bun knows it.
+
+export interface TlsOptions {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** As `listen`, over TLS 1.2 or newer. */
+export function listenTls<Data>(
+  port: number,
+  addresses: readonly string[],
+  { cert, key }: TlsOptions,
+  handlers: Handlers<Data>,
+): readonly Server<Data>[] {
+  const tls = { cert, key, minVersion: tls12 };
+  return listen(port, addresses, { ...handlers, tls } as Handlers<Data>);
+}
+
 const common = {
   development: false,
   // A little above the limit, so that a body that passes it is told so by us.

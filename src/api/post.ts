@@ -4,8 +4,11 @@ import type { Dispatch } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import { json, sentence, type Visit } from "./http.ts";
 
-export async function answerPost(dispatch: Dispatch, { request, access }: Visit): Promise<Response> {
-  if (access !== "device") {
+export async function answerPost(
+  dispatch: Dispatch,
+  { request, access, isPrivate }: Visit,
+): Promise<Response> {
+  if (!isPrivate) {
     const text = "encryption is required for remote connections";
     return json(403, errorText(undefined, "encryption-required", text));
   }

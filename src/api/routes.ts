@@ -39,7 +39,7 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<P
 }
 
 function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): MaybeResponse {
-  const { request, address, access } = visit;
+  const { request, address, access, isPrivate } = visit;
   if (request.method === "POST") {
     // `media.index` answers when it is done, however long that takes.
     server.timeout(request, 0);
@@ -48,16 +48,16 @@ function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): Maybe
   if (request.method !== "GET")
     return sentence(405, "connect with a WebSocket, or POST", { allow: "GET, POST" });
   if (!parts.places.isFree(address, access)) return tooMany();
-  if (server.upgrade(request, { data: newPeer(address, access) })) return undefined;
+  if (server.upgrade(request, { data: newPeer(address, access, isPrivate) })) return undefined;
   return sentence(426, "connect with a WebSocket, or POST a JSON-RPC request", { upgrade: "websocket" });
 }
 
 function openEvents(
   { streams, places }: RouteParts,
-  { request, address, access }: Visit,
+  { request, address, access, isPrivate }: Visit,
   server: Server<Peer>,
 ): Response {
-  if (access !== "device") return sentence(403, "encryption is required for remote connections");
+  if (!isPrivate) return sentence(403, "encryption is required for remote connections");
   if (!places.isFree(address, access)) return tooMany();
   places.take(address);
   server.timeout(request, 0);

@@ -8,7 +8,7 @@ import { createDispatch } from "./dispatch.ts";
 import { createDoors, type DoorOptions } from "./doors.ts";
 import { createEventStreams } from "./event-stream.ts";
 import type { AllowLaunch } from "./launch-endpoint.ts";
-import { listen, listenAtPath } from "./listen.ts";
+import { listen, listenAtPath, listenTls, type TlsOptions } from "./listen.ts";
 import { forwardEvents, type Listener } from "./notifications.ts";
 import { createPlaces } from "./places.ts";
 import { createRoutes } from "./routes.ts";
@@ -27,6 +27,8 @@ export interface ApiOptions extends Pick<DoorOptions<Peer>, "rules" | "uid" | "o
   readonly listen: readonly string[];
   /** A socket in the file system, for callers on the device; undefined for none. */
   readonly socketPath: string | undefined;
+  /** The port for TLS (0: of the system's choice) and what to show there; undefined for none. */
+  readonly tls: (TlsOptions & { readonly port: number }) | undefined;
   readonly allowLaunch: AllowLaunch;
   readonly accept: AcceptHello;
   /** A client from afar has shown that it knows its secret. */
@@ -35,6 +37,10 @@ export interface ApiOptions extends Pick<DoorOptions<Peer>, "rules" | "uid" | "o
 
 export interface ApiServer {
   readonly port: number;
+  /** Undefined where TLS is off. */
+  readonly tlsPort: number | undefined;
+  /** Shows another certificate from now on; connections that are open stay. */
+  showCertificate(tls: TlsOptions): void;
   /** Ends the sessions of a client that was deleted. */
   cutClient(id: string): void;
   /** Closes every connection (1001) and stops listening. */
@@ -69,19 +75,41 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
       log.warn("api", "no socket for callers on the device", { path: socketPath, error: messageOf(error) });
     }
   }
+  const tlsAt = (port: number, tls: TlsOptions) =>
+    listenTls(port, options.listen, tls, { fetch: doors.byTls, websocket });
+  let tlsServers = tryTls();
   const forwarding = forwardEvents(bus, listeners);
   return {
     port: servers[0]?.port ?? 0,
+    tlsPort: tlsServers[0]?.port,
+    showCertificate(tls) {
+      const port = tlsServers[0]?.port;
+      if (port === undefined) return;
+      for (const server of tlsServers) void server.stop();
+      tlsServers = tlsAt(port, tls);
+    },
     cutClient: sockets.cut,
     async close() {
       forwarding[Symbol.dispose]();
       streams.close();
-      const stopped = servers.map((server) => server.stop());
+      const all = [...servers, ...tlsServers];
+      const stopped = all.map((server) => server.stop());
       sockets.closeAll();
       // Peers that do not say goodbye in their turn are not waited for.
       await Promise.race([Promise.all(stopped), Bun.sleep(farewellMs)]);
-      await Promise.race([Promise.all(servers.map((server) => server.stop(true))), Bun.sleep(farewellMs)]);
+      await Promise.race([Promise.all(all.map((server) => server.stop(true))), Bun.sleep(farewellMs)]);
       if (socketPath !== undefined) await rm(socketPath, { force: true });
     },
   };
+
+  /** A port in use for TLS must not keep the device from playing: it is told, and the rest goes on. */
+  function tryTls() {
+    if (options.tls === undefined) return [];
+    try {
+      return tlsAt(options.tls.port, options.tls);
+    } catch (error) {
+      log.error("api", "no TLS", { error: messageOf(error) });
+      return [];
+    }
+  }
 }

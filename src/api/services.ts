@@ -6,8 +6,11 @@ import type { Reader, Token, TokenParams } from "../core/token.ts";
 export interface Services {
   readonly platform: string;
   readonly version: string;
-  /** Queues a launch and returns; throws `ServiceError("busy")` where the queue is full. */
-  launch(token: TokenParams): void;
+  /**
+   * Queues a launch and returns; throws `ServiceError`: `busy` where the queue is full, and `forbidden` where the source is
+   * not trusted and the script reaches outside the device.
+   */
+  launch(token: TokenParams, from?: { readonly trusted: boolean }): void;
   /** Stops what plays, empties the queue, and returns at once. */
   stop(): void;
   /**
@@ -18,8 +21,9 @@ export interface Services {
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   history(page: HistoryPage): readonly LaunchEntry[];
   readers(): readonly Reader[];
-  /** Resolves once it stands on a tag; throws `no-reader`, `write-failed` with `data.cause`, or `conflict`. */
-  write(text: string, readerId: string | undefined): Promise<void>;
+  /** Resolves once it stands on a tag; throws `no-reader`, `write-failed` with `data.cause`, `conflict`, or `failed`. */
+  write(request: WriteRequest): Promise<void>;
+  /** Ends the write that waits for a tag, on this reader or on all; throws `not-found` for an unknown one. */
   cancelWrite(readerId: string | undefined): void;
   activeMedia(): ActiveMedia | undefined;
   launchers(): readonly LauncherEntry[];
@@ -30,6 +34,16 @@ export interface Services {
   readonly clients: ClientService;
   /** The OpenRPC document of this API. */
   describe(): Promise<OpenRpcDocument>;
+}
+
+/** What `readers.write` takes. */
+export interface WriteRequest {
+  readonly text: string;
+  readonly readerId?: string | undefined;
+  /** Replaces what is not ours to replace, too. */
+  readonly force?: boolean | undefined;
+  /** Passes over a tag that still lies there from the write before. */
+  readonly newTag?: boolean | undefined;
 }
 
 export interface MediaService {

@@ -15,9 +15,10 @@ import { createTurns, type Lane } from "./turns.ts";
 export interface Peer {
   readonly address: string;
   readonly access: Access;
+  readonly isPrivate: boolean;
   /** Of a caller that may speak. */
   speaking: Speaking | undefined;
-  /** Of a remote caller. */
+  /** Of a caller that others on the way could read. */
   line: SealedLine | undefined;
   leaving: Disposable | undefined;
 }
@@ -29,8 +30,8 @@ interface Speaking {
 
 type Socket = ServerWebSocket<Peer>;
 
-export function newPeer(address: string, access: Access): Peer {
-  return { address, access, speaking: undefined, line: undefined, leaving: undefined };
+export function newPeer(address: string, access: Access, isPrivate: boolean): Peer {
+  return { address, access, isPrivate, speaking: undefined, line: undefined, leaving: undefined };
 }
 
 export interface Sockets {
@@ -97,7 +98,7 @@ export function createSockets(parts: SocketParts): Sockets {
     open(socket) {
       sockets.add(socket);
       onOpen(socket.data.address);
-      if (socket.data.access === "remote") socket.data.line = seal(socket);
+      if (!socket.data.isPrivate) socket.data.line = seal(socket);
       else admit(socket, (text) => void socket.send(text));
     },
     message(socket, message) {

@@ -19,6 +19,9 @@ export interface CommandLine extends Common {
   readonly timeoutMs: number | undefined;
   readonly json: boolean;
   readonly write: boolean;
+  readonly list: string | undefined;
+  readonly reader: string | undefined;
+  readonly force: boolean;
 }
 
 export type Asked =
@@ -36,6 +39,9 @@ const options = {
   timeout: { type: "string" },
   json: { type: "boolean" },
   write: { type: "boolean" },
+  list: { type: "string" },
+  reader: { type: "string" },
+  force: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "V" },
 } as const;
@@ -53,14 +59,15 @@ export function parseArguments(argv: readonly string[]): Asked {
   if (values.version) return { kind: "version" };
   const common = { config: values.config, data: values.data };
   if (first === undefined) {
-    const stray = (["port", "uid", "for", "timeout", "json", "write"] as const).find(
-      (name) => values[name] !== undefined,
-    );
+    const ofCommands = ["port", "uid", "for", "timeout", "json", "write", "list", "reader", "force"] as const;
+    const stray = ofCommands.find((name) => values[name] !== undefined);
     if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
     return { kind: "serve", ...common };
   }
   const { wordsMin, wordsMax, usage: form } = commandHelp[first];
   if (words.length < wordsMin || words.length > wordsMax) throw usage(`use it as: tapdeck ${form}`);
+  if (first === "write" && (words.length === 1) === (values.list !== undefined))
+    throw usage(`use it as: tapdeck ${form}`);
   return {
     kind: "command",
     ...common,
@@ -72,6 +79,9 @@ export function parseArguments(argv: readonly string[]): Asked {
     timeoutMs: wholeNumber("timeout", values.timeout, 1, 3_600_000),
     json: values.json ?? false,
     write: values.write ?? false,
+    list: values.list,
+    reader: values.reader,
+    force: values.force ?? false,
   };
 }
 

@@ -1,6 +1,6 @@
 /** What the program says of itself. */
 
-export type CommandName = "tap" | "call" | "watch" | "readers" | "ping" | "config";
+export type CommandName = "tap" | "write" | "call" | "watch" | "readers" | "ping" | "config";
 
 interface CommandHelp {
   readonly usage: string;
@@ -19,6 +19,18 @@ export const commandHelp: Readonly<Record<CommandName, CommandHelp>> = {
   --for MS    take it off after so many milliseconds (500)
 Exit code 1 where the launch failed.`,
     wordsMin: 1,
+    wordsMax: 1,
+  },
+  write: {
+    usage: "write TEXT | --list FILE",
+    summary: "write TEXT to a tag, or one line of FILE to each",
+    more: `TEXT is what a card says: a path, a title, or a script. Lay a tag on the reader within 30 seconds; one that lies
+there already is taken at once. It is formatted where needed, read back, and not launched until it is laid on again.
+  --list FILE   many tags in a row: it asks for one after another, and Ctrl-C ends
+  --reader ID   on this reader (tapdeck readers lists them), not on the first that can write
+  --force       also a tag that holds data of another kind
+Exit code 1 where the tag was not written.`,
+    wordsMin: 0,
     wordsMax: 1,
   },
   call: {
@@ -61,6 +73,7 @@ Exit code 1 where the service refused.`,
 
 export const commandNames = [
   "tap",
+  "write",
   "call",
   "watch",
   "readers",

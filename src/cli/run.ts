@@ -8,6 +8,7 @@ import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { helpText } from "./help.ts";
 import { notificationLine, readersTable } from "./show.ts";
+import { writeTags } from "./write-tags.ts";
 
 export interface CliParts {
   readonly configOf: (common: Common) => Promise<Config>;
@@ -50,6 +51,15 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
         return await tap(client, asked);
       case "watch":
         return await watch(client, asked.json);
+      case "write":
+        return await writeTags(client, {
+          text: asked.words[0],
+          list: asked.list,
+          readerId: asked.reader,
+          force: asked.force,
+          print,
+          prompt: (line) => process.stderr.write(`${line}\n`),
+        });
     }
   } catch (error) {
     if (error instanceof RpcError) throw new StartError(exitCodes.failed, error.message, error);

@@ -87,3 +87,21 @@ export const folderDepthMax = 64; // Folders in folders below a system's; deeper
 export const playlistBytesMax = 256 * 1024; // A playlist of discs has a few lines; a longer file is something else.
 export const indexedFilesMax = 8_000_000; // What fits into the memory of a PC while it is sorted.
 export const scanComplaintsMax = 100; // Lines of the log for one run of the index; the rest is counted.
+
+// Expressions in scripts.
+export const expressionPartsMax = 1024; // Operands and operators in one script; each is looked at once when it is worked out.
+export const expressionDepthMax = 64; // Brackets and operators that wait for what stands behind them; nobody reads more.
+export const numberDigitsMax = 15; // What a double holds exactly.
+export const numberDecimalsMax = 6; // With more, small ones would be written with an exponent.
+
+// What scripts do outside the device.
+export const webRequestMsMax = 10_000; // With all its redirects: the cards behind it wait.
+export const webHeadBytesMax = 16 * 1024; // Of an answer; common servers send no more themselves.
+export const webBodyBytesMax = 1024 * 1024; // It is read and dropped.
+export const webRedirectsMax = 5;
+export const webAddressesMax = 4; // Of one name, tried one after another.
+export const executeMsMax = 60_000; // A program of a card; what shall stay is a player, or a service of the owner's.
+export const executeOutputBytesMax = 64 * 1024; // Kept of what it writes, for the log; the rest is read and dropped.
+
+// The command line.
+export const writeListBytesMax = 1024 * 1024; // Ten thousand cards, as many as anybody owns.

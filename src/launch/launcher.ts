@@ -3,19 +3,17 @@
  * another. Every accepted launch has one history row and one `launch.finished`.
  */
 import type { Bus } from "../bus.ts";
-import type { Config, LauncherConfig } from "../config/shape.ts";
-import { type Clock, rfc3339, sleep } from "../core/clock.ts";
+import type { Config } from "../config/shape.ts";
+import { type Clock, rfc3339 } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { launchQueueMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import type { TokenParams } from "../core/token.ts";
-import type { ScriptPorts } from "../script/command.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
-import { availableLaunchers, chooseLauncher } from "./launchers.ts";
-import { findMediaFile } from "./media-file.ts";
 import { createPlaying } from "./playing.ts";
+import { createScriptPorts } from "./script-ports.ts";
 
 export interface LauncherParts {
   /** Asked at each launch, so that new folders and players take effect at the next one. */
@@ -31,14 +29,20 @@ export interface LauncherParts {
 export interface Launcher {
   /**
    * Queues the token's script and returns. Throws `ServiceError`: `busy` where the queue is full, `invalid-params` for a
-   * token that says nothing.
+   * token that says nothing, `forbidden` for a script that an untrusted source may not run.
    */
-  launch(token: TokenParams, from?: { readonly readerId: string }): void;
+  launch(token: TokenParams, from?: LaunchSource): void;
   /** Ends what plays and what runs, empties the queue, and returns at once. */
   stop(): void;
   activeMedia(): ActiveMedia | undefined;
   /** As `stop`, and resolves when the player is gone; nothing is launched from then on. */
   close(): Promise<void>;
+}
+
+export interface LaunchSource {
+  readonly readerId?: string;
+  /** False for a page or a link that anybody may have made: commands that reach outside the device are refused. */
+  readonly trusted?: boolean;
 }
 
 interface Run {
@@ -47,33 +51,27 @@ interface Run {
   readonly uid: string;
   readonly text: string;
   readonly script: string;
+  readonly trusted: boolean;
 }
 
+const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = new ServiceError("failed", "it was stopped");
 
 export function createLauncher({ config, bus, clock, log, history, map }: LauncherParts): Launcher {
   const playing = createPlaying(bus, clock);
-  const players = createPlayers(() => config().launchers);
   let queue: Run[] = [];
   let working: Promise<void> | undefined;
   let stopping = new AbortController();
   let closed = false;
-
-  const ports: ScriptPorts = {
-    async launch(path, how) {
-      const { signal } = stopping;
-      const { systems } = config();
-      const { launchers, knownSystems } = players();
-      const file = await findMediaFile(path, systems.rootFolders, knownSystems, how.system);
-      const choice = chooseLauncher(file, launchers, how.launcher);
-      await playing.stop();
-      signal.throwIfAborted();
-      playing.start(file, choice);
-    },
-    stop: playing.stop,
-    delay: (ms, signal) => sleep(clock, ms, signal),
-    echo: (text) => log.info("script", text),
-  };
+  let lastToken = noToken;
+  const ports = createScriptPorts({
+    config,
+    clock,
+    log,
+    playing,
+    stopping: () => stopping.signal,
+    token: () => lastToken,
+  });
   const finish = (run: Run, error?: unknown) => {
     const why = error === undefined ? {} : { error: sentenceOf(error, log) };
     history.finish(run.id, why.error);
@@ -88,7 +86,7 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
   const runOne = async (run: Run, signal: AbortSignal): Promise<void> => {
     if (run.script === "")
       throw new ServiceError("failed", "there is no text on this token, and no mapping for it");
-    await readyScript(run.script).run(ports, signal);
+    await readyScript(run.script, run.trusted).run(ports, signal);
   };
   const work = async () => {
     for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
@@ -120,11 +118,14 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
           data: { limit: "launchQueueMax" },
         });
       }
+      const { readerId = "", trusted = true } = from ?? {};
       const timeMs = clock.now();
       const script = map(token) ?? text;
-      const id = history.open({ timeMs, type, uid, text, data, script, readerId: from?.readerId ?? "" });
+      if (trusted) lastToken = token;
+      else refuseForbidden(script);
+      const id = history.open({ timeMs, type, uid, text, data, script, readerId });
       const time = rfc3339(timeMs);
-      queue.push({ id, time, uid, text, script });
+      queue.push({ id, time, uid, text, script, trusted });
       bus.emit("running", { type, uid, text, data, time, script });
       // A step later, so that a listener of ours that launches in its turn finds that the work has begun.
       working ??= Promise.resolve().then(work);
@@ -144,6 +145,15 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
   };
 }
 
+/** Who follows a link is told at once what it may not do; what else is wrong with its script is told when it runs. */
+function refuseForbidden(script: string): void {
+  try {
+    readyScript(script, false);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === "forbidden") throw error;
+  }
+}
+
 /** What people are told: the sentence of a refusal; a fault of ours goes to the log. */
 function sentenceOf(error: unknown, log: Log): string {
   if (error instanceof ServiceError) return error.message;
@@ -151,19 +161,4 @@ function sentenceOf(error: unknown, log: Log): string {
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
   return "internal error: see the log";
-}
-
-/** The players that there are, looked for when the config changes and not at each tap. */
-function createPlayers(configured: () => readonly LauncherConfig[]) {
-  const look = (from: readonly LauncherConfig[]) => ({
-    from,
-    launchers: availableLaunchers(from, Bun.which),
-    knownSystems: from.flatMap(({ systems }) => systems),
-  });
-  let found = look(configured());
-  return () => {
-    const now = configured();
-    if (now !== found.from) found = look(now);
-    return found;
-  };
 }

@@ -1,6 +1,7 @@
 /** Players: the ones of the config file, then mpv where it is installed. Which one plays a file. */
 import type { LauncherConfig } from "../config/shape.ts";
 import { ServiceError } from "../core/errors.ts";
+import type { System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
 import { mediaExtensions } from "../media/kinds.ts";
 import type { MediaFile } from "./media-file.ts";
@@ -86,6 +87,20 @@ export function chooseLauncher(
     launcherId: launcher.id,
     argv: launcher.command.map((part) => part.replaceAll("{path}", () => file.path)),
   };
+}
+
+/** The first launcher that names the system and takes no file; throws `ServiceError("failed")` with what to do. */
+export function chooseSystemLauncher(system: System, launchers: readonly LauncherConfig[]): Choice {
+  const launcher = launchers.find(
+    ({ systems, command }) => systems.includes(system.id) && !command.some((part) => part.includes("{path}")),
+  );
+  if (launcher === undefined) {
+    throw new ServiceError(
+      "failed",
+      `no player starts ${system.id} without a file: add one under [[launchers]] whose command has no {path}`,
+    );
+  }
+  return { launcherId: launcher.id, argv: launcher.command };
 }
 
 function specificity({ systems, extensions }: LauncherConfig): number {

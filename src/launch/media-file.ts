@@ -44,10 +44,13 @@ export async function findMediaFile(
     );
   }
   const system =
-    systemId === undefined
-      ? systemOf(path, root, knownSystems)
-      : namedSystem(systemId, systemByName(systemId), knownSystems);
+    systemId === undefined ? systemOf(path, root, knownSystems) : findSystem(systemId, knownSystems);
   return { path, system };
+}
+
+/** The system that a card names, in any of its spellings, with the id that players know it by. */
+export function findSystem(name: string, knownSystems: readonly string[]): System {
+  return namedSystem(name, systemByName(name), knownSystems);
 }
 
 /** The first folder below the root names the system; what lies in no known one is told by its extension. */

@@ -56,7 +56,7 @@ export interface ReaderSession {
   /** Lets go of the device. Never throws; a second call does nothing. */
   close(): Promise<void>;
   /**
-   * Writes a message to the next tag that the order claims, also to one that lies there already, and resolves once it
+   * Writes a text to the next tag that the order claims, also to one that lies there already, and resolves once it
    * was read back equal. Absent: it cannot write. The watch does the work, one order at a time, and reports nothing
    * of the tag meanwhile. Rejects with `writeFailed` of the tag's own reasons, with `reader-gone` where the device
    * failed or was closed, and with the signal's reason where that aborts before a tag was claimed; a write that has
@@ -68,8 +68,8 @@ export interface ReaderSession {
 }
 
 export interface WriteOrder {
-  /** An NDEF message. */
-  readonly message: Uint8Array;
+  /** Becomes an NDEF message of one Text record, in UTF-8 and English; it is well-formed and has no byte-order mark. */
+  readonly text: string;
   /** Also onto a tag that holds something that is not ours to replace (`foreign`). */
   readonly force: boolean;
   /** Asked of each tag, by its UID in lower-case hex, before anything is done with it: true where it is to be written. */

@@ -5,6 +5,7 @@
  *   report with a new tag        added at once, and whatever was leaving has left
  *   report without a known tag   it is leaving: removed after `removalDebounceMs`, unless it is seen again
  *   fault of the reader          nothing leaves until the next report
+ *   a tag is written             it is the same one whatever it says then; one that came to be written never came at all
  */
 import type { Clock } from "../core/clock.ts";
 import { tokensPerReaderMax } from "../core/limits.ts";
@@ -19,6 +20,10 @@ export interface Presence {
   see(reported: readonly Sighting[]): void;
   /** The reader failed: what was there stays, until a report says otherwise. */
   hold(): void;
+  /** The tag with this UID is about to be written: until it has left, no report of it is news. */
+  writing(uid: string): void;
+  /** True while a tag that was written, or refused to be, has not left since. */
+  wasWritten(uid: string): boolean;
 }
 
 export interface PresenceEvents {
@@ -28,8 +33,11 @@ export interface PresenceEvents {
 }
 
 interface Held {
-  readonly sighting: Sighting;
+  /** As it was when it came; absent where it came to be written, and nobody was told. */
+  readonly sighting: Sighting | undefined;
+  readonly uid: string;
   leaving: Disposable | undefined;
+  written: boolean;
 }
 
 export function createPresence({ clock, added, removed }: PresenceEvents): Presence {
@@ -38,7 +46,7 @@ export function createPresence({ clock, added, removed }: PresenceEvents): Prese
   const letGo = (tag: Held) => {
     stay(tag);
     held = held.filter((other) => other !== tag);
-    removed(tag.sighting);
+    if (tag.sighting !== undefined) removed(tag.sighting);
   };
   const startLeaving = (tag: Held) => {
     tag.leaving ??= clock.after(removalDebounceMs, () => letGo(tag));
@@ -54,11 +62,19 @@ export function createPresence({ clock, added, removed }: PresenceEvents): Prese
       // A new tag settles the matter: the card before it was changed, not jolted.
       missing.forEach(fresh.length > 0 ? letGo : startLeaving);
       for (const sighting of fresh) {
-        held = [...held, { sighting, leaving: undefined }];
+        held = [...held, { sighting, uid: sighting.uid, leaving: undefined, written: false }];
         added(sighting);
       }
     },
     hold: () => held.forEach(stay),
+    writing(uid) {
+      const known = held.find((tag) => tag.uid === uid);
+      const tag = known ?? { sighting: undefined, uid, leaving: undefined, written: true };
+      if (known === undefined) held = [...held, tag];
+      stay(tag);
+      tag.written = true;
+    },
+    wasWritten: (uid) => held.some((tag) => tag.uid === uid && tag.written),
   };
 }
 
@@ -69,7 +85,7 @@ function stay(tag: Held): void {
 
 // A card that was rewritten while it lay there is a new token: it asks for something else.
 function isSame(tag: Held, sighting: Sighting): boolean {
-  return tag.sighting.uid === sighting.uid && tag.sighting.text === sighting.text;
+  return tag.uid === sighting.uid && (tag.written || tag.sighting?.text === sighting.text);
 }
 
 function partition<T>(

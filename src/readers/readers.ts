@@ -14,6 +14,7 @@ import { createDetection, type Detection, type DetectionOptions } from "./detect
 import { createPresence, type Presence } from "./presence.ts";
 import { changeAttended } from "./reconfigure.ts";
 import { createTokens } from "./tokens.ts";
+import { createWriting, type Writing } from "./writing.ts";
 
 export interface ReadersConfig {
   /** Connection strings of the config file. */
@@ -28,7 +29,7 @@ export interface ReadersOptions extends ReadersConfig {
   readonly log: Log;
 }
 
-export interface Readers {
+export interface Readers extends Writing {
   list(): readonly Reader[];
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   /** As `Services.scan` of the API. */
@@ -52,6 +53,7 @@ export function startReaders(options: ReadersOptions): Readers {
   const tokens = createTokens(bus, clock);
   const presenceOf = createPresences(tokens, clock);
   const attendance = createAttendance({ bus, clock, log, presenceOf }, ending.signal);
+  const writing = createWriting({ attendance, presenceOf, clock, log });
   // Ids of readers that were let go of. What lies there is no longer anyone's business, until they are attended again.
   const dismissed = new Set<string>();
   let wrong: readonly string[] = [];
@@ -103,6 +105,8 @@ export function startReaders(options: ReadersOptions): Readers {
         !dismissed.has(readerId) || attendance.byId(readerId) !== undefined;
       return { active: active.filter(isAttended), last };
     },
+    write: writing.write,
+    cancel: writing.cancel,
     scan(params, durationMs, readerId) {
       if (readerId === undefined) tokens.virtual(params, durationMs);
       else tapSimulated(attendance.byId(readerId), readerId, params, durationMs);

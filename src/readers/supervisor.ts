@@ -25,7 +25,7 @@ export interface SupervisorOptions {
   readonly connected: (reader: Reader) => void;
   readonly disconnected: (reader: Reader) => void;
   /** What lies on this reader. It outlives the supervision: a card that stays through a re-plugging is not tapped. */
-  readonly presence: Presence;
+  readonly presence: Pick<Presence, "see" | "hold">;
   /** Asked after a failed open: false ends the supervision. `everOpened` is true where it worked before. */
   readonly wanted: (everOpened: boolean) => boolean | Promise<boolean>;
 }

@@ -1,16 +1,82 @@
 /** What a script command is, and the ports through which it sees the world. */
-import type { Command } from "./tree.ts";
+import type { Facts } from "./variables.ts";
+
+export interface LaunchHow {
+  readonly launcher?: string;
+  readonly system?: string;
+}
+
+export interface WebRequest {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  /** Only with POST. */
+  readonly content?: { readonly type: string; readonly body: string };
+}
+
+/** `System/Title (tag) (tag)`, taken apart. */
+export interface WantedTitle {
+  readonly system: string;
+  readonly title: string;
+  /** Without their brackets, as written. */
+  readonly tags: readonly string[];
+}
+
+/** `System/*words*` or `*words*`: a name in which each `*` stands for anything. */
+export interface NameQuery {
+  /** Absent where it may be of every system. */
+  readonly system?: string;
+  readonly pattern: string;
+}
+
+export type RandomSource =
+  | { readonly kind: "all" }
+  | { readonly kind: "system"; readonly system: string }
+  | { readonly kind: "folder"; readonly path: string }
+  | ({ readonly kind: "query" } & NameQuery);
+
+/** Looks media up. Each resolves with a path that `launch` takes, or rejects with `ServiceError` where there is none. */
+export interface MediaIndex {
+  title(wanted: WantedTitle): Promise<string>;
+  /** The best of what fits. */
+  search(query: NameQuery): Promise<string>;
+  /** Any file of any of the sources, each with even odds. */
+  random(sources: readonly RandomSource[]): Promise<string>;
+}
 
 /** The world as commands see it; the launcher builds one for each script. */
 export interface ScriptPorts {
+  /** What the variables of expressions hold now. */
+  facts(): Facts;
   /** Starts media and resolves once its player runs; rejects with `ServiceError` where it cannot. */
-  launch(path: string, how: { readonly launcher?: string; readonly system?: string }): Promise<void>;
+  launch(path: string, how: LaunchHow): Promise<void>;
+  /** Starts a system without media. */
+  launchSystem(system: string): Promise<void>;
+  /** Starts what was started last once more. */
+  launchLast(): Promise<void>;
   /** Stops what plays, and resolves once it has ended. */
   stop(): Promise<void>;
   /** Resolves after `ms` milliseconds. */
   delay(ms: number, signal: AbortSignal): Promise<void>;
   /** Says something in the log. */
   echo(text: string): void;
+  /** Resolves once a server has answered well; rejects with `ServiceError`, `forbidden` where the owner did not allow it. */
+  request(request: WebRequest, signal: AbortSignal): Promise<void>;
+  /** Runs a program to its end, without a shell; rejects as `request` does, and where it ends with a code other than 0. */
+  execute(argv: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Resolves once the player of what plays shows it; absent where no player tells. */
+  mediaReady?(signal: AbortSignal): Promise<void>;
+  /** Absent where there is none. */
+  readonly index?: MediaIndex;
+}
+
+/** A command of a script with its expressions worked out. */
+export interface Call {
+  /** The name under which the script called it, in lower case. */
+  readonly name: string;
+  readonly args: readonly string[];
+  /** Whether anything in `args` came out of an expression, and so perhaps from a card. */
+  readonly hasExpressions: boolean;
+  readonly options: ReadonlyMap<string, string>;
 }
 
 export interface ScriptCommand {
@@ -18,13 +84,19 @@ export interface ScriptCommand {
   readonly names: readonly string[];
   readonly argsMin: number;
   readonly argsMax: number;
-  /** Names of its options. */
-  readonly options: readonly string[];
+  /** What its arguments are, for people: `url, type, body`; empty where it has none. */
+  readonly args: string;
+  /** Its options, each with a line for people. Every command takes `when` besides. */
+  readonly options: Readonly<Record<string, string>>;
   readonly startsMedia: boolean;
-  /** May run when the script came from a page or a link that anybody may have made. */
+  /** May run when the script came from a page or a link that anybody may have made: it reaches nothing outside the device. */
   readonly allowedUntrusted: boolean;
-  /** One line for people. */
+  /** Needs the media index. */
+  readonly needsIndex?: true;
+  /** A sentence or more for people. */
   readonly docs: string;
+  /** A script that shows it. */
+  readonly example: string;
   /** Rejects with `ServiceError("failed")` and a sentence. */
-  run(command: Command, ports: ScriptPorts, signal: AbortSignal): Promise<void>;
+  run(call: Call, ports: ScriptPorts, signal: AbortSignal): Promise<void>;
 }

@@ -4,81 +4,89 @@
  *   quoted   ' or " as the first character: all up to the same character is kept, white space and separators too
  *   plain    anything else: white space at its ends is dropped, unless it was escaped
  *   ^x       x itself, without any meaning; ^n ^t ^r are the control characters; a ^ at the very end is a ^
+ *   [[ ]]    an expression, inside quotes too
  */
-
-export interface Failure {
-  readonly kind: "error";
-  readonly message: string;
-  /** Where the fault stands, in UTF-16 units. */
-  readonly offset: number;
-  readonly length: number;
-}
+import { parseExpression } from "./expression-parser.ts";
+import { type Failure, failure, type Source, skipWhiteSpace, unescaped } from "./source.ts";
+import type { Text } from "./tree.ts";
 
 export interface Value {
   readonly kind: "value";
   /** Quotes and escapes resolved. */
-  readonly text: string;
+  readonly text: Text;
   /** Where its separator stands, or the end of the script. */
   readonly end: number;
 }
 
-const controls: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
-
 /** Reads the value that begins at `start`; `endsAt` tells where an unquoted, unescaped separator stands. */
-export function lexValue(script: string, start: number, endsAt: (at: number) => boolean): Value | Failure {
-  let at = skipWhiteSpace(script, start);
-  let text = "";
-  let keptLength = 0;
-  const take = () => {
-    const char = script[at] ?? "";
-    const next = script[at + 1];
-    const isEscape = char === "^" && next !== undefined;
-    text += isEscape ? (controls[next] ?? next) : char;
-    at += isEscape ? 2 : 1;
-    return isEscape || !isWhiteSpace(char);
-  };
-
-  const [open, quote] = [at, script[at]];
+export function lexValue(source: Source, start: number, endsAt: (at: number) => boolean): Value | Failure {
+  const open = skipWhiteSpace(source, start);
+  const quote = source.text[open];
+  const reading: Reading = { source, pieces: [], at: open, text: "", keptLength: 0 };
   if (quote === '"' || quote === "'") {
-    at++;
-    while (script[at] !== quote) {
-      if (at >= script.length)
+    reading.at++;
+    while (source.text[reading.at] !== quote) {
+      if (reading.at >= source.text.length)
         return failure(
           `a quoted text has no end: close it with ${quote}, or write ^${quote}`,
           open,
-          at - open,
+          reading.at - open,
         );
-      if (isExpression(script, at)) return expressionFailure(at);
-      take();
+      const fault = readPiece(reading);
+      if (fault !== undefined) return fault;
     }
-    at++;
-    keptLength = text.length;
+    reading.at++;
+    reading.keptLength = reading.text.length;
   }
-  while (at < script.length && !endsAt(at)) {
-    if (isExpression(script, at)) return expressionFailure(at);
-    if (take()) keptLength = text.length;
+  while (reading.at < source.text.length && !endsAt(reading.at)) {
+    const fault = readPiece(reading);
+    if (fault !== undefined) return fault;
   }
-  return { kind: "value", text: text.slice(0, keptLength), end: at };
+  const last = reading.text.slice(0, reading.keptLength);
+  return { kind: "value", text: last === "" ? reading.pieces : [...reading.pieces, last], end: reading.at };
 }
 
-export function skipWhiteSpace(script: string, from: number): number {
-  let at = from;
-  while (isWhiteSpace(script[at] ?? "x")) at++;
-  return at;
+interface Reading {
+  readonly source: Source;
+  /** What stands before `text`. */
+  readonly pieces: Text[number][];
+  at: number;
+  text: string;
+  /** How much of `text` stays where nothing but white space follows. */
+  keptLength: number;
 }
 
-export function failure(message: string, offset: number, length: number): Failure {
-  return { kind: "error", message, offset, length };
-}
+// Whatever can mean something anywhere in a value; what stands between two of them is taken as a whole.
+const special = /[\^[|,?&'"]/g;
 
-function isWhiteSpace(char: string): boolean {
-  return char.trim() === "";
-}
-
-function isExpression(script: string, at: number): boolean {
-  return script[at] === "[" && script[at + 1] === "[";
-}
-
-function expressionFailure(at: number): Failure {
-  return failure("expressions in [[ ]] are not supported yet: for two plain brackets write ^[^[", at, 2);
+/** Takes an expression, an escape, or a character with the plain ones behind it. */
+function readPiece(reading: Reading): Failure | undefined {
+  const { source, at } = reading;
+  const { text } = source;
+  if (text[at] === "[" && text[at + 1] === "[") {
+    source.steps += 2;
+    const parsed = parseExpression(source, at);
+    if (parsed.kind === "error") return parsed;
+    if (reading.text !== "") reading.pieces.push(reading.text);
+    reading.pieces.push(parsed.expression);
+    reading.at = parsed.end;
+    reading.text = "";
+    reading.keptLength = 0;
+    return undefined;
+  }
+  if (text[at] === "^" && at + 1 < text.length) {
+    source.steps += 2;
+    reading.text += unescaped(text[at + 1] ?? "");
+    reading.at += 2;
+    reading.keptLength = reading.text.length;
+    return undefined;
+  }
+  special.lastIndex = at + 1;
+  const run = text.slice(at, special.test(text) ? special.lastIndex - 1 : text.length);
+  source.steps += run.length;
+  reading.at += run.length;
+  reading.text += run;
+  const kept = run.trimEnd().length;
+  if (kept > 0) reading.keptLength = reading.text.length - run.length + kept;
+  return undefined;
 }

@@ -3,6 +3,7 @@
  *
  *   script    command { "||" command }
  *   command   "**" name [ ":" value { "," value } ] [ options ]
+ *             "@" value [ options ]                           one argument to `launch.title`, in which commas are literal
  *             value [ options ]                               one argument to `launch`, in which commas are literal
  *   options   "?" key "=" value { "&" key "=" value }
  *
@@ -10,24 +11,32 @@
  * names have it.
  */
 import { scriptBytesMax, scriptCommandsMax } from "../core/limits.ts";
-import { type Failure, failure, lexValue, skipWhiteSpace } from "./lexer.ts";
-import type { Command, ParsedScript } from "./tree.ts";
+import { lexValue } from "./lexer.ts";
+import { type Failure, failure, type Source, skipWhiteSpace, sourceOf } from "./source.ts";
+import type { Command, ParsedScript, Text } from "./tree.ts";
 
 const nameForm = /^[a-zA-Z0-9._]+$/;
-const optionKey = /[a-zA-Z][a-zA-Z0-9_]*(?==)/y;
+const keyForm = /[a-zA-Z][a-zA-Z0-9_]*/y;
 
+/** Refuses a script that is longer than `scriptBytesMax` or has more commands than `scriptCommandsMax`. */
 export function parseScript(script: string): ParsedScript {
-  if (script.length > scriptBytesMax || new TextEncoder().encode(script).length > scriptBytesMax)
-    return failure(`the script is longer than ${scriptBytesMax} bytes`, 0, script.length);
+  return parseSource(sourceOf(script));
+}
+
+/** As `parseScript`; afterwards the source tells how many steps it took. */
+export function parseSource(source: Source): ParsedScript {
+  const { text } = source;
+  if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)
+    return failure(`the script is longer than ${scriptBytesMax} bytes`, 0, text.length);
   const commands: Command[] = [];
   for (let at = 0; ; at += 2) {
     if (commands.length === scriptCommandsMax)
-      return failure(`the script has more than ${scriptCommandsMax} commands`, at, script.length - at);
-    const parsed = parseCommand(script, at);
+      return failure(`the script has more than ${scriptCommandsMax} commands`, at, text.length - at);
+    const parsed = parseCommand(source, at);
     if (parsed.kind === "error") return parsed;
     commands.push(parsed.command);
     at = parsed.end;
-    if (at >= script.length) return { kind: "script", commands };
+    if (at >= text.length) return { kind: "script", commands };
   }
 }
 
@@ -38,20 +47,17 @@ interface ParsedCommand {
   readonly end: number;
 }
 
-function parseCommand(script: string, start: number): ParsedCommand | Failure {
-  const offset = skipWhiteSpace(script, start);
-  if (offset >= script.length || isCommandEnd(script, offset))
+function parseCommand(source: Source, start: number): ParsedCommand | Failure {
+  const { text } = source;
+  const offset = skipWhiteSpace(source, start);
+  if (offset >= text.length || isCommandEnd(text, offset))
     return failure("a command is missing here: there is nothing between two ||, or nothing at all", start, 0);
-  if (script[offset] === "@")
-    return failure("titles (@System/Title) are not supported yet: write the path of the file", offset, 1);
-
-  const head = script.startsWith("**", offset) ? parseName(script, offset) : parseLaunch(offset);
+  const head = parseHead(source, offset);
   if (head.kind === "error") return head;
-  const rest = parseValues(script, head);
+  const rest = parseValues(source, head);
   if (rest.kind === "error") return rest;
   const { args, options, end } = rest;
-  const length = script.slice(offset, end).trimEnd().length;
-  if (options.has("when")) return failure("conditions (when=) are not supported yet", offset, length);
+  const length = text.slice(offset, end).trimEnd().length;
   return { kind: "command", command: { name: head.name, args, options, offset, length }, end };
 }
 
@@ -65,42 +71,49 @@ interface Head {
   readonly commasSeparate: boolean;
 }
 
-function parseLaunch(offset: number): Head {
-  return { kind: "head", name: "launch", valuesAt: offset, end: offset, commasSeparate: false };
+function parseHead(source: Source, offset: number): Head | Failure {
+  if (source.text.startsWith("**", offset)) return parseName(source, offset);
+  const isTitle = source.text[offset] === "@";
+  const valuesAt = isTitle ? offset + 1 : offset;
+  const name = isTitle ? "launch.title" : "launch";
+  return { kind: "head", name, valuesAt, end: valuesAt, commasSeparate: false };
 }
 
-function parseName(script: string, offset: number): Head | Failure {
+function parseName(source: Source, offset: number): Head | Failure {
+  const { text } = source;
   let end = offset + 2;
-  while (end < script.length && !":?".includes(script[end] ?? "") && !isCommandEnd(script, end)) end++;
-  const name = script.slice(offset + 2, end).trim();
+  while (end < text.length && !":?".includes(text[end] ?? "") && !isCommandEnd(text, end)) end++;
+  source.steps += end - offset;
+  const name = text.slice(offset + 2, end).trim();
   if (!nameForm.test(name))
     return failure('"**" must be followed by the name of a command, as in **stop', offset, end - offset);
-  const valuesAt = script[end] === ":" ? end + 1 : undefined;
+  const valuesAt = text[end] === ":" ? end + 1 : undefined;
   return { kind: "head", name: name.toLowerCase(), valuesAt, end, commasSeparate: true };
 }
 
 interface Values {
   readonly kind: "values";
-  readonly args: readonly string[];
-  readonly options: ReadonlyMap<string, string>;
+  readonly args: readonly Text[];
+  readonly options: ReadonlyMap<string, Text>;
   readonly end: number;
 }
 
-function parseValues(script: string, { valuesAt, end: nameEnd, commasSeparate }: Head): Values | Failure {
-  const optionsAt = optionsFinder(script);
-  const args: string[] = [];
+function parseValues(source: Source, { valuesAt, end: nameEnd, commasSeparate }: Head): Values | Failure {
+  const { text } = source;
+  const optionsAt = optionsFinder(source);
+  const args: Text[] = [];
   let end = nameEnd;
   const endsAt = (at: number) =>
-    isCommandEnd(script, at) ||
-    (commasSeparate && script[at] === ",") ||
-    (script[at] === "?" && optionsAt(at) !== undefined);
-  for (let next = valuesAt; next !== undefined; next = script[end] === "," ? end + 1 : undefined) {
-    const value = lexValue(script, next, endsAt);
+    isCommandEnd(text, at) ||
+    (commasSeparate && text[at] === ",") ||
+    (text[at] === "?" && optionsAt(at) !== undefined);
+  for (let next = valuesAt; next !== undefined; next = text[end] === "," ? end + 1 : undefined) {
+    const value = lexValue(source, next, endsAt);
     if (value.kind === "error") return value;
     args.push(value.text);
     end = value.end;
   }
-  if (script[end] !== "?") return { kind: "values", args, options: new Map(), end };
+  if (text[end] !== "?") return { kind: "values", args, options: new Map(), end };
   const found = optionsAt(end);
   if (found === undefined) return failure('"?" must be followed by key=value', end, 1);
   return found.kind === "error" ? found : { kind: "values", args, options: found.options, end: found.end };
@@ -108,45 +121,55 @@ function parseValues(script: string, { valuesAt, end: nameEnd, commasSeparate }:
 
 interface Options {
   readonly kind: "options";
-  readonly options: ReadonlyMap<string, string>;
+  readonly options: ReadonlyMap<string, Text>;
   readonly end: number;
 }
 
-/** Tells what options begin at a "?"; undefined where none do. The answer for one place is worked out once. */
-function optionsFinder(script: string): (at: number) => Options | Failure | undefined {
-  const answers = new Map<number, Options | Failure | undefined>();
+/** Tells what options begin at a "?"; undefined where none do. It may be asked the same twice. */
+function optionsFinder(source: Source): (at: number) => Options | Failure | undefined {
+  let last: { readonly at: number; readonly found: Options | Failure | undefined } | undefined;
   // Options that broke off at a bad "&" would break off there again from any "?" before it: this keeps time linear.
   let literalUntil = 0;
   return (at) => {
     if (at < literalUntil) return undefined;
-    if (!answers.has(at)) {
-      const found = parseOptions(script, at);
-      if (found.kind === "broken") literalUntil = found.at;
-      answers.set(at, found.kind === "broken" ? undefined : found);
-    }
-    return answers.get(at);
+    if (last?.at === at) return last.found;
+    const found = parseOptions(source, at);
+    if (found.kind === "broken") literalUntil = found.at;
+    last = { at, found: found.kind === "broken" ? undefined : found };
+    return last.found;
   };
 }
 
 function parseOptions(
-  script: string,
+  source: Source,
   start: number,
 ): Options | Failure | { readonly kind: "broken"; readonly at: number } {
-  const options = new Map<string, string>();
-  const endsAt = (at: number) => script[at] === "&" || isCommandEnd(script, at);
+  const { text } = source;
+  let key = keyAt(source, start + 1);
+  if (key === undefined) return { kind: "broken", at: start };
+  const endsAt = (at: number) => text[at] === "&" || isCommandEnd(text, at);
+  const options = new Map<string, Text>();
   let at = start;
-  do {
-    optionKey.lastIndex = at + 1;
-    const key = optionKey.exec(script)?.[0];
-    if (key === undefined) return { kind: "broken", at };
-    const value = lexValue(script, at + 1 + key.length + 1, endsAt);
+  for (;;) {
+    const value = lexValue(source, at + 1 + key.length + 1, endsAt);
     if (value.kind === "error") return value;
     options.set(key, value.text);
     at = value.end;
-  } while (script[at] === "&");
-  return { kind: "options", options, end: at };
+    if (text[at] !== "&") return { kind: "options", options, end: at };
+    key = keyAt(source, at + 1);
+    if (key === undefined) return { kind: "broken", at };
+  }
 }
 
-function isCommandEnd(script: string, at: number): boolean {
-  return script[at] === "|" && script[at + 1] === "|";
+/** The key that begins at `start` and is followed by "="; undefined where there is none. */
+function keyAt(source: Source, start: number): string | undefined {
+  const { text } = source;
+  keyForm.lastIndex = start;
+  const end = keyForm.test(text) ? keyForm.lastIndex : start;
+  source.steps += end - start + 1;
+  return end > start && text[end] === "=" ? text.slice(start, end) : undefined;
+}
+
+function isCommandEnd(text: string, at: number): boolean {
+  return text[at] === "|" && text[at + 1] === "|";
 }

@@ -1,27 +1,44 @@
 /** Runs a script: checks all of its commands against what they take, then runs them in order until one fails. */
 import { ServiceError } from "../core/errors.ts";
+import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
-import type { ScriptCommand, ScriptPorts } from "./command.ts";
-import { commands } from "./commands/index.ts";
+import type { Call, ScriptCommand, ScriptPorts } from "./command.ts";
+import { commands, notYet } from "./commands/index.ts";
+import { fill } from "./evaluate.ts";
 import { parseScript } from "./parser.ts";
 import type { Command } from "./tree.ts";
+import type { Facts } from "./variables.ts";
 
 export interface ReadyScript {
+  /** Whether one of its commands starts media. */
+  readonly startsMedia: boolean;
   /** Rejects with `ServiceError` at the first command that fails, and with the signal's reason when it aborts. */
   run(ports: ScriptPorts, signal: AbortSignal): Promise<void>;
 }
 
-/** A script whose every command is known and has what it takes; throws `ServiceError("failed")` with a sentence. */
-export function readyScript(text: string): ReadyScript {
+/**
+ * A script whose every command is known, has what it takes, and may run: `trusted` is false where the script came from a
+ * page or a link that anybody may have made. Throws `ServiceError` with a sentence: `forbidden`, or else `failed`.
+ */
+export function readyScript(text: string, trusted: boolean): ReadyScript {
   const parsed = parseScript(text);
   if (parsed.kind === "error")
     throw new ServiceError("failed", `script, character ${parsed.offset + 1}: ${parsed.message}`);
   const steps = parsed.commands.map((command) => ({ command, meaning: meaningOf(command) }));
+  const forbidden = steps.find(({ meaning }) => !trusted && !meaning.allowedUntrusted);
+  if (forbidden !== undefined) {
+    throw new ServiceError(
+      "forbidden",
+      `**${forbidden.command.name} reaches outside this device, so that no link or page may run it: put it on a card`,
+    );
+  }
   return {
+    startsMedia: steps.some(({ meaning }) => meaning.startsMedia),
     async run(ports, signal) {
       for (const { command, meaning } of steps) {
         signal.throwIfAborted();
-        await meaning.run(command, ports, signal);
+        const call = callOf(command, ports.facts());
+        if (call !== undefined) await meaning.run(call, ports, signal);
       }
     },
   };
@@ -31,24 +48,68 @@ const byName = new Map(commands.flatMap((command) => command.names.map((name) =>
 
 function meaningOf(command: Command): ScriptCommand {
   const meaning = byName.get(command.name);
-  if (meaning === undefined) {
-    throw new ServiceError(
-      "failed",
-      `this version knows no command **${command.name}${didYouMean(command.name, [...byName.keys()])}`,
-    );
-  }
-  const { argsMin, argsMax, options } = meaning;
+  if (meaning === undefined) throw unknownCommand(command.name);
+  const { argsMin, argsMax, args, options } = meaning;
   const given = command.args.length;
   if (given < argsMin || given > argsMax) {
     const wanted = argsMin === argsMax ? `${argsMin}` : `${argsMin} to ${argsMax}`;
-    throw new ServiceError("failed", `**${command.name} takes ${wanted} arguments, not ${given}`);
-  }
-  const unknown = [...command.options.keys()].find((key) => !options.includes(key));
-  if (unknown !== undefined) {
+    const which = args === "" ? "" : ` (${args})`;
     throw new ServiceError(
       "failed",
-      `**${command.name} has no option ${unknown}${didYouMean(unknown, options)}`,
+      `**${command.name} takes ${wanted} ${argsMax === 1 ? "argument" : "arguments"}${which}, not ${given}${given > argsMax && argsMax > 0 ? "; a comma that separates nothing is written ^," : ""}`,
     );
   }
+  const known = [...Object.keys(options), "when"];
+  const unknown = [...command.options.keys()].find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    const help = didYouMean(unknown, known) || "; a ? that begins no options is written ^?";
+    throw new ServiceError("failed", `**${command.name} has no option ${unknown.slice(0, 64)}${help}`);
+  }
   return meaning;
+}
+
+function unknownCommand(name: string): ServiceError {
+  if (notYet.includes(name)) return new ServiceError("failed", `this version has no **${name} yet`);
+  const meant = didYouMean(name, [...byName.keys()]);
+  return new ServiceError("failed", `this version knows no command **${name.slice(0, 64)}${meant}`);
+}
+
+/** The command with its expressions worked out; undefined where its `when` does not hold. */
+function callOf({ name, args, options }: Command, facts: Facts): Call | undefined {
+  const when = options.get("when");
+  if (when !== undefined && !holds(fill(when, facts))) return undefined;
+  const call = {
+    name,
+    args: args.map((text) => fill(text, facts)),
+    hasExpressions: args.some((text) => text.some((piece) => typeof piece !== "string")),
+    options: new Map([...options].map(([key, text]) => [key, fill(text, facts)])),
+  };
+  const length = [...call.args, ...call.options.values()].reduce((sum, text) => sum + text.length, 0);
+  if (length > scriptBytesMax)
+    throw new ServiceError(
+      "failed",
+      `what **${name} is given comes to more than ${scriptBytesMax} characters`,
+    );
+  return call;
+}
+
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["yes", true],
+  ["1", true],
+  ["false", false],
+  ["no", false],
+  ["0", false],
+  ["", false],
+]);
+
+function holds(text: string): boolean {
+  const truth = truths.get(text.toLowerCase());
+  if (truth === undefined) {
+    throw new ServiceError(
+      "failed",
+      `when= must come to true or false, not "${text.slice(0, 64)}": compare it, as in when=[[platform == "linux"]]`,
+    );
+  }
+  return truth;
 }

@@ -1,5 +1,6 @@
 /** Which user a TCP connection of this device belongs to: the kernel's own table knows (proc(5), /proc/net/tcp). */
 import { readFile } from "node:fs/promises";
+import { addressBytes } from "./addresses.ts";
 
 export interface Peer {
   /** The caller's IP address, IPv4 as such also where it came mapped into IPv6. */
@@ -11,13 +12,17 @@ export interface Peer {
 
 /** The user id, or undefined where no socket of this device's network is that caller. */
 export async function ownerOf({ address, port, servicePort }: Peer): Promise<number | undefined> {
-  const isIpv4 = address.includes(".");
-  const forms: readonly (readonly [table: string, local: string | undefined])[] = [
-    ["/proc/net/tcp", isIpv4 ? ipv4Hex(address) : undefined],
-    ["/proc/net/tcp6", isIpv4 ? `0000000000000000FFFF0000${ipv4Hex(address)}` : ipv6Hex(address)],
-  ];
+  const bytes = addressBytes(address);
+  if (bytes === undefined) return undefined;
+  const words = wordsHex(bytes);
+  const forms: readonly (readonly [table: string, local: string])[] =
+    bytes.length === 4
+      ? [
+          ["/proc/net/tcp", words],
+          ["/proc/net/tcp6", `0000000000000000FFFF0000${words}`],
+        ]
+      : [["/proc/net/tcp6", words]];
   for (const [table, local] of forms) {
-    if (local === undefined) continue;
     const owner = ownerIn(await readTable(table), `${local}:${portHex(port)}`, `:${portHex(servicePort)}`);
     if (owner !== undefined) return owner;
   }
@@ -43,23 +48,10 @@ function portHex(port: number): string {
 }
 
 /** The bytes of an address as the kernel prints them: 32-bit words in the byte order of this machine, little-endian. */
-function ipv4Hex(address: string): string {
-  return wordsHex(address.split(".").map(Number));
-}
-
-function ipv6Hex(address: string): string {
-  const [head = "", tail] = address.split("::");
-  const groups = (text: string) =>
-    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
-  const [front, back] = [groups(head), groups(tail ?? "")];
-  const zeros = tail === undefined ? [] : new Array(8 - front.length - back.length).fill(0);
-  return wordsHex([...front, ...zeros, ...back].flatMap((group) => [group >> 8, group & 0xff]));
-}
-
-function wordsHex(bytes: readonly number[]): string {
+function wordsHex(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += 4) {
-    for (const byte of bytes.slice(at, at + 4).toReversed()) text += byte.toString(16).padStart(2, "0");
+    for (const byte of bytes.subarray(at, at + 4).toReversed()) text += byte.toString(16).padStart(2, "0");
   }
   return text.toUpperCase();
 }

@@ -342,8 +342,11 @@ test("Methods, mappings.update and mappings.delete: an unknown id is not found",
   expect(await codeOf(call("mappings.delete", { id: 4711 }))).toBe(3);
 });
 
-test("Methods, readers.write: without a reader that can write, it says so", async () => {
-  expect(await codeOf(call("readers.write", { text: "x" }))).toBe(4);
+test("Methods, readers.write: one at a time waits for a tag, until it is called off", async () => {
+  const waiting = codeOf(call("readers.write", { text: "x" }));
+  expect(await codeOf(call("readers.write", { text: "y" }))).toBe(6);
+  expect(await call("readers.write.cancel")).toBeNull();
+  expect(await waiting).toBe(1);
 });
 
 test("Methods, clients.delete: an unknown id is not found", async () => {

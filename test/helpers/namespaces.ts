@@ -56,6 +56,8 @@ export interface Visit {
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
   readonly body?: string;
+  /** Trusts whatever the service shows over TLS. */
+  readonly anyCertificate?: boolean;
   /** Texts that a WebSocket sends, one after another; it then waits for as many messages, or for its end. */
   readonly send?: readonly string[];
 }

@@ -5,15 +5,17 @@
  *   = word   what the driver tells: `baud N`, `reader INFO`, `nothing`, `TYPE UID "TEXT" DATA`, `gone SENTENCE`
  *   # why    for readers
  *
- * The first line is `= open`, or `= open N` for a line that stays at N baud. Time passes only where the driver waits
+ * The first line is `= open`, or `= open N` for a line that stays at N baud; with ` write "TEXT"` behind it, the next tag
+ * is to be written, and `= written` or `= not written, CAUSE: SENTENCE` is told. Time passes only where the driver waits
  * and the next line is its own.
  */
 import type { ByteLink } from "../../drivers/io/byte-link.ts";
 import { openPn532 } from "../../drivers/pn532-uart.ts";
-import { messageOf } from "../../src/core/errors.ts";
+import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import { fromHex, spacedHex } from "../../src/core/hex.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
+import type { ReaderSession } from "../../src/readers/contract.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 export interface TranscriptLine {
@@ -54,8 +56,9 @@ export async function play(
   deliver: Delivery = (bytes) => [bytes],
 ): Promise<readonly string[]> {
   const [opening, ...rest] = lines;
-  const [word, rate] = opening?.text.split(" ") ?? [];
-  if (opening?.mark !== "=" || word !== "open") throw new Error("a transcript begins with `= open`");
+  const [, rate, order] = /^open(?: (\d+))?(?: write (".*"))?$/.exec(opening?.text ?? "") ?? [];
+  if (opening?.mark !== "=" || !opening.text.startsWith("open"))
+    throw new Error("a transcript begins with `= open`");
   const happened = [`= ${opening.text}`];
   const clock = createManualClock();
   const ending = new AbortController();
@@ -76,7 +79,7 @@ export async function play(
     setBaudRate: async (baudRate) => tell(`= baud ${baudRate}`),
     close: async () => {},
   };
-  const driven = drive(link, rate, { clock, signal: ending.signal, tell });
+  const driven = drive(link, rate, order, { clock, signal: ending.signal, tell });
 
   let due = 1;
   for (const { mark, text } of rest) {
@@ -107,11 +110,17 @@ interface Driving {
   readonly tell: (line: string) => void;
 }
 
-async function drive(link: ByteLink, rate: string | undefined, { clock, signal, tell }: Driving) {
+async function drive(
+  link: ByteLink,
+  rate: string | undefined,
+  order: string | undefined,
+  { clock, signal, tell }: Driving,
+) {
   try {
     const options = rate === undefined ? {} : { baudRate: Number(rate) };
     const session = await openPn532(link, { clock, log: silentLog }, signal, options);
     tell(`= reader ${session.info}`);
+    if (order !== undefined) void write(session, JSON.parse(order), { clock, signal, tell });
     let before = "";
     await session.watch((present) => {
       const state = present.map(described).join(", ") || "nothing";
@@ -121,6 +130,16 @@ async function drive(link: ByteLink, rate: string | undefined, { clock, signal, 
     }, signal);
   } catch (error) {
     tell(`= gone ${messageOf(error)}`);
+  }
+}
+
+async function write(session: ReaderSession, text: string, { signal, tell }: Driving): Promise<void> {
+  try {
+    await session.write?.({ text, force: false, claim: () => true }, signal);
+    tell("= written");
+  } catch (error) {
+    const { cause = "?" } = error instanceof ServiceError ? (error.data ?? {}) : {};
+    tell(`= not written, ${cause}: ${messageOf(error)}`);
   }
 }
 

@@ -24,7 +24,10 @@ export async function makePlace(toml = ""): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-test-"));
   const port = await freePort();
   const config = (more: string) =>
-    writeFile(join(folder, "config.toml"), `[api]\nport = ${port}\nlisten = ["127.0.0.1"]\n${more}`);
+    writeFile(
+      join(folder, "config.toml"),
+      `[api]\nport = ${port}\ntls_port = 0\nlisten = ["127.0.0.1"]\n${more}`,
+    );
   await mkdir(join(folder, "media"));
   await config(toml);
   return {

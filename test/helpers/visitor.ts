@@ -5,18 +5,25 @@ const what = JSON.parse(process.argv[2] ?? "") as Visit;
 process.stdout.write(JSON.stringify(what.url.startsWith("ws") ? await talk(what) : await ask(what)));
 process.exit(0);
 
-async function ask({ url, headers = {}, method = "GET", body }: Visit): Promise<Outcome> {
+async function ask({
+  url,
+  headers = {},
+  method = "GET",
+  body,
+  anyCertificate = false,
+}: Visit): Promise<Outcome> {
   const answer = await fetch(url, {
     method,
     headers,
     redirect: "manual",
+    tls: { rejectUnauthorized: !anyCertificate },
     ...(body === undefined ? {} : { body }),
   });
   return { status: answer.status, body: await answer.text() };
 }
 
-async function talk({ url, headers = {}, send = [] }: Visit): Promise<Outcome> {
-  const socket = new WebSocket(url, { headers } as never);
+async function talk({ url, headers = {}, send = [], anyCertificate = false }: Visit): Promise<Outcome> {
+  const socket = new WebSocket(url, { headers, tls: { rejectUnauthorized: !anyCertificate } } as never);
   const messages: string[] = [];
   const done = Promise.withResolvers<Outcome>();
   socket.addEventListener("open", () => {

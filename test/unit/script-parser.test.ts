@@ -1,123 +1,44 @@
+/** Launch scripts as text: what they are read as, their limits, and that printing them loses nothing. */
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
-import { scriptBytesMax, scriptCommandsMax } from "../../src/core/limits.ts";
-import { parseScript } from "../../src/script/parser.ts";
+import {
+  expressionDepthMax,
+  expressionPartsMax,
+  scriptBytesMax,
+  scriptCommandsMax,
+} from "../../src/core/limits.ts";
+import { type Expression, precedences, typeOfBinary } from "../../src/script/expression.ts";
+import { parseScript, parseSource } from "../../src/script/parser.ts";
+import { printScript } from "../../src/script/printer.ts";
+import { sourceOf } from "../../src/script/source.ts";
+import type { Command, Text } from "../../src/script/tree.ts";
+import { isVariable, type ValueType, variableNames, variables } from "../../src/script/variables.ts";
+import { hostileScripts } from "../bench/script.ts";
+import { oddScripts, shapeOf } from "../helpers/script-fuzz.ts";
+import { readAs, readTable } from "../helpers/script-table.ts";
 
-type Shown = readonly [name: string, args: readonly string[], options?: Record<string, string>];
+const rows = readTable(readFileSync(join(import.meta.dir, "../transcripts/script/language.txt"), "utf8"));
 
 /** The commands of a script, or the message of its error. */
-function shown(script: string): Shown[] | string {
+function read(script: string) {
   const parsed = parseScript(script);
-  if (parsed.kind === "error") return parsed.message;
-  return parsed.commands.map(({ name, args, options }) =>
-    options.size === 0 ? [name, args] : [name, args, Object.fromEntries(options)],
-  );
+  return parsed.kind === "error" ? parsed.message : shapeOf(parsed.commands);
 }
 
-const launches = (path: string, options?: Record<string, string>): Shown[] => [
-  options === undefined ? ["launch", [path]] : ["launch", [path], options],
-];
-
-const trees: readonly (readonly [script: string, tree: Shown[]])[] = [
-  // Text that is not a command is one argument to launch.
-  ["SNES/Game.sfc", launches("SNES/Game.sfc")],
-  ["  SNES/Game.sfc \n", launches("SNES/Game.sfc")],
-  ["a, b, and c.mp3", launches("a, b, and c.mp3")],
-  ["a|b", launches("a|b")],
-  ["5 * 3 ** 2.mp3", launches("5 * 3 ** 2.mp3")],
-  ["it's.mp3", launches("it's.mp3")],
-  ["ends in ^", launches("ends in ^")],
-  // Several commands.
-  ["a||b", [...launches("a"), ...launches("b")]],
-  [" a || **stop ", [...launches("a"), ["stop", []]]],
-  ["a|||b", [...launches("a"), ...launches("|b")]],
-  ["**stop||**delay:5||a", [["stop", []], ["delay", ["5"]], ...launches("a")]],
-  // Names.
-  ["**STOP", [["stop", []]]],
-  ["** Stop ", [["stop", []]]],
-  ["**http.get:x", [["http.get", ["x"]]]],
-  // Arguments.
-  ["**echo", [["echo", []]]],
-  ["**echo:", [["echo", [""]]]],
-  ["**echo:,", [["echo", ["", ""]]]],
-  ["**echo: a , b ", [["echo", ["a", "b"]]]],
-  ["**echo:a:b", [["echo", ["a:b"]]]],
-  // Quotes.
-  ['**echo:" a, b ",c', [["echo", [" a, b ", "c"]]]],
-  ["**echo:' \" '", [["echo", [' " ']]]],
-  ['**echo:a="b,c"', [["echo", ['a="b', 'c"']]]],
-  ["**echo:it's,b", [["echo", ["it's", "b"]]]],
-  [
-    '**echo:"a||b"||**stop',
-    [
-      ["echo", ["a||b"]],
-      ["stop", []],
-    ],
-  ],
-  ["'a||b'", launches("a||b")],
-  ['"a" b', launches("a b")],
-  ['"a^"b"', launches('a"b')],
-  // Escapes.
-  ["a^||b", [...launches("a||b")]],
-  ["**echo:a^,b", [["echo", ["a,b"]]]],
-  ["**echo:^n^t^r^^", [["echo", ["\n\t\r^"]]]],
-  ["**echo:^ a^ ", [["echo", [" a "]]]],
-  ["^**stop", launches("**stop")],
-  ["^@x", launches("@x")],
-  ["^'a", launches("'a")],
-  ["^[[x]]", launches("[[x]]")],
-  // Options.
-  ["a?launcher=mpv", launches("a", { launcher: "mpv" })],
-  ["a, b?launcher=mpv&system=NES", launches("a, b", { launcher: "mpv", system: "NES" })],
-  ["**launch:a?launcher= mpv ", launches("a", { launcher: "mpv" })],
-  ["a?launcher=", launches("a", { launcher: "" })],
-  ["a?x='b&c?d'", launches("a", { x: "b&c?d" })],
-  ["a?x=b^&c", launches("a", { x: "b&c" })],
-  ["a?x=1?y=2", launches("a", { x: "1?y=2" })],
-  ["a?launcher=x||**stop", [...launches("a", { launcher: "x" }), ["stop", []]]],
-  ["**stop?x=1", [["stop", [], { x: "1" }]]],
-  // A "?" that begins no options is text.
-  ["What?.mp3", launches("What?.mp3")],
-  ["What? (a=b).mp3", launches("What? (a=b).mp3")],
-  ["a?1=2", launches("a?1=2")],
-  ["a?b&c", launches("a?b&c")],
-  ["a?x=1&!", launches("a?x=1&!")],
-  ["Who? What?launcher=mpv", launches("Who? What", { launcher: "mpv" })],
-  ["a^?x=1", launches("a?x=1")],
-  ['**launch:"a?x=1"', launches("a?x=1")],
-];
-
-test.each(trees)("%p has its tree", (script, tree) => {
-  expect(shown(script)).toEqual(tree);
+test("the table holds at least 150 scripts", () => {
+  expect(rows.length).toBeGreaterThanOrEqual(150);
+  expect(new Set(rows.map(({ script }) => script)).size).toBe(rows.length);
 });
 
-const errors: readonly (readonly [script: string, message: RegExp, offset: number, length: number])[] = [
-  ["", /a command is missing/, 0, 0],
-  ["  ", /a command is missing/, 0, 0],
-  ["a||", /a command is missing/, 3, 0],
-  ["||a", /a command is missing/, 0, 0],
-  ["a|| ||b", /a command is missing/, 3, 0],
-  ["**", /name of a command/, 0, 2],
-  ["**:a", /name of a command/, 0, 2],
-  ["a||**no way", /name of a command/, 3, 8],
-  ["**echo:'a", /no end: close it with '/, 7, 2],
-  ['"a', /no end: close it with "/, 0, 2],
-  ["a?x='b", /no end/, 4, 2],
-  ["@SNES/Game", /titles .* not supported yet/, 0, 1],
-  ["a|| @SNES/Game", /titles .* not supported yet/, 4, 1],
-  ["**echo:[[platform]]", /expressions .* not supported yet/, 7, 2],
-  ["**echo:'[[platform]]'", /expressions .* not supported yet/, 8, 2],
-  ["a?launcher=[[x]]", /expressions .* not supported yet/, 11, 2],
-  ["**stop?when=true", /conditions .* not supported yet/, 0, 16],
-  ["a?when=true ||b", /conditions .* not supported yet/, 0, 11],
-  ["**stop?", /followed by key=value/, 6, 1],
-  ["**stop?x", /followed by key=value/, 6, 1],
-];
+test.each(rows.map((row) => [row.script, row] as const))("%p is read as the table says", (script, row) => {
+  expect(readAs(script)).toEqual([...row.expected]);
+});
 
-test.each(errors)("%p is refused at its place", (script, message, offset, length) => {
+test.each(rows.map(({ script }) => script))("%p says the same when it is printed", (script) => {
   const parsed = parseScript(script);
-  expect(parsed).toMatchObject({ kind: "error", offset, length });
-  expect(shown(script)).toMatch(message);
+  if (parsed.kind === "script") expect(read(printScript(parsed.commands))).toEqual(shapeOf(parsed.commands));
 });
 
 test("a command knows where it stands", () => {
@@ -131,100 +52,147 @@ test("a command knows where it stands", () => {
 
 test("a script may be as long as the limit, in bytes, and no longer", () => {
   expect(parseScript("é".repeat(scriptBytesMax / 2)).kind).toBe("script");
-  expect(shown(`${"é".repeat(scriptBytesMax / 2)}a`)).toMatch(/longer than 16384 bytes/);
+  expect(read(`${"é".repeat(scriptBytesMax / 2)}a`)).toMatch(/longer than 16384 bytes/);
 });
 
 test("a script may have as many commands as the limit, and no more", () => {
   const commands = Array.from({ length: scriptCommandsMax }, () => "a");
   expect(parseScript(commands.join("||")).kind).toBe("script");
-  expect(shown([...commands, "a"].join("||"))).toMatch(/more than 64 commands/);
+  expect(read([...commands, "a"].join("||"))).toMatch(/more than 64 commands/);
 });
 
-const piece = fc.constantFrom(
-  "**",
-  "||",
-  "|",
-  ":",
-  ",",
-  "?",
-  "&",
-  "=",
-  "^",
-  "'",
-  '"',
-  "[",
-  "[[",
-  "@",
-  " ",
-  "a",
-  "é",
-);
-const anyScript = fc.oneof(
-  fc.string({ unit: "binary" }),
-  fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join("")),
-  fc.array(piece, { maxLength: 40 }).map((pieces) => `**echo:${pieces.join("")}`),
-);
+test("the expressions of a script may have as many parts as the limit, and no more; read twice they count once", () => {
+  const sum = (operands: number) => `[[${Array.from({ length: operands }, () => "1").join("+")}]]`;
+  const [half, rest] = [sum(expressionPartsMax / 4), sum(expressionPartsMax / 4 + 1)];
+  expect(parseScript(`a?x=${half}||b?x=${half}[[1]]&!`).kind).toBe("script");
+  expect(parseScript(`a?x=${half}||b?x=${rest}[[1]]&!`)).toMatchObject({
+    message: "the expressions have more than 1024 parts",
+  });
+  expect(parseScript("[[1]]".repeat(expressionPartsMax)).kind).toBe("script");
+  expect(parseScript("[[1]]".repeat(expressionPartsMax + 1)).kind).toBe("error");
+});
 
-test("no text makes the parser throw, and every place that it names lies inside the text", () => {
-  fc.assert(
-    fc.property(anyScript, (script) => {
-      const parsed = parseScript(script);
-      const places = parsed.kind === "error" ? [parsed] : parsed.commands;
-      for (const { offset, length } of places) {
-        expect(offset).toBeGreaterThanOrEqual(0);
-        expect(length).toBeGreaterThanOrEqual(0);
-        expect(offset + length).toBeLessThanOrEqual(script.length);
-      }
-    }),
-    { seed: 1, numRuns: 3000 },
+test.each(["(", "!", "!(", "(!"])("an expression of %p without end is refused, not followed", (opening) => {
+  const times = expressionDepthMax / opening.length;
+  const closing = opening.replaceAll("!", "").replaceAll("(", ")");
+  const nested = (depth: number) => `[[${opening.repeat(depth)}true${closing.repeat(depth)}]]`;
+  expect(parseScript(nested(times)).kind).toBe("script");
+  expect(read(nested(times + 1))).toMatch(/nested too deep/);
+});
+
+test("200,000 odd scripts: none makes the parser throw, every place lies inside, each tree survives printing", () => {
+  const odd = oddScripts(
+    rows.map(({ script }) => script),
+    1,
   );
+  let trees = 0;
+  for (let count = 0; count < 200_000; count++) {
+    const script = odd.next().value;
+    const source = sourceOf(script);
+    const parsed = parseSource(source);
+    const places = parsed.kind === "error" ? [parsed] : parsed.commands;
+    const isInside = places.every(
+      ({ offset, length }) => offset >= 0 && length >= 0 && offset + length <= script.length,
+    );
+    if (!isInside || source.steps > 10 * script.length + 10) throw new Error(JSON.stringify(script));
+    if (parsed.kind === "error" || count % 4 > 0) continue;
+    trees++;
+    const again = parseScript(printScript(parsed.commands));
+    const same = again.kind === "script" && Bun.deepEquals(shapeOf(again.commands), shapeOf(parsed.commands));
+    if (!same) throw new Error(`printed otherwise: ${JSON.stringify(script)}`);
+  }
+  expect(trees).toBeGreaterThan(10_000);
 });
 
-const controls: Readonly<Record<string, string>> = { "\n": "^n", "\t": "^t", "\r": "^r" };
-const escaped = (text: string) =>
-  Array.from(text.split(""), (char) => controls[char] ?? (/[ntr]/.test(char) ? char : `^${char}`)).join("");
+/** Expressions of one type, at most `depth` deep. */
+function expressions(type: ValueType, depth: number): fc.Arbitrary<Expression> {
+  const ofType = variableNames.filter(isVariable).filter((name) => variables[name].type === type);
+  const named =
+    ofType.length === 0
+      ? []
+      : [fc.constantFrom(...ofType).map((name): Expression => ({ kind: "variable", name }))];
+  const literals: Record<ValueType, fc.Arbitrary<Expression>> = {
+    text: fc.string({ unit: "binary", maxLength: 8 }).map((value) => ({ kind: "text", value })),
+    number: fc
+      .tuple(fc.nat(999_999_999), fc.nat(999_999))
+      .map(([whole, millionths]) => ({ kind: "number", value: Number(`${whole}.${millionths}`) })),
+    flag: fc.boolean().map((value) => ({ kind: "flag", value })),
+  };
+  if (depth === 0) return fc.oneof(literals[type], ...named);
+  const types: readonly ValueType[] = ["text", "number", "flag"];
+  const fitting = Object.keys(precedences).flatMap((operator) =>
+    types.flatMap((left) =>
+      types.flatMap((right) =>
+        isOperator(operator) && typeOfBinary(operator, left, right) === type
+          ? [{ operator, left, right }]
+          : [],
+      ),
+    ),
+  );
+  const binaries = fitting.map(({ operator, left, right }) =>
+    fc
+      .tuple(expressions(left, depth - 1), expressions(right, depth - 1))
+      .map(([first, second]): Expression => ({ kind: "binary", operator, left: first, right: second })),
+  );
+  const not = expressions("flag", depth - 1).map((of): Expression => ({ kind: "not", of }));
+  return fc.oneof(literals[type], ...named, ...binaries, ...(type === "flag" ? [not] : []));
+}
 
-test("whatever is escaped, character by character, comes back as it was", () => {
-  const words = fc.array(fc.oneof(fc.string({ unit: "binary" }), anyScript), { minLength: 1, maxLength: 4 });
+function isOperator(text: string): text is keyof typeof precedences {
+  return Object.hasOwn(precedences, text);
+}
+
+const plain = fc.string({ unit: "binary", minLength: 1, maxLength: 12 });
+const odd = fc
+  .array(fc.constantFrom(..."^,|?&[]'\" \n@*=:ntr"), { minLength: 1, maxLength: 12 })
+  .map((all) => all.join(""));
+const expression = fc.oneof(expressions("text", 2), expressions("number", 1), expressions("flag", 2));
+const text: fc.Arbitrary<Text> = fc
+  .array(fc.oneof(plain, odd, expression), { maxLength: 4 })
+  // Texts that stand side by side are one.
+  .map((all) =>
+    all.filter((piece, place) => typeof piece !== "string" || typeof all[place - 1] !== "string"),
+  );
+const command: fc.Arbitrary<Command> = fc.record({
+  name: fc.stringMatching(/^[a-z0-9._]{1,8}$/),
+  args: fc.array(text, { maxLength: 3 }),
+  options: fc
+    .array(fc.tuple(fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9_]{0,5}$/), text), { maxLength: 3 })
+    .map((pairs) => new Map(pairs)),
+  offset: fc.constant(0),
+  length: fc.constant(0),
+});
+
+test("whatever tree is printed, the same tree is read", () => {
   fc.assert(
-    fc.property(words, (args) => {
-      expect(shown(`**echo:${args.map(escaped).join(",")}||**stop`)).toEqual([
-        ["echo", args],
-        ["stop", []],
-      ]);
+    fc.property(fc.array(command, { minLength: 1, maxLength: 4 }), (commands) => {
+      expect(read(printScript(commands))).toEqual(shapeOf(commands));
     }),
-    { seed: 2, numRuns: 1000 },
+    { seed: 2, numRuns: 3000 },
   );
 });
 
 test("whatever is quoted comes back as it was, with only ^, the quote and [ escaped", () => {
   fc.assert(
-    fc.property(anyScript, (text) => {
-      const script = `**echo:"${text.replace(/[\^"[]/g, "^$&")}",b?x=1`;
-      expect(shown(script)).toEqual([["echo", [text, "b"], { x: "1" }]]);
+    fc.property(fc.oneof(plain, odd), (value) => {
+      const script = `**echo:"${value.replace(/[\^"[]/g, "^$&")}",b?x=1`;
+      expect(read(script)).toEqual([{ name: "echo", args: [[value], ["b"]], options: [["x", ["1"]]] }]);
     }),
     { seed: 3, numRuns: 1000 },
   );
 });
 
-test("hostile scripts are read in one pass", () => {
-  const fill = (unit: string) => unit.repeat(Math.floor(scriptBytesMax / unit.length));
-  const hostile = [
-    "?a=",
-    "?a=&",
-    "?a='",
-    "a?b=c&d=e&",
-    "',",
-    "^",
-    "'",
-    " ",
-    "?",
-    "|",
-    "[",
-    "**echo:'a',",
-  ].map(fill);
-  const started = performance.now();
-  for (const script of hostile) parseScript(script);
-  // In one pass all of them take some tens of milliseconds.
-  expect(performance.now() - started).toBeLessThan(5000);
-});
+test.each(Object.entries(hostileScripts))(
+  "a script of %p is read in steps that grow with its length",
+  (_, unit) => {
+    const stepsOf = (bytes: number) => {
+      const source = sourceOf(unit(bytes));
+      parseSource(source);
+      return source.steps;
+    };
+    for (const bytes of [1024, 2048, 4096, scriptBytesMax / 2]) {
+      expect(stepsOf(bytes * 2)).toBeLessThanOrEqual(2.2 * stepsOf(bytes) + 64);
+      expect(stepsOf(bytes)).toBeLessThanOrEqual(8 * bytes);
+    }
+  },
+);

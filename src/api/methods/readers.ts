@@ -18,12 +18,17 @@ export const readersWrite = method({
   name: "readers.write",
   access: "anyone",
   isLong: true,
-  docs: "Writes a launch script to the tag on a reader: on the first that can write, or on the one named. Answers once it was written and read back equal; the tag is not launched.",
-  params: v.object({ text: v.pipe(v.string(), v.minLength(1)), readerId }),
+  docs: "Writes a launch script to the tag on a reader: on the first that can write, or on the one named. Waits up to 30 s for a tag, and answers once it was written and read back equal; the tag is not launched until it was taken off and laid on again. With `force`, a tag that holds data of another kind is overwritten, too; with `newTag`, the tag that still lies there from the write before is passed over. Where a tag was not written, `data.cause` tells why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
+  params: v.object({
+    text: v.pipe(v.string(), v.minLength(1)),
+    readerId,
+    force: v.optional(v.boolean()),
+    newTag: v.optional(v.boolean()),
+  }),
   result: nothing,
-  errors: ["no-reader", "write-failed", "conflict", "not-found"],
-  async run(services, { text, readerId: id }) {
-    await services.write(text, id);
+  errors: ["no-reader", "write-failed", "conflict", "not-found", "failed"],
+  async run(services, request) {
+    await services.write(request);
     return null;
   },
 });
@@ -31,9 +36,10 @@ export const readersWrite = method({
 export const readersWriteCancel = method({
   name: "readers.write.cancel",
   access: "anyone",
-  docs: "Ends the write that waits for a tag, on the reader named or on any.",
+  docs: "Ends the write that waits for a tag, on the reader named or on any; it answers `failed`. A write that has begun is carried out.",
   params: v.object({ readerId }),
   result: nothing,
+  errors: ["not-found"],
   run(services, { readerId: id }) {
     services.cancelWrite(id);
     return null;

@@ -1,4 +1,4 @@
-/** `**delay:1500`: waits, in milliseconds. */
+/** `**delay:1500`, `**delay:1m30s`, `**delay:media_ready`: waits. */
 import { ServiceError } from "../../core/errors.ts";
 import { delayMsMax } from "../../core/limits.ts";
 import type { ScriptCommand } from "../command.ts";
@@ -7,15 +7,33 @@ export const delay: ScriptCommand = {
   names: ["delay"],
   argsMin: 1,
   argsMax: 1,
-  options: [],
+  args: "milliseconds, time or media_ready",
+  options: {},
   startsMedia: false,
   allowedUntrusted: true,
-  docs: "Waits so many milliseconds before the next command.",
+  docs: "Waits before the next command: so many milliseconds, a time such as `1m30s` (`h`, `m`, `s`, `ms`), or until the player shows what it was started with (`media_ready`).",
+  example: "SNES/Super Game.sfc||**delay:2s||**echo:it should run by now",
   async run({ args: [text = ""] }, ports, signal) {
-    const ms = Number(text);
-    if (!/^\d+$/.test(text) || ms > delayMsMax) {
-      throw new ServiceError("failed", `delay takes milliseconds from 0 to ${delayMsMax}, not "${text}"`);
-    }
-    await ports.delay(ms, signal);
+    if (text.toLowerCase() !== "media_ready") return ports.delay(durationMs(text), signal);
+    if (ports.mediaReady === undefined)
+      throw new ServiceError("failed", "no player of this version tells when media is ready: write a time");
+    return ports.mediaReady(signal);
   },
 };
+
+/** Throws `ServiceError("failed")` for what is no time, or one beyond `delayMsMax`. */
+export function durationMs(text: string): number {
+  const plain = /^\d+$/.test(text);
+  const parts = /^(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?$/i.exec(text);
+  const [hours = 0, minutes = 0, seconds = 0, rest = 0] = (parts ?? [])
+    .slice(1)
+    .map((part) => Number(part ?? 0));
+  const ms = plain ? Number(text) : ((hours * 60 + minutes) * 60 + seconds) * 1000 + rest;
+  if (text === "" || (!plain && parts === null) || ms > delayMsMax) {
+    throw new ServiceError(
+      "failed",
+      `delay takes milliseconds from 0 to ${delayMsMax}, a time such as 1m30s, or media_ready, not "${text.slice(0, 64)}"`,
+    );
+  }
+  return ms;
+}

@@ -5,10 +5,12 @@ export const echo: ScriptCommand = {
   names: ["echo"],
   argsMin: 0,
   argsMax: 64,
-  options: [],
+  args: "text, ...",
+  options: {},
   startsMedia: false,
   allowedUntrusted: true,
   docs: "Writes its arguments to the log.",
+  example: "**echo:[[last_scanned.id]] was read on [[device.hostname]]",
   async run({ args }, ports) {
     ports.echo(args.join(", "));
   },

@@ -1,19 +1,27 @@
 /** `**launch:path?launcher=id&system=id`, and every text that is not a command: starts media. */
-import type { ScriptCommand } from "../command.ts";
+import type { Call, LaunchHow, ScriptCommand } from "../command.ts";
+
+/** The option of every command that starts a file. */
+export const launcherOption = { launcher: "The id of the player, in the place of the usual one." } as const;
 
 export const launch: ScriptCommand = {
   names: ["launch"],
   argsMin: 1,
   argsMax: 1,
-  options: ["launcher", "system"],
+  args: "path",
+  options: { ...launcherOption, system: "The id of the system that the file is for." },
   startsMedia: true,
   allowedUntrusted: true,
-  docs: "Starts a file: an absolute path, or <System>/<relative path> below a media folder.",
-  run({ args: [path = ""], options }, ports) {
-    const [launcher, system] = [options.get("launcher"), options.get("system")];
-    return ports.launch(path, {
-      ...(launcher === undefined ? {} : { launcher }),
-      ...(system === undefined ? {} : { system }),
-    });
-  },
+  docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. Any text that is not a command is its argument.",
+  example: "SNES/Super Game.sfc?launcher=snes9x",
+  run: (call, ports) => ports.launch(call.args[0] ?? "", howOf(call)),
 };
+
+/** Which player and system a call asks for. */
+export function howOf({ options }: Call): LaunchHow {
+  const [launcher, system] = [options.get("launcher"), options.get("system")];
+  return {
+    ...(launcher === undefined ? {} : { launcher }),
+    ...(system === undefined ? {} : { system }),
+  };
+}

@@ -5,9 +5,11 @@ export const stop: ScriptCommand = {
   names: ["stop"],
   argsMin: 0,
   argsMax: 0,
-  options: [],
+  args: "",
+  options: {},
   startsMedia: false,
   allowedUntrusted: true,
   docs: "Stops what plays.",
-  run: (_command, ports) => ports.stop(),
+  example: '**stop?when=[[active_media.system_id == "Music"]]',
+  run: (_call, ports) => ports.stop(),
 };

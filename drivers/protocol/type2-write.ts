@@ -1,0 +1,219 @@
+/**
+ * Writing a message into a Type 2 tag (NFC Forum Type 2 Tag 1.1; NXP NTAG21x, MF0ULx1 and MF0ICU1 data sheets), purely:
+ * from what its memory holds to the pages that are to be written, in their order.
+ *
+ *   ..  03  length  message  FE          the block's length is one byte, or FF and two bytes big-endian
+ *           ^ the switch: 00 says that there is no message, whatever stands behind it
+ *
+ * The switch is set to 00 first, by a write that alters no other byte; then everything else is written; the switch
+ * comes last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The
+ * same byte is the switch of a long block: its FF is what makes the two bytes behind it a length.
+ */
+import { pageBytes } from "./type2-tag.ts";
+import { containerOf, isReadOnly, type Type2Layout, unlockedPage } from "./type2-write-layout.ts";
+
+/** What is known of a tag before it is written. */
+export interface Type2Image {
+  readonly layout: Type2Layout;
+  /** From page 0 to the end of the data area. */
+  readonly memory: Uint8Array;
+  /** The page of the dynamic lock bits; absent where there is none, or it cannot be read. */
+  readonly dynamicLocks?: Uint8Array;
+  /** AUTH0: the first page that needs the password; absent where none does, or it cannot be read. */
+  readonly firstProtectedPage?: number;
+}
+
+export interface PageWrite {
+  readonly page: number;
+  /** Four bytes. */
+  readonly bytes: Uint8Array;
+}
+
+export type WritePlan =
+  | {
+      readonly kind: "plan";
+      /** Makes the tag blank and puts the message there, but for the switch. */
+      readonly draft: readonly PageWrite[];
+      /** The memory once that is done. */
+      readonly drafted: Uint8Array;
+      /** The switch; absent where the tag holds this very message already. */
+      readonly last?: PageWrite;
+      /** The memory in the end. */
+      readonly written: Uint8Array;
+    }
+  | { readonly kind: "refused"; readonly why: Refusal }
+  | { readonly kind: "too-small"; readonly bytesMissing: number };
+
+export type Refusal =
+  | "locked"
+  | "password"
+  | "amiibo"
+  /** Data that is no NDEF. */
+  | "other-data"
+  /** Its one-time bits were used for something else. */
+  | "one-time-bits"
+  /** Bytes in the midst of its data area are not free. */
+  | "reserved-bytes";
+
+const areaAt = 4 * pageBytes;
+const containerPage = 3;
+const shortBlockBytesMax = 254; // A length of FF says that two more bytes tell it (Type 2 Tag 1.1, 2.3).
+const block = {
+  null: 0x00,
+  lockControl: 0x01,
+  memoryControl: 0x02,
+  ndef: 0x03,
+  own: 0xfd,
+  end: 0xfe,
+} as const;
+const amiiboContainer: readonly number[] = [0xf1, 0x10, 0xff, 0xee];
+
+/** The pages to write so that the tag holds `message`, or why not. `force` replaces data that is not ours. */
+export function planWrite(image: Type2Image, message: Uint8Array, force: boolean): WritePlan {
+  const { layout, memory } = image;
+  const container = memory.subarray(containerPage * pageBytes, areaAt);
+  const area = memory.subarray(areaAt);
+  const { isFormatted, areaBytes: told } = containerOf(container, layout);
+  const areaBytes = Math.min(told, area.length);
+  if (amiiboContainer.every((byte, index) => byte === container[index]) && !force) return refused("amiibo");
+  if (isFormatted && isReadOnly(container)) return refused("locked");
+
+  const areaIsBlank = isBlank(area);
+  const place = areaIsBlank ? 0 : isFormatted ? placeOfBlock(area.subarray(0, areaBytes)) : "other-data";
+  if (place === "reserved-bytes" || (place === "other-data" && !force)) return refused(place);
+  const at = place === "other-data" ? 0 : place;
+
+  const wanted = wantedMemory(image, at, areaBytes, message);
+  if (typeof wanted === "number") return { kind: "too-small", bytesMissing: wanted };
+  // What was set once cannot be taken back: such a tag never becomes an NDEF tag.
+  if (containerSticks(container, wanted)) return refused(force ? "one-time-bits" : "other-data");
+  const begins = areaIsBlank ? "blank" : place === "other-data" ? "other-data" : "blocks";
+  const plan = orderWrites(memory, wanted, at, message, begins);
+  const pages = [...plan.draft, ...(plan.last === undefined ? [] : [plan.last])].map(({ page }) => page);
+  if (pages.some((page) => !unlockedPage(page, memory, layout, image.dynamicLocks))) return refused("locked");
+  if (pages.some((page) => page >= (image.firstProtectedPage ?? 0x100))) return refused("password");
+  return plan;
+}
+
+/** The memory with the message in it; where it does not fit, the bytes that are missing. */
+function wantedMemory(
+  { layout, memory }: Type2Image,
+  at: number,
+  areaBytes: number,
+  message: Uint8Array,
+): Uint8Array | number {
+  const { length } = message;
+  const header = length > shortBlockBytesMax ? [0xff, length >> 8, length & 0xff] : [length];
+  const blockBytes = 1 + header.length + length;
+  const room = areaBytes - at;
+  if (blockBytes > room) return blockBytes - room;
+  const wanted = memory.slice();
+  const container = memory.subarray(containerPage * pageBytes, areaAt);
+  if (!containerOf(container, layout).isFormatted)
+    wanted.set(Uint8Array.of(0xe1, 0x10, areaBytes / 8, 0x00), containerPage * pageBytes);
+  wanted.set(Uint8Array.of(block.ndef, ...header), areaAt + at);
+  wanted.set(message, areaAt + at + 1 + header.length);
+  // An end block needs no room: the end of the area is one, too.
+  if (blockBytes < room) wanted[areaAt + at + blockBytes] = block.end;
+  return wanted;
+}
+
+function orderWrites(
+  memory: Uint8Array,
+  wanted: Uint8Array,
+  at: number,
+  message: Uint8Array,
+  begins: "blank" | "blocks" | "other-data",
+): Extract<WritePlan, { kind: "plan" }> {
+  const switchAt = areaAt + at + 1;
+  const current = memory.slice();
+  const draft: PageWrite[] = [];
+  const put = (page: number, alter: (bytes: Uint8Array) => void) => {
+    const bytes = current.slice(page * pageBytes, (page + 1) * pageBytes);
+    alter(bytes);
+    if (sameBytes(bytes, current, page * pageBytes)) return;
+    current.set(bytes, page * pageBytes);
+    draft.push({ page, bytes });
+  };
+  const setByte = (index: number, value: number) =>
+    put(Math.floor(index / pageBytes), (bytes) => {
+      bytes[index % pageBytes] = value;
+    });
+  const putContainer = () =>
+    put(containerPage, (bytes) => bytes.set(wanted.subarray(containerPage * pageBytes, areaAt)));
+
+  if (sameBytes(wanted, memory, 0)) return { kind: "plan", draft, drafted: memory, written: wanted };
+  // Nothing that a reader could take for a message stands in a blank area, and one that was formatted and no more is
+  // known as ours when it is tried again. Where data stands, it is made no message before the tag becomes an NDEF tag.
+  if (begins === "blank") putContainer();
+  // Of blocks that make no sense, half could be taken for a message.
+  if (begins === "other-data") setByte(areaAt, block.end);
+  setByte(switchAt, 0);
+  putContainer();
+  const end = Math.min(switchAt + 3 + message.length + 1, wanted.length);
+  for (let page = Math.floor((areaAt + at) / pageBytes); page * pageBytes < end; page++) {
+    put(page, (bytes) => {
+      bytes.set(wanted.subarray(page * pageBytes, (page + 1) * pageBytes));
+      const inPage = switchAt - page * pageBytes;
+      if (inPage >= 0 && inPage < pageBytes) bytes[inPage] = 0;
+    });
+  }
+  const page = Math.floor(switchAt / pageBytes);
+  const bytes = wanted.slice(page * pageBytes, (page + 1) * pageBytes);
+  return { kind: "plan", draft, drafted: current, last: { page, bytes }, written: wanted };
+}
+
+/** Where the message's block stands or may stand, as an offset in the area. */
+function placeOfBlock(area: Uint8Array): number | "other-data" | "reserved-bytes" {
+  for (let at = 0; at < area.length; ) {
+    const [tag = 0, short = 0, high = 0, low = 0] = area.subarray(at, at + 4);
+    if (tag === block.ndef || tag === block.end) return at;
+    if (tag === block.null) {
+      if (area.subarray(at).every((byte) => byte === 0)) return at;
+      at += 1;
+      continue;
+    }
+    const isControl = tag === block.lockControl || tag === block.memoryControl;
+    if (!isControl && tag !== block.own) return "other-data";
+    const start = at + (short === 0xff ? 4 : 2);
+    const end = start + (short === 0xff ? high * 256 + low : short);
+    if (end > area.length || (isControl && end - start !== 3)) return "other-data";
+    if (isControl && reserves(tag, area.subarray(start, end), area.length)) return "reserved-bytes";
+    at = end;
+  }
+  return area.length;
+}
+
+/**
+ * True where a control block tells of bytes inside the data area (Type 2 Tag 1.1, 2.3.2 and 2.3.3):
+ *
+ *   position: page address (high 4 bits), byte offset    size: bits of lock bytes, or bytes; 0 is 256
+ *   page control: low 4 bits the logarithm of the bytes per such page
+ */
+function reserves(
+  tag: number,
+  [position = 0, size = 0, control = 0]: Uint8Array,
+  areaBytes: number,
+): boolean {
+  const from = (position >> 4) * 2 ** (control & 0x0f) + (position & 0x0f);
+  const units = size === 0 ? 256 : size;
+  const to = from + (tag === block.lockControl ? Math.ceil(units / 8) : units);
+  return from < areaAt + areaBytes && to > areaAt;
+}
+
+/** As it leaves a factory: zeros and ones, which some makers mix. */
+function isBlank(area: Uint8Array): boolean {
+  return area.every((byte) => byte === 0x00 || byte === 0xff);
+}
+
+function containerSticks(container: Uint8Array, wanted: Uint8Array): boolean {
+  return container.some((byte, index) => (byte & ~(wanted[containerPage * pageBytes + index] ?? 0)) !== 0);
+}
+
+function sameBytes(bytes: Uint8Array, memory: Uint8Array, from: number): boolean {
+  return bytes.every((byte, index) => byte === memory[from + index]);
+}
+
+function refused(why: Refusal): WritePlan {
+  return { kind: "refused", why };
+}

@@ -1,0 +1,118 @@
+/** `tapdeck write`: one text to one tag, or the lines of a list to as many tags, one after another. */
+import { readFile, stat } from "node:fs/promises";
+import { type Client, RpcError } from "../client/client.ts";
+import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { writeListBytesMax } from "../core/limits.ts";
+
+export interface WriteTagsOptions {
+  /** One of `text` and `list`. */
+  readonly text: string | undefined;
+  /** Path of a file with one text a line; blank lines are passed over. */
+  readonly list: string | undefined;
+  /** The first reader that can write where absent. */
+  readonly readerId: string | undefined;
+  readonly force: boolean;
+  /** Takes lines for stdout, and those that only a person needs. */
+  readonly print: (line: string) => void;
+  readonly prompt: (line: string) => void;
+}
+
+/** Returns the exit code; throws `StartError` and, where the service refuses for good, `RpcError`. */
+export async function writeTags(client: Client, options: WriteTagsOptions): Promise<number> {
+  const texts = options.list === undefined ? [options.text ?? ""] : await linesOf(options.list);
+  const { readers } = await client.call("readers");
+  // Named in each call, so that Ctrl-C ends no write but this one.
+  const readerId =
+    options.readerId ??
+    readers.find(({ connected, capabilities }) => connected && capabilities.includes("write"))?.readerId;
+  using interruption = onInterrupt(() => {
+    // Where there is nothing to call off, or nobody to tell, it has ended anyway.
+    client.call("readers.write.cancel", readerId === undefined ? {} : { readerId }).catch(() => {});
+  });
+  const common = {
+    ...(readerId === undefined ? {} : { readerId }),
+    ...(options.force ? { force: true } : {}),
+  };
+
+  for (const [index, text] of texts.entries()) {
+    const name = texts.length === 1 ? "" : `${index + 1}/${texts.length} ${text}: `;
+    if (interruption.happened()) return ended(options, index);
+    options.prompt(`${name}lay a tag on the reader`);
+    for (let tries = 0; ; tries++) {
+      const newTag = index > 0 || tries > 0;
+      const refusal = await tryWrite(client, { text, ...common, ...(newTag ? { newTag } : {}) });
+      if (refusal === undefined) break;
+      if (interruption.happened()) return ended(options, index);
+      // Somebody with a list is there, and has more tags.
+      if (options.list === undefined || refusal.cause === undefined) throw refusal.error;
+      if (refusal.cause !== "timeout") options.prompt(`${name}${refusal.error.message}`);
+    }
+    options.print(texts.length === 1 ? "written" : `written ${text}`);
+  }
+  return exitCodes.ok;
+}
+
+interface Refusal {
+  readonly error: RpcError;
+  /** Undefined where no other tag would help. */
+  readonly cause: string | undefined;
+}
+
+async function tryWrite(
+  client: Client,
+  params: {
+    readonly text: string;
+    readonly readerId?: string;
+    readonly force?: boolean;
+    readonly newTag?: boolean;
+  },
+): Promise<Refusal | undefined> {
+  try {
+    await client.call("readers.write", params);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    const { data } = error;
+    const hasCause = typeof data === "object" && data !== null && "cause" in data;
+    return { error, cause: hasCause ? String(data.cause) : undefined };
+  }
+}
+
+function ended({ list, prompt }: WriteTagsOptions, written: number): number {
+  if (list === undefined) throw new StartError(exitCodes.failed, "nothing was written");
+  prompt(`${written} written`);
+  return exitCodes.ok;
+}
+
+async function linesOf(path: string): Promise<readonly string[]> {
+  const content = await read(path);
+  const lines = content.split(/\r?\n/).filter((line) => line.trim() !== "");
+  if (lines.length === 0) throw new StartError(exitCodes.usage, `${path} holds no text: write one a line`);
+  return lines;
+}
+
+async function read(path: string): Promise<string> {
+  try {
+    const { size } = await stat(path);
+    if (size > writeListBytesMax) throw new Error(`it has more than ${writeListBytesMax} bytes`);
+    return (await readFile(path, "utf8")).replace(/^\ufeff/, "");
+  } catch (error) {
+    throw new StartError(exitCodes.usage, `cannot read the list ${path}: ${messageOf(error)}`, error);
+  }
+}
+
+/** Ctrl-C and the like, until disposed: the first one calls `run`, and a second one ends the program as ever. */
+function onInterrupt(run: () => void): Disposable & { happened(): boolean } {
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  let happened = false;
+  const listener = () => {
+    happened = true;
+    off();
+    run();
+  };
+  const off = () => {
+    for (const signal of signals) process.off(signal, listener);
+  };
+  for (const signal of signals) process.on(signal, listener);
+  return { happened: () => happened, [Symbol.dispose]: off };
+}

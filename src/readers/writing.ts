@@ -1,0 +1,140 @@
+/**
+ * Writing to tags: which reader does it, how long it waits for a tag, and that a tag which was written is not launched
+ * before it was taken off and laid on again.
+ */
+import type { Clock } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import { scriptBytesMax } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { Attendance, Attended } from "./attendance.ts";
+import { type ReaderSession, writeFailed } from "./contract.ts";
+import type { Presence } from "./presence.ts";
+
+/** How long a write waits for its tag (decisions, `readers.write`). */
+export const tagWaitMs = 30_000;
+
+export interface WriteRequest {
+  /** A launch script; a URI is one, too, and stays text. */
+  readonly text: string;
+  /** The first reader that can write where absent. */
+  readonly readerId?: string | undefined;
+  /** As `WriteOrder.force`. */
+  readonly force?: boolean | undefined;
+  /** A tag that still lies there from the write before is passed over. */
+  readonly newTag?: boolean | undefined;
+}
+
+export interface Writing {
+  /**
+   * Resolves once the text stands on a tag. Throws `invalid-params` for a text that no tag can hold, `not-found` and `no-reader` for the reader, `conflict` while it
+   * has a write already, `write-failed` with `data.cause`, and `failed` where it was called off.
+   */
+  write(request: WriteRequest): Promise<void>;
+  /** Ends the write that waits for a tag, on this reader or on all; one that has begun is carried out. */
+  cancel(readerId: string | undefined): void;
+}
+
+export interface WritingParts {
+  readonly attendance: Attendance;
+  readonly presenceOf: (readerId: string) => Presence;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createWriting({ attendance, presenceOf, clock, log }: WritingParts): Writing {
+  const pending = new Map<string, AbortController>();
+
+  const run = async (readerId: string, place: NonNullable<ReaderSession["write"]>, request: WriteRequest) => {
+    const calling = new AbortController();
+    const presence = presenceOf(readerId);
+    let claimed: string | undefined;
+    const waiting = clock.after(tagWaitMs, () =>
+      calling.abort(writeFailed("timeout", `no tag was laid on the reader within ${tagWaitMs / 1000} s`)),
+    );
+    const claim = (uid: string) => {
+      if (request.newTag === true && presence.wasWritten(uid)) return false;
+      waiting[Symbol.dispose]();
+      claimed = uid;
+      presence.writing(uid);
+      return true;
+    };
+    pending.set(readerId, calling);
+    try {
+      await place({ text: request.text, force: request.force ?? false, claim }, calling.signal);
+      log.info("readers", "a tag was written", { reader: readerId, uid: claimed ?? "" });
+    } catch (error) {
+      throw asAnswer(error, claimed !== undefined);
+    } finally {
+      waiting[Symbol.dispose]();
+      pending.delete(readerId);
+    }
+  };
+
+  return {
+    async write(request) {
+      checkText(request.text);
+      const { readerId, session } = writerOf(attendance, request.readerId);
+      if (pending.has(readerId))
+        throw new ServiceError(
+          "conflict",
+          "this reader waits for a tag to write already: call that off first",
+        );
+      await run(readerId, session, request);
+    },
+    cancel(readerId) {
+      if (readerId !== undefined && attendance.byId(readerId) === undefined) throw unknownReader(readerId);
+      for (const [id, calling] of pending) {
+        if (readerId === undefined || readerId === id)
+          calling.abort(new ServiceError("failed", "it was called off"));
+      }
+    },
+  };
+}
+
+/** Refuses what would not be read back as it is. */
+function checkText(text: string): void {
+  const refuse = (why: string) => new ServiceError("invalid-params", `text: ${why}`);
+  if (text === "") throw refuse("it is empty");
+  if (!text.isWellFormed()) throw refuse("it holds half a surrogate pair, which is no character");
+  if (text.startsWith("\ufeff")) throw refuse("it begins with a byte-order mark, which readers leave out");
+  if (new TextEncoder().encode(text).length > scriptBytesMax)
+    throw refuse(`it is longer than ${scriptBytesMax} bytes, and no script may be`);
+}
+
+interface Writer {
+  readonly readerId: string;
+  readonly session: NonNullable<ReaderSession["write"]>;
+}
+
+function writerOf(attendance: Attendance, readerId: string | undefined): Writer {
+  if (readerId === undefined) {
+    const [first] = attendance.all().flatMap((one) => writerIn(one) ?? []);
+    if (first === undefined) throw new ServiceError("no-reader", "no reader that can write is connected");
+    return first;
+  }
+  const attended = attendance.byId(readerId);
+  if (attended === undefined) throw unknownReader(readerId);
+  if (attended.supervisor.session() === undefined)
+    throw new ServiceError("no-reader", `the reader ${readerId} is not connected`);
+  const writer = writerIn(attended);
+  if (writer === undefined) throw new ServiceError("no-reader", `the reader ${readerId} cannot write`);
+  return writer;
+}
+
+function writerIn({ readerId, supervisor }: Attended): Writer | undefined {
+  const session = supervisor.session()?.write;
+  return session === undefined ? undefined : { readerId, session };
+}
+
+function unknownReader(readerId: string): ServiceError {
+  return new ServiceError("not-found", `no reader has the id ${readerId}: see \`readers\``);
+}
+
+/** What a reader failed with, as the caller is told it. */
+function asAnswer(error: unknown, hadTag: boolean): unknown {
+  if (!(error instanceof ServiceError) || error.code !== "reader-gone") return error;
+  const facts = { cause: error };
+  if (!hadTag) return new ServiceError("no-reader", `the reader is gone: ${error.message}`, facts);
+  const sentence = "the reader failed in the midst of it, and the tag may hold nothing now: write it again";
+  return new ServiceError("write-failed", sentence, { ...facts, data: { cause: "gone" } });
+}

@@ -1,0 +1,15 @@
+/** `**launch.last`: starts what was started last once more. */
+import type { ScriptCommand } from "../command.ts";
+
+export const launchLast: ScriptCommand = {
+  names: ["launch.last"],
+  argsMin: 0,
+  argsMax: 0,
+  args: "",
+  options: {},
+  startsMedia: true,
+  allowedUntrusted: true,
+  docs: "Starts the media that was started last, whether or not it still plays.",
+  example: "**launch.last",
+  run: (_call, ports) => ports.launchLast(),
+};

@@ -1,0 +1,277 @@
+/**
+ * Expressions, from the `[[` that opens one to its `]]`: text to a tree whose types fit, or a sentence with the place of
+ * the fault. Never throws, takes one pass, and does not recurse: what waits for its right-hand side stands on a stack.
+ *
+ *   expression  operand { operator operand }        operators and how tightly they bind: see `precedences`
+ *   operand     { "!" } ( variable | literal | "(" expression ")" )
+ *   literal     true, false, digits [ "." digits ], or a text in ' or " with ^ as in the rest of the script
+ */
+
+import {
+  expressionDepthMax,
+  expressionPartsMax,
+  numberDecimalsMax,
+  numberDigitsMax,
+} from "../core/limits.ts";
+import { didYouMean } from "../core/nearest.ts";
+import { type BinaryOperator, type Expression, precedences, typeOfBinary } from "./expression.ts";
+import {
+  type Failure,
+  failure,
+  type ParsedExpression,
+  type Source,
+  skipWhiteSpace,
+  unescaped,
+} from "./source.ts";
+import { isVariable, type ValueType, variableNames, variables } from "./variables.ts";
+
+interface Operand {
+  readonly kind: "operand";
+  readonly expression: Expression;
+  readonly type: ValueType;
+  readonly end: number;
+}
+
+interface Waiting {
+  readonly operator: BinaryOperator | "!" | "(";
+  readonly offset: number;
+}
+
+interface Stacks {
+  readonly operands: Operand[];
+  readonly waiting: Waiting[];
+}
+
+const binaryOperators = Object.keys(precedences).filter(isBinaryOperator);
+
+/** `open` is where its `[[` stands. Refuses what makes the expressions of a script more than `expressionPartsMax` parts. */
+export function parseExpression(source: Source, open: number): ParsedExpression | Failure {
+  const { expressions } = source;
+  const known = expressions.get(open);
+  if (known !== undefined) return known;
+  const parsed = parseAnew(source, open);
+  if (parsed.kind === "expression") expressions.set(open, parsed);
+  return parsed;
+}
+
+function parseAnew(source: Source, open: number): ParsedExpression | Failure {
+  const stacks: Stacks = { operands: [], waiting: [] };
+  for (let at = open + 2; ; ) {
+    const operand = readOperand(source, skipWhiteSpace(source, at), open, stacks);
+    if (operand.kind === "error") return operand;
+    stacks.operands.push(operand);
+    source.expressionParts++;
+    if (source.expressionParts > expressionPartsMax)
+      return failure(`the expressions have more than ${expressionPartsMax} parts`, open, operand.end - open);
+    const next = readOperator(source, operand.end, open, stacks);
+    if (next.kind !== "operator") return next;
+    source.expressionParts++;
+    at = next.end;
+  }
+}
+
+/** An operand, and whatever of `!` and `(` stands before it, which is put on the stack. */
+function readOperand(source: Source, start: number, open: number, { waiting }: Stacks): Operand | Failure {
+  const { text } = source;
+  for (let at = start; ; at = skipWhiteSpace(source, at + 1)) {
+    const char = text[at] ?? "";
+    if (char === "!" || char === "(") {
+      if (waiting.length >= expressionDepthMax) return tooDeep(open, at);
+      waiting.push({ operator: char, offset: at });
+      continue;
+    }
+    if (char === '"' || char === "'") return readText(source, at);
+    if (/[0-9]/.test(char)) return readNumber(source, at);
+    if (/[a-zA-Z_]/.test(char)) return readWord(source, at);
+    if (at >= text.length) return noEnd(source, open);
+    return failure(
+      "a variable, a number or a text in quotes is missing here: for two plain brackets write ^[^[",
+      at,
+      1,
+    );
+  }
+}
+
+function tooDeep(open: number, at: number): Failure {
+  return failure(`an expression is nested too deep: ${expressionDepthMax} is the most`, open, at - open);
+}
+
+function noEnd({ text }: Source, open: number): Failure {
+  return failure(
+    "an expression has no end: close it with ]], or write ^[^[ for two plain brackets",
+    open,
+    text.length - open,
+  );
+}
+
+function readText(source: Source, open: number): Operand | Failure {
+  const quote = source.text[open];
+  let value = "";
+  let at = open + 1;
+  for (; source.text[at] !== quote; at++) {
+    const char = source.text[at];
+    if (char === undefined)
+      return failure(`a quoted text has no end: close it with ${quote}, or write ^${quote}`, open, at - open);
+    const next = source.text[at + 1];
+    const isEscape = char === "^" && next !== undefined;
+    value += isEscape ? unescaped(next) : char;
+    if (isEscape) at++;
+  }
+  source.steps += at - open;
+  return { kind: "operand", expression: { kind: "text", value }, type: "text", end: at + 1 };
+}
+
+function readNumber(source: Source, start: number): Operand | Failure {
+  const digits = wordAt(source, start, digitsForm);
+  const [, whole = "", , decimals = ""] = /^([0-9]+)(\.([0-9]+))?$/.exec(digits) ?? [];
+  if (whole === "" || decimals.length > numberDecimalsMax || whole.length + decimals.length > numberDigitsMax)
+    return failure(
+      `a number has at most ${numberDigitsMax} digits, at most ${numberDecimalsMax} of them behind one point`,
+      start,
+      digits.length,
+    );
+  const expression = { kind: "number", value: Number(digits) } as const;
+  return { kind: "operand", expression, type: "number", end: start + digits.length };
+}
+
+function readWord(source: Source, start: number): Operand | Failure {
+  const word = wordAt(source, start, wordForm);
+  const end = start + word.length;
+  if (word === "true" || word === "false")
+    return { kind: "operand", expression: { kind: "flag", value: word === "true" }, type: "flag", end };
+  if (isVariable(word))
+    return {
+      kind: "operand",
+      expression: { kind: "variable", name: word },
+      type: variables[word].type,
+      end,
+    };
+  const meant = didYouMean(word, variableNames);
+  const group = variableNames.filter((name) => name.startsWith(`${word.split(".")[0]}.`));
+  const help =
+    meant === ""
+      ? `: there are ${(group.length > 0 ? group : variableNames).join(", ")}; for two plain brackets write ^[^[`
+      : meant;
+  return failure(`there is no variable ${word.slice(0, 64)}${help}`, start, word.length);
+}
+
+const digitsForm = /[0-9.]+/y;
+const wordForm = /[a-zA-Z0-9_.]+/y;
+
+/** What of `letters`, a sticky expression, stands at `start`. */
+function wordAt(source: Source, start: number, letters: RegExp): string {
+  letters.lastIndex = start;
+  const end = letters.test(source.text) ? letters.lastIndex : start;
+  source.steps += end - start;
+  return source.text.slice(start, end);
+}
+
+/** What stands behind an operand: closing brackets, which are worked off, and then an operator or the end. */
+function readOperator(
+  source: Source,
+  start: number,
+  open: number,
+  stacks: Stacks,
+): { readonly kind: "operator"; readonly end: number } | ParsedExpression | Failure {
+  const { text } = source;
+  for (let at = skipWhiteSpace(source, start); ; at = skipWhiteSpace(source, at + 1)) {
+    if (at >= text.length) return noEnd(source, open);
+    if (text.startsWith("]]", at)) return finished(stacks, at);
+    if (text[at] === ")") {
+      const fault = reduce(stacks, 0);
+      if (fault !== undefined) return fault;
+      if (stacks.waiting.pop() === undefined) return failure("this bracket closes nothing", at, 1);
+      continue;
+    }
+    const [one = "", two = ""] = [text[at], text.slice(at, at + 2)];
+    const operator = isBinaryOperator(two)
+      ? two
+      : isBinaryOperator(one) && text[at + 1] !== "="
+        ? one
+        : undefined;
+    if (operator === undefined) return noOperator(source, at);
+    const fault = reduce(stacks, precedences[operator]);
+    if (fault !== undefined) return fault;
+    stacks.waiting.push({ operator, offset: at });
+    return { kind: "operator", end: at + operator.length };
+  }
+}
+
+const instead: readonly (readonly [operator: string, help: string])[] = [
+  ["<=", "there is no <=: write !(a > b)"],
+  [">=", "there is no >=: write !(a < b)"],
+  ["=", "to compare, write == with two signs"],
+  ["&", "for both, write && with two signs"],
+  ["|", "for either, write || with two signs"],
+  ["]", "an expression ends with two brackets: ]]"],
+];
+
+function noOperator({ text }: Source, at: number): Failure {
+  const [sign = "", help] = instead.find(([one]) => text.startsWith(one, at)) ?? [];
+  return failure(
+    help ?? `an operator (${binaryOperators.join(" ")}) or ]] is missing here`,
+    at,
+    Math.max(1, sign.length),
+  );
+}
+
+function finished(stacks: Stacks, at: number): ParsedExpression | Failure {
+  const fault = reduce(stacks, 0);
+  if (fault !== undefined) return fault;
+  const open = stacks.waiting.at(-1);
+  if (open !== undefined) return failure("this bracket is not closed: write ) behind it", open.offset, 1);
+  const [operand] = stacks.operands;
+  if (operand === undefined) return failure("an expression is empty", at, 2);
+  return { kind: "expression", expression: operand.expression, end: at + 2 };
+}
+
+/** Works off what waits and binds at least as tightly as `precedence`, down to the next open bracket. */
+function reduce({ operands, waiting }: Stacks, precedence: number): Failure | undefined {
+  for (let last = waiting.at(-1); last !== undefined; last = waiting.at(-1)) {
+    const { operator, offset } = last;
+    if (operator === "(" || (operator !== "!" && precedences[operator] < precedence)) return undefined;
+    waiting.pop();
+    const right = operands.pop();
+    const made = operator === "!" ? negated(right, offset) : joined(operator, operands.pop(), right, offset);
+    if (made.kind === "error") return made;
+    operands.push(made);
+  }
+  return undefined;
+}
+
+const typeWords: Readonly<Record<ValueType, string>> = {
+  text: "a text",
+  number: "a number",
+  flag: "a condition",
+};
+
+function negated(of: Operand | undefined, offset: number): Operand | Failure {
+  if (of?.type !== "flag")
+    return failure(`! takes a condition, not ${typeWords[of?.type ?? "text"]}: compare it first`, offset, 1);
+  return { ...of, expression: { kind: "not", of: of.expression } };
+}
+
+function joined(
+  operator: BinaryOperator,
+  left: Operand | undefined,
+  right: Operand | undefined,
+  offset: number,
+): Operand | Failure {
+  if (left === undefined || right === undefined) return failure("an operand is missing", offset, 1);
+  const type = typeOfBinary(operator, left.type, right.type);
+  if (type === undefined) {
+    const what = `${typeWords[left.type]} and ${typeWords[right.type]}`;
+    return failure(`${operator} does not take ${what}`, offset, operator.length);
+  }
+  const expression = {
+    kind: "binary",
+    operator,
+    left: left.expression,
+    right: right.expression,
+  } as const;
+  return { kind: "operand", expression, type, end: right.end };
+}
+
+function isBinaryOperator(text: string): text is BinaryOperator {
+  return Object.hasOwn(precedences, text);
+}

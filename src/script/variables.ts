@@ -1,0 +1,34 @@
+/** The variables of expressions: their names, types and meanings (decisions, "Launch script"). Nothing else is reachable. */
+
+export type ValueType = "text" | "number" | "flag";
+
+export const variables = {
+  platform: { type: "text", docs: "What Tapdeck runs on: `linux`." },
+  version: { type: "text", docs: "The version of Tapdeck: `1.2.3`." },
+  scan_mode: { type: "text", docs: "`tap`, or `hold` where taking the card off stops what it started." },
+  "device.hostname": { type: "text", docs: "The name of this device in the network." },
+  "device.os": { type: "text", docs: "Its operating system: `linux`." },
+  "device.arch": { type: "text", docs: "Its processor: `arm64` or `amd64`." },
+  "last_scanned.id": { type: "text", docs: "The UID of the card that was read last, in lower-case hex." },
+  "last_scanned.value": { type: "text", docs: "Its text." },
+  "last_scanned.data": { type: "text", docs: "Its memory, in lower-case hex." },
+  media_playing: { type: "flag", docs: "Whether anything plays." },
+  "active_media.launcher_id": { type: "text", docs: "The player of what plays; empty where nothing does." },
+  "active_media.system_id": { type: "text", docs: "Its system, such as `SNES`." },
+  "active_media.system_name": { type: "text", docs: "The same in words." },
+  "active_media.path": { type: "text", docs: "Its file." },
+  "active_media.name": { type: "text", docs: "Its name." },
+} as const satisfies Readonly<Record<string, { readonly type: ValueType; readonly docs: string }>>;
+
+export type VariableName = keyof typeof variables;
+
+/** What the variables hold at one moment. */
+export type Facts = {
+  readonly [Name in VariableName]: (typeof variables)[Name]["type"] extends "flag" ? boolean : string;
+};
+
+export const variableNames: readonly string[] = Object.keys(variables);
+
+export function isVariable(name: string): name is VariableName {
+  return Object.hasOwn(variables, name);
+}

@@ -1,0 +1,152 @@
+/** IP addresses as bytes: which are this device's, and how far each of the others reaches. */
+import { hostname, networkInterfaces } from "node:os";
+
+/**
+ * `loopback` is this device itself, `link-local` the same cable, `private` the home network, `special` what no server has
+ * (groups, documentation, reserved), and `public` the rest.
+ */
+export type Reach = "loopback" | "link-local" | "private" | "special" | "public";
+
+/** 4 or 16 bytes; undefined for what is no address. A zone is left out. */
+export function addressBytes(text: string): Uint8Array | undefined {
+  const address = text.replace(/%.*$/, "");
+  if (!address.includes(":")) return ipv4Bytes(address);
+  // The last 32 bits may be written as IPv4 (RFC 4291, 2.2).
+  const tail4 = /^(.*:)(\d{1,3}(?:\.\d{1,3}){3})$/.exec(address);
+  const last = tail4 === null ? undefined : ipv4Bytes(tail4[2] ?? "");
+  if (tail4 !== null && last === undefined) return undefined;
+  const groupsText = tail4 === null ? address : `${tail4[1]}0:0`;
+  const halves = groupsText.split("::");
+  if (halves.length > 2) return undefined;
+  const [front = [], back = []] = halves.map(groupsOf);
+  const zeros = 8 - front.length - back.length;
+  if (halves.length === 2 ? zeros < 1 : zeros !== 0) return undefined;
+  const groups = [...front, ...new Array<number>(zeros).fill(0), ...back];
+  if (groups.some((group) => Number.isNaN(group))) return undefined;
+  const bytes = Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
+  if (last !== undefined) bytes.set(last, 12);
+  return bytes;
+}
+
+/** How far an address reaches; IPv4 inside of IPv6 counts as what it is. What is no address is `special`. */
+export function reachOf(address: string): Reach {
+  const bytes = addressBytes(address);
+  if (bytes === undefined) return "special";
+  const inner = bytes.length === 4 ? bytes : ipv4Within(bytes);
+  return reachIn(inner === undefined ? ipv6Reaches : ipv4Reaches, inner ?? bytes);
+}
+
+/** True for loopback, and for the addresses that this device has now, in any spelling. */
+export function isOwnAddress(address: string): boolean {
+  if (reachOf(address) === "loopback") return true;
+  const key = keyOf(address);
+  return key !== undefined && ownAddresses().some((own) => keyOf(own) === key);
+}
+
+/** Every address of every interface, loopback too. */
+export function ownAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+}
+
+/** The names by which others on the network may know this device. */
+export function ownNames(): readonly string[] {
+  const name = hostname().toLowerCase();
+  return [name, `${name}.local`, "localhost"];
+}
+
+type Range = readonly [prefix: string, bits: number, reach: Reach];
+
+/** IANA's registries of special-purpose addresses; the first that fits counts. */
+const ipv4Reaches = ranges([
+  ["0.0.0.0", 8, "loopback"],
+  ["127.0.0.0", 8, "loopback"],
+  ["169.254.0.0", 16, "link-local"],
+  ["10.0.0.0", 8, "private"],
+  ["172.16.0.0", 12, "private"],
+  ["192.168.0.0", 16, "private"],
+  ["100.64.0.0", 10, "private"],
+  ["192.0.0.0", 24, "special"],
+  ["192.0.2.0", 24, "special"],
+  ["198.18.0.0", 15, "special"],
+  ["198.51.100.0", 24, "special"],
+  ["203.0.113.0", 24, "special"],
+  ["224.0.0.0", 3, "special"],
+]);
+const ipv6Reaches = ranges([
+  ["::", 127, "loopback"],
+  ["fe80::", 10, "link-local"],
+  ["fec0::", 10, "private"],
+  ["fc00::", 7, "private"],
+  ["2001:db8::", 32, "special"],
+  ["3fff::", 20, "special"],
+  ["100::", 64, "special"],
+  ["2001::", 23, "special"],
+  ["2000::", 3, "public"],
+  ["::", 0, "special"],
+]);
+
+/** Where IPv6 carries an IPv4 address, and at which byte: mapped, compatible, NAT64 (RFC 6052), and 6to4 (RFC 3056). */
+const carriers = ranges([
+  ["::1", 128, "loopback"],
+  ["::", 128, "loopback"],
+]);
+const embedded: readonly (readonly [prefix: string, bits: number, at: number])[] = [
+  ["::ffff:0:0", 96, 12],
+  ["64:ff9b::", 96, 12],
+  ["64:ff9b:1::", 48, 12],
+  ["2002::", 16, 2],
+  ["::", 96, 12],
+];
+
+function ipv4Within(bytes: Uint8Array): Uint8Array | undefined {
+  // The unspecified address and loopback look like compatible ones.
+  if (carriers.some(({ prefix, bits }) => startsWith(bytes, prefix, bits))) return undefined;
+  const found = embedded.find(([prefix, bits]) => startsWith(bytes, addressBytes(prefix) ?? bytes, bits));
+  return found === undefined ? undefined : bytes.subarray(found[2], found[2] + 4);
+}
+
+interface Reaching {
+  readonly prefix: Uint8Array;
+  readonly bits: number;
+  readonly reach: Reach;
+}
+
+function ranges(list: readonly Range[]): readonly Reaching[] {
+  return list.map(([prefix, bits, reach]) => ({
+    prefix: addressBytes(prefix) ?? new Uint8Array(),
+    bits,
+    reach,
+  }));
+}
+
+function reachIn(list: readonly Reaching[], bytes: Uint8Array): Reach {
+  return list.find(({ prefix, bits }) => startsWith(bytes, prefix, bits))?.reach ?? "public";
+}
+
+function startsWith(bytes: Uint8Array, prefix: Uint8Array, bits: number): boolean {
+  for (let bit = 0; bit < bits; bit++) {
+    const mask = 0x80 >> (bit & 7);
+    if (((bytes[bit >> 3] ?? 0) & mask) !== ((prefix[bit >> 3] ?? 0) & mask)) return false;
+  }
+  return true;
+}
+
+/** The same for every spelling of an address, mapped or not. */
+function keyOf(address: string): string | undefined {
+  const bytes = addressBytes(address);
+  if (bytes === undefined) return undefined;
+  return ((bytes.length === 16 && ipv4Within(bytes)) || bytes).toHex();
+}
+
+function ipv4Bytes(text: string): Uint8Array | undefined {
+  if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return undefined;
+  const numbers = text.split(".").map(Number);
+  return numbers.some((number) => number > 255) ? undefined : Uint8Array.from(numbers);
+}
+
+function groupsOf(text: string): readonly number[] {
+  if (text === "") return [];
+  return text
+    .split(":")
+    .map((group) => (/^[0-9a-f]{1,4}$/i.test(group) ? Number.parseInt(group, 16) : Number.NaN));
+}

@@ -1,0 +1,150 @@
+/**
+ * One HTTP/1.1 exchange with a server at a given address (RFC 9112): a request, the head of the answer, and its body, which
+ * is dropped. Neither proxies nor the environment nor the name service have a say in where it goes.
+ */
+import { connect as connectPlain, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { messageOf, ServiceError } from "../core/errors.ts";
+import { webBodyBytesMax, webHeadBytesMax } from "../core/limits.ts";
+
+export interface Exchange {
+  readonly method: "GET" | "POST";
+  readonly url: URL;
+  /** Where to connect; the name in `url` is what the server is told, and what its certificate must be for. */
+  readonly address: string;
+  readonly content?: { readonly type: string; readonly body: string };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly location: string | undefined;
+}
+
+/**
+ * Resolves when the whole answer is there. Throws `ServiceError("failed")`, with `data.connected` false where no
+ * connection came about, and the signal's reason where that aborts.
+ */
+export function exchange(asked: Exchange, signal: AbortSignal): Promise<Answer> {
+  const request = requestOf(asked);
+  return new Promise((resolve, reject) => {
+    let connected = false;
+    const reading: Reading = { bytes: Buffer.alloc(0), head: undefined, bodyBytes: 0, tail: "" };
+    const socket = open(asked, () => {
+      connected = true;
+      socket.write(request);
+    });
+    const finish = (settle: () => void) => {
+      signal.removeEventListener("abort", onAbort);
+      socket.destroy();
+      settle();
+    };
+    const fail = (why: string, cause?: unknown) =>
+      finish(() => {
+        const sentence = `${asked.url.host} ${why}`;
+        reject(new ServiceError("failed", sentence, { cause, data: { connected } }));
+      });
+    const onAbort = () => finish(() => reject(signal.reason));
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.on("data", (bytes: Buffer) => {
+      const fault = take(reading, bytes);
+      if (fault !== undefined) fail(fault);
+      else if (isWhole(reading)) finish(() => reading.head && resolve(reading.head));
+    });
+    socket.on("error", (error) => fail(`could not be reached: ${messageOf(error)}`, error));
+    socket.on("close", () => {
+      const { head } = reading;
+      // A body without a length ends with the connection (RFC 9112, 6.3).
+      if (head === undefined) fail("closed the connection without an answer");
+      else if (head.length !== undefined || head.isChunked)
+        fail("closed the connection before the end of its answer");
+      else finish(() => resolve(head));
+    });
+  });
+}
+
+function open({ url, address }: Exchange, onOpen: () => void): Socket {
+  const isTls = url.protocol === "https:";
+  const port = Number(url.port === "" ? (isTls ? 443 : 80) : url.port);
+  if (!isTls) return connectPlain({ host: address, port }, onOpen);
+  const name = url.hostname.replace(/^\[|\]$/g, "");
+  // A server name is a name: an address is not sent as one (RFC 6066, 3).
+  const servername = isIP(name) > 0 ? {} : { servername: name };
+  return connectTls({ host: address, port, ...servername, ALPNProtocols: ["http/1.1"] }, onOpen);
+}
+
+function requestOf({ method, url, content }: Exchange): Buffer {
+  const body = Buffer.from(content?.body ?? "");
+  if (content !== undefined && !/^[\x20-\x7e]+$/.test(content.type))
+    throw new ServiceError("failed", "a content type is written in plain letters, such as text/plain");
+  const lines = [
+    `${method} ${url.pathname}${url.search} HTTP/1.1`,
+    `Host: ${url.host}`,
+    "User-Agent: tapdeck",
+    "Accept: */*",
+    "Accept-Encoding: identity",
+    "Connection: close",
+    ...(content === undefined ? [] : [`Content-Type: ${content.type}`, `Content-Length: ${body.length}`]),
+  ];
+  return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]);
+}
+
+interface Head extends Answer {
+  /** Bytes of the body; undefined where the connection's end is its end, or where it comes in chunks. */
+  readonly length: number | undefined;
+  readonly isChunked: boolean;
+}
+
+interface Reading {
+  /** The head as far as it is there. */
+  bytes: Buffer;
+  head: Head | undefined;
+  bodyBytes: number;
+  /** The last characters of the body: of one in chunks, they tell its end. */
+  tail: string;
+}
+
+/** Takes bytes that came; a sentence where they cannot be taken. */
+function take(reading: Reading, bytes: Buffer): string | undefined {
+  let body = bytes;
+  while (reading.head === undefined) {
+    reading.bytes = Buffer.concat([reading.bytes, body]);
+    const end = reading.bytes.indexOf("\r\n\r\n");
+    if (end < 0 && reading.bytes.length <= webHeadBytesMax) return undefined;
+    if (end < 0 || end > webHeadBytesMax) return `answered with a head of more than ${webHeadBytesMax} bytes`;
+    const head = headOf(reading.bytes.subarray(0, end).toString("latin1"));
+    if (head === undefined) return "did not answer in HTTP";
+    body = reading.bytes.subarray(end + 4);
+    reading.bytes = Buffer.alloc(0);
+    // 1xx only announces an answer (RFC 9110, 15.2).
+    if (head.status >= 200) reading.head = head;
+  }
+  reading.bodyBytes += body.length;
+  reading.tail = (reading.tail + body.subarray(-7).toString("latin1")).slice(-7);
+  return reading.bodyBytes > webBodyBytesMax ? `answered with more than ${webBodyBytesMax} bytes` : undefined;
+}
+
+function headOf(text: string): Head | undefined {
+  const [statusLine = "", ...lines] = text.split("\r\n");
+  const status = /^HTTP\/1\.[01] ([1-9][0-9]{2})( |$)/.exec(statusLine)?.[1];
+  if (status === undefined) return undefined;
+  const fields = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const code = Number(status);
+  const isChunked = /chunked\s*$/i.test(fields.get("transfer-encoding") ?? "");
+  const length = /^[0-9]{1,15}$/.exec(fields.get("content-length") ?? "")?.[0];
+  // 204 and 304 have no body, whatever they say (RFC 9112, 6.3).
+  const known =
+    code === 204 || code === 304 ? 0 : length === undefined || isChunked ? undefined : Number(length);
+  return { status: code, location: fields.get("location"), length: known, isChunked };
+}
+
+function isWhole({ head, bodyBytes, tail }: Reading): boolean {
+  if (head === undefined) return false;
+  if (head.isChunked && head.length === undefined)
+    return tail.endsWith("\r\n0\r\n\r\n") || tail === "0\r\n\r\n";
+  return head.length !== undefined && bodyBytes >= head.length;
+}

@@ -1,0 +1,102 @@
+/** Programs that a card runs: without a shell, to their end, in a process group of their own that ends with them. */
+import { messageOf, ServiceError } from "../core/errors.ts";
+import { executeMsMax, executeOutputBytesMax } from "../core/limits.ts";
+
+export interface ProgramEnd {
+  /** Null where a signal ended it. */
+  readonly exitCode: number | null;
+  /** The first `executeOutputBytesMax` bytes of what it wrote to its output and its error output. */
+  readonly output: string;
+}
+
+// What an ended program wrote is in the pipe already, so that this is about whoever else holds the pipe open.
+const drainMsMax = 200;
+
+/**
+ * Runs `argv` and resolves when it has ended. Throws `ServiceError("failed")` where it cannot be started or runs for
+ * longer than `msMax`, and the signal's reason where that aborts; then its group has been killed.
+ */
+export async function runProgram(
+  argv: readonly string[],
+  signal: AbortSignal,
+  msMax = executeMsMax,
+): Promise<ProgramEnd> {
+  signal.throwIfAborted();
+  const child = spawn(argv);
+  const endGroup = () => killGroup(child.pid);
+  let late = false;
+  let drained: NodeJS.Timeout | undefined;
+  const timer = setTimeout(() => {
+    late = true;
+    endGroup();
+  }, msMax);
+  signal.addEventListener("abort", endGroup, { once: true });
+  const reading = new AbortController();
+  const outputs = [child.stdout, child.stderr].map((stream) =>
+    head(stream, executeOutputBytesMax / 2, reading.signal),
+  );
+  try {
+    await child.exited;
+    // What it forked and forgot would outlive the card. What left its group in time is let go, and its output with it.
+    endGroup();
+    drained = setTimeout(() => reading.abort(), drainMsMax);
+    const output = (await Promise.all(outputs)).join("");
+    signal.throwIfAborted();
+    if (late)
+      throw new ServiceError("failed", `${argv[0]} ran for longer than ${msMax / 1000} s and was ended`);
+    return { exitCode: child.signalCode === null ? child.exitCode : null, output };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(drained);
+    signal.removeEventListener("abort", endGroup);
+    reading.abort();
+  }
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such program",
+  EACCES: "it is not a program that this user may run",
+  ENOEXEC: "it is not a program for this machine",
+};
+
+function spawn(argv: readonly string[]) {
+  // What steers our own runtime must not steer a program that happens to use the same one.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_")));
+  try {
+    return Bun.spawn([...argv], { stdio: ["ignore", "pipe", "pipe"], env, detached: true });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    throw new ServiceError(
+      "failed",
+      `${argv[0]} could not be started: ${refusals[code] ?? messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // ESRCH: nothing of the group is left, which is what was asked for.
+  }
+}
+
+/** Reads a stream to its end, or until `signal` aborts, and keeps its first `bytesMax` bytes. */
+async function head(
+  stream: ReadableStream<Uint8Array>,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const reader = stream.getReader();
+  const kept: Uint8Array[] = [];
+  let bytes = 0;
+  signal.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    if (bytes < bytesMax) kept.push(read.value.subarray(0, bytesMax - bytes));
+    bytes += read.value.length;
+  }
+  return Buffer.concat(kept).toString("utf8");
+}

@@ -1,0 +1,271 @@
+/** Writing tags, end to end: the compiled binary, emulated tags, and Debian's libnfc as the judge of what was written. */
+import { describe, expect, test } from "bun:test";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createType2Tag, type EmulatedTag, type Type2Kind, type2Kinds } from "../../drivers/emulator/tags.ts";
+import { pn532Uart } from "../../drivers/pn532-uart.ts";
+import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
+import { contentOf } from "../../drivers/protocol/type2-tag.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { eventually } from "../helpers/processes.ts";
+import { makePlace, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+
+const uids = ["04a1a2a3a4a5a6", "04b1b2b3b4b5b6", "04c1c2c3c4c5c6", "04d1d2d3d4d5d6"];
+const blank = (kind: Type2Kind, index = 0) =>
+  createType2Tag(kind, { uid: Uint8Array.fromHex(uids[index] ?? "") });
+
+function textIn(memory: Uint8Array): string | undefined {
+  const content = contentOf(memory.subarray(12));
+  if (content.kind !== "message") return undefined;
+  const parsed = parseMessage(content.message);
+  return parsed.kind === "message" ? textOf(parsed.records) : "broken";
+}
+
+interface Bench {
+  readonly device: Pn532Device;
+  readonly place: Place;
+  readonly service: Running;
+}
+
+/** The service with an emulated reader, which is connected. */
+async function withService(run: (bench: Bench) => Promise<void>): Promise<void> {
+  const device = createPn532Device({ timing: "real" });
+  try {
+    await using place = await makePlace(`
+[readers]
+connect = ["pn532-uart:${device.path}"]
+detect = false
+[[launchers]]
+id = "sleeper"
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+`);
+    await place.file("SNES/Game.sfc");
+    await using service = await startTapdeck(place);
+    const { readers } = await service.client.call("readers");
+    if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+    await run({ device, place, service });
+  } finally {
+    await device.close();
+  }
+}
+
+function tapdeck(place: Place, ...words: readonly string[]) {
+  const child = Bun.spawn([program, ...words, `--data=${place.folder}`], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { out: "", err: "" };
+  const gather = async (name: "out" | "err", stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) said[name] += decoder.decode(chunk, { stream: true });
+  };
+  const gathered = Promise.all([gather("out", child.stdout), gather("err", child.stderr)]);
+  return {
+    said,
+    interrupt: () => child.kill("SIGINT"),
+    /** Its exit code, once all that it said was heard. */
+    async ended() {
+      await gathered;
+      return child.exited;
+    },
+  };
+}
+
+test(
+  "a tag that was written is not launched where it lies, and plays when it is laid on again",
+  () =>
+    withService(async ({ device, place, service }) => {
+      const tag = blank("ntag213");
+      const writing = tapdeck(place, "write", "SNES/Game.sfc");
+      await eventually(() => writing.said.err !== "");
+      expect(writing.said.err).toBe("lay a tag on the reader\n");
+      device.put(tag);
+      expect(await writing.ended()).toBe(0);
+      expect(writing.said.out).toBe("written\n");
+      expect(textIn(tag.memory)).toBe("SNES/Game.sfc");
+      const { active, last } = await service.client.call("tokens");
+      expect([active, last]).toEqual([[], null]);
+      device.take();
+      // Another card shows that the first one has left.
+      device.put(createType2Tag("ntag213", { uid: Uint8Array.fromHex(uids[1] ?? ""), text: "**delay:1" }));
+      await service.heard.next("tokens.added");
+      device.take();
+      await service.heard.next("tokens.removed");
+      device.put(tag);
+      expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Game" });
+    }),
+  60_000,
+);
+
+test(
+  "many tags are written in a row from a list, each with its own line, until Ctrl-C",
+  () =>
+    withService(async ({ device, place }) => {
+      const list = join(place.folder, "list.txt");
+      await writeFile(list, `one\r\n\n${"two ".repeat(30)}\nthree\nfour\n`);
+      const writing = tapdeck(place, "write", "--list", list);
+      const asked = (line: string) => eventually(() => writing.said.err.includes(line));
+      const [first, small, second, third] = [
+        blank("ntag213", 0),
+        blank("ultralight", 1),
+        blank("ntag215", 2),
+        blank("ntag213", 3),
+      ];
+      const lay = (tag: EmulatedTag) => {
+        device.take();
+        device.put(tag);
+      };
+      await asked("1/4 one: lay a tag on the reader");
+      lay(first);
+      await asked("2/4 ");
+      // One that is too small is not the end of it.
+      lay(small);
+      await asked("bytes are missing");
+      lay(second);
+      await asked("3/4 three");
+      lay(third);
+      await asked("4/4 four");
+      writing.interrupt();
+      expect(await writing.ended()).toBe(0);
+      expect(writing.said.err.trim().split("\n").at(-1)).toBe("3 written");
+      expect(writing.said.out).toBe(`written one\nwritten ${"two ".repeat(30)}\nwritten three\n`);
+      expect([first, small, second, third].map(({ memory }) => textIn(memory))).toEqual([
+        "one",
+        undefined,
+        "two ".repeat(30),
+        "three",
+      ]);
+    }),
+  60_000,
+);
+
+test(
+  "Ctrl-C calls the write off: the tag that comes next is left as it is",
+  () =>
+    withService(async ({ device, place, service }) => {
+      const writing = tapdeck(place, "write", "x");
+      await eventually(() => writing.said.err !== "");
+      writing.interrupt();
+      expect(await writing.ended()).toBe(1);
+      expect(writing.said.err).toEndWith("tapdeck: nothing was written\n");
+      const tag = blank("ntag213");
+      device.put(tag);
+      await service.heard.next("tokens.added");
+      expect(textIn(tag.memory)).toBeUndefined();
+    }),
+  60_000,
+);
+
+test(
+  "over the API: what was refused says why, for people and for programs",
+  () =>
+    withService(async ({ device, service: { client } }) => {
+      const refusal = (params: { text: string; force?: boolean }) =>
+        client.call("readers.write", params).then(
+          () => "written",
+          (error: unknown) => error,
+        );
+      const first = refusal({ text: "x" });
+      expect(await refusal({ text: "y" })).toMatchObject({ code: 6, data: { reason: "conflict" } });
+      await client.call("readers.write.cancel");
+      expect(await first).toMatchObject({ code: 1, message: "it was called off" });
+
+      device.put(blank("ultralight"));
+      expect(await refusal({ text: "x".repeat(50) })).toMatchObject({
+        code: 5,
+        message: "the tag is too small: 11 bytes are missing. Use a larger one, or a shorter text",
+        data: { reason: "write-failed", cause: "too-small", bytesMissing: 11 },
+      });
+      device.take();
+      const ticket = blank("ultralight", 1);
+      ticket.memory.set([1, 2, 3], 20);
+      device.put(ticket);
+      expect(await refusal({ text: "x" })).toMatchObject({ code: 5, data: { cause: "foreign" } });
+      expect(await refusal({ text: "x", force: true })).toBe("written");
+      expect(textIn(ticket.memory)).toBe("x");
+    }),
+  60_000,
+);
+
+test("the simulated reader is written to as a real one is", async () => {
+  await using place = await makePlace(`[readers]\nconnect = ["simulated:"]\ndetect = false\n`);
+  await using service = await startTapdeck(place);
+  const { readers } = await service.client.call("readers");
+  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+  const [reader] = (await service.client.call("readers")).readers;
+  expect(reader?.capabilities).toEqual(["read", "write", "removable"]);
+  const writing = service.client.call("readers.write", { text: "afterwards" });
+  const readerId = reader?.readerId ?? "";
+  await service.client.call("tokens.scan", { text: "before", readerId, duration: 60_000 });
+  expect(await writing).toBeNull();
+  expect(service.heard.names()).toEqual(service.heard.names().filter((name) => name === "readers.added"));
+}, 60_000);
+
+test("what the command line cannot do it says", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using _service = await startTapdeck(place);
+  await writeFile(join(place.folder, "empty.txt"), "\n \n");
+  const outcomes: readonly (readonly [readonly string[], number, string])[] = [
+    [["write"], 64, "use it as: tapdeck write TEXT | --list FILE"],
+    [["write", "x", "--list", "y"], 64, "use it as: tapdeck write TEXT | --list FILE"],
+    [["write", "--list", `${place.folder}/none`], 64, "cannot read the list"],
+    [["write", "--list", `${place.folder}/empty.txt`], 64, "holds no text"],
+    [["write", "x"], 1, "no reader that can write is connected"],
+    [["write", "x", "--reader", "none-such"], 1, "no reader has the id none-such"],
+  ];
+  for (const [words, code, sentence] of outcomes) {
+    const run = tapdeck(place, ...words);
+    expect([await run.ended(), run.said.err.split("\n").at(-2)]).toEqual([
+      code,
+      expect.stringContaining(sentence),
+    ]);
+  }
+}, 60_000);
+
+describe("nfc-mfultralight reads what was written", () => {
+  for (const kind of type2Kinds) {
+    test(`to a blank ${kind}, to the byte`, async () => {
+      if (Bun.which("nfc-mfultralight") === null)
+        throw new Error(
+          "nfc-mfultralight is missing: install Debian's package libnfc-bin, or run tools/test-setup",
+        );
+      const device = createPn532Device({ timing: "none" });
+      const folder = await mkdtemp(join(tmpdir(), "tapdeck-write-"));
+      try {
+        const tag = blank(kind);
+        const text = "SNES/ゼルダ (Japan).sfc";
+        device.put(tag);
+        await writeOnce(device, text);
+        const child = Bun.spawn(["nfc-mfultralight", "r", "dump.mfd"], {
+          cwd: folder,
+          env: {
+            ...process.env,
+            LIBNFC_AUTO_SCAN: "false",
+            LIBNFC_DEFAULT_DEVICE: `pn532_uart:${device.path}`,
+          },
+          stdio: ["ignore", "ignore", "ignore"],
+        });
+        await child.exited;
+        const dump = new Uint8Array(await readFile(join(folder, "dump.mfd")));
+        expect(textIn(dump)).toBe(text);
+        // Behind the data area stand password and PACK, which show as zeros.
+        expect(dump.subarray(0, 64)).toEqual(tag.memory.slice(0, 64));
+      } finally {
+        await rm(folder, { recursive: true });
+        await device.close();
+      }
+    }, 30_000);
+  }
+});
+
+async function writeOnce(device: Pn532Device, text: string): Promise<void> {
+  const ending = new AbortController();
+  const session = await pn532Uart.open(device.path, { clock: systemClock, log: silentLog }, ending.signal);
+  const watching = session.watch(() => {}, ending.signal);
+  await session.write?.({ text, force: false, claim: () => true }, ending.signal);
+  ending.abort(new Error("it is written"));
+  await watching;
+  await session.close();
+}

@@ -1,0 +1,46 @@
+/** Odd launch scripts without end, the same ones for the same seed; and trees without their places, to compare. */
+import type { Command } from "../../src/script/tree.ts";
+
+const pieces = [
+  ..."*|:,?&=^'\"[]@ \n\tantr019.é!<>+()\ud83c\u2028\0",
+  ..."** || ^^ [[ ]] ]]] == != && **echo: ?when= ?a= &b= platform media_playing true 12.5 \"x\" 'y' SNES/Game".split(
+    " ",
+  ),
+];
+
+/** Numbers from 0 to below 1 (mulberry32, a public-domain generator). */
+export function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Either pieces in any order, or one of `models` with some of them put in, taken out or doubled. */
+export function* oddScripts(models: readonly string[], seed: number): Generator<string, never> {
+  const next = random(seed);
+  const below = (end: number) => Math.floor(next() * end);
+  const piece = () => pieces[below(pieces.length)] ?? "";
+  for (;;) {
+    if (next() < 0.4) {
+      yield Array.from({ length: below(24) }, piece).join("");
+      continue;
+    }
+    let script = models[below(models.length)] ?? "";
+    for (let changes = 1 + below(4); changes > 0; changes--) {
+      const [at, length] = [below(script.length + 1), below(4)];
+      const cut = script.slice(at, at + length);
+      const put = [piece(), "", cut + cut, piece() + cut][below(4)] ?? "";
+      script = script.slice(0, at) + put + script.slice(at + length);
+    }
+    yield script;
+  }
+}
+
+/** What a tree says, whatever place it was read from. */
+export function shapeOf(commands: readonly Command[]) {
+  return commands.map(({ name, args, options }) => ({ name, args, options: [...options] }));
+}

@@ -1,0 +1,127 @@
+/** A world for script commands that notes what it was asked for, and transcripts of what commands make of it. */
+import { sleep } from "../../src/core/clock.ts";
+import { ServiceError } from "../../src/core/errors.ts";
+import type { ScriptPorts } from "../../src/script/command.ts";
+import { readyScript } from "../../src/script/run.ts";
+import type { Facts } from "../../src/script/variables.ts";
+import { createManualClock } from "./manual-clock.ts";
+
+export const quietFacts: Facts = {
+  platform: "linux",
+  version: "1.10.0",
+  scan_mode: "tap",
+  "device.hostname": "deck",
+  "device.os": "linux",
+  "device.arch": "arm64",
+  "last_scanned.id": "04aabb",
+  "last_scanned.value": "**execute:x||[[platform]]",
+  "last_scanned.data": "",
+  media_playing: false,
+  "active_media.launcher_id": "",
+  "active_media.system_id": "",
+  "active_media.system_name": "",
+  "active_media.path": "",
+  "active_media.name": "",
+};
+
+export const playingFacts: Facts = {
+  ...quietFacts,
+  media_playing: true,
+  "active_media.launcher_id": "mpv",
+  "active_media.system_id": "Music",
+  "active_media.system_name": "Music",
+  "active_media.path": "/media/Music/A Song.mp3",
+  "active_media.name": "A Song",
+};
+
+/** Whatever it is asked for, it notes; a path that holds "missing" cannot be launched. */
+export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
+  const clock = createManualClock();
+  const asked: string[] = [];
+  const found = async (what: string, wanted: object) => {
+    asked.push(`${what} ${JSON.stringify(wanted)}`);
+    return `found by ${what}`;
+  };
+  const ports: ScriptPorts = {
+    facts: () => facts,
+    async launch(path, how) {
+      if (path.includes("missing")) throw new ServiceError("failed", `there is no file ${path}`);
+      asked.push(`launch ${path}${Object.keys(how).length === 0 ? "" : ` ${JSON.stringify(how)}`}`);
+    },
+    async launchSystem(system) {
+      asked.push(`launch system ${system}`);
+    },
+    async launchLast() {
+      asked.push("launch last");
+    },
+    async stop() {
+      asked.push("stop");
+    },
+    async delay(ms, signal) {
+      asked.push(`delay ${ms}`);
+      await sleep(clock, ms, signal);
+    },
+    echo: (text) => asked.push(`echo ${text}`),
+    async request({ method, url, content }) {
+      asked.push(`${method} ${url}${content === undefined ? "" : ` ${JSON.stringify(content)}`}`);
+    },
+    async execute(argv) {
+      asked.push(`execute ${JSON.stringify(argv)}`);
+    },
+    ...(bare
+      ? {}
+      : {
+          async mediaReady() {
+            asked.push("media ready");
+          },
+          index: {
+            title: (wanted) => found("title", wanted),
+            search: (query) => found("search", query),
+            random: (sources) => found("random", sources),
+          },
+        }),
+  };
+  return { clock, asked, ports };
+}
+
+export interface Transcript {
+  readonly script: string;
+  /** `playing`, `untrusted`, `bare`: no index, and no player that tells when it is ready. */
+  readonly settings: readonly string[];
+  readonly expected: readonly string[];
+}
+
+/**
+ * `~` settings of the next script, `>` the script, `=` what the world was asked for, `!` how it was refused, `#` why. No
+ * wait takes time.
+ */
+export function readTranscripts(text: string): readonly Transcript[] {
+  const all: { script: string; settings: string[]; expected: string[] }[] = [];
+  let settings: string[] = [];
+  for (const line of text.split("\n")) {
+    const rest = line.slice(2);
+    if (line.startsWith("~ ")) settings = rest.split(" ");
+    else if (line.startsWith("> ")) {
+      all.push({ script: rest, settings, expected: [] });
+      settings = [];
+    } else if (/^[=!] /.test(line)) all.at(-1)?.expected.push(line);
+    else if (line !== "" && !line.startsWith("#")) throw new Error(`not a line of a transcript: ${line}`);
+  }
+  return all;
+}
+
+/** The `=` and `!` lines of a script. */
+export async function play({ script, settings }: Omit<Transcript, "expected">): Promise<readonly string[]> {
+  const { asked, ports } = scriptWorld({
+    facts: settings.includes("playing") ? playingFacts : quietFacts,
+    bare: settings.includes("bare"),
+  });
+  const quick: ScriptPorts = { ...ports, delay: async (ms) => void asked.push(`delay ${ms}`) };
+  const refusal = await Promise.resolve()
+    .then(() => readyScript(script, !settings.includes("untrusted")).run(quick, new AbortController().signal))
+    .then(
+      () => [],
+      (error) => [`! ${error instanceof ServiceError ? error.code : "INTERNAL"}: ${error.message}`],
+    );
+  return [...asked.map((line) => `= ${line}`), ...refusal];
+}

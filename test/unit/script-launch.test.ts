@@ -1,0 +1,156 @@
+/** Scripts in the launcher, with real files and players: what they know, what the untrusted may, and the link that asks. */
+import { afterEach, expect, test } from "bun:test";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { answerLaunch } from "../../src/api/launch-endpoint.ts";
+import { createBus } from "../../src/bus.ts";
+import { type Config, defaultConfig } from "../../src/config/shape.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { createLog, silentLog } from "../../src/core/log.ts";
+import { createLauncher } from "../../src/launch/launcher.ts";
+import { openStore } from "../../src/store/open.ts";
+import { version } from "../../src/system/version.ts";
+import { eventually } from "../helpers/processes.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function makeDeck(map: (text: string) => string | undefined = () => undefined) {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-script-"));
+  await mkdir(join(folder, "SNES"));
+  await writeFile(join(folder, "SNES/A Game.sfc"), "");
+  const ran = join(folder, "ran");
+  const config: Config = {
+    ...defaultConfig,
+    systems: { rootFolders: [folder], statedRootFolders: [folder] },
+    script: { allowExecute: ["/usr/bin/touch .*|/bin/touch .*"], allowHttp: [] },
+    launchers: [
+      { id: "game", systems: ["SNES"], extensions: [".sfc"], command: ["sleep", "60"] },
+      { id: "menu", systems: ["NES"], extensions: [], command: ["sleep", "61"] },
+    ],
+  };
+  const lines: string[] = [];
+  const log = createLog({ debug: false, write: (line) => lines.push(line) });
+  const bus = createBus(silentLog);
+  const ends: (string | true)[] = [];
+  const started: string[] = [];
+  bus.on("launch.finished", ({ error }) => ends.push(error ?? true));
+  bus.on("media.started", ({ launcherId, systemId, mediaName }) =>
+    started.push(`${launcherId} ${systemId} ${mediaName}`),
+  );
+  const store = openStore(folder, { clock: systemClock, log: silentLog });
+  const launcher = createLauncher({
+    config: () => config,
+    bus,
+    clock: systemClock,
+    log,
+    history: store.history,
+    map: ({ text }) => map(text),
+  });
+  closing.push(async () => {
+    await launcher.close();
+    store.close();
+    await rm(folder, { recursive: true });
+  });
+  const launch = (text: string, trusted = true) =>
+    launcher.launch({ type: "NTAG", uid: "04:AA:BB", text, data: "00ff" }, { readerId: "r", trusted });
+  const run = async (text: string) => {
+    const before = ends.length;
+    launch(text);
+    await eventually(() => ends.length > before);
+    return ends.at(-1);
+  };
+  return { folder, ran, lines, ends, started, store, launch, run };
+}
+
+test("expressions know the device, the card and what plays", async () => {
+  const deck = await makeDeck();
+  await deck.run("**echo:[[platform]] [[version]] [[scan_mode]] [[device.hostname]] [[device.os]]");
+  await deck.run("**echo:[[last_scanned.id]] [[last_scanned.data]] [[media_playing]] [[active_media.name]]");
+  await deck.run(
+    "SNES/A Game.sfc||**echo:[[active_media.launcher_id]], [[active_media.system_id]], [[active_media.name]]",
+  );
+  expect(deck.lines).toEqual([
+    `info  script: linux ${version} tap ${hostname()} linux`,
+    "info  script: 04aabb 00ff false ",
+    "info  script: game, SNES, A Game",
+  ]);
+});
+
+test("a command whose when does not hold is left out, and the rest runs", async () => {
+  const deck = await makeDeck();
+  expect(await deck.run("SNES/A Game.sfc||**stop?when=[[active_media.system_id == 'NES']]||**echo:on")).toBe(
+    true,
+  );
+  expect(deck.started).toEqual(["game SNES A Game"]);
+  expect(deck.lines).toEqual(["info  script: on"]);
+});
+
+test("a system starts without a file by a launcher that takes none", async () => {
+  const deck = await makeDeck();
+  expect(await deck.run("**launch.system:nintendo entertainment system")).toBe(true);
+  expect(deck.started).toEqual(["menu NES "]);
+  expect(await deck.run("**launch.system:Genesis")).toMatch(/no player starts Genesis without a file/);
+});
+
+test("what was started last starts once more", async () => {
+  const deck = await makeDeck();
+  expect(await deck.run("**launch.last")).toBe("nothing has been started since Tapdeck was");
+  await deck.run("SNES/A Game.sfc||**stop||**launch.last");
+  expect(deck.started).toEqual(["game SNES A Game", "game SNES A Game"]);
+});
+
+test("a title is refused as long as there is no index", async () => {
+  const deck = await makeDeck();
+  expect(await deck.run("@SNES/A Game")).toMatch(/^this version has no media index yet/);
+});
+
+test("a card may run what the list allows, a link may not, even where a mapping of the owner's stands behind it", async () => {
+  const deck = await makeDeck((text) => (text === "touch" ? `**execute:${touch},${deck.ran}` : undefined));
+  const touch = Bun.which("touch") ?? "";
+  for (const text of [`**execute:${touch},${deck.ran}`, "touch", "**echo:x||**http.get:http://localhost/"]) {
+    expect(() => deck.launch(text, false)).toThrow(/reaches outside this device/);
+  }
+  expect(await Bun.file(deck.ran).exists()).toBe(false);
+  expect(deck.store.history.list({ limit: 9 })).toEqual([]);
+  expect(await deck.run("touch")).toBe(true);
+  expect(await Bun.file(deck.ran).exists()).toBe(true);
+});
+
+test("what a link says is no scanned card", async () => {
+  const deck = await makeDeck();
+  await deck.run("**echo:card");
+  deck.launch("**echo:[[last_scanned.value]]", false);
+  await eventually(() => deck.ends.length === 2);
+  expect(deck.lines.at(-1)).toBe("info  script: **echo:card");
+});
+
+test("a link with a script that is merely wrong is queued and fails there, as a card's does", async () => {
+  const deck = await makeDeck();
+  deck.launch("**stopp", false);
+  await eventually(() => deck.ends.length === 1);
+  expect(deck.ends[0]).toMatch(/knows no command \*\*stopp/);
+});
+
+test.each([
+  ["**execute:ls", 403],
+  ["**echo:a%7C%7C**http.get:http://localhost/", 403],
+  ["**echo:a", 200],
+  ["**stopp", 200],
+])("GET /l/%s is answered with %i, on the device too", async (text, status) => {
+  const deck = await makeDeck();
+  const endpoint = {
+    launch: (token: { readonly text: string }, from: { readonly trusted: boolean }) =>
+      deck.launch(token.text, from.trusted),
+    allowLaunch: () => true,
+  };
+  for (const access of ["device", "remote"] as const) {
+    const request = new Request(`http://127.0.0.1/l/${text}`);
+    const path = new URL(request.url).pathname;
+    const visit = { request, path, address: "127.0.0.1", access, isPrivate: true };
+    expect(answerLaunch(endpoint, visit).status).toBe(status);
+  }
+});
