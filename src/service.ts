@@ -8,7 +8,8 @@ import { type ApiServer, serveApi } from "./api/server.ts";
 import { createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
-import { systemClock } from "./core/clock.ts";
+import { watchFolder } from "./config/watch-folder.ts";
+import { type Clock, systemClock } from "./core/clock.ts";
 import { exitCodes, messageOf, ServiceError, StartError } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import type { Token } from "./core/token.ts";
@@ -22,6 +23,7 @@ import { type Readers, startReaders } from "./readers/readers.ts";
 import { acceptHandshake } from "./secure/handshake.ts";
 import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
+import { fingerprintOf } from "./system/certificate.ts";
 import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { certificateIn } from "./system/tls-files.ts";
@@ -119,6 +121,7 @@ async function assemble({
     readers: () => wired.readers,
     cutClient: (id) => wired.api?.cutClient(id),
   });
+  const tls = await tlsOf(config().api.tlsPort, tlsFolder, log);
   const api = await serveApi({
     services,
     bus,
@@ -129,13 +132,14 @@ async function assemble({
     socketPath,
     accept: (hello) => acceptHandshake(hello, (id) => store.clients.get(id)?.secret),
     onProved: store.clients.seen,
-    tls: await tlsOf(config().api.tlsPort, tlsFolder, log),
+    tls,
     uid: process.getuid?.() ?? -1,
     ownerOf,
     rules: () => config().api,
     allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
   });
   wired.api = api;
+  const certificates = tls === undefined ? undefined : followCertificate(tlsFolder, tls, { api, clock, log });
   const launching = bus.on("tokens.added", (token) => launchToken(launcher, log, token));
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log });
   wired.readers = readers;
@@ -149,7 +153,7 @@ async function assemble({
 
   return {
     port: api.port,
-    close: () => closeAll({ log, launcher, launching, readers, api, mapper, store, settings }),
+    close: () => closeAll({ log, launcher, launching, readers, api, certificates, mapper, store, settings }),
   };
 }
 
@@ -163,6 +167,36 @@ async function tlsOf(port: number, folder: string, log: Log) {
     log.error("tls", "no certificate, and so no TLS", { error: messageOf(error) });
     return undefined;
   }
+}
+
+// An owner copies the certificate and its key one after the other.
+const certificateGatherMs = 500;
+
+/** Shows the owner's certificate as soon as it is put into the folder, or changed there. */
+function followCertificate(
+  folder: string,
+  shown: { readonly port: number; readonly cert: string },
+  { api, clock, log }: { readonly api: ApiServer; readonly clock: Clock; readonly log: Log },
+): Disposable {
+  let { cert } = shown;
+  let timer: Disposable | undefined;
+  const look = async () => {
+    const now = await tlsOf(shown.port, folder, log);
+    if (now === undefined || now.cert === cert) return;
+    cert = now.cert;
+    api.showCertificate(now);
+    log.info("tls", "another certificate is shown from now on", { fingerprint: fingerprintOf(cert) });
+  };
+  const watching = watchFolder(folder, () => {
+    timer?.[Symbol.dispose]();
+    timer = clock.after(certificateGatherMs, () => void look());
+  });
+  return {
+    [Symbol.dispose]() {
+      watching[Symbol.dispose]();
+      timer?.[Symbol.dispose]();
+    },
+  };
 }
 
 /** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */
@@ -184,6 +218,7 @@ interface Running {
   readonly store: Store;
   readonly settings: Settings;
   readonly mapper: Mapper;
+  readonly certificates: Disposable | undefined;
 }
 
 async function closeAll({
@@ -192,6 +227,7 @@ async function closeAll({
   launcher,
   readers,
   api,
+  certificates,
   mapper,
   store,
   settings,
@@ -201,6 +237,7 @@ async function closeAll({
   const steps: readonly [string, () => Promise<void> | void][] = [
     ["players", () => launcher.close()],
     ["readers", () => readers.close()],
+    ["certificates", () => certificates?.[Symbol.dispose]()],
     ["connections", () => api.close()],
     ["mappings", () => mapper.close()],
     ["settings", () => settings.close()],

@@ -6,6 +6,7 @@ import { measureIdle } from "./idle.ts";
 import { measureMappings } from "./mappings.ts";
 import { measureRecovery } from "./recovery.ts";
 import { measureRequests } from "./requests.ts";
+import { measureScripts } from "./script.ts";
 import { measureTaps } from "./taps.ts";
 
 const asked = new Set(process.argv.slice(2));
@@ -16,3 +17,4 @@ if (wanted("recovery")) await measureRecovery();
 if (wanted("idle")) await measureIdle();
 if (wanted("requests")) await measureRequests();
 if (wanted("mappings")) await measureMappings();
+if (wanted("scripts")) await measureScripts();
