@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build bench clean tools
+.PHONY: help run test check build deb bench clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -27,6 +27,9 @@ check: node_modules/.ready ## Types, lint, format and the rules of the house
 	@$(BUN) test test/tidy.test.ts
 
 build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 ## Compile dist/tapdeck-linux-x64 and dist/tapdeck-linux-arm64
+
+deb: build ## Make the Debian packages dist/tapdeck_*.deb
+	@$(BUN) tools/deb.ts
 
 dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*

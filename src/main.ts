@@ -8,12 +8,20 @@ import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/run.ts";
 import { readConfig } from "./config/read.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
+import { jobArgument, watchArgument } from "./media/indexer.ts";
 import { startService } from "./service.ts";
 import { createLogLines } from "./system/log-lines.ts";
 import { type PlaceOptions, placesOf } from "./system/paths.ts";
 import { version } from "./system/version.ts";
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await start(process.argv.slice(2));
+
+/** The program itself, or, where the service started it for that, a job of the media index. */
+async function start(argv: readonly string[]): Promise<number> {
+  if (argv[0] === jobArgument) return (await import("./media/index-job.ts")).runIndexJob();
+  if (argv[0] === watchArgument) return (await import("./media/watch-job.ts")).runWatchJob();
+  return main(argv);
+}
 
 async function main(argv: readonly string[]): Promise<number> {
   const lines = createLogLines(process.stderr);

@@ -8,14 +8,14 @@ import { type ApiServer, serveApi } from "./api/server.ts";
 import { createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
-import { watchFolder } from "./config/watch-folder.ts";
-import { type Clock, systemClock } from "./core/clock.ts";
+import { systemClock } from "./core/clock.ts";
 import { exitCodes, messageOf, ServiceError, StartError } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import type { Token } from "./core/token.ts";
 import { createAllowLaunch } from "./launch/allow-launch.ts";
 import { createLauncher, type Launcher } from "./launch/launcher.ts";
 import { createMapper, type Mapper } from "./launch/mappings/mapper.ts";
+import { createMedia, type MediaLibrary } from "./media/media.ts";
 import { knownSystems } from "./media/systems.ts";
 import { parseConnection } from "./readers/connection.ts";
 import type { Driver } from "./readers/contract.ts";
@@ -23,11 +23,11 @@ import { type Readers, startReaders } from "./readers/readers.ts";
 import { acceptHandshake } from "./secure/handshake.ts";
 import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
-import { fingerprintOf } from "./system/certificate.ts";
 import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
-import { certificateIn } from "./system/tls-files.ts";
 import { platform, version } from "./system/version.ts";
+import { followRoots } from "./wiring/media.ts";
+import { followCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
   readonly places: Places;
@@ -107,13 +107,29 @@ async function assemble({
   const config = settings.current;
   const files = createMappingFiles({ folder: mappingsFolder, log, clock });
   const mapper = await createMapper({ store, files, log, clock });
-  const launcher = createLauncher({ config, bus, clock, log, history: store.history, map: mapper.map });
+  const media = createMedia({
+    folder: dataFolder,
+    roots: () => config().systems.rootFolders,
+    emit: (status) => bus.emit("media.indexing", status),
+    clock,
+    log,
+  });
+  const launcher = createLauncher({
+    config,
+    bus,
+    clock,
+    log,
+    history: store.history,
+    media,
+    map: mapper.map,
+  });
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
   const wired: { readers?: Readers; api?: ApiServer } = {};
   const services = createServices({
     launcher,
     mapper,
+    media,
     store,
     clock,
     settings,
@@ -143,6 +159,7 @@ async function assemble({
   const launching = bus.on("tokens.added", (token) => launchToken(launcher, log, token));
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log });
   wired.readers = readers;
+  const indexing = followRoots(media, settings, { clock, log });
   settings.onChange((now) => {
     log.configure(now.log);
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
@@ -153,49 +170,20 @@ async function assemble({
 
   return {
     port: api.port,
-    close: () => closeAll({ log, launcher, launching, readers, api, certificates, mapper, store, settings }),
-  };
-}
-
-/** What to show over TLS; undefined where it is switched off, or where no certificate can be had. */
-async function tlsOf(port: number, folder: string, log: Log) {
-  if (port === 0) return undefined;
-  try {
-    const { certificatePem, keyPem } = await certificateIn(folder, Date.now(), log);
-    return { port, cert: certificatePem, key: keyPem };
-  } catch (error) {
-    log.error("tls", "no certificate, and so no TLS", { error: messageOf(error) });
-    return undefined;
-  }
-}
-
-// An owner copies the certificate and its key one after the other.
-const certificateGatherMs = 500;
-
-/** Shows the owner's certificate as soon as it is put into the folder, or changed there. */
-function followCertificate(
-  folder: string,
-  shown: { readonly port: number; readonly cert: string },
-  { api, clock, log }: { readonly api: ApiServer; readonly clock: Clock; readonly log: Log },
-): Disposable {
-  let { cert } = shown;
-  let timer: Disposable | undefined;
-  const look = async () => {
-    const now = await tlsOf(shown.port, folder, log);
-    if (now === undefined || now.cert === cert) return;
-    cert = now.cert;
-    api.showCertificate(now);
-    log.info("tls", "another certificate is shown from now on", { fingerprint: fingerprintOf(cert) });
-  };
-  const watching = watchFolder(folder, () => {
-    timer?.[Symbol.dispose]();
-    timer = clock.after(certificateGatherMs, () => void look());
-  });
-  return {
-    [Symbol.dispose]() {
-      watching[Symbol.dispose]();
-      timer?.[Symbol.dispose]();
-    },
+    close: () =>
+      closeAll({
+        log,
+        launcher,
+        launching,
+        readers,
+        api,
+        certificates,
+        indexing,
+        media,
+        mapper,
+        store,
+        settings,
+      }),
   };
 }
 
@@ -219,6 +207,8 @@ interface Running {
   readonly settings: Settings;
   readonly mapper: Mapper;
   readonly certificates: Disposable | undefined;
+  readonly indexing: Disposable;
+  readonly media: MediaLibrary;
 }
 
 async function closeAll({
@@ -228,6 +218,8 @@ async function closeAll({
   readers,
   api,
   certificates,
+  indexing,
+  media,
   mapper,
   store,
   settings,
@@ -240,6 +232,8 @@ async function closeAll({
     ["certificates", () => certificates?.[Symbol.dispose]()],
     ["connections", () => api.close()],
     ["mappings", () => mapper.close()],
+    ["indexing", () => indexing[Symbol.dispose]()],
+    ["media", () => media.close()],
     ["settings", () => settings.close()],
     ["database", () => store.close()],
   ];

@@ -1,5 +1,11 @@
 /** What the API may ask, joined from the parts that know: a thin hand-over, with no judgement of its own. */
-import type { ClientService, OpenRpcDocument, Settings as PublicSettings, Services } from "./api/services.ts";
+import type {
+  ClientService,
+  MediaService,
+  OpenRpcDocument,
+  Settings as PublicSettings,
+  Services,
+} from "./api/services.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Clock } from "./core/clock.ts";
 import { ServiceError } from "./core/errors.ts";
@@ -15,6 +21,7 @@ import { platform, version } from "./system/version.ts";
 export interface Sources {
   readonly launcher: Launcher;
   readonly mapper: Mapper;
+  readonly media: MediaService;
   readonly store: Store;
   readonly clock: Clock;
   readonly settings: Settings;
@@ -28,6 +35,7 @@ export interface Sources {
 export function createServices({
   launcher,
   mapper,
+  media,
   store,
   clock,
   settings,
@@ -36,9 +44,6 @@ export function createServices({
   cutClient,
 }: Sources): Services {
   const list = () => readers()?.list() ?? [];
-  const noIndex = () => {
-    throw new ServiceError("failed", "the media index is not in this version yet");
-  };
   // Nothing but `rpc.discover` needs it, and few ask for it: it is made when they do.
   let description: Promise<OpenRpcDocument> | undefined;
   const describe = async () => (await import("./api/openrpc.ts")).describeApi(version);
@@ -74,13 +79,7 @@ export function createServices({
       askDatabase: () => store.check(),
       settingsFault: () => settings.fault(),
     }),
-    media: {
-      status: () => ({ exists: false, indexing: false, optimizing: false }),
-      systems: () => [],
-      search: noIndex,
-      index: async () => noIndex(),
-      cancel() {},
-    },
+    media,
     mappings: mapper,
     settings: { read: () => publicSettings(settings), update: (changes) => settings.update(changes) },
     clients: clientsOf(store, clock, cutClient),

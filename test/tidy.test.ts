@@ -10,6 +10,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": ["src/", "drivers/index.ts"],
   "src/service.ts": ["src/"],
   "src/services.ts": ["src/"],
+  "src/wiring/": ["src/"],
   "src/health.ts": ["src/core/", "src/api/services.ts"],
   "src/cli/": ["src/cli/", "src/client/", "src/core/", "src/config/"],
   "src/api/": [

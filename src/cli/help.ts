@@ -1,6 +1,15 @@
 /** What the program says of itself. */
 
-export type CommandName = "tap" | "write" | "call" | "watch" | "readers" | "ping" | "config";
+export type CommandName =
+  | "tap"
+  | "write"
+  | "index"
+  | "search"
+  | "call"
+  | "watch"
+  | "readers"
+  | "ping"
+  | "config";
 
 interface CommandHelp {
   readonly usage: string;
@@ -32,6 +41,20 @@ there already is taken at once. It is formatted where needed, read back, and not
 Exit code 1 where the tag was not written.`,
     wordsMin: 0,
     wordsMax: 1,
+  },
+  index: {
+    usage: "index [SYSTEM ...]",
+    summary: "look for media, and show how far it is",
+    more: "SYSTEM is an id such as SNES; without one, all systems are looked through.",
+    wordsMin: 0,
+    wordsMax: 64,
+  },
+  search: {
+    usage: "search WORDS",
+    summary: "list media whose name holds every word",
+    more: "Each line can be put on a card as it is: tapdeck write LINE",
+    wordsMin: 1,
+    wordsMax: 32,
   },
   call: {
     usage: "call METHOD [JSON]",
@@ -74,6 +97,8 @@ Exit code 1 where the service refused.`,
 export const commandNames = [
   "tap",
   "write",
+  "index",
+  "search",
   "call",
   "watch",
   "readers",

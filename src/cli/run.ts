@@ -7,6 +7,7 @@ import { template } from "../config/template.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { helpText } from "./help.ts";
+import { indexMedia, searchMedia } from "./media.ts";
 import { notificationLine, readersTable } from "./show.ts";
 import { writeTags } from "./write-tags.ts";
 
@@ -51,6 +52,18 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
         return await tap(client, asked);
       case "watch":
         return await watch(client, asked.json);
+      case "index":
+        await indexMedia(client, asked.words, {
+          isTerminal: process.stdout.isTTY === true,
+          write: (text) => void process.stdout.write(text),
+        });
+        return exitCodes.ok;
+      case "search":
+        return print(
+          asked.json
+            ? JSON.stringify(await client.call("media.search", { query: asked.words.join(" ") }))
+            : await searchMedia(client, asked.words.join(" ")),
+        );
       case "write":
         return await writeTags(client, {
           text: asked.words[0],

@@ -12,6 +12,7 @@ import type { ActiveMedia } from "../core/media.ts";
 import type { TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
+import type { SearchedMedia } from "./index-port.ts";
 import { createPlaying } from "./playing.ts";
 import { createScriptPorts } from "./script-ports.ts";
 
@@ -22,6 +23,8 @@ export interface LauncherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly history: History;
+  /** The media index, for the commands that look something up. */
+  readonly media?: SearchedMedia;
   /** The text that a mapping puts in the place of the token's own; undefined where none matches. */
   readonly map: (token: TokenParams) => string | undefined;
 }
@@ -57,7 +60,7 @@ interface Run {
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = new ServiceError("failed", "it was stopped");
 
-export function createLauncher({ config, bus, clock, log, history, map }: LauncherParts): Launcher {
+export function createLauncher({ config, bus, clock, log, history, media, map }: LauncherParts): Launcher {
   const playing = createPlaying(bus, clock);
   let queue: Run[] = [];
   let working: Promise<void> | undefined;
@@ -69,6 +72,7 @@ export function createLauncher({ config, bus, clock, log, history, map }: Launch
     clock,
     log,
     playing,
+    media,
     stopping: () => stopping.signal,
     token: () => lastToken,
   });

@@ -5,6 +5,7 @@ import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
+import { createIndexPort, type SearchedMedia } from "./index-port.ts";
 import { availableLaunchers, type Choice, chooseLauncher, chooseSystemLauncher } from "./launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "./media-file.ts";
 import { createOutside } from "./outside.ts";
@@ -17,6 +18,8 @@ export interface ScriptPortsParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly playing: Playing;
+  /** Where there is no index, commands that need one say so. */
+  readonly media: SearchedMedia | undefined;
   /** Aborts when what is being launched now is to be stopped. */
   readonly stopping: () => AbortSignal;
   /** The token that was launched last. */
@@ -24,7 +27,7 @@ export interface ScriptPortsParts {
 }
 
 export function createScriptPorts(parts: ScriptPortsParts): ScriptPorts {
-  const { config, clock, log, playing, stopping, token } = parts;
+  const { config, clock, log, playing, media, stopping, token } = parts;
   const players = createPlayers(() => config().launchers);
   let last: { readonly file: MediaFile; readonly choice: Choice } | undefined;
   const start = async (file: MediaFile, choice: Choice, signal: AbortSignal) => {
@@ -52,6 +55,7 @@ export function createScriptPorts(parts: ScriptPortsParts): ScriptPorts {
       if (last === undefined) throw new ServiceError("failed", "nothing has been started since Tapdeck was");
       await start(last.file, last.choice, stopping());
     },
+    ...(media === undefined ? {} : { index: createIndexPort(media) }),
     stop: playing.stop,
     delay: (ms, signal) => sleep(clock, ms, signal),
     echo: (text) => log.info("script", text),

@@ -4,6 +4,7 @@
  */
 import { measureIdle } from "./idle.ts";
 import { measureMappings } from "./mappings.ts";
+import { measureMedia } from "./media.ts";
 import { measureRecovery } from "./recovery.ts";
 import { measureRequests } from "./requests.ts";
 import { measureScripts } from "./script.ts";
@@ -18,3 +19,4 @@ if (wanted("idle")) await measureIdle();
 if (wanted("requests")) await measureRequests();
 if (wanted("mappings")) await measureMappings();
 if (wanted("scripts")) await measureScripts();
+if (wanted("media")) await measureMedia();

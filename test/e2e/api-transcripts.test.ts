@@ -39,6 +39,10 @@ for (const name of files) {
         line.send(step.text);
         continue;
       }
+      if (step.kind === "events") {
+        while (isOf(await line.peek(), step.name)) await line.next();
+        continue;
+      }
       const message = await line.next();
       const expected =
         step.kind === "receive"
@@ -56,6 +60,10 @@ for (const name of files) {
   }, 60_000);
 }
 
+function isOf(message: unknown, method: string): boolean {
+  return typeof message === "object" && message !== null && "method" in message && message.method === method;
+}
+
 async function openLine(url: string) {
   const socket = new WebSocket(url);
   const messages: unknown[] = [];
@@ -65,17 +73,25 @@ async function openLine(url: string) {
     wake();
   });
   await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+  const arrived = async () => {
+    const late = AbortSignal.timeout(10_000);
+    while (messages.length === 0) {
+      late.throwIfAborted();
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        late.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+  };
   return {
     send: (text: string) => socket.send(text),
+    /** The next message, which stays the next. */
+    async peek(): Promise<unknown> {
+      await arrived();
+      return messages[0];
+    },
     async next(): Promise<unknown> {
-      const late = AbortSignal.timeout(10_000);
-      while (messages.length === 0) {
-        late.throwIfAborted();
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-          late.addEventListener("abort", () => resolve(), { once: true });
-        });
-      }
+      await arrived();
       return messages.shift();
     },
     close: () => socket.close(),

@@ -1,11 +1,12 @@
 /**
- * Transcripts of the API, one format for all: `>` we send, `<` we receive, `=` a notification, `#` why. In what is
- * expected, `"*"` stands for any value, and `"..."` at the end of a list for any more of it.
+ * Transcripts of the API, one format for all: `>` we send, `<` we receive, `=` a notification, `=*` any number of that
+ * notification, `#` why. In what is expected, `"*"` stands for any value, and `"..."` at the end of a list for any more of it.
  */
 
 export type Step =
   | { readonly kind: "send"; readonly text: string; readonly line: number }
   | { readonly kind: "receive"; readonly expected: unknown; readonly line: number }
+  | { readonly kind: "events"; readonly name: string; readonly line: number }
   | {
       readonly kind: "event";
       readonly name: string;
@@ -23,6 +24,7 @@ export function readTranscript(text: string): readonly Step[] {
       case "<":
         return [{ kind: "receive", expected: JSON.parse(rest), line }];
       case "=": {
+        if (whole.startsWith("=* ")) return [{ kind: "events", name: whole.slice(3), line }];
         const [name = "", ...params] = rest.split(" ");
         const expected = params.join(" ");
         return [{ kind: "event", name, expected: expected === "*" ? "*" : JSON.parse(expected), line }];

@@ -1,0 +1,107 @@
+/** What the index answers, in the shapes of the API: searches, and titles that a card names. */
+import type { Media, System } from "../core/media.ts";
+import { mediaNameOf } from "../core/paths.ts";
+import type { StoredPlace } from "../store/media-index.ts";
+import { foldedWords } from "./fold.ts";
+import type { MediaIndex } from "./index-file.ts";
+import { joinNames, readable } from "./names.ts";
+import { systemById } from "./systems.ts";
+import { titleOf } from "./tags.ts";
+import { type Choice, chooseTitle, type Preferences } from "./titles.ts";
+
+export interface MediaQuery {
+  readonly query: string;
+  /** Ids, spelt exactly; empty means all. */
+  readonly systems: readonly string[];
+  readonly maxResults: number;
+}
+
+export interface MediaAnswer {
+  readonly results: readonly Media[];
+  readonly total: number;
+}
+
+export interface FoundTitle extends Choice {
+  readonly media: Media;
+  /** Absolute; a name that is not UTF-8 is not spelt as the disk has it. */
+  readonly file: string;
+  /** How it was found, where that is not plain: a sentence without its full stop. */
+  readonly why: string;
+}
+
+/** Files that are looked at for a title before all of the system are. */
+const likelyMax = 1000;
+
+export function answerOf(index: MediaIndex, { query, systems, maxResults }: MediaQuery): MediaAnswer {
+  const places = systems.map((id) => index.systemIds.indexOf(id)).filter((place) => place >= 0);
+  const { files, total } = index.search({
+    words: foldedWords(query),
+    systems: systems.length === 0 ? undefined : places,
+    maxResults,
+  });
+  return { results: index.places(files).map((place) => mediaOf(index, place)), total };
+}
+
+/** The file of the system that the title means; undefined where none is near. */
+export function findTitle(
+  index: MediaIndex,
+  system: string,
+  wanted: string,
+  prefer?: Preferences,
+): FoundTitle | undefined {
+  const likely = candidates(index, system, titleOf(wanted).title, likelyMax);
+  const first = chooseTitle(wanted, likely.map(stemOf), prefer);
+  if (first !== undefined && first.how !== "close") return foundOf(index, likely, first, wanted);
+  // Punctuation and slips hide a title from the search.
+  const all = candidates(index, system, "", index.count);
+  const choice = chooseTitle(wanted, all.map(stemOf), prefer);
+  return choice === undefined ? undefined : foundOf(index, all, choice, wanted);
+}
+
+export function systemOf(id: string): System {
+  const { name, category } = systemById(id) ?? { name: id, category: "Unknown" };
+  return { id, name, category };
+}
+
+function candidates(index: MediaIndex, system: string, query: string, most: number): readonly StoredPlace[] {
+  const systems = [index.systemIds.indexOf(system)].filter((place) => place >= 0);
+  return index.places(index.search({ words: foldedWords(query), systems, maxResults: most }).files);
+}
+
+function foundOf(
+  index: MediaIndex,
+  places: readonly StoredPlace[],
+  choice: Choice,
+  wanted: string,
+): FoundTitle | undefined {
+  const place = places[choice.place];
+  if (place === undefined) return undefined;
+  const media = mediaOf(index, place);
+  const among = choice.rivals === 0 ? "" : `, the best of ${choice.rivals + 1} files of that title`;
+  const spelt =
+    choice.how === "exact"
+      ? ""
+      : `, the ${choice.how === "folded" ? "same but for its spelling" : "closest"}`;
+  return {
+    ...choice,
+    media,
+    file: readable(joinNames(joinNames(place.base, place.path), place.name)),
+    why: `${wanted} is ${media.path}${spelt}${among}`,
+  };
+}
+
+function mediaOf(index: MediaIndex, place: StoredPlace): Media {
+  const system = systemOf(index.systemIds[place.system] ?? "");
+  const path = `${system.id}/${readable(joinNames(place.path, place.name))}`;
+  const name = stemOf(place);
+  return { system, name, path, tags: titleOf(name).tags, zapScript: scriptOf(path) };
+}
+
+function stemOf({ name }: StoredPlace): string {
+  return mediaNameOf(readable(name));
+}
+
+/** A path as a launch script: what has a meaning there is escaped (decisions, "Launch script"). */
+function scriptOf(path: string): string {
+  return path.replace(/\^|\?|\|\||\[\[/g, (mark) => [...mark].map((char) => `^${char}`).join(""));
+}

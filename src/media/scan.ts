@@ -1,0 +1,250 @@
+/**
+ * The walk through the media folders: `<root>/<system folder>/...`. Which folder is whose, and which extensions count,
+ * the table of systems says. Hidden entries and trees marked by `.tapdeckignore` do not count; links are followed inside
+ * the media folders only, and into each folder at most once; what playlists list is left out. An archive is one file.
+ */
+import { realpathSync, statSync } from "node:fs";
+import { messageOf } from "../core/errors.ts";
+import { folderDepthMax, indexedFilesMax } from "../core/limits.ts";
+import { extensionOf } from "../core/paths.ts";
+import { type Found, noSystem } from "./found.ts";
+import { bytesOf, type FileName, fileName, joinNames, pathOf, readable } from "./names.ts";
+import { isPlaylist, noteParts, type Parts } from "./playlists.ts";
+import { type Entries, readFolder } from "./scan-folder.ts";
+import { type KnownSystem, systemByFolder, systemById, systemOfFile } from "./systems.ts";
+
+export interface ScanOptions {
+  /** Absolute folders, in order of preference. */
+  readonly roots: readonly string[];
+  /** System ids; empty means all. */
+  readonly systems: ReadonlySet<string>;
+  /** Called before each system whose folders are walked. */
+  readonly onSystem: (step: ScanStep) => void;
+  /** Called after each folder. */
+  readonly onFolder: (files: number) => void;
+  /** A folder or list that could not be read: the walk goes on without it. */
+  readonly onComplaint: (path: string, why: string) => void;
+}
+
+export interface ScanStep {
+  /** From 1. */
+  readonly step: number;
+  readonly steps: number;
+  readonly name: string;
+}
+
+interface Walk extends ScanOptions {
+  readonly found: Found;
+  readonly realRoots: readonly string[];
+}
+
+/** Adds the files of the asked systems to `found`; with none asked for, of all. */
+export function scan(options: ScanOptions, found: Found): void {
+  const realRoots = options.roots.flatMap((root) => realFolder(root, options.onComplaint) ?? []);
+  const walk: Walk = { ...options, found, realRoots };
+  const places = systemFolders(walk);
+  for (const [index, { host, bases }] of places.entries()) {
+    options.onSystem({ step: index + 1, steps: places.length, name: host.name });
+    for (const base of bases) walkSystem(walk, host, base);
+  }
+}
+
+interface Place {
+  readonly host: KnownSystem;
+  readonly bases: FileName[];
+}
+
+/** The folders of the asked systems, and of those whose folders hold files of them too; by system, in order of the roots. */
+function systemFolders(walk: Walk): readonly Place[] {
+  const places = new Map<string, Place>();
+  for (const root of walk.realRoots) {
+    const entries = entriesOf(walk, root);
+    for (const name of [...entries.folders, ...entries.links].toSorted(byReadable)) {
+      const host = systemByFolder(readable(name));
+      const base = joinNames(root, name);
+      if (host === undefined || (entries.links.includes(name) && linkedFolder(walk, base) === undefined))
+        continue;
+      const place = places.get(host.id) ?? { host, bases: [] };
+      places.set(host.id, place);
+      place.bases.push(base);
+    }
+  }
+  const asked = ({ host }: Place) =>
+    walk.systems.size === 0 || walk.systems.has(host.id) || [...walk.systems].some((id) => livesIn(id, host));
+  return [...places.values()].filter(asked).sort((a, b) => (a.host.id < b.host.id ? -1 : 1));
+}
+
+/** One folder of one system, with all below it. */
+interface Tree {
+  readonly walk: Walk;
+  readonly base: FileName;
+  /** The system of an extension in this tree; undefined where it does not count. */
+  readonly systemOf: (extension: string) => number | undefined;
+  readonly parts: Parts;
+  /** Real paths of folders that a link led to. */
+  readonly linked: Set<string>;
+}
+
+function walkSystem(walk: Walk, host: KnownSystem, base: FileName): void {
+  const tree: Tree = {
+    walk,
+    base,
+    systemOf: extensionTable(walk, host),
+    parts: new Map(),
+    linked: new Set(),
+  };
+  const first = walk.found.names.length;
+  const real = realPathOf(base);
+  if (real !== undefined) walkFolder(tree, "", [real], 0);
+  if (tree.parts.size > 0) hideParts(tree, first);
+}
+
+/** `chain` holds the real paths of the tree's top and of each link followed on the way here. */
+function walkFolder(tree: Tree, path: FileName, chain: readonly string[], depth: number): void {
+  const { walk, base } = tree;
+  const full = joinNames(base, path);
+  if (depth > folderDepthMax) walk.onComplaint(readable(full), "it lies too deep");
+  const entries = depth > folderDepthMax ? unreadable : entriesOf(walk, full);
+  if (entries.ignored) return;
+  const links = entries.links
+    .toSorted(byReadable)
+    .map((name) => ({ name, ...linkedTo(walk, joinNames(full, name)) }));
+  const linkedFiles = links.filter(({ kind }) => kind === "file").map(({ name }) => name);
+  keepFiles(tree, path, linkedFiles.length === 0 ? entries.files : [...entries.files, ...linkedFiles]);
+  walk.onFolder(walk.found.files);
+  for (const name of entries.folders) walkFolder(tree, joinNames(path, name), chain, depth + 1);
+  for (const { name, kind, real } of links) {
+    if (kind !== "folder" || tree.linked.has(real) || isAbove(real, chain, full)) continue;
+    tree.linked.add(real);
+    walkFolder(tree, joinNames(path, name), [...chain, real], depth + 1);
+  }
+}
+
+/** Takes the files of a folder that count, and notes what the lists among them name. */
+function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void {
+  const { walk, base, systemOf } = tree;
+  const { found } = walk;
+  const texts = new Map<number, string>();
+  let folder: number | undefined;
+  for (const name of names) {
+    const extension = extensionOf(readable(name));
+    const system = systemOf(extension);
+    if (system === undefined) continue;
+    folder ??= found.folder(base, path);
+    found.file(name, folder, system);
+    texts.set(system, `${texts.get(system) ?? ""}\0${exactText(name)}`);
+    if (isPlaylist(extension)) noteList(tree, path, name, extension);
+  }
+  if (found.names.length > indexedFilesMax) throw new Error(`there are more than ${indexedFilesMax} files`);
+  for (const [system, text] of texts) found.mark(system, `${exactText(base)}\0${exactText(path)}${text}`);
+}
+
+/** Takes back the files that a list stands for, of those found from `first` on. */
+function hideParts({ walk: { found }, parts }: Tree, first: number): void {
+  const seen = new Set<number>();
+  const byFolder = new Map<number, Set<string> | undefined>();
+  for (let file = first; file < found.names.length; file++) {
+    const folder = found.folderOf.at(file);
+    if (!byFolder.has(folder))
+      byFolder.set(folder, parts.get(readable(found.folders[folder]?.path ?? "").toLowerCase()));
+    seen.add(found.systemOf.at(file));
+    if (byFolder.get(folder)?.has(found.names.text(file).toLowerCase())) found.hide(file);
+  }
+  const text = [...parts].flatMap(([folder, names]) => [folder, ...names]).join("\0");
+  for (const system of seen) if (system !== noSystem) found.mark(system, text);
+}
+
+function noteList({ walk, base, parts }: Tree, path: FileName, name: FileName, extension: string): void {
+  const full = joinNames(joinNames(base, path), name);
+  try {
+    noteParts(parts, full, readable(path), extension);
+  } catch (error) {
+    walk.onComplaint(readable(full), messageOf(error));
+  }
+}
+
+function extensionTable(walk: Walk, host: KnownSystem): Tree["systemOf"] {
+  const known = new Map<string, number | undefined>();
+  return (extension) => {
+    if (known.has(extension)) return known.get(extension);
+    const system = systemOfFile(host.id, extension);
+    const asked = system !== undefined && (walk.systems.size === 0 || walk.systems.has(system.id));
+    const place = asked && system.extensions.includes(extension) ? walk.found.system(system.id) : undefined;
+    known.set(extension, place);
+    return place;
+  };
+}
+
+function livesIn(id: string, host: KnownSystem): boolean {
+  return systemById(id)?.livesWith?.includes(host.id) === true;
+}
+
+function entriesOf(walk: Walk, path: FileName): Entries {
+  try {
+    return readFolder(path);
+  } catch (error) {
+    walk.onComplaint(readable(path), messageOf(error));
+    return unreadable;
+  }
+}
+
+const unreadable: Entries = { files: [], folders: [], links: [], ignored: true };
+
+type Linked =
+  | { readonly kind: "file" | "folder"; readonly real: string }
+  | { readonly kind: "nothing"; readonly real: "" };
+
+const nothing: Linked = { kind: "nothing", real: "" };
+
+/** What a link leads to; nothing where it leads out of the media folders, to a hidden place, or nowhere. */
+function linkedTo(walk: Walk, link: FileName): Linked {
+  const real = realPathOf(link);
+  if (real === undefined || !walk.realRoots.some((root) => isInside(real, root))) return nothing;
+  const stat = statSync(pathOf(link), { throwIfNoEntry: false });
+  if (stat?.isFile()) return { kind: "file", real };
+  return stat?.isDirectory() ? { kind: "folder", real } : nothing;
+}
+
+function linkedFolder(walk: Walk, link: FileName): string | undefined {
+  const { kind, real } = linkedTo(walk, link);
+  return kind === "folder" ? real : undefined;
+}
+
+/** True where the real folder holds the one that its link was found in: to follow it would go round. */
+function isAbove(real: string, chain: readonly string[], linkFolder: FileName): boolean {
+  const here = realPathOf(linkFolder) ?? exactText(linkFolder);
+  return isInside(here, real) || chain.some((folder) => isInside(folder, real));
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}
+
+/** Bytes that are not UTF-8 are kept apart by showing each as one character. */
+function realPathOf(path: FileName): string | undefined {
+  try {
+    return exactText(fileName(realpathSync(pathOf(path), { encoding: "buffer" })));
+  } catch {
+    // A link to nowhere, round in circles, or where this user may not look.
+    return undefined;
+  }
+}
+
+function realFolder(root: string, complain: ScanOptions["onComplaint"]): string | undefined {
+  try {
+    return statSync(root).isDirectory() ? realpathSync(root) : undefined;
+  } catch (error) {
+    complain(root, messageOf(error));
+    return undefined;
+  }
+}
+
+/** Different for different names, whatever their bytes. */
+function exactText(name: FileName): string {
+  return typeof name === "string" ? name : `\0${Buffer.from(bytesOf(name)).toString("latin1")}`;
+}
+
+function byReadable(a: FileName, b: FileName): number {
+  const [left, right] = [readable(a), readable(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,262 @@
+/**
+ * The media index: a SQLite file of its own, written whole beside the old one and put in its place by a rename, so that
+ * whoever reads has the old or the new one, whatever happens meanwhile. Never changed once it has its name.
+ *
+ *   file      the files, numbered from 0 in the order of their folded names; a name that is not UTF-8 is a blob
+ *   folder    absolute path of a system's folder, and the path below it
+ *   system    ids, and fingerprints that tell whether a new walk found the same
+ *   piece     the search structure in pieces of at most 256 KiB, each with its checksum
+ *   shortcut  ready answers for one or two bytes of text
+ */
+import { Database, SQLiteError } from "bun:sqlite";
+import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
+import { moveDurably } from "./files.ts";
+
+/** Raised with each change of the layout or of how names are folded: an index with another one is made anew. */
+const layout = 1;
+
+const pieceBytesMax = 256 * 1024;
+
+const schema = [
+  "CREATE TABLE system (id INTEGER PRIMARY KEY, name TEXT NOT NULL, fingerprint TEXT NOT NULL) STRICT",
+  "CREATE TABLE folder (id INTEGER PRIMARY KEY, base ANY NOT NULL, path ANY NOT NULL) STRICT",
+  "CREATE TABLE file (id INTEGER PRIMARY KEY, system INTEGER NOT NULL, folder INTEGER NOT NULL, name ANY NOT NULL) STRICT",
+  `CREATE TABLE piece (name TEXT NOT NULL, number INTEGER NOT NULL, sum INTEGER NOT NULL, bytes BLOB NOT NULL,
+                       PRIMARY KEY (name, number)) STRICT`,
+  `CREATE TABLE shortcut (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, anywhere BLOB NOT NULL, start BLOB NOT NULL) STRICT`,
+];
+
+const insertSystem = "INSERT INTO system VALUES ($id, $name, $fingerprint)";
+const insertFolder = "INSERT INTO folder VALUES (?, ?, ?)";
+const insertFile = "INSERT INTO file VALUES (?, ?, ?, ?)";
+const insertPiece = "INSERT INTO piece VALUES ($name, $number, $sum, $bytes)";
+const insertShortcut = "INSERT INTO shortcut VALUES ($key, $sum, $anywhere, $start)";
+const selectSystems = "SELECT name AS id, fingerprint FROM system ORDER BY system.id";
+const selectFolders = "SELECT base, path FROM folder ORDER BY id";
+const selectFiles = "SELECT system, folder, name FROM file ORDER BY id";
+// In the order of the list: a cross join is never turned round (sqlite.org/lang_select.html, 2.1).
+const selectPlaces = `SELECT file.system, file.name, folder.base, folder.path FROM json_each(?) AS wanted
+                      CROSS JOIN file ON file.id = wanted.value CROSS JOIN folder ON folder.id = file.folder`;
+const selectName = "SELECT name FROM file WHERE id = ?";
+const selectCount = "SELECT coalesce(max(id) + 1, 0) AS count FROM file";
+const selectPieces = "SELECT sum, bytes FROM piece WHERE name = ? ORDER BY number";
+const selectPiecesBytes = "SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM piece WHERE name = ?";
+const selectShortcut = "SELECT sum, anywhere, start FROM shortcut WHERE key = ?";
+
+/** A name as the disk has it: bytes where they are not UTF-8. */
+export type StoredName = string | Uint8Array;
+
+export interface StoredSystem {
+  readonly id: string;
+  readonly fingerprint: string;
+}
+
+export interface StoredFolder {
+  readonly base: StoredName;
+  readonly path: StoredName;
+}
+
+export interface StoredFile {
+  /** Places in the lists of systems and folders. */
+  readonly system: number;
+  readonly folder: number;
+  readonly name: StoredName;
+}
+
+export interface StoredPlace extends StoredFolder {
+  readonly system: number;
+  readonly name: StoredName;
+}
+
+export interface StoredShortcut {
+  readonly key: number;
+  readonly anywhere: Uint8Array;
+  readonly atStart: Uint8Array;
+}
+
+export interface IndexContent {
+  readonly systems: readonly StoredSystem[];
+  readonly folders: readonly StoredFolder[];
+  /** In their order. */
+  readonly files: Iterable<StoredFile>;
+  /** The search structure, asked for when the files are written: both at once would need much memory. */
+  readonly search: () => {
+    readonly pieces: Readonly<Record<string, Uint8Array>>;
+    readonly shortcuts: Iterable<StoredShortcut>;
+  };
+}
+
+/** The file is not an index, not whole, or of another layout: it is to be made anew. */
+export class IndexDamage extends Error {
+  override readonly name = "IndexDamage";
+}
+
+/** Writes the index beside `path` and puts it there; returns once that is on the disk. */
+export function writeMediaIndex(path: string, content: IndexContent): void {
+  const fresh = `${path}.new`;
+  rmSync(fresh, { force: true });
+  const database = new Database(fresh, { create: true, strict: true });
+  try {
+    // Nobody reads it before it has its name, and one that has not got it is thrown away: a journal saves nothing.
+    database.run("PRAGMA journal_mode = OFF");
+    database.run("PRAGMA synchronous = OFF");
+    database.run("PRAGMA page_size = 4096");
+    database.transaction(() => fill(database, content))();
+  } finally {
+    database.close();
+  }
+  syncFile(fresh);
+  moveDurably(fresh, path);
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function fill(database: Database, { systems, folders, files, search }: IndexContent): void {
+  for (const statement of schema) database.run(statement);
+  database.run(`PRAGMA user_version = ${layout}`);
+  const system = database.query(insertSystem);
+  for (const [id, { id: name, fingerprint }] of systems.entries()) system.run({ id, name, fingerprint });
+  const folder = database.query(insertFolder);
+  for (const [id, { base, path }] of folders.entries()) folder.run(id, base, path);
+  const file = database.query(insertFile);
+  let id = 0;
+  for (const one of files) file.run(id++, one.system, one.folder, one.name);
+  const { pieces, shortcuts } = search();
+  const piece = database.query(insertPiece);
+  for (const [name, bytes] of Object.entries(pieces)) {
+    for (let at = 0, number = 0; at < bytes.length; at += pieceBytesMax, number++) {
+      const part = bytes.subarray(at, at + pieceBytesMax);
+      piece.run({ name, number, sum: Bun.hash.crc32(part), bytes: part });
+    }
+  }
+  const shortcut = database.query(insertShortcut);
+  for (const { key, anywhere, atStart } of shortcuts)
+    shortcut.run({ key, sum: sumOf(anywhere, atStart), anywhere, start: atStart });
+}
+
+export interface MediaIndexFile {
+  readonly count: number;
+  readonly systems: readonly StoredSystem[];
+  /** All of them, in order. */
+  folders(): readonly StoredFolder[];
+  files(): Iterable<StoredFile>;
+  /** Throws `IndexDamage` where there is no such file. */
+  places(files: readonly number[]): readonly StoredPlace[];
+  name(file: number): StoredName;
+  /** A part of the search structure, read step by step: each step is one piece of at most 256 KiB. */
+  piece(name: string): Generator<void, Uint8Array, void>;
+  shortcut(key: number): Omit<StoredShortcut, "key"> | undefined;
+  /** Throws `IndexDamage` where the file as a whole is not sound. Reads all of it. */
+  check(): void;
+  close(): void;
+}
+
+/** Opens an index to read it; undefined where there is none. Throws `IndexDamage`, which its methods throw too. */
+export function openMediaIndex(path: string): MediaIndexFile | undefined {
+  return guarded(() => {
+    const database = openExisting(path);
+    if (database === undefined) return undefined;
+    try {
+      return read(database);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+function openExisting(path: string): Database | undefined {
+  try {
+    return new Database(path, { readonly: true, strict: true });
+  } catch (error) {
+    if (error instanceof SQLiteError && error.code === "SQLITE_CANTOPEN") return undefined;
+    throw error;
+  }
+}
+
+function read(database: Database): MediaIndexFile {
+  // One transaction as long as it is open: nobody ever changes the file, and to look for that at each question would
+  // cost more than the answer.
+  database.run("BEGIN");
+  const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version;
+  if (version !== layout) throw new IndexDamage(`its layout is ${version}, not ${layout}`);
+  database.run("PRAGMA cache_size = -1024");
+  const systems = database.query<StoredSystem, []>(selectSystems).all();
+  const places = database.query<StoredPlace, [string]>(selectPlaces);
+  const name = database.query<{ name: StoredName }, [number]>(selectName);
+  const shortcut = database.query<{ sum: number; anywhere: Uint8Array; start: Uint8Array }, [number]>(
+    selectShortcut,
+  );
+  return {
+    count: database.query<{ count: number }, []>(selectCount).get()?.count ?? 0,
+    systems,
+    folders: () => guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
+    files: () => database.query<StoredFile, []>(selectFiles).iterate(),
+    places(wanted) {
+      const found = guarded(() => places.all(JSON.stringify(wanted)));
+      if (found.length !== wanted.length) throw new IndexDamage("a file is missing");
+      return found;
+    },
+    name: (file) => guarded(() => nameThere(name.get(file))),
+    piece: (wanted) => readPieces(database, wanted),
+    shortcut: (key) =>
+      guarded(() => {
+        const found = shortcut.get(key);
+        if (found === null) return undefined;
+        const { sum, anywhere, start: atStart } = found;
+        if (sumOf(anywhere, atStart) !== sum) throw new IndexDamage("a ready answer has a wrong sum");
+        return { anywhere, atStart };
+      }),
+    check() {
+      const said = guarded(() =>
+        database.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get(),
+      )?.quick_check;
+      if (said !== "ok") throw new IndexDamage(said ?? "it cannot be checked");
+    },
+    close: () => database.close(),
+  };
+}
+
+function* readPieces(database: Database, name: string): Generator<void, Uint8Array, void> {
+  const size =
+    guarded(() => database.query<{ bytes: number }, [string]>(selectPiecesBytes).get(name))?.bytes ?? 0;
+  const whole = new Uint8Array(size);
+  const pieces = database.query<{ sum: number; bytes: Uint8Array }, [string]>(selectPieces).iterate(name);
+  let at = 0;
+  for (;;) {
+    const { done, value } = guarded(() => pieces.next());
+    if (done) return whole;
+    if (Bun.hash.crc32(value.bytes) !== value.sum || at + value.bytes.length > size)
+      throw new IndexDamage(`a piece of ${name} has a wrong sum`);
+    whole.set(value.bytes, at);
+    at += value.bytes.length;
+    yield;
+  }
+}
+
+/** Tells damage of the file, and any other fault of reading it, as one thing. */
+function guarded<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof SQLiteError)
+      throw new IndexDamage(`it cannot be read: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function nameThere(row: { readonly name: StoredName } | null): StoredName {
+  if (row === null) throw new IndexDamage("a file is missing");
+  return row.name;
+}
+
+function sumOf(anywhere: Uint8Array, atStart: Uint8Array): number {
+  return (Bun.hash.crc32(anywhere) ^ Bun.hash.crc32(atStart)) >>> 0;
+}

@@ -1,0 +1,50 @@
+/** The certificate that is shown over TLS, at the start and from then on. */
+import type { ApiServer } from "../api/server.ts";
+import { watchFolder } from "../config/watch-folder.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { fingerprintOf } from "../system/certificate.ts";
+import { certificateIn } from "../system/tls-files.ts";
+
+/** What to show over TLS; undefined where it is switched off, or where no certificate can be had. */
+export async function tlsOf(port: number, folder: string, log: Log) {
+  if (port === 0) return undefined;
+  try {
+    const { certificatePem, keyPem } = await certificateIn(folder, Date.now(), log);
+    return { port, cert: certificatePem, key: keyPem };
+  } catch (error) {
+    log.error("tls", "no certificate, and so no TLS", { error: messageOf(error) });
+    return undefined;
+  }
+}
+
+// An owner copies the certificate and its key one after the other.
+const certificateGatherMs = 500;
+
+/** Shows the owner's certificate as soon as it is put into the folder, or changed there. */
+export function followCertificate(
+  folder: string,
+  shown: { readonly port: number; readonly cert: string },
+  { api, clock, log }: { readonly api: ApiServer; readonly clock: Clock; readonly log: Log },
+): Disposable {
+  let { cert } = shown;
+  let timer: Disposable | undefined;
+  const look = async () => {
+    const now = await tlsOf(shown.port, folder, log);
+    if (now === undefined || now.cert === cert) return;
+    cert = now.cert;
+    api.showCertificate(now);
+    log.info("tls", "another certificate is shown from now on", { fingerprint: fingerprintOf(cert) });
+  };
+  const watching = watchFolder(folder, () => {
+    timer?.[Symbol.dispose]();
+    timer = clock.after(certificateGatherMs, () => void look());
+  });
+  return {
+    [Symbol.dispose]() {
+      watching[Symbol.dispose]();
+      timer?.[Symbol.dispose]();
+    },
+  };
+}

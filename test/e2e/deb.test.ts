@@ -1,0 +1,287 @@
+/**
+ * The Debian package as a stranger gets it: what it says and holds, its scripts and unit, and, where this machine lets
+ * us, a real installation in front of a systemd of its own.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { version } from "../../package.json";
+import { program } from "../helpers/tapdeck.ts";
+
+const root = join(import.meta.dir, "../..");
+const native = process.arch === "arm64" ? "arm64" : "amd64";
+const hasCrossCompiler = native === "arm64" || Bun.which("aarch64-linux-gnu-gcc") !== null;
+const skipUnless = (condition: boolean, reason: string) => {
+  if (!condition)
+    process.stdout.write(`skipped: ${reason}
+`);
+  return test.concurrent.skipIf(!condition);
+};
+
+let place = "";
+const deb = (architecture: string) => join(place, `tapdeck_${version}_${architecture}.deb`);
+const unpacked = () => join(place, "unpacked");
+
+beforeAll(async () => {
+  place = await mkdtemp(join(tmpdir(), "tapdeck-deb-test-"));
+  await run(process.execPath, "tools/deb.ts", "--uncompressed", `--out=${place}`);
+  await run("dpkg-deb", "--extract", deb(native), unpacked());
+}, 60_000);
+
+afterAll(() => rm(place, { recursive: true, force: true }));
+
+test("the package says what it is and what it needs", async () => {
+  const fields = await run("dpkg-deb", "--field", deb(native));
+  expect(fields).toContain(`Package: tapdeck\nVersion: ${version}\nArchitecture: ${native}\n`);
+  expect(fields).toMatch(/^Depends: libc6 \(>= 2\.17\), systemd$/m);
+  const installedKb = Number(/^Installed-Size: (\d+)$/m.exec(fields)?.[1]);
+  expect(installedKb).toBeGreaterThan(Bun.file(program).size / 1024);
+});
+
+test("it holds these files, all of them root's, and none that others may write", async () => {
+  const listed = (await run("dpkg-deb", "--contents", deb(native))).trim().split("\n");
+  const files = listed.filter((line) => !line.startsWith("d"));
+  expect(files.map((line) => `${line.split(" ")[0]} ${line.split(" ").at(-1)}`)).toEqual([
+    "-rw-r--r-- ./etc/default/tapdeck",
+    "-rwxr-xr-x ./usr/bin/tapdeck",
+    "-rwxr-xr-x ./usr/bin/tapdeck-watchdog",
+    "-rw-r--r-- ./usr/lib/modprobe.d/tapdeck.conf",
+    "-rw-r--r-- ./usr/lib/systemd/system/tapdeck.service",
+    "-rw-r--r-- ./usr/lib/sysusers.d/tapdeck.conf",
+    "-rw-r--r-- ./usr/lib/tmpfiles.d/tapdeck.conf",
+    "-rw-r--r-- ./usr/lib/udev/rules.d/70-tapdeck.rules",
+    "-rw-r--r-- ./usr/share/doc/tapdeck/README.md",
+    "-rw-r--r-- ./usr/share/doc/tapdeck/changelog.gz",
+    "-rw-r--r-- ./usr/share/doc/tapdeck/copyright",
+    "-rw-r--r-- ./usr/share/lintian/overrides/tapdeck",
+  ]);
+  expect(listed.filter((line) => !line.includes(" root/root "))).toEqual([]);
+  expect(listed.filter((line) => /^.{5}w|^.{8}w/.test(line))).toEqual([]);
+});
+
+test("the binary in it is the one that was built, to the byte, and answers --version", async () => {
+  expect(await sha256(join(unpacked(), "usr/bin/tapdeck"))).toBe(await sha256(program));
+  expect(await run(join(unpacked(), "usr/bin/tapdeck"), "--version")).toBe(`tapdeck ${version}\n`);
+  expect(await run(join(unpacked(), "usr/bin/tapdeck-watchdog"), "--help")).toStartWith(
+    "tapdeck-watchdog [options]",
+  );
+});
+
+test("the copyright file names every package that the binary holds, with its licence", async () => {
+  const text = await readFile(join(unpacked(), "usr/share/doc/tapdeck/copyright"), "utf8");
+  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
+  for (const name of Object.keys(lock.packages[""].dependencies))
+    expect(text).toContain(`Copyright: the authors of ${name}\n`);
+  expect(text).toContain("the authors of libsodium\n"); // Through another.
+  expect(text).toContain("JavaScriptCore");
+});
+
+skipUnless(hasCrossCompiler, "aarch64-linux-gnu-gcc is not installed")(
+  "the other processor's package holds programs for it",
+  async () => {
+    const other = native === "amd64" ? "arm64" : "amd64";
+    const folder = join(place, "other");
+    await run("dpkg-deb", "--extract", deb(other), folder);
+    expect(await run("dpkg-deb", "--field", deb(other), "Architecture")).toBe(`${other}\n`);
+    for (const name of ["tapdeck", "tapdeck-watchdog"]) {
+      const head = await readFile(join(folder, "usr/bin", name));
+      // e_machine (System V ABI): 183 AArch64, 62 x86-64.
+      expect(head.readUInt16LE(18)).toBe(other === "arm64" ? 183 : 62);
+    }
+  },
+);
+
+test("the same commit gives the same package, to the byte", async () => {
+  const again = join(place, "again");
+  await run(process.execPath, "tools/deb.ts", native, "--uncompressed", `--out=${again}`);
+  expect(await sha256(join(again, `tapdeck_${version}_${native}.deb`))).toBe(await sha256(deb(native)));
+});
+
+test("an unknown architecture is refused with a sentence", async () => {
+  const child = Bun.spawn([process.execPath, "tools/deb.ts", "armhf"], { cwd: root, stderr: "pipe" });
+  expect(await new Response(child.stderr).text()).toBe(
+    'deb: no architecture "armhf": there are amd64 and arm64\n',
+  );
+  expect(await child.exited).toBe(1);
+});
+
+test("the udev rules name the converters that the PN532 driver looks for", async () => {
+  const rules = await readFile(join(root, "packaging/udev/70-tapdeck.rules"), "utf8");
+  const named = [...rules.matchAll(/ID_VENDOR_ID\}=="(\w+)", ENV\{ID_MODEL_ID\}=="([\w|]+)"/g)].flatMap(
+    ([, vendor = "", products = ""]) => products.split("|").map((product) => `${vendor}:${product}`),
+  );
+  const driver = await readFile(join(root, "drivers/pn532-uart.ts"), "utf8");
+  const known = [...driver.matchAll(/id: "([0-9a-f]{4}:[0-9a-f]{4})"/g)].map(([, id]) => id ?? "");
+  expect(named.sort()).toEqual(known.sort());
+  expect(known.length).toBeGreaterThan(0);
+});
+
+skipUnless(Bun.which("shellcheck") !== null, "shellcheck is not installed")(
+  "shellcheck finds nothing in the maintainer scripts",
+  async () => {
+    const scripts = ["postinst", "prerm", "postrm"].map((name) => join(root, "packaging/debian", name));
+    expect(await run("shellcheck", ...scripts)).toBe("");
+  },
+);
+
+skipUnless(Bun.which("lintian") !== null, "lintian is not installed")(
+  "lintian finds no error",
+  async () => {
+    // With a small program in the place of the large one, which takes it most of its time.
+    const small = join(place, "small");
+    await run("dpkg-deb", "--raw-extract", deb(native), small);
+    await cp(join(small, "usr/bin/tapdeck-watchdog"), join(small, "usr/bin/tapdeck"));
+    await run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", small, join(place, "small.deb"));
+    const allowRoot = process.getuid?.() === 0 ? ["--allow-root"] : [];
+    const child = Bun.spawn(["lintian", ...allowRoot, "--fail-on=error", join(place, "small.deb")]);
+    const said = await new Response(child.stdout).text();
+    // The exchanged program is the watchdog, which is static.
+    const errors = said
+      .split("\n")
+      .filter((line) => line.startsWith("E:") && !line.includes("[usr/bin/tapdeck]"));
+    expect(errors.filter((line) => !line.includes("md5sum"))).toEqual([]);
+  },
+  60_000,
+);
+
+skipUnless(Bun.which("systemd-analyze") !== null, "systemd-analyze is not installed")(
+  "systemd takes the unit, and calls its exposure low",
+  async () => {
+    const unit = join(place, "tapdeck.service");
+    const text = await readFile(join(unpacked(), "usr/lib/systemd/system/tapdeck.service"), "utf8");
+    await writeFile(unit, text.replaceAll(/(=| )\/usr\/bin\//g, `$1${unpacked()}/usr/bin/`));
+    const said = Bun.spawnSync(["systemd-analyze", "verify", "--man=no", unit]);
+    expect(`${said.stdout}${said.stderr}`.split("\n").filter((line) => line.includes("tapdeck"))).toEqual([]);
+    // In tenths: 2.5 is "OK"; a service without any of it has 9.6.
+    const rated = await run("systemd-analyze", "security", "--offline=true", "--threshold=30", unit);
+    process.stdout.write(`unit: ${/exposure level.*: ([\d.]+)/.exec(rated)?.[1]} of 10 exposed\n`);
+  },
+);
+
+skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and overlays")(
+  "installed for real, the unit starts as its own user, a hung service is started again, and a purge leaves no unit",
+  async () => {
+    const room = join(place, "room");
+    await run("mkdir", room);
+    await cp(deb(native), join(room, "tapdeck.deb"));
+    const texts = {
+      "boot.sh": bootScript,
+      "probe.sh": probeScript,
+      "test.target": targetUnit,
+      "probe.service": probeUnit,
+    };
+    for (const [name, text] of Object.entries(texts)) await writeFile(join(room, name), text);
+    const spaces = ["--kill-child", "--pid", "--mount", "--cgroup", "--ipc", "--uts", "--net", "--fork"];
+    const child = Bun.spawn(
+      ["timeout", "--signal=KILL", "50", "unshare", ...spaces, "sh", join(room, "boot.sh"), room],
+      {
+        stdout: "pipe",
+        stderr: "pipe",
+      },
+    );
+    const said = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text());
+    await child.exited;
+    const told = await readFile(join(room, "told"), "utf8").catch(() => said);
+    const value = (name: string) => new RegExp(`^${name} (.*)$`, "m").exec(told)?.[1] ?? told;
+    expect(value("first")).toBe("active pong restarts=0");
+    expect(value("enabled")).toBe("enabled");
+    expect(value("user")).toMatch(/^tapdeck audio dialout input plugdev render tapdeck video$/);
+    expect(value("hardened")).toBe("CapEff=0000000000000000 NoNewPrivs=1");
+    expect(value("hung")).toBe("active pong restarts=1");
+    process.stdout.write(`unit: hung, until it answers: ${value("hung-seconds")} s (WatchdogSec=2s)\n`);
+    expect(value("stopped")).toBe("inactive 0");
+    expect(value("left")).toBe("data"); // What its owner made stays.
+  },
+  60_000,
+);
+
+/** Whether this machine lets us have name spaces and overlays. */
+function canBoot(): boolean {
+  if (Bun.which("unshare") === null || !Bun.file("/usr/lib/systemd/systemd").size || native !== "amd64")
+    return false;
+  const command =
+    "mount -t tmpfs tmpfs /mnt && mkdir /mnt/u /mnt/w && mount -t overlay overlay -o lowerdir=/etc,upperdir=/mnt/u,workdir=/mnt/w /etc && mount -t cgroup2 cgroup2 /sys/fs/cgroup";
+  const spaces = ["--pid", "--mount", "--cgroup", "--ipc", "--uts", "--net", "--fork"];
+  return Bun.spawnSync(["unshare", ...spaces, "sh", "-c", command]).exitCode === 0;
+}
+
+/** Installs into overlays of this machine's folders, which are gone afterwards, and becomes systemd. */
+const bootScript = `
+set -eu
+mount --make-rprivate /
+ip link set lo up 2>/dev/null || true
+mount --bind "$1" /mnt
+mkdir /mnt/over
+mount -t tmpfs tmpfs /mnt/over
+for folder in usr etc var; do
+  mkdir /mnt/over/$folder /mnt/over/$folder.work
+  mount -t overlay overlay -o lowerdir=/$folder,upperdir=/mnt/over/$folder,workdir=/mnt/over/$folder.work /$folder
+done
+mount -t proc proc /proc
+mount -t tmpfs tmpfs /tmp
+mount -t tmpfs tmpfs /run
+mkdir /run/lock
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+dpkg --install --force-depends /mnt/tapdeck.deb
+printf '[api]\\nlisten = ["127.0.0.1"]\\n' > /var/lib/tapdeck/config.toml
+chown tapdeck: /var/lib/tapdeck/config.toml
+cp /mnt/test.target /mnt/probe.service /etc/systemd/system/
+mkdir -p /run/systemd/system/tapdeck.service.d
+printf '[Service]\\nWatchdogSec=2s\\nRestartSec=100ms\\n' > /run/systemd/system/tapdeck.service.d/test.conf
+export container=lxc
+exec /usr/lib/systemd/systemd --system --unit=test.target --log-target=console --log-level=warning --show-status=no
+`;
+
+const targetUnit = `[Unit]
+DefaultDependencies=no
+Wants=probe.service
+`;
+
+const probeUnit = `[Unit]
+DefaultDependencies=no
+[Service]
+ExecStart=/bin/sh /mnt/probe.sh
+StandardOutput=file:/mnt/told
+StandardError=inherit
+`;
+
+const probeScript = `
+show() { systemctl show --property="$1" --value tapdeck.service; }
+answers() { echo "$1 $(show ActiveState) $(tapdeck ping) restarts=$(show NRestarts)"; }
+systemctl start --job-mode=ignore-dependencies tapdeck.service
+answers first
+echo "enabled $(systemctl is-enabled tapdeck.service)"
+pid=$(show MainPID)
+groups=$(for id in $(sed -n 's/^Groups:\\|^Gid:\\t[0-9]*\\t[0-9]*\\t[0-9]*//p' /proc/$pid/status); do getent group $id | cut -d: -f1; done | sort -u)
+echo user $(getent passwd $(sed -n 's/^Uid:\\t\\([0-9]*\\).*/\\1/p' /proc/$pid/status) | cut -d: -f1) $groups
+echo hardened $(sed -n 's/^\\(NoNewPrivs\\|CapEff\\):\\t/\\1=/p' /proc/$pid/status)
+from=$(date +%s)
+kill -STOP $pid
+for _ in $(seq 100); do
+  [ "$(show NRestarts)" = 1 ] && [ "$(show ActiveState)" = active ] && break
+  sleep 0.1
+done
+answers hung
+echo hung-seconds $(( $(date +%s) - from ))
+systemctl stop tapdeck.service
+echo "stopped $(show ActiveState) $(show ExecMainStatus)"
+dpkg --purge tapdeck >/dev/null 2>&1
+[ ! -e /usr/lib/systemd/system/tapdeck.service ] && [ -d /var/lib/tapdeck/media ] && echo left data
+systemctl --force --force poweroff
+`;
+
+async function sha256(path: string): Promise<string> {
+  return new Bun.CryptoHasher("sha256").update(await Bun.file(path).bytes()).digest("hex");
+}
+
+/** What it wrote; fails with all of it where its exit code is not 0. */
+async function run(...argv: readonly string[]): Promise<string> {
+  const child = Bun.spawn([...argv], { cwd: root, stdout: "pipe", stderr: "pipe" });
+  const [said, complained] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) !== 0) throw new Error(`${argv.join(" ")}\n${said}${complained}`);
+  return said;
+}

@@ -1,0 +1,74 @@
+/** Media on the compiled binary: indexed at the first start, found, launched by title, and shown at the terminal. */
+import { expect, test } from "bun:test";
+import { eventually } from "../helpers/processes.ts";
+import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+
+const config = `
+[readers]
+detect = false
+[[launchers]]
+id = "sleeper"
+extensions = [".sfc", ".md"]
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+`;
+
+async function makeLibrary() {
+  const place = await makePlace(config);
+  await place.file("SNES/Pokémon Puzzle (USA).sfc");
+  await place.file("SNES/Shooters/Star Quest (Europe) (Rev 1).sfc");
+  await place.file("Genesis/Star Quest II (Japan).md");
+  return place;
+}
+
+test("what lies there at the first start is found a moment later, without being asked", async () => {
+  await using place = await makeLibrary();
+  await using service = await startTapdeck(place);
+  await service.heard.next("media.indexing", ({ indexing, exists }) => exists && !indexing);
+  const { results, total } = await service.client.call("media.search", { query: "POKEMON" });
+  expect([total, results[0]?.path, results[0]?.tags]).toEqual([1, "SNES/Pokémon Puzzle (USA).sfc", ["USA"]]);
+  const { systems } = await service.client.call("systems");
+  expect(systems.map(({ id }) => id)).toEqual(["Genesis", "SNES"]);
+}, 30_000);
+
+test("titles, searches and random choices of a card start files of the index", async () => {
+  await using place = await makeLibrary();
+  await using service = await startTapdeck(place);
+  await service.client.call("media.index");
+  const started = async (script: string) => {
+    await service.client.call("launch", script);
+    const { error } = await service.heard.next("launch.finished", ({ text }) => text === script);
+    return error ?? (await service.heard.next("media.started")).mediaName;
+  };
+  expect(await started("@SNES/star quest")).toBe("Star Quest (Europe) (Rev 1)");
+  expect(await started("**launch.search:Genesis/star*")).toBe("Star Quest II (Japan)");
+  expect(await started("**launch.random:SNES/Shooters")).toBe("Star Quest (Europe) (Rev 1)");
+  expect(await started("@SNES/No Such Game")).toContain("there is no SNES/No Such Game");
+  expect(await started("@NoSystem/Game")).toContain("NoSystem");
+}, 30_000);
+
+test("a search finds the new folders once they are named, and what was there before", async () => {
+  await using place = await makeLibrary();
+  await using service = await startTapdeck(place);
+  await service.client.call("media.index");
+  await place.file("../drive/NES/Other.nes");
+  const roots = [`${place.folder}/media`, `${place.folder}/drive`];
+  await service.client.call("settings.update", { systems: { rootFolders: roots } });
+  await eventually(async () => (await service.client.call("media.search", { query: "other" })).total === 1);
+  expect((await service.client.call("media.search", { query: "star" })).total).toBe(2);
+}, 30_000);
+
+test("tapdeck index and tapdeck search tell in plain lines what they do", async () => {
+  await using place = await makeLibrary();
+  await using _service = await startTapdeck(place);
+  const run = (...words: string[]) => Bun.spawnSync([program, ...words, `--data=${place.folder}`]);
+  const index = run("index");
+  expect(index.exitCode).toBe(0);
+  expect(index.stdout.toString().trim().split("\n").at(-1)).toBe("3 files");
+  const search = run("search", "star", "quest");
+  expect(search.stdout.toString().trim().split("\n").toSorted()).toEqual([
+    "Genesis/Star Quest II (Japan).md",
+    "SNES/Shooters/Star Quest (Europe) (Rev 1).sfc",
+  ]);
+  expect(run("search", "nothing-like-it").stdout.toString()).toContain("Nothing fits");
+  expect(run("index", "NoSuch").stderr.toString()).toContain("NoSuch");
+}, 30_000);

@@ -1,0 +1,73 @@
+/** Media libraries for tests: a service's media over folders of its own, and what an index holds. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/core/clock.ts";
+import { createLog } from "../../src/core/log.ts";
+import type { IndexStatus } from "../../src/core/media.ts";
+import { indexPath } from "../../src/media/index-file.ts";
+import { type Job, type JobLine, runJob } from "../../src/media/index-job.ts";
+import { createMedia, type MediaLibrary } from "../../src/media/media.ts";
+import { joinNames, readable } from "../../src/media/names.ts";
+import { openMediaIndex } from "../../src/store/media-index.ts";
+
+export interface Trial extends AsyncDisposable {
+  /** A media folder, empty at first. */
+  readonly root: string;
+  readonly data: string;
+  readonly media: MediaLibrary;
+  readonly told: readonly IndexStatus[];
+  readonly logged: readonly string[];
+}
+
+export async function mediaTrial(): Promise<Trial> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-media-"));
+  const [root, data] = [join(folder, "media"), join(folder, "data")];
+  await Bun.write(join(root, ".keep"), "");
+  const told: IndexStatus[] = [];
+  const logged: string[] = [];
+  const media = createMedia({
+    folder: data,
+    roots: () => [root],
+    emit: (status) => told.push(status),
+    clock: systemClock,
+    log: createLog({ debug: true, write: (line) => logged.push(line) }),
+  });
+  return {
+    root,
+    data,
+    media,
+    told,
+    logged,
+    async [Symbol.asyncDispose]() {
+      await media.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs a job in this process; returns what it told. */
+export function runHere(job: Job): readonly JobLine[] {
+  const lines: JobLine[] = [];
+  runJob(job, (line) => lines.push(line));
+  return lines;
+}
+
+/** `<system>/<path>` of all files of the index in their order, and its count; undefined where there is none. */
+export function contentOf(folder: string): readonly string[] | undefined {
+  const index = openMediaIndex(indexPath(folder));
+  if (index === undefined) return undefined;
+  index.check();
+  const folders = index.folders();
+  const files = [...index.files()].map(({ system, folder: place, name }) => {
+    const path = joinNames(folders[place]?.path ?? "", name);
+    return `${index.systems[system]?.id}/${readable(path)}`;
+  });
+  index.close();
+  return files;
+}
+
+/** Paths of all that a search finds, in its order. */
+export function pathsOf(media: MediaLibrary, query = "", systems: readonly string[] = []): readonly string[] {
+  return media.search({ query, systems, maxResults: 1000 }).results.map(({ path }) => path);
+}

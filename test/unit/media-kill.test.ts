@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { indexPath } from "../../src/media/index-file.ts";
+import type { Job } from "../../src/media/index-job.ts";
+import { libraryPaths, makeFiles, randomOf } from "../helpers/library.ts";
+import { contentOf } from "../helpers/media.ts";
+
+const program = join(import.meta.dir, "../../src/media/index-job-main.ts");
+const kills = 100;
+
+test("killed at 100 random moments, the index is the old one or the new one, whole", async () => {
+  const media = mkdtempSync(join(tmpdir(), "tapdeck-kill-"));
+  const [first, second] = [join(media, "first"), join(media, "second")];
+  makeFiles(first, [...new Set(libraryPaths(400, 1))]);
+  makeFiles(second, [...new Set(libraryPaths(400, 2))]);
+  // Both processors have something to do.
+  await Promise.all([1, 2].map((seed) => killOften([[first], [first, second]], seed)));
+  rmSync(media, { recursive: true });
+}, 60_000);
+
+/** Runs by turns with one and the other roots, so that each that gets far enough writes the index anew. */
+async function killOften(roots: readonly (readonly string[])[], seed: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "tapdeck-kill-"));
+  const jobs = roots.map((some): Job => ({ path: indexPath(folder), roots: some, systems: [] }));
+  const whole: (readonly string[])[] = [];
+  const takesMs = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (const turn of [0, 1, 0, 1]) {
+    const job = jobs[turn];
+    if (job !== undefined) takesMs[turn] = Math.min(takesMs[turn] ?? 0, await runFor(job));
+    whole[turn] = contentOf(folder) ?? [];
+  }
+  expect(whole[0]?.length).toBeGreaterThan(300);
+  expect(whole[1]?.length).toBeGreaterThan(600);
+  const random = randomOf(seed);
+  const sizes = new Set<number>();
+  for (let round = 0; round < kills / 2; round++) {
+    // Half of the kills fall into the second half of a run, where it writes.
+    const share = round % 2 === 0 ? random() : 0.5 + random() / 2;
+    const turn = Math.floor(round / 2) % 2;
+    const job = jobs[turn];
+    // A little longer than it takes, so that some come to their end.
+    if (job !== undefined) await runFor(job, (takesMs[turn] ?? 0) * share * 1.2);
+    const left = contentOf(folder);
+    sizes.add(left?.length ?? 0);
+    expect(whole.some((content) => Bun.deepEquals(content, left))).toBe(true);
+  }
+  // Both outcomes came about, or the kills all fell on one side.
+  expect(sizes.size).toBe(2);
+  rmSync(folder, { recursive: true });
+}
+
+/** Runs the job as a process and kills it after `ms`, if it still runs then; returns how long it ran. */
+async function runFor(job: Job, ms?: number): Promise<number> {
+  const started = performance.now();
+  const child = Bun.spawn([process.execPath, program], {
+    stdin: Buffer.from(JSON.stringify(job)),
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  const timer = ms === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), ms);
+  await child.exited;
+  clearTimeout(timer);
+  return performance.now() - started;
+}
