@@ -66,6 +66,7 @@ function socketPathOf(options: PlaceOptions): string {
 
 function signalled(signals: readonly NodeJS.Signals[]): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of signals) process.once(signal, () => resolve());
+    // Ctrl-C reaches a whole group of processes, of which one may pass it on: the second must not cut the end short.
+    for (const signal of signals) process.on(signal, () => resolve());
   });
 }

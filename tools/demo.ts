@@ -22,6 +22,8 @@ const flags = [`--config=${join(folder, "config.toml")}`, `--data=${join(folder,
 const service = Bun.spawn([program, ...flags], { stdio: ["ignore", "inherit", "inherit"] });
 // Ctrl-C reaches the service too: it ends in order, and then so do we.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => service.kill(signal));
+// A port in use ends the service well within this.
+const settleMs = 400;
 if (await answers()) process.stdout.write(hints());
 process.exit(await service.exited);
 
@@ -30,12 +32,12 @@ async function pluggedReaders(): Promise<readonly string[]> {
   return found.flat().map((candidate) => candidate.path);
 }
 
-/** True once the service answers; false where it ended before. */
+/** True once the service answers; false where it ended before. What answers may also be one that ran already. */
 async function answers(): Promise<boolean> {
   while (service.exitCode === null) {
     // Not listening yet: ask again until it does or has ended.
     const response = await fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined);
-    if (response?.ok) return true;
+    if (response?.ok) return (await Promise.race([service.exited, Bun.sleep(settleMs)])) === undefined;
     await Bun.sleep(50);
   }
   return false;

@@ -76,7 +76,8 @@ export function listenAtPath<Data>(path: string, handlers: Handlers<Data>): Serv
 
 function serveAt<Data>(hostname: string, port: number, handlers: Handlers<Data>): Server<Data> {
   try {
-    return Bun.serve<Data>({ hostname, port, ...common, ...handlers });
+    // Outside of development Bun shares a port with whoever else asks for it: two services would answer in turns.
+    return Bun.serve<Data>({ hostname, port, reusePort: false, ...common, ...handlers });
   } catch (error) {
     const why =
       codeOf(error) === "EADDRINUSE"

@@ -121,6 +121,7 @@ async function reach(asked: CommandLine, { configOf, socketPathOf }: CliParts): 
 async function tap(client: Client, { words: [text = ""], uid, durationMs }: CommandLine): Promise<number> {
   const { readers } = await client.call("readers");
   const simulated = readers.find((reader) => reader.driver === "simulated" && reader.connected);
+  if (uid !== undefined) await untilOff(client, uid);
   const finished = Promise.withResolvers<Extract<Notification, { method: "launch.finished" }>["params"]>();
   let started = "";
   let isOurs = false;
@@ -141,6 +142,24 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
   const { success, error } = await within(finishMs, finished.promise);
   if (!success) throw new StartError(exitCodes.failed, error ?? "the launch failed");
   return print(started === "" ? "done" : `started ${started}`);
+}
+
+const lyingMsMax = 5000;
+
+/** A card that still lies on the reader is no new tap: waits until it is off. */
+async function untilOff(client: Client, uid: string): Promise<void> {
+  const same = uid.toLowerCase().replace(/[\s:]/g, "");
+  const deadline = Date.now() + lyingMsMax;
+  for (;;) {
+    const { active } = await client.call("tokens");
+    if (!active.some((token) => token.uid.toLowerCase() === same)) return;
+    if (Date.now() > deadline)
+      throw new StartError(
+        exitCodes.failed,
+        `a card with the UID ${uid} lies on the reader: take it off first`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 async function watch(client: Client, json: boolean): Promise<number> {

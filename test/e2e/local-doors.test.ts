@@ -52,6 +52,58 @@ test("a socket that a killed service left behind is replaced, and the command li
   expect(ping.stdout.toString()).toBe("pong\n");
 }, 30_000);
 
+test("a second service on the port of the first ends at once, with a sentence, and leaves the first alone", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using other = await makePlace();
+  await using service = await startTapdeck(place);
+  for (const listen of ['["127.0.0.1"]', "[]"]) {
+    await Bun.write(
+      `${other.folder}/config.toml`,
+      `[api]\nport = ${place.port}\ntls_port = 0\nlisten = ${listen}\n[readers]\ndetect = false\n`,
+    );
+    const second = Bun.spawnSync([program, `--data=${other.folder}`], { timeout: 10_000 });
+    expect([listen, second.exitCode]).toEqual([listen, 69]);
+    expect(second.stderr.toString()).toContain(`port ${place.port} is in use`);
+  }
+  expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
+}, 30_000);
+
+test("a second Ctrl-C does not cut the orderly end short", async () => {
+  await using place = await makePlace(`
+[readers]
+detect = false
+[[launchers]]
+id = "stubborn"
+command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}"]
+`);
+  await place.file("SNES/Game.sfc");
+  const service = await startTapdeck(place);
+  await service.client.call("launch", "SNES/Game.sfc");
+  await service.heard.next("media.started");
+  process.kill(service.pid, "SIGINT");
+  await eventually(() => service.log().includes("stopping"));
+  process.kill(service.pid, "SIGINT");
+  expect(await service.stop()).toBe(0);
+  expect(service.heard.names()).toContain("media.stopped");
+}, 30_000);
+
+test("the same card tapped twice in a row from the command line waits until it is off", async () => {
+  await using place = await makePlace('[readers]\nconnect = ["simulated:"]\ndetect = false\n');
+  await using service = await startTapdeck(place);
+  const { readers } = await service.client.call("readers");
+  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+  for (let n = 0; n < 2; n++) {
+    const tap = Bun.spawnSync([
+      program,
+      "tap",
+      "**delay:1",
+      "--uid=04a1b2c3d4e5bb",
+      `--data=${place.folder}`,
+    ]);
+    expect([tap.stderr.toString(), tap.stdout.toString()]).toEqual(["", "done\n"]);
+  }
+}, 30_000);
+
 // Only root can be two users.
 test.skipIf(!isRoot)(
   "a service that runs as root serves only root over TCP, unless its owner says otherwise",
