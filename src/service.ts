@@ -138,7 +138,7 @@ async function assemble({
     cutClient: (id) => wired.api?.cutClient(id),
   });
   const tls = await tlsOf(config().api.tlsPort, tlsFolder, log);
-  const api = await serveApi({
+  const serving = serveApi({
     services,
     bus,
     log,
@@ -153,6 +153,11 @@ async function assemble({
     ownerOf,
     rules: () => config().api,
     allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
+  });
+  const api = await serving.catch(async (error: unknown) => {
+    mapper.close();
+    await media.close();
+    throw error;
   });
   wired.api = api;
   const certificates = tls === undefined ? undefined : followCertificate(tlsFolder, tls, { api, clock, log });

@@ -37,8 +37,6 @@ export interface ApiOptions extends Pick<DoorOptions<Peer>, "rules" | "uid" | "o
 
 export interface ApiServer {
   readonly port: number;
-  /** Undefined where TLS is off. */
-  readonly tlsPort: number | undefined;
   /** Shows another certificate from now on; connections that are open stay. */
   showCertificate(tls: TlsOptions): void;
   /** Ends the sessions of a client that was deleted. */
@@ -75,18 +73,15 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
       log.warn("api", "no socket for callers on the device", { path: socketPath, error: messageOf(error) });
     }
   }
-  const tlsAt = (port: number, tls: TlsOptions) =>
-    listenTls(port, options.listen, tls, { fetch: doors.byTls, websocket });
-  let tlsServers = tryTls();
+  let tlsServers = options.tls === undefined ? [] : tryTls(options.tls);
   const forwarding = forwardEvents(bus, listeners);
   return {
     port: servers[0]?.port ?? 0,
-    tlsPort: tlsServers[0]?.port,
     showCertificate(tls) {
-      const port = tlsServers[0]?.port;
+      const port = tlsServers[0]?.port ?? options.tls?.port;
       if (port === undefined) return;
       for (const server of tlsServers) void server.stop();
-      tlsServers = tlsAt(port, tls);
+      tlsServers = tryTls({ ...tls, port });
     },
     cutClient: sockets.cut,
     async close() {
@@ -103,10 +98,9 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   };
 
   /** A port in use for TLS must not keep the device from playing: it is told, and the rest goes on. */
-  function tryTls() {
-    if (options.tls === undefined) return [];
+  function tryTls(tls: TlsOptions & { readonly port: number }) {
     try {
-      return tlsAt(options.tls.port, options.tls);
+      return listenTls(tls.port, options.listen, tls, { fetch: doors.byTls, websocket });
     } catch (error) {
       log.error("api", "no TLS", { error: messageOf(error) });
       return [];

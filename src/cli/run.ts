@@ -149,17 +149,14 @@ const lyingMsMax = 5000;
 /** A card that still lies on the reader is no new tap: waits until it is off. */
 async function untilOff(client: Client, uid: string): Promise<void> {
   const same = uid.toLowerCase().replace(/[\s:]/g, "");
-  const deadline = Date.now() + lyingMsMax;
-  for (;;) {
-    const { active } = await client.call("tokens");
-    if (!active.some((token) => token.uid.toLowerCase() === same)) return;
-    if (Date.now() > deadline)
-      throw new StartError(
-        exitCodes.failed,
-        `a card with the UID ${uid} lies on the reader: take it off first`,
-      );
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const isSame = (token: { readonly uid: string }) => token.uid.toLowerCase() === same;
+  const off = Promise.withResolvers<void>();
+  using _listening = client.onNotification((notification) => {
+    if (notification.method === "tokens.removed" && isSame(notification.params)) off.resolve();
+  });
+  const { active } = await client.call("tokens");
+  if (!active.some(isSame)) return;
+  await within(lyingMsMax, off.promise, `a card with the UID ${uid} lies on the reader: take it off first`);
 }
 
 async function watch(client: Client, json: boolean): Promise<number> {
@@ -183,10 +180,14 @@ function parseJson(text: string | undefined): unknown {
   }
 }
 
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+async function within<T>(
+  ms: number,
+  promise: Promise<T>,
+  sentence = `no answer came within ${ms} ms`,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StartError(exitCodes.failed, `no answer came within ${ms} ms`)), ms);
+    timer = setTimeout(() => reject(new StartError(exitCodes.failed, sentence)), ms);
   });
   try {
     return await Promise.race([promise, late]);

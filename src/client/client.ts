@@ -158,7 +158,9 @@ async function reopen(open: () => Promise<Link>, signal: AbortSignal): Promise<L
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return abortable(new Promise<void>((resolve) => setTimeout(resolve, ms)), signal);
+  const over = deferred<void>();
+  const timer = setTimeout(over.resolve, ms);
+  return abortable(over.promise, signal).finally(() => clearTimeout(timer));
 }
 
 function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

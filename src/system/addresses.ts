@@ -86,10 +86,6 @@ const ipv6Reaches = ranges([
 ]);
 
 /** Where IPv6 carries an IPv4 address, and at which byte: mapped, compatible, NAT64 (RFC 6052), and 6to4 (RFC 3056). */
-const carriers = ranges([
-  ["::1", 128, "loopback"],
-  ["::", 128, "loopback"],
-]);
 const embedded: readonly (readonly [prefix: string, bits: number, at: number])[] = [
   ["::ffff:0:0", 96, 12],
   ["64:ff9b::", 96, 12],
@@ -99,8 +95,8 @@ const embedded: readonly (readonly [prefix: string, bits: number, at: number])[]
 ];
 
 function ipv4Within(bytes: Uint8Array): Uint8Array | undefined {
-  // The unspecified address and loopback look like compatible ones.
-  if (carriers.some(({ prefix, bits }) => startsWith(bytes, prefix, bits))) return undefined;
+  // The unspecified address and loopback, ::0 and ::1, look like compatible ones.
+  if (startsWith(bytes, new Uint8Array(16), 127)) return undefined;
   const found = embedded.find(([prefix, bits]) => startsWith(bytes, addressBytes(prefix) ?? bytes, bits));
   return found === undefined ? undefined : bytes.subarray(found[2], found[2] + 4);
 }

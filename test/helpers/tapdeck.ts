@@ -88,6 +88,8 @@ export async function startTapdeck(place: Place, command: readonly string[] = [p
 
 export interface Heard {
   readonly all: readonly Notification[];
+  /** What was heard so far is no longer found by `next`. */
+  forget(): void;
   /** Names in the order in which they came. */
   names(): readonly string[];
   /** Resolves with the first notification, heard or to come, that `fits` and was not returned before. */
@@ -107,6 +109,9 @@ export function listenTo(client: Client, log = () => ""): Heard {
   });
   return {
     all,
+    forget() {
+      for (const one of all) taken.add(one);
+    },
     names: () => all.map(({ method }) => method),
     async next(name, fits = () => true) {
       const deadline = Date.now() + 20_000;
