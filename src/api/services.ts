@@ -1,4 +1,5 @@
 /** What the API may ask of the rest of the service. `service.ts` builds one; each method's handler picks what it needs. */
+import type { LaunchEntry } from "../core/launch-entry.ts";
 import type { MappingParams, Mapping as StoredMapping } from "../core/mapping.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
@@ -117,22 +118,6 @@ export interface HistoryPage {
   readonly limit: number;
   /** Only launches before this time, in milliseconds since 1970. */
   readonly beforeMs?: number;
-}
-
-/** A row of the token history (contract, Launch entry). */
-export interface LaunchEntry {
-  readonly type: string;
-  readonly uid: string;
-  readonly text: string;
-  readonly data: string;
-  readonly success: boolean;
-  /** RFC 3339. */
-  readonly time: string;
-  readonly readerId?: string;
-  /** The text after mapping. */
-  readonly script?: string;
-  /** A sentence; only where `success` is false. */
-  readonly error?: string;
 }
 
 export interface LauncherEntry {

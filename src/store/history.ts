@@ -4,21 +4,9 @@
  */
 import type { Database } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
+import type { LaunchEntry } from "../core/launch-entry.ts";
 import { historyRowsMax } from "../core/limits.ts";
 import type { Guard } from "./durable.ts";
-
-/** A launch as the API shows it (contract, Launch entry). */
-export interface HistoryEntry {
-  readonly type: string;
-  readonly uid: string;
-  readonly text: string;
-  readonly data: string;
-  readonly success: boolean;
-  readonly time: string;
-  readonly readerId?: string;
-  readonly script?: string;
-  readonly error?: string;
-}
 
 export interface LaunchRow {
   readonly timeMs: number;
@@ -36,7 +24,7 @@ export interface History {
   /** Notes how it ended: without `error`, well. */
   finish(id: number, error?: string): void;
   /** Newest first. `beforeMs`: only what began earlier. A launch that still runs counts as not successful. */
-  list(page: { readonly limit: number; readonly beforeMs?: number }): readonly HistoryEntry[];
+  list(page: { readonly limit: number; readonly beforeMs?: number }): readonly LaunchEntry[];
   /** Throws what the last write failed with, where it did. */
   check(): void;
   /** Writes what is noted; before the database is closed. */
@@ -144,7 +132,7 @@ function prepare(database: Database) {
   };
 }
 
-function entryOf(row: Row): HistoryEntry {
+function entryOf(row: Row): LaunchEntry {
   const success = row.success === 1;
   return {
     type: row.type,

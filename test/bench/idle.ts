@@ -1,7 +1,7 @@
 /** What the service costs while nothing happens, and how fast it starts; beside the smallest WebSocket server of Node. */
 import { readFile } from "node:fs/promises";
 import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
 import { cpuSeconds, line, spread, title } from "./figures.ts";
 
 const idleSeconds = 20;
@@ -15,8 +15,7 @@ export async function measureIdle(): Promise<void> {
       `[readers]\nconnect = ["pn532-uart:${device.path}"]\ndetect = true\n`,
     );
     await using service = await startTapdeck(place);
-    const { readers } = await service.client.call("readers");
-    if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+    await firstReader(service);
     const node = Bun.spawn(["node", "-e", nodeServer], { stdio: ["ignore", "ignore", "ignore"] });
     await Bun.sleep(2000);
     const [before, nodeBefore] = [await cpuSeconds(service.pid), await cpuSeconds(node.pid)];

@@ -1,6 +1,6 @@
 /** How soon a reader is heard again that was dead or unplugged for a while. */
 import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 import { line, spread, title } from "./figures.ts";
 
 const rounds = 8;
@@ -10,8 +10,7 @@ export async function measureRecovery(): Promise<void> {
   const device = createPn532Device({ timing: "real" });
   await using place = await makePlace(`[readers]\nconnect = ["pn532-uart:${device.path}"]\ndetect = false\n`);
   await using service = await startTapdeck(place);
-  const { readers } = await service.client.call("readers");
-  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+  await firstReader(service);
 
   for (const [what, strike, heal] of [
     ["dead chip, found out", () => device.kill(), () => device.revive()],

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { monotonicNs } from "../helpers/monotonic.ts";
-import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 import { type EmulatorProcess, startEmulator } from "./emulator.ts";
 import { line, milliseconds, quantile, spread, title } from "./figures.ts";
 import { lineReader } from "./lines.ts";
@@ -52,8 +52,7 @@ command = ${JSON.stringify([...player, "{path}"])}
 `);
   await place.file(text);
   await using service = await startTapdeck(place);
-  const { readers } = await service.client.call("readers");
-  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+  await firstReader(service);
   // Opened for writing too, so that it never ends.
   const stream = createReadStream(pipe, { flags: "r+" });
   let arrived = (_: bigint) => {};

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
-import { makePlace, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -26,8 +26,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 `);
   await place.file("SNES/Game.sfc");
   service = await startTapdeck(place);
-  const { readers } = await service.client.call("readers");
-  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+  await firstReader(service);
 });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();

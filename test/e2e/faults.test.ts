@@ -7,7 +7,7 @@ import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn53
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { commandCodes } from "../../drivers/protocol/pn532-commands.ts";
 import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
-import { type Heard, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, type Heard, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 
 type Strike = () => void;
 
@@ -88,9 +88,8 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 `);
       await place.file("SNES/Game.sfc");
       await using service = await startTapdeck(place);
-      const { heard, client } = service;
-      const { readers } = await client.call("readers");
-      if (readers[0]?.connected !== true) await heard.next("readers.added");
+      const { heard } = service;
+      await firstReader(service);
 
       const struck = Promise.withResolvers<void>();
       stop.arm(device, heard, () => {

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { stat } from "node:fs/promises";
 import { visit } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
 
 const isRoot = process.getuid?.() === 0;
 const nobody = (command: readonly string[]) => [
@@ -90,8 +90,7 @@ command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}
 test("the same card tapped twice in a row from the command line waits until it is off", async () => {
   await using place = await makePlace('[readers]\nconnect = ["simulated:"]\ndetect = false\n');
   await using service = await startTapdeck(place);
-  const { readers } = await service.client.call("readers");
-  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+  await firstReader(service);
   for (let n = 0; n < 2; n++) {
     const tap = Bun.spawnSync([
       program,

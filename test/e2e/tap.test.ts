@@ -4,7 +4,7 @@ import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { makeLibrary } from "../../tools/demo-library.ts";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
 
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
 
@@ -68,8 +68,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 `);
   await place.file("SNES/Game.sfc");
   await using service = await startTapdeck(place);
-  const { readers } = await service.client.call("readers");
-  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+  await firstReader(service);
 
   const tap = Bun.spawnSync([program, "tap", "SNES/Game.sfc", `--data=${place.folder}`]);
   expect(tap.stdout.toString()).toBe("started Game (sleeper)\n");

@@ -86,6 +86,12 @@ export async function startTapdeck(place: Place, command: readonly string[] = [p
   };
 }
 
+/** Waits until the only reader of the config is connected: it may have been there before the client was. */
+export async function firstReader({ client, heard }: Pick<Running, "client" | "heard">): Promise<void> {
+  const { readers } = await client.call("readers");
+  if (readers[0]?.connected !== true) await heard.next("readers.added");
+}
+
 export interface Heard {
   readonly all: readonly Notification[];
   /** What was heard so far is no longer found by `next`. */
