@@ -28,6 +28,8 @@ export interface LaunchFinished {
   readonly text: string;
   readonly success: boolean;
   readonly error?: string;
+  /** Which file a title was taken for, where several fitted or none quite. */
+  readonly note?: string;
 }
 
 export interface Events {

@@ -8,6 +8,7 @@ import { type ApiServer, serveApi } from "./api/server.ts";
 import { createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
+import { mediaFolders } from "./config/shape.ts";
 import { systemClock } from "./core/clock.ts";
 import { exitCodes, messageOf, ServiceError, StartError } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
@@ -26,7 +27,7 @@ import { openStore, type Store } from "./store/open.ts";
 import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
-import { followRoots } from "./wiring/media.ts";
+import { followFolders } from "./wiring/media.ts";
 import { followCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
@@ -109,7 +110,8 @@ async function assemble({
   const mapper = await createMapper({ store, files, log, clock });
   const media = createMedia({
     folder: dataFolder,
-    roots: () => config().systems.rootFolders,
+    folders: () => mediaFolders(config()),
+    prefer: () => config().systems.prefer,
     emit: (status) => bus.emit("media.indexing", status),
     clock,
     log,
@@ -164,7 +166,7 @@ async function assemble({
   const launching = bus.on("tokens.added", (token) => launchToken(launcher, log, token));
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log });
   wired.readers = readers;
-  const indexing = followRoots(media, settings, { clock, log });
+  const indexing = followFolders(media, settings, { clock, log });
   settings.onChange((now) => {
     log.configure(now.log);
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));

@@ -27,7 +27,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
     params: running,
   },
   "launch.finished": {
-    docs: "A launch has ended; `time` is that of its `running`. Where nothing started, `error` says why.",
+    docs: "A launch has ended; `time` is that of its `running`. Where nothing started, `error` says why; where several files fitted a title, `note` says which was taken.",
     params: launchFinished,
   },
   "tokens.added": { docs: "A reader has a new token.", params: token },

@@ -155,6 +155,7 @@ export const launchFinished = v.object({
   text: v.string(),
   success: v.boolean(),
   error: v.exactOptional(v.string()),
+  note: v.exactOptional(v.string()),
 });
 
 const mappingType = v.picklist(["uid", "text", "data"]);

@@ -139,9 +139,9 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
     ...(durationMs === undefined ? {} : { duration: durationMs }),
     ...(simulated === undefined ? {} : { readerId: simulated.readerId }),
   });
-  const { success, error } = await within(finishMs, finished.promise);
+  const { success, error, note } = await within(finishMs, finished.promise);
   if (!success) throw new StartError(exitCodes.failed, error ?? "the launch failed");
-  return print(started === "" ? "done" : `started ${started}`);
+  return print(`${started === "" ? "done" : `started ${started}`}${note === undefined ? "" : `: ${note}`}`);
 }
 
 const lyingMsMax = 5000;

@@ -49,7 +49,7 @@ function detail({ method, params }: Notification): string {
       return params.indexing ? (params.currentStepDisplay ?? "") : `${params.totalMedia ?? 0} files`;
     case "launch.finished":
       return params.success
-        ? JSON.stringify(params.text)
+        ? `${JSON.stringify(params.text)}${params.note === undefined ? "" : `: ${params.note}`}`
         : `${JSON.stringify(params.text)} failed: ${params.error ?? ""}`;
   }
 }

@@ -6,6 +6,7 @@ import {
   scriptBytesMax,
   settingsListMax,
 } from "../core/limits.ts";
+import type { SystemFolder } from "../core/media.ts";
 import {
   boolean,
   type Check,
@@ -36,6 +37,17 @@ const patterns = list(textOf(mappingPatternBytesMax), settingsListMax);
 const allowLaunch: Check<boolean | readonly string[]> = (value, key) =>
   typeof value === "boolean" ? value : patterns(value, key);
 
+/** `{ SNES = ["/games/snes"] }`: folders of single systems. */
+const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
+  const folders = list(folder, settingsListMax);
+  const all = Object.entries(tableOf(value, key)).flatMap(([system, paths]) =>
+    folders(paths, `${key}.${system}`).map((path) => ({ system, folder: path })),
+  );
+  if (all.length > settingsListMax)
+    throw new Refusal(key, `${key} names more than ${settingsListMax} folders`);
+  return all;
+};
+
 /** The sections but `[[launchers]]`. */
 export const sections = {
   api: {
@@ -56,7 +68,12 @@ export const sections = {
   },
   audio: { feedback: boolean },
   log: { console: boolean, debug: boolean },
-  systems: { root_folders: list(folder, settingsListMax) },
+  systems: {
+    root_folders: list(folder, settingsListMax),
+    folders: systemFolders,
+    prefer_regions: texts,
+    prefer_languages: texts,
+  },
   script: { allow_execute: patterns, allow_http: patterns },
   hooks: { on_scan: hook, on_remove: hook, before_start: hook, on_start: hook, on_stop: hook },
 } as const;
@@ -78,7 +95,8 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
   const r = taker(table, "readers");
   const s = taker(table, "script");
   const l = taker(table, "log");
-  const statedRootFolders = taker(table, "systems")("root_folders", systems.root_folders, []);
+  const m = taker(table, "systems");
+  const statedRootFolders = m("root_folders", systems.root_folders, []);
   return {
     api: {
       port: a("port", api.port, d.api.port),
@@ -109,6 +127,11 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
     systems: {
       rootFolders: statedRootFolders.length > 0 ? statedRootFolders : defaultRoots,
       statedRootFolders,
+      folders: m("folders", systems.folders, d.systems.folders),
+      prefer: {
+        regions: m("prefer_regions", systems.prefer_regions, d.systems.prefer.regions),
+        languages: m("prefer_languages", systems.prefer_languages, d.systems.prefer.languages),
+      },
     },
     script: {
       allowExecute: s("allow_execute", script.allow_execute, d.script.allowExecute),

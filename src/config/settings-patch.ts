@@ -119,6 +119,7 @@ export function withPatch(config: Config, patch: SettingsPatch, dataFolder: stri
       roots === undefined
         ? systems
         : {
+            ...systems,
             rootFolders: roots.length > 0 ? roots : [join(dataFolder, "media")],
             statedRootFolders: roots,
           },

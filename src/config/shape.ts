@@ -1,4 +1,5 @@
 /** The config file as the service holds it: every key with its meaning and default (decisions, "The config file"). */
+import type { MediaFolders, SystemFolder, TitlePreferences } from "../core/media.ts";
 
 export interface Config {
   readonly api: {
@@ -31,11 +32,20 @@ export interface Config {
     readonly rootFolders: readonly string[];
     /** The ones that the file states; empty where it states none. */
     readonly statedRootFolders: readonly string[];
+    /** Folders of single systems, beside the root folders. */
+    readonly folders: readonly SystemFolder[];
+    /** Which of several files of one title is meant. */
+    readonly prefer: TitlePreferences;
   };
   /** Patterns, as texts, of what scripts may do outside the device. */
   readonly script: { readonly allowExecute: readonly string[]; readonly allowHttp: readonly string[] };
   readonly hooks: Hooks;
   readonly launchers: readonly LauncherConfig[];
+}
+
+/** Where media lie, as the config says it. */
+export function mediaFolders({ systems }: Config): MediaFolders {
+  return { roots: systems.rootFolders, own: systems.folders };
 }
 
 /** Launch scripts that run beside a tap or a launch; absent where there is none. */
@@ -77,7 +87,12 @@ export const defaultConfig: Config = {
   },
   audio: { feedback: true },
   log: { console: true, debug: false },
-  systems: { rootFolders: [], statedRootFolders: [] },
+  systems: {
+    rootFolders: [],
+    statedRootFolders: [],
+    folders: [],
+    prefer: { regions: ["World", "USA", "Europe", "Japan"], languages: ["En"] },
+  },
   script: { allowExecute: [], allowHttp: [] },
   hooks: {},
   launchers: [],

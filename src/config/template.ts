@@ -65,6 +65,16 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # The folders that hold media, each with one folder a system; an empty list means the folder "media" beside the database.
 #root_folders = []
 
+# Folders of single systems that lie elsewhere, such as { SNES = ["/games/snes"], PSX = ["/games/ps1", "/more/ps1"] }.
+#folders = {}
+
+# Where a card names a title that several files have: the regions to prefer, the best first, as they stand in the names
+# of the files.
+#prefer_regions = ["World", "USA", "Europe", "Japan"]
+
+# The same for languages; regions come first.
+#prefer_languages = ["En"]
+
 [script]
 # Commands that a card may run with **execute: patterns that match the whole command line. An empty list means none.
 #allow_execute = []

@@ -30,6 +30,30 @@ export interface Media {
   readonly zapScript: string;
 }
 
+/** A folder that holds media of one system, wherever it lies. */
+export interface SystemFolder {
+  /** Its id, or another of its names. */
+  readonly system: string;
+  /** Absolute. */
+  readonly folder: string;
+}
+
+/** Where media lie. */
+export interface MediaFolders {
+  /** Absolute folders that hold one folder a system, in order of preference. */
+  readonly roots: readonly string[];
+  /** Asked behind the roots, in this order. */
+  readonly own: readonly SystemFolder[];
+}
+
+/** What settles which of several files of one title is meant. */
+export interface TitlePreferences {
+  /** As they stand in names, the best first: `USA`, `Europe`. */
+  readonly regions: readonly string[];
+  /** `En`, `Fr`. */
+  readonly languages: readonly string[];
+}
+
 /** The state of the index (decisions, "Objects"). Counts are absent until they are known. */
 export interface IndexStatus {
   readonly exists: boolean;

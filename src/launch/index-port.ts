@@ -15,7 +15,8 @@ export function createIndexPort(media: SearchedMedia, random: () => number = Mat
       const found = media.findTitle(system, wanted);
       if (found === undefined)
         throw new ServiceError("failed", `there is no ${system}/${wanted} in the media index`);
-      return found.media.path;
+      const isPlain = found.how === "exact" && found.rivals === 0;
+      return { path: found.media.path, ...(isPlain ? {} : { why: found.why }) };
     },
     async search(query) {
       const [best] = media.search({ ...wordsOf(query), maxResults: 1 }).results;

@@ -67,6 +67,7 @@ export function createLauncher({ config, bus, clock, log, history, media, map }:
   let stopping = new AbortController();
   let closed = false;
   let lastToken = noToken;
+  let note: string | undefined;
   const ports = createScriptPorts({
     config,
     clock,
@@ -75,8 +76,11 @@ export function createLauncher({ config, bus, clock, log, history, media, map }:
     media,
     stopping: () => stopping.signal,
     token: () => lastToken,
+    explain(why) {
+      note = why;
+    },
   });
-  const finish = (run: Run, error?: unknown) => {
+  const finish = (run: Run, error?: unknown, said?: string) => {
     const why = error === undefined ? {} : { error: sentenceOf(error, log) };
     history.finish(run.id, why.error);
     bus.emit("launch.finished", {
@@ -85,6 +89,7 @@ export function createLauncher({ config, bus, clock, log, history, media, map }:
       text: run.text,
       success: error === undefined,
       ...why,
+      ...(said === undefined ? {} : { note: said }),
     });
   };
   const runOne = async (run: Run, signal: AbortSignal): Promise<void> => {
@@ -95,9 +100,10 @@ export function createLauncher({ config, bus, clock, log, history, media, map }:
   const work = async () => {
     for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
       const one = run;
+      note = undefined;
       await runOne(one, stopping.signal).then(
-        () => finish(one),
-        (error) => finish(one, error),
+        () => finish(one, undefined, note),
+        (error) => finish(one, error, note),
       );
     }
     working = undefined;

@@ -5,7 +5,7 @@
 import { readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { ServiceError } from "../core/errors.ts";
-import type { System } from "../core/media.ts";
+import type { MediaFolders, System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
 import { kindOf } from "../media/kinds.ts";
 import { systemByFolder, systemByName, systemOfFile } from "../media/systems.ts";
@@ -16,35 +16,45 @@ export interface MediaFile {
   readonly system: System;
 }
 
+/** A folder that files may be launched from. */
+interface Base {
+  /** Absolute, links resolved. */
+  readonly path: string;
+  /** Of a folder of one system; undefined for one that holds a folder a system. */
+  readonly system: string | undefined;
+}
+
 /**
- * Finds the file below one of `roots`, or throws `ServiceError("failed")` with a sentence. `knownSystems` are the ids that
+ * Finds the file below one of the media folders, or throws `ServiceError("failed")` with a sentence. `knownSystems` are the ids that
  * players were set up for; `systemId`, where given, is taken as it is.
  */
 export async function findMediaFile(
   wanted: string,
-  roots: readonly string[],
+  folders: MediaFolders,
   knownSystems: readonly string[],
   systemId?: string,
 ): Promise<MediaFile> {
   if (wanted === "" || wanted.includes("\0")) throw new ServiceError("failed", "the card names no file");
-  const realRoots = (await Promise.all(roots.map(resolved))).filter((root) => root !== undefined);
-  const path = isAbsolute(wanted) ? await resolved(wanted) : await findBelow(wanted, realRoots);
+  const bases = await basesOf(folders);
+  const path = isAbsolute(wanted) ? await resolved(wanted) : await findBelow(wanted, bases);
   if (path === undefined)
     throw new ServiceError(
       "failed",
       `there is no file ${wanted}${isAbsolute(wanted) ? "" : " below the media folders"}`,
     );
-  const root = realRoots
-    .filter((candidate) => path.startsWith(candidate.endsWith(sep) ? candidate : candidate + sep))
-    .sort((a, b) => b.length - a.length)[0];
-  if (root === undefined) {
+  const base = bases
+    .filter((candidate) =>
+      path.startsWith(candidate.path.endsWith(sep) ? candidate.path : candidate.path + sep),
+    )
+    .sort((a, b) => b.path.length - a.path.length)[0];
+  if (base === undefined) {
     throw new ServiceError(
       "failed",
       `${wanted} is not below a media folder: add its folder to systems.root_folders`,
     );
   }
   const system =
-    systemId === undefined ? systemOf(path, root, knownSystems) : findSystem(systemId, knownSystems);
+    systemId === undefined ? systemOf(path, base, knownSystems) : findSystem(systemId, knownSystems);
   return { path, system };
 }
 
@@ -54,9 +64,10 @@ export function findSystem(name: string, knownSystems: readonly string[]): Syste
 }
 
 /** The first folder below the root names the system; what lies in no known one is told by its extension. */
-function systemOf(path: string, root: string, knownSystems: readonly string[]): System {
+function systemOf(path: string, base: Base, knownSystems: readonly string[]): System {
   const extension = extensionOf(path);
-  const [folder] = relative(root, path).split(sep).slice(0, -1);
+  const [folder] =
+    base.system === undefined ? relative(base.path, path).split(sep).slice(0, -1) : [base.system];
   if (folder === undefined) return kindOf(extension) ?? unknownSystem;
   const host = systemByFolder(folder);
   const own = systemOfFile(folder, extension) ?? host;
@@ -78,20 +89,54 @@ function namedSystem(name: string, system: System | undefined, knownSystems: rea
   return { id, name: system?.name ?? id, category: system?.category ?? "Unknown" };
 }
 
-async function findBelow(wanted: string, roots: readonly string[]): Promise<string | undefined> {
-  for (const root of roots) {
-    const path = (await resolved(join(root, wanted))) ?? (await findInsensitively(root, wanted));
+async function basesOf({ roots, own }: MediaFolders): Promise<readonly Base[]> {
+  const named: readonly Base[] = [
+    ...roots.map((path) => ({ path, system: undefined })),
+    ...own.map(({ folder, system }) => ({ path: folder, system: systemByName(system)?.id ?? system })),
+  ];
+  const real = await Promise.all(named.map(({ path }) => resolved(path)));
+  return named.flatMap(({ system }, at) => {
+    const path = real[at];
+    return path === undefined ? [] : [{ path, system }];
+  });
+}
+
+async function findBelow(wanted: string, bases: readonly Base[]): Promise<string | undefined> {
+  const [folder = "", ...rest] = wanted.split("/");
+  for (const { path: base, system } of bases) {
+    const path =
+      system === undefined
+        ? ((await resolved(join(base, wanted))) ?? (await findSpeltOtherwise(base, folder, rest)))
+        : isFolderOf(system, folder)
+          ? await resolved(join(base, ...rest))
+          : undefined;
     if (path !== undefined) return path;
   }
   return undefined;
 }
 
-/** Cards are written on other machines: the system's folder may be spelt with other capitals. */
-async function findInsensitively(root: string, wanted: string): Promise<string | undefined> {
-  const [folder = "", ...rest] = wanted.split("/");
+/** Cards are written on other machines: the system's folder may be called otherwise here, or be that of another system. */
+async function findSpeltOtherwise(
+  root: string,
+  folder: string,
+  rest: readonly string[],
+): Promise<string | undefined> {
   const entries = await readdir(root).catch(() => []);
-  const match = entries.find((entry) => entry.toLowerCase() === folder.toLowerCase());
-  return match === undefined ? undefined : resolved(join(root, match, ...rest));
+  const same = entries.filter((entry) => entry.toLowerCase() === folder.toLowerCase());
+  const others = entries.filter((entry) => !same.includes(entry) && isFolderOf(entry, folder));
+  for (const entry of [...same, ...others]) {
+    const path = await resolved(join(root, entry, ...rest));
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}
+
+/** True where files of the system that a card names may lie in a folder of this name. */
+function isFolderOf(folder: string, system: string): boolean {
+  const host = systemByFolder(folder) ?? systemByName(folder);
+  const wanted = systemByName(system);
+  if (host === undefined || wanted === undefined) return folder.toLowerCase() === system.toLowerCase();
+  return host.id === wanted.id || wanted.livesWith?.includes(host.id) === true;
 }
 
 async function resolved(path: string): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 /** The world as script commands see it: media and players here, and what they may do outside the device. */
-import type { Config, LauncherConfig } from "../config/shape.ts";
+import { type Config, type LauncherConfig, mediaFolders } from "../config/shape.ts";
 import { type Clock, sleep } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -24,10 +24,12 @@ export interface ScriptPortsParts {
   readonly stopping: () => AbortSignal;
   /** The token that was launched last. */
   readonly token: () => TokenParams;
+  /** Takes a sentence on what was launched, for whoever asks why it was that. */
+  readonly explain: (why: string) => void;
 }
 
 export function createScriptPorts(parts: ScriptPortsParts): ScriptPorts {
-  const { config, clock, log, playing, media, stopping, token } = parts;
+  const { config, clock, log, playing, media, stopping, token, explain } = parts;
   const players = createPlayers(() => config().launchers);
   let last: { readonly file: MediaFile; readonly choice: Choice } | undefined;
   const start = async (file: MediaFile, choice: Choice, signal: AbortSignal) => {
@@ -41,9 +43,9 @@ export function createScriptPorts(parts: ScriptPortsParts): ScriptPorts {
     facts: () => factsOf({ config: config(), token: token(), media: playing.active() }),
     async launch(path, how) {
       const signal = stopping();
-      const { systems } = config();
       const { launchers, knownSystems } = players();
-      const file = await findMediaFile(path, systems.rootFolders, knownSystems, how.system);
+      const file = await findMediaFile(path, mediaFolders(config()), knownSystems, how.system);
+      if (how.why !== undefined) explain(how.why);
       await start(file, chooseLauncher(file, launchers, how.launcher), signal);
     },
     async launchSystem(name) {

@@ -1,5 +1,5 @@
 /** What the index answers, in the shapes of the API: searches, and titles that a card names. */
-import type { Media, System } from "../core/media.ts";
+import type { Media, System, TitlePreferences } from "../core/media.ts";
 import { mediaNameOf } from "../core/paths.ts";
 import type { StoredPlace } from "../store/media-index.ts";
 import { foldedWords } from "./fold.ts";
@@ -7,7 +7,7 @@ import type { MediaIndex } from "./index-file.ts";
 import { joinNames, readable } from "./names.ts";
 import { systemById } from "./systems.ts";
 import { titleOf } from "./tags.ts";
-import { type Choice, chooseTitle, type Preferences } from "./titles.ts";
+import { type Choice, chooseTitle } from "./titles.ts";
 
 export interface MediaQuery {
   readonly query: string;
@@ -47,7 +47,7 @@ export function findTitle(
   index: MediaIndex,
   system: string,
   wanted: string,
-  prefer?: Preferences,
+  prefer: TitlePreferences,
 ): FoundTitle | undefined {
   const likely = candidates(index, system, titleOf(wanted).title, likelyMax);
   const first = chooseTitle(wanted, likely.map(stemOf), prefer);

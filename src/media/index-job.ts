@@ -7,6 +7,7 @@ import { readFileSync, writeSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { messageOf } from "../core/errors.ts";
 import { scanComplaintsMax } from "../core/limits.ts";
+import type { MediaFolders } from "../core/media.ts";
 import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../store/media-index.ts";
 import { Found } from "./found.ts";
 import { buildIndex } from "./index-build.ts";
@@ -15,7 +16,7 @@ import { type ScanStep, scan } from "./scan.ts";
 export interface Job {
   /** Of the index. */
   readonly path: string;
-  readonly roots: readonly string[];
+  readonly folders: MediaFolders;
   /** System ids; empty means all. */
   readonly systems: readonly string[];
 }
@@ -47,14 +48,14 @@ export function runIndexJob(): number {
 }
 
 /** Brings the index up to date; `tell` may throw to end it. */
-export function runJob({ path, roots, systems }: Job, tell: (line: JobLine) => void): void {
+export function runJob({ path, folders, systems }: Job, tell: (line: JobLine) => void): void {
   const asked = new Set(systems);
   const found = new Found();
   let complaints = 0;
   let toldMs = performance.now();
   scan(
     {
-      roots,
+      folders,
       systems: asked,
       onSystem: (step) => tell({ kind: "system", files: found.files, ...step }),
       onFolder(files) {

@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { IndexStatus, System } from "../core/media.ts";
+import type { IndexStatus, MediaFolders, System, TitlePreferences } from "../core/media.ts";
 import { didYouMean } from "../core/nearest.ts";
 import {
   answerOf,
@@ -21,13 +21,14 @@ import { holdIndex, type IndexHolder } from "./index-holder.ts";
 import type { JobLine } from "./index-job.ts";
 import { type Run, startRun } from "./indexer.ts";
 import { knownSystems, systemById, systemByName } from "./systems.ts";
-import type { Preferences } from "./titles.ts";
 
 export interface MediaOptions {
   /** Holds the index. */
   readonly folder: string;
-  /** Absolute media folders, in order of preference. */
-  readonly roots: () => readonly string[];
+  /** Asked at each run. */
+  readonly folders: () => MediaFolders;
+  /** Asked at each title. */
+  readonly prefer: () => TitlePreferences;
   /** Told at the start, at each system, at the end, and in between at most four times a second. */
   readonly emit: (status: IndexStatus) => void;
   readonly clock: Clock;
@@ -50,7 +51,7 @@ export interface MediaLibrary {
    * The file that `@System/Title (tag)` means, system and title spelt by hand: see `chooseTitle`. Undefined where there
    * is none; throws `not-found` for an unknown system.
    */
-  findTitle(system: string, title: string, prefer?: Preferences): FoundTitle | undefined;
+  findTitle(system: string, title: string): FoundTitle | undefined;
   /** Ends the run, if there is one. */
   cancel(): void;
   close(): Promise<void>;
@@ -85,10 +86,10 @@ export function createMedia(options: MediaOptions): MediaLibrary {
         throw new ServiceError("failed", "the media are being indexed: try again then");
       return { results: [], total: 0 };
     },
-    findTitle(name, title, prefer) {
+    findTitle(name, title) {
       const system = systemByName(name);
       if (system === undefined) throw unknownSystem(name);
-      return holder.use((held) => findTitle(held, system.id, title, prefer));
+      return holder.use((held) => findTitle(held, system.id, title, options.prefer()));
     },
     cancel: runs.cancel,
     async close() {
@@ -102,7 +103,7 @@ type Runs = Pick<MediaLibrary, "status" | "index" | "cancel" | "close">;
 
 /** Runs of the index, one at a time, and how far they are. */
 function createRuns(options: MediaOptions, path: string, holder: IndexHolder): Runs {
-  const { folder, roots, emit, clock, log, command } = options;
+  const { folder, folders, emit, clock, log, command } = options;
   let running: { readonly run: Run; readonly ended: Promise<void> } | undefined;
   let progress: Progress | undefined;
   let closed = false;
@@ -135,7 +136,7 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
       if (unknown !== undefined) throw unknownSystem(unknown);
       if (running !== undefined) throw new ServiceError("conflict", "the media are being indexed already");
       mkdirSync(folder, { recursive: true });
-      const run = startRun({ path, roots: roots(), systems }, { command, log, onLine });
+      const run = startRun({ path, folders: folders(), systems }, { command, log, onLine });
       progress = { files: 0 };
       const ended = finish(run);
       running = { run, ended };

@@ -1,21 +1,21 @@
 /**
- * The walk through the media folders: `<root>/<system folder>/...`. Which folder is whose, and which extensions count,
+ * The walk through the media folders: `<root>/<system folder>/...`, and the folders of single systems. Which folder is whose, and which extensions count,
  * the table of systems says. Hidden entries and trees marked by `.tapdeckignore` do not count; links are followed inside
  * the media folders only, and into each folder at most once; what playlists list is left out. An archive is one file.
  */
 import { realpathSync, statSync } from "node:fs";
 import { messageOf } from "../core/errors.ts";
 import { folderDepthMax, indexedFilesMax } from "../core/limits.ts";
+import type { MediaFolders, SystemFolder } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
 import { type Found, noSystem } from "./found.ts";
 import { bytesOf, type FileName, fileName, joinNames, pathOf, readable } from "./names.ts";
 import { isPlaylist, noteParts, type Parts } from "./playlists.ts";
 import { type Entries, readFolder } from "./scan-folder.ts";
-import { type KnownSystem, systemByFolder, systemById, systemOfFile } from "./systems.ts";
+import { type KnownSystem, systemByFolder, systemById, systemByName, systemOfFile } from "./systems.ts";
 
 export interface ScanOptions {
-  /** Absolute folders, in order of preference. */
-  readonly roots: readonly string[];
+  readonly folders: MediaFolders;
   /** System ids; empty means all. */
   readonly systems: ReadonlySet<string>;
   /** Called before each system whose folders are walked. */
@@ -36,12 +36,21 @@ export interface ScanStep {
 interface Walk extends ScanOptions {
   readonly found: Found;
   readonly realRoots: readonly string[];
+  readonly own: readonly OwnFolder[];
+}
+
+/** A folder of one system. */
+interface OwnFolder {
+  readonly host: KnownSystem;
+  readonly real: string;
 }
 
 /** Adds the files of the asked systems to `found`; with none asked for, of all. */
 export function scan(options: ScanOptions, found: Found): void {
-  const realRoots = options.roots.flatMap((root) => realFolder(root, options.onComplaint) ?? []);
-  const walk: Walk = { ...options, found, realRoots };
+  const { folders, onComplaint } = options;
+  const realRoots = folders.roots.flatMap((root) => realFolder(root, onComplaint) ?? []);
+  const own = folders.own.flatMap((folder) => ownFolder(folder, onComplaint));
+  const walk: Walk = { ...options, found, realRoots, own };
   const places = systemFolders(walk);
   for (const [index, { host, bases }] of places.entries()) {
     options.onSystem({ step: index + 1, steps: places.length, name: host.name });
@@ -68,6 +77,13 @@ function systemFolders(walk: Walk): readonly Place[] {
       places.set(host.id, place);
       place.bases.push(base);
     }
+  }
+  for (const { host, real } of walk.own) {
+    const place = places.get(host.id) ?? { host, bases: [] };
+    places.set(host.id, place);
+    // What lies in a folder that is walked anyway would be found twice.
+    if (!place.bases.some((base) => isInside(real, realPathOf(base) ?? exactText(base))))
+      place.bases.push(real);
   }
   const asked = ({ host }: Place) =>
     walk.systems.size === 0 || walk.systems.has(host.id) || [...walk.systems].some((id) => livesIn(id, host));
@@ -199,10 +215,14 @@ const nothing: Linked = { kind: "nothing", real: "" };
 /** What a link leads to; nothing where it leads out of the media folders, to a hidden place, or nowhere. */
 function linkedTo(walk: Walk, link: FileName): Linked {
   const real = realPathOf(link);
-  if (real === undefined || !walk.realRoots.some((root) => isInside(real, root))) return nothing;
+  if (real === undefined || !allowed(walk).some((folder) => isInside(real, folder))) return nothing;
   const stat = statSync(pathOf(link), { throwIfNoEntry: false });
   if (stat?.isFile()) return { kind: "file", real };
   return stat?.isDirectory() ? { kind: "folder", real } : nothing;
+}
+
+function allowed({ realRoots, own }: Walk): readonly string[] {
+  return [...realRoots, ...own.map(({ real }) => real)];
 }
 
 function linkedFolder(walk: Walk, link: FileName): string | undefined {
@@ -237,6 +257,16 @@ function realFolder(root: string, complain: ScanOptions["onComplaint"]): string 
     complain(root, messageOf(error));
     return undefined;
   }
+}
+
+function ownFolder(
+  { system, folder }: SystemFolder,
+  complain: ScanOptions["onComplaint"],
+): readonly OwnFolder[] {
+  const host = systemByName(system);
+  if (host === undefined) complain(folder, `there is no system ${system}`);
+  const real = host === undefined ? undefined : realFolder(folder, complain);
+  return host === undefined || real === undefined ? [] : [{ host, real }];
 }
 
 /** Different for different names, whatever their bytes. */

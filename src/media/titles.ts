@@ -4,20 +4,9 @@
  * among files of one title, the asked tags decide, then finished versions, the preferred regions and languages, the
  * latest revision, and at last the name: the same every time.
  */
+import type { TitlePreferences } from "../core/media.ts";
 import { fold } from "./fold.ts";
 import { titleOf } from "./tags.ts";
-
-export interface Preferences {
-  /** As they stand in names, the best first: `USA`, `Europe`. */
-  readonly regions: readonly string[];
-  /** `En`, `Fr`. */
-  readonly languages: readonly string[];
-}
-
-export const defaultPreferences: Preferences = {
-  regions: ["World", "USA", "Europe", "Japan"],
-  languages: ["En"],
-};
 
 export interface Choice {
   /** Place among the candidates. */
@@ -31,7 +20,7 @@ export interface Choice {
 export function chooseTitle(
   wanted: string,
   names: readonly string[],
-  prefer: Preferences = defaultPreferences,
+  prefer: TitlePreferences,
 ): Choice | undefined {
   const asked = titleOf(wanted);
   const key = titleKey(asked.title);
@@ -101,7 +90,11 @@ const unfinished =
   /^(beta|proto|prototype|demo|sample|kiosk|hack|pirate|unl|aftermarket|bios|b\d*|o\d*|h\d*|p\d*|t\d*)\b/i;
 
 /** Lower is better, number by number. */
-function scoreOf(tags: readonly string[], asked: readonly string[], prefer: Preferences): readonly number[] {
+function scoreOf(
+  tags: readonly string[],
+  asked: readonly string[],
+  prefer: TitlePreferences,
+): readonly number[] {
   const has = (tag: string) => tags.some((one) => one.toLowerCase() === tag.toLowerCase());
   const rank = (list: readonly string[]) => {
     const place = list.findIndex(has);

@@ -3,21 +3,27 @@
  * service would answer nobody. It reads one line of JSON, writes one line for each burst of changes, and ends when its
  * standard input does.
  */
-import { watch } from "node:fs";
+import { type FSWatcher, type Stats, statSync, watch } from "node:fs";
 import { messageOf } from "../core/errors.ts";
-import { knownSystems, systemByFolder } from "./systems.ts";
+import type { MediaFolders } from "../core/media.ts";
+import { knownSystems, systemByFolder, systemByName } from "./systems.ts";
 
 export interface WatchJob {
-  readonly roots: readonly string[];
+  readonly folders: MediaFolders;
 }
 
-/** Ids of the systems in whose folders something changed, or why no changes can be seen. */
+/** Ids of the systems in whose folders something changed, none for all; or why no changes can be seen. */
 export type WatchLine = { readonly systems: readonly string[] } | { readonly failed: string };
 
 /** A burst is over when nothing happened for so long: copying a folder is one change. */
 const settleMs = 2000;
 /** A burst that does not end is told on the way. */
 const burstMsMax = 60_000;
+/** A drive that is mounted over a watched folder is no change in that folder: somebody has to look. */
+const mountedMs = 3000;
+
+/** What a changed path, below a folder that is watched, is about. */
+type About = (path: string) => readonly string[];
 
 /** Runs until the standard input ends; never returns before. */
 export async function runWatchJob(): Promise<number> {
@@ -29,33 +35,60 @@ export async function runWatchJob(): Promise<number> {
     const isRead = text.includes("\n");
     text += decoder.decode(bytes, { stream: true });
     if (isRead || !text.includes("\n")) continue;
-    const { roots }: WatchJob = JSON.parse(text);
-    for (const root of roots) watchRoot(root, burst, tell);
+    const { folders }: WatchJob = JSON.parse(text);
+    for (const root of folders.roots) watchFolder(root, systemsAt, burst, tell);
+    for (const { system, folder } of folders.own) {
+      const systems = withGuests(systemByName(system)?.id);
+      watchFolder(folder, () => systems, burst, tell);
+    }
   }
   return 0;
 }
 
-function watchRoot(
-  root: string,
+/** Watches the folder, and whatever is mounted in its place later on. */
+function watchFolder(
+  folder: string,
+  about: About,
   burst: (systems: readonly string[]) => void,
   tell: (line: WatchLine) => void,
 ): void {
-  const failed = (error: unknown) => tell({ failed: `${root}: ${messageOf(error)}` });
-  try {
-    const watcher = watch(root, { recursive: true }, (_, name) => burst(systemsOf(name ?? "")));
-    watcher.on("error", failed);
-  } catch (error) {
-    // The folder is not there, or the kernel has no room for so many watches.
-    failed(error);
-  }
+  let watcher: FSWatcher | undefined;
+  let seen: Stats | undefined;
+  const failed = (error: unknown) => tell({ failed: `${folder}: ${messageOf(error)}` });
+  const begin = () => {
+    watcher?.close();
+    watcher = undefined;
+    try {
+      watcher = watch(folder, { recursive: true }, (_, name) => burst(about(name ?? "")));
+      watcher.on("error", failed);
+    } catch (error) {
+      // It is not there, or the kernel has no room for so many watches.
+      failed(error);
+    }
+  };
+  const look = () => {
+    const now = statSync(folder, { throwIfNoEntry: false });
+    if (now?.dev === seen?.dev && now?.ino === seen?.ino) return;
+    seen = now;
+    // What is unplugged stays in the index: it comes back.
+    if (now === undefined) return;
+    begin();
+    tell({ systems: [...about("")] });
+  };
+  seen = statSync(folder, { throwIfNoEntry: false });
+  begin();
+  setInterval(look, mountedMs);
 }
 
-/** The system whose folder holds the path, and those that live with it. */
-function systemsOf(path: string): readonly string[] {
-  const host = systemByFolder(path.split("/")[0] ?? "");
+/** The system whose folder holds the path below a root, and those that live with it. */
+function systemsAt(path: string): readonly string[] {
+  return withGuests(systemByFolder(path.split("/")[0] ?? "")?.id);
+}
+
+function withGuests(host: string | undefined): readonly string[] {
   if (host === undefined) return [];
-  const guests = knownSystems().filter(({ livesWith }) => livesWith?.includes(host.id));
-  return [host, ...guests].map(({ id }) => id);
+  const guests = knownSystems().filter(({ livesWith }) => livesWith?.includes(host));
+  return [host, ...guests.map(({ id }) => id)];
 }
 
 /** Gathers systems until it is quiet, and tells them then. */

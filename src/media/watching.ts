@@ -1,6 +1,7 @@
 /** Takes up new files without being asked: changes in the media folders start runs of the index for their systems. */
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { MediaFolders } from "../core/media.ts";
 import { linesOf, spawnGently, watchArgument } from "./indexer.ts";
 import type { MediaLibrary } from "./media.ts";
 import type { WatchLine } from "./watch-job.ts";
@@ -8,7 +9,7 @@ import type { WatchLine } from "./watch-job.ts";
 export interface WatchingOptions {
   readonly media: Pick<MediaLibrary, "index">;
   /** As they are now: who changes them watches anew. */
-  readonly roots: readonly string[];
+  readonly folders: MediaFolders;
   readonly log: Log;
   /** The program and its arguments; absent: this program's own. */
   readonly command?: readonly string[];
@@ -18,9 +19,9 @@ export interface WatchingOptions {
 const againMs = 2000;
 
 /** Watches until disposed. Where the kernel has no room for the watches, the log says so and nothing else happens. */
-export function watchMedia({ media, roots, log, command }: WatchingOptions): Disposable {
+export function watchMedia({ media, folders, log, command }: WatchingOptions): Disposable {
   const child = spawnGently(watchArgument, command);
-  child.stdin.write(`${JSON.stringify({ roots })}\n`);
+  child.stdin.write(`${JSON.stringify({ folders })}\n`);
   child.stdin.flush();
   let over = false;
   const update = async (systems: readonly string[]) => {

@@ -4,6 +4,16 @@ import type { Facts } from "./variables.ts";
 export interface LaunchHow {
   readonly launcher?: string;
   readonly system?: string;
+  /** How the file was found, where that is not plain: a sentence for whoever wonders. */
+  readonly why?: string;
+}
+
+/** What a title means. */
+export interface FoundPath {
+  /** As `launch` takes it. */
+  readonly path: string;
+  /** Absent where it is plain. */
+  readonly why?: string;
 }
 
 export interface WebRequest {
@@ -36,7 +46,7 @@ export type RandomSource =
 
 /** Looks media up. Each resolves with a path that `launch` takes, or rejects with `ServiceError` where there is none. */
 export interface MediaIndex {
-  title(wanted: WantedTitle): Promise<string>;
+  title(wanted: WantedTitle): Promise<FoundPath>;
   /** The best of what fits. */
   search(query: NameQuery): Promise<string>;
   /** Any file of any of the sources, each with even odds. */

@@ -8,6 +8,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { defaultConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { fold, foldedWords } from "../../src/media/fold.ts";
@@ -61,7 +62,8 @@ async function measureSize(folder: string, size: Size): Promise<void> {
   await measureWalk(root, folder);
   const media = createMedia({
     folder: join(folder, "data"),
-    roots: () => [root],
+    folders: () => ({ roots: [root], own: [] }),
+    prefer: () => defaultConfig.systems.prefer,
     emit: () => {},
     clock: systemClock,
     log: silentLog,

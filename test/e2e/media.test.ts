@@ -28,6 +28,30 @@ test("what lies there at the first start is found a moment later, without being 
   expect([total, results[0]?.path, results[0]?.tags]).toEqual([1, "SNES/Pokémon Puzzle (USA).sfc", ["USA"]]);
   const { systems } = await service.client.call("systems");
   expect(systems.map(({ id }) => id)).toEqual(["Genesis", "SNES"]);
+
+  // From now on, what is new is found too: nothing tells when the watches are set, so some more files may be needed.
+  let number = 0;
+  await eventually(async () => {
+    if (number < 3) await place.file(`SNES/New Game ${number++}.sfc`);
+    await Bun.sleep(1000);
+    return (await service.client.call("media.search", { query: "new game" })).total > 0;
+  });
+}, 30_000);
+
+test("a title that several files have is explained, and the owner's preferences settle it", async () => {
+  await using place = await makePlace(
+    `${config}\n[systems]\nprefer_regions = ["Europe"]\nfolders = { NES = ["/nowhere"] }\n`,
+  );
+  await place.file("SNES/Star Quest (USA).sfc");
+  await place.file("SNES/Star Quest (Europe).sfc");
+  await using service = await startTapdeck(place);
+  await service.client.call("media.index");
+  await service.client.call("launch", "@SNES/Star Quest");
+  const { success, note } = await service.heard.next("launch.finished");
+  expect({ success, note }).toEqual({
+    success: true,
+    note: "Star Quest is SNES/Star Quest (Europe).sfc, the best of 2 files of that title",
+  });
 }, 30_000);
 
 test("titles, searches and random choices of a card start files of the index", async () => {

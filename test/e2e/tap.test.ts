@@ -129,10 +129,14 @@ command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}
   expect(service.heard.names()).toContain("media.stopped");
 }, 60_000);
 
-/** The only child process of the service. */
+/** The only child process of the service beside those that look after the media. */
 async function playerOf(pid: number): Promise<number> {
-  const children = (await Bun.file(`/proc/${pid}/task/${pid}/children`).text()).trim();
-  return Number(children.split(" ")[0]);
+  const children = (await Bun.file(`/proc/${pid}/task/${pid}/children`).text()).trim().split(" ");
+  for (const child of children) {
+    const cmdline = await Bun.file(`/proc/${child}/cmdline`).text();
+    if (!/\0(index|watch)-job\0/.test(cmdline)) return Number(child);
+  }
+  throw new Error("nothing plays");
 }
 
 /** The arguments of a process; for a moment after its start it has none. */

@@ -2,9 +2,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { defaultConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog } from "../../src/core/log.ts";
-import type { IndexStatus } from "../../src/core/media.ts";
+import type { IndexStatus, SystemFolder } from "../../src/core/media.ts";
 import { indexPath } from "../../src/media/index-file.ts";
 import { type Job, type JobLine, runJob } from "../../src/media/index-job.ts";
 import { createMedia, type MediaLibrary } from "../../src/media/media.ts";
@@ -20,7 +21,7 @@ export interface Trial extends AsyncDisposable {
   readonly logged: readonly string[];
 }
 
-export async function mediaTrial(): Promise<Trial> {
+export async function mediaTrial(own: readonly SystemFolder[] = []): Promise<Trial> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-media-"));
   const [root, data] = [join(folder, "media"), join(folder, "data")];
   await Bun.write(join(root, ".keep"), "");
@@ -28,7 +29,8 @@ export async function mediaTrial(): Promise<Trial> {
   const logged: string[] = [];
   const media = createMedia({
     folder: data,
-    roots: () => [root],
+    folders: () => ({ roots: [root], own }),
+    prefer: () => defaultConfig.systems.prefer,
     emit: (status) => told.push(status),
     clock: systemClock,
     log: createLog({ debug: true, write: (line) => logged.push(line) }),

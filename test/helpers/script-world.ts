@@ -75,7 +75,7 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
             asked.push("media ready");
           },
           index: {
-            title: (wanted) => found("title", wanted),
+            title: async (wanted) => ({ path: await found("title", wanted) }),
             search: (query) => found("search", query),
             random: (sources) => found("random", sources),
           },

@@ -5,7 +5,7 @@ import { configOf, parseToml } from "../../src/config/read.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { template } from "../../src/config/template.ts";
 
-const defaults = { ...defaultConfig, systems: { rootFolders: ["/data/media"], statedRootFolders: [] } };
+const defaults = { ...defaultConfig, systems: { ...defaultConfig.systems, rootFolders: ["/data/media"] } };
 const uncommented = template().replace(/^#(?=\S)/gm, "");
 
 test("the template states exactly the defaults", () => {

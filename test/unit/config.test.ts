@@ -35,7 +35,7 @@ test("a file that is not there stands for the defaults, with the data folder's m
   const config = await readConfig("/nowhere/config.toml", { dataFolder: "/data", mustExist: false });
   expect(config).toEqual({
     ...defaultConfig,
-    systems: { rootFolders: ["/data/media"], statedRootFolders: [] },
+    systems: { ...defaultConfig.systems, rootFolders: ["/data/media"] },
   });
 });
 
@@ -54,7 +54,7 @@ test("a folder in the place of the file is refused", async () => {
 test("an empty file is all defaults", async () => {
   expect(await read("")).toEqual({
     ...defaultConfig,
-    systems: { rootFolders: ["/data/media"], statedRootFolders: [] },
+    systems: { ...defaultConfig.systems, rootFolders: ["/data/media"] },
   });
 });
 
@@ -119,7 +119,7 @@ command = ["any", "--file={path}"]
     },
     audio: { feedback: false },
     log: { console: false, debug: true },
-    systems: { rootFolders: ["/a", "/b"], statedRootFolders: ["/a", "/b"] },
+    systems: { ...defaultConfig.systems, rootFolders: ["/a", "/b"], statedRootFolders: ["/a", "/b"] },
     script: { allowExecute: ["mpv .*"], allowHttp: ["http://lamp/.*"] },
     hooks: {
       onScan: "**echo:a",

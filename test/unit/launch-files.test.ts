@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const find = (wanted: string, systemId?: string, known: readonly string[] = ["SNES"]) =>
-  findMediaFile(wanted, roots, known, systemId);
+  findMediaFile(wanted, { roots, own: [] }, known, systemId);
 const below = async (wanted: string) => {
   const { path, system } = await find(wanted);
   return [path.slice(folder.length + 1), system.id];
@@ -46,6 +46,40 @@ test("a relative path is looked for below the media folders, the first one first
 
 test("a system's folder may be spelt with other capitals", async () => {
   expect(await below("snes/Game.sfc")).toEqual(["one/SNES/Game.sfc", "SNES"]);
+});
+
+test("what the index calls by its system is found in whatever folder it lies", async () => {
+  const library = join(folder, "batocera");
+  for (const file of ["megadrive/Game.md", "gb/deep/Colour.gbc"]) {
+    await mkdir(dirname(join(library, file)), { recursive: true });
+    await writeFile(join(library, file), "x");
+  }
+  const folders = { roots: [library], own: [] };
+  expect(await findMediaFile("Genesis/Game.md", folders, [])).toMatchObject({
+    path: join(library, "megadrive/Game.md"),
+    system: { id: "Genesis" },
+  });
+  expect(await findMediaFile("GameboyColor/deep/Colour.gbc", folders, [])).toMatchObject({
+    path: join(library, "gb/deep/Colour.gbc"),
+    system: { id: "GameboyColor" },
+  });
+});
+
+test("a system may have a folder of its own, wherever it lies", async () => {
+  const elsewhere = join(folder, "secret");
+  const folders = { roots, own: [{ system: "Super Nintendo", folder: elsewhere }] };
+  await writeFile(join(elsewhere, "Hack.sfc"), "x");
+  expect(await findMediaFile("snes/Hack.sfc", folders, [])).toMatchObject({
+    path: join(elsewhere, "Hack.sfc"),
+    system: { id: "SNES" },
+  });
+  expect((await findMediaFile(join(elsewhere, "Hack.sfc"), folders, [])).system.id).toBe("SNES");
+  // The folders below a media folder come first.
+  expect((await findMediaFile("SNES/Game.sfc", folders, [])).path).toBe(join(folder, "one/SNES/Game.sfc"));
+  await expect(findMediaFile("NES/Hack.sfc", folders, [])).rejects.toThrow("there is no file NES/Hack.sfc");
+  await expect(
+    findMediaFile("snes/../two/SNES/Game.sfc", { roots: [], own: folders.own }, []),
+  ).rejects.toThrow("not below a media folder");
 });
 
 test("an absolute path is taken as it is where it lies below a media folder", async () => {
@@ -69,12 +103,18 @@ test("the card may name the system", async () => {
 });
 
 test("of nested media folders the inner one tells the system", async () => {
-  const { system } = await findMediaFile("one/SNES/Game.sfc", [folder, join(folder, "one")], []);
+  const { system } = await findMediaFile(
+    "one/SNES/Game.sfc",
+    { roots: [folder, join(folder, "one")], own: [] },
+    [],
+  );
   expect(system.id).toBe("SNES");
 });
 
 test("the whole file system may be a media folder", async () => {
-  expect((await findMediaFile(join(folder, "one/Loose.mp3"), ["/"], [])).system.id).toBe("Audio");
+  expect((await findMediaFile(join(folder, "one/Loose.mp3"), { roots: ["/"], own: [] }, [])).system.id).toBe(
+    "Audio",
+  );
 });
 
 test("a link that stays below the media folders is followed", async () => {
@@ -111,7 +151,7 @@ test.each(["", "a\0b"])("%p names no file", async (wanted) => {
 });
 
 test("a media folder that is not there hurts nobody", async () => {
-  const { path } = await findMediaFile("SNES/Game.sfc", ["/nowhere", ...roots], []);
+  const { path } = await findMediaFile("SNES/Game.sfc", { roots: ["/nowhere", ...roots], own: [] }, []);
   expect(path).toBe(join(folder, "one/SNES/Game.sfc"));
 });
 

@@ -55,7 +55,7 @@ async function makeDeck({
   const launcher = createLauncher({
     config: () => ({
       ...defaultConfig,
-      systems: { rootFolders: [folder], statedRootFolders: [] },
+      systems: { ...defaultConfig.systems, rootFolders: [folder], statedRootFolders: [] },
       launchers: [
         sh("sleep", `${ready}; exec sleep 600`),
         sh("true", "exit 0"),

@@ -124,7 +124,9 @@ describe("the walk", () => {
     await trial.media.index([]);
     expect(pathsOf(trial.media, "caf")).toEqual(["SNES/��/Caf�.sfc", "SNES/��/Caf�.sfc"]);
     expect(trial.media.search({ query: "", systems: [], maxResults: 10 }).total).toBe(3);
-    expect(runHere({ path: indexPath(trial.data), roots: [trial.root], systems: [] }).at(-1)).toMatchObject({
+    expect(
+      runHere({ path: indexPath(trial.data), folders: { roots: [trial.root], own: [] }, systems: [] }).at(-1),
+    ).toMatchObject({
       changed: false,
     });
   });
@@ -141,11 +143,33 @@ describe("the walk", () => {
     expect(trial.logged.filter((line) => line.includes("left out of the index")).length).toBeGreaterThan(0);
   });
 
+  test("folders of single systems are indexed beside the roots, and nothing twice", async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), "tapdeck-own-"));
+    const own = [
+      { system: "Super Nintendo", folder: elsewhere },
+      { system: "No Such", folder: elsewhere },
+      { system: "NES", folder: join(elsewhere, "nowhere") },
+    ];
+    await using trial = await mediaTrial(own);
+    makeFiles(elsewhere, ["Hack.sfc", "deep/Other.smc", "Not.nes"]);
+    makeFiles(trial.root, ["snes/Plain.sfc", "snes/more/Twice.sfc"]);
+    own.push({ system: "SNES", folder: join(trial.root, "snes/more") });
+    await trial.media.index([]);
+    expect(pathsOf(trial.media)).toEqual([
+      "SNES/Hack.sfc",
+      "SNES/deep/Other.smc",
+      "SNES/Plain.sfc",
+      "SNES/more/Twice.sfc",
+    ]);
+    expect(trial.logged.join("\n")).toContain("there is no system No Such");
+    rmSync(elsewhere, { recursive: true });
+  });
+
   test("of two roots with the same file, the first one's counts", () => {
     const folder = mkdtempSync(join(tmpdir(), "tapdeck-media-"));
     makeFiles(folder, ["one/SNES/a.sfc", "two/snes/a.sfc", "two/snes/b.sfc"]);
     const roots = [join(folder, "one"), join(folder, "two")];
-    runHere({ path: indexPath(folder), roots, systems: [] });
+    runHere({ path: indexPath(folder), folders: { roots, own: [] }, systems: [] });
     expect(contentOf(folder)).toEqual(["SNES/a.sfc", "SNES/b.sfc"]);
     rmSync(folder, { recursive: true });
   });
@@ -216,7 +240,7 @@ describe("a run", () => {
   test("writes nothing where nothing changed", async () => {
     await using trial = await mediaTrial();
     makeFiles(trial.root, ["SNES/a.sfc", "NES/b.nes"]);
-    const job = { path: indexPath(trial.data), roots: [trial.root], systems: [] };
+    const job = { path: indexPath(trial.data), folders: { roots: [trial.root], own: [] }, systems: [] };
     mkdirSync(trial.data);
     expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: true });
     expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: false });
@@ -242,16 +266,16 @@ describe("a run", () => {
           const folder = mkdtempSync(join(tmpdir(), "tapdeck-media-"));
           const root = join(folder, "media");
           makeFiles(root, [".keep", ...before]);
-          runHere({ path: indexPath(folder), roots: [root], systems: [] });
+          runHere({ path: indexPath(folder), folders: { roots: [root], own: [] }, systems: [] });
           for (const [file, kept] of changes) {
             if (kept) makeFiles(root, [file]);
             else rmSync(join(root, file), { force: true });
           }
-          runHere({ path: indexPath(folder), roots: [root], systems: some });
-          runHere({ path: indexPath(folder), roots: [root], systems: [] });
+          runHere({ path: indexPath(folder), folders: { roots: [root], own: [] }, systems: some });
+          runHere({ path: indexPath(folder), folders: { roots: [root], own: [] }, systems: [] });
           const again = contentOf(folder);
           rmSync(indexPath(folder));
-          runHere({ path: indexPath(folder), roots: [root], systems: [] });
+          runHere({ path: indexPath(folder), folders: { roots: [root], own: [] }, systems: [] });
           expect(again).toEqual(contentOf(folder) ?? []);
           rmSync(folder, { recursive: true });
         },
@@ -278,7 +302,7 @@ describe("a damaged index", () => {
     );
     const path = indexPath(trial.data);
     mkdirSync(trial.data, { recursive: true });
-    runHere({ path, roots: [trial.root], systems: [] });
+    runHere({ path, folders: { roots: [trial.root], own: [] }, systems: [] });
     writeFileSync(path, damage(readFileSync(path)));
     // Whoever asks first finds it.
     try {

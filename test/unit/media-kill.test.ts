@@ -23,7 +23,9 @@ test("killed at 100 random moments, the index is the old one or the new one, who
 /** Runs by turns with one and the other roots, so that each that gets far enough writes the index anew. */
 async function killOften(roots: readonly (readonly string[])[], seed: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tapdeck-kill-"));
-  const jobs = roots.map((some): Job => ({ path: indexPath(folder), roots: some, systems: [] }));
+  const jobs = roots.map(
+    (some): Job => ({ path: indexPath(folder), folders: { roots: some, own: [] }, systems: [] }),
+  );
   const whole: (readonly string[])[] = [];
   const takesMs = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (const turn of [0, 1, 0, 1]) {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { defaultConfig } from "../../src/config/shape.ts";
 import { titleOf } from "../../src/media/tags.ts";
 import { chooseTitle, titleKey } from "../../src/media/titles.ts";
 import { makeFiles } from "../helpers/library.ts";
@@ -35,7 +36,7 @@ test.each([
   ["Supr Mario World", ["Super Mario Kart", "Super Mario World (USA)"], "Super Mario World (USA)"],
   ["Tetris", ["Columns"], undefined],
 ])("%s of %p is %s", (wanted, names, chosen) => {
-  const choice = chooseTitle(wanted, names);
+  const choice = chooseTitle(wanted, names, defaultConfig.systems.prefer);
   expect(choice === undefined ? undefined : names[choice.place]).toBe(chosen);
 });
 

@@ -25,7 +25,7 @@ async function makeDeck(map: (text: string) => string | undefined = () => undefi
   const ran = join(folder, "ran");
   const config: Config = {
     ...defaultConfig,
-    systems: { rootFolders: [folder], statedRootFolders: [folder] },
+    systems: { ...defaultConfig.systems, rootFolders: [folder], statedRootFolders: [folder] },
     script: { allowExecute: ["/usr/bin/touch .*|/bin/touch .*"], allowHttp: [] },
     launchers: [
       { id: "game", systems: ["SNES"], extensions: [".sfc"], command: ["sleep", "60"] },

@@ -18,6 +18,7 @@ import fc from "fast-check";
 import { configOf } from "../../src/config/read.ts";
 import { createSettings, type Settings, type SettingsOptions } from "../../src/config/settings.ts";
 import type { SettingsPatch } from "../../src/config/settings-patch.ts";
+import { defaultConfig } from "../../src/config/shape.ts";
 import { ServiceError, StartError } from "../../src/core/errors.ts";
 import { configBytesMax } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
@@ -97,12 +98,16 @@ test("every field changes its own key, and nothing else", async () => {
     },
     audio: { feedback: false },
     log: { console: false, debug: true },
-    systems: { rootFolders: ["/media"], statedRootFolders: ["/media"] },
+    systems: { ...defaultConfig.systems, rootFolders: ["/media"], statedRootFolders: ["/media"] },
   };
   expect(settings.current()).toEqual(after);
   expect(configOf(await text(), "x", "/data")).toEqual(after);
   await settings.update({ rootFolder: [] });
-  expect(settings.current().systems).toEqual({ rootFolders: ["/data/media"], statedRootFolders: [] });
+  expect(settings.current().systems).toEqual({
+    ...defaultConfig.systems,
+    rootFolders: ["/data/media"],
+    statedRootFolders: [],
+  });
 });
 
 test("a file that is not there is made with just the keys that were given", async () => {

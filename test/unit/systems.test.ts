@@ -289,13 +289,16 @@ for (const [file, players, id, name] of launches) {
   test(`${file} is launched as ${id} where ${players.join(" and ") || "nothing"} can be played`, async () => {
     mkdirSync(join(root, file, ".."), { recursive: true });
     writeFileSync(join(root, file), "");
-    expect((await findMediaFile(file, [root], players)).system).toMatchObject({ id, name });
+    expect((await findMediaFile(file, { roots: [root], own: [] }, players)).system).toMatchObject({
+      id,
+      name,
+    });
   });
 }
 
 test("a card that names the system by another name is understood", async () => {
   writeFileSync(join(root, "Game.bin"), "");
-  const { system } = await findMediaFile("Game.bin", [root], [], "Mega Drive");
+  const { system } = await findMediaFile("Game.bin", { roots: [root], own: [] }, [], "Mega Drive");
   expect(system).toEqual({ id: "Genesis", name: "Genesis", category: "Console" });
 });
 

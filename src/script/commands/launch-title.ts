@@ -17,7 +17,8 @@ export const launchTitle: ScriptCommand = {
   example: "@SNES/Super Game (USA)",
   async run(call, ports) {
     const wanted = titleOf(call.args[0] ?? "");
-    await ports.launch(await indexOf(ports, "titles need it").title(wanted), howOf(call));
+    const { path, why } = await indexOf(ports, "titles need it").title(wanted);
+    await ports.launch(path, { ...howOf(call), ...(why === undefined ? {} : { why }) });
   },
 };
 
