@@ -76,10 +76,15 @@ const environment = {
 };
 
 /**
- * All threads of the process from its first moment on; it asks for the same by itself, where there is no such program.
- * The kernel derives the priority of its disk reads from that (ioprio_set(2), "I/O scheduling classes").
+ * All threads of the process from its first moment on: they get what nobody else wants, and whoever wakes takes their
+ * place at once, which a low priority alone does not promise (sched(7), "SCHED_IDLE"; ioprio_set(2), "I/O scheduling
+ * classes"). Where these programs are missing, the process asks for a low priority by itself.
  */
-const gently = Bun.which("nice") === null ? [] : ["nice", "-n", "19"];
+const gently = [
+  ["chrt", "-i", "0"],
+  ["ionice", "-c", "3"],
+  ["nice", "-n", "19"],
+].flatMap((command) => (Bun.which(command[0] ?? "") === null ? [] : command));
 
 /** Compiled, the sources lie in a folder that only the program itself sees, and it must be told what to do. */
 function ownCommand(argument: string): readonly string[] {

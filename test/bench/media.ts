@@ -4,7 +4,7 @@
  * it; the run of the index is the same process that the service starts.
  */
 import { Database } from "bun:sqlite";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -15,6 +15,8 @@ import { fold, foldedWords } from "../../src/media/fold.ts";
 import { createMedia, type MediaLibrary } from "../../src/media/media.ts";
 import { libraryPaths, makeLibrary, randomOf } from "../helpers/library.ts";
 import { line, quantile, spread, title } from "./figures.ts";
+import { measureService } from "./media-service.ts";
+import { childrenOf, memoryOf } from "./memory.ts";
 
 const queriesPerRun = 1000;
 
@@ -89,6 +91,7 @@ async function measureSize(folder: string, size: Size): Promise<void> {
   line("this process after the searches", memoryLine([process.pid]));
   await media.close();
   measureRivals(folder, size);
+  await measureService(root, folder, size.memoryAim === "");
 }
 
 async function measureWalk(root: string, folder: string): Promise<void> {
@@ -251,22 +254,4 @@ function queriesOf(count: number): readonly string[] {
 function memoryLine(pids: readonly number[]): string {
   const { rss, anon } = memoryOf(pids);
   return `${rss} MB resident, of that ${anon} MB its own`;
-}
-
-/** Megabytes (proc(5), status): resident, and of that what is no page of a file. */
-function memoryOf(pids: readonly number[]): { readonly rss: number; readonly anon: number } {
-  let [rss, anon] = [0, 0];
-  for (const pid of pids) {
-    const status = existsSync(`/proc/${pid}/status`) ? readFileSync(`/proc/${pid}/status`, "utf8") : "";
-    rss += Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
-    anon += Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
-  }
-  return { rss: Math.round(rss), anon: Math.round(anon) };
-}
-
-function childrenOf(pid: number): readonly number[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
-    const path = `/proc/${pid}/task/${task}/children`;
-    return existsSync(path) ? readFileSync(path, "utf8").split(" ").filter(Boolean).map(Number) : [];
-  });
 }

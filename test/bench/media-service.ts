@@ -1,0 +1,114 @@
+/**
+ * The service itself over a large library: its memory with the index and while it is made, and what a tap and a `ping`
+ * feel of that. The player is a shell that writes into a pipe, as in `taps.ts`; the card comes over the API.
+ */
+import { createReadStream, existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { monotonicNs } from "../helpers/monotonic.ts";
+import { makePlace, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { line, milliseconds, quantile, spread } from "./figures.ts";
+import { childrenOf, memoryOf } from "./memory.ts";
+
+const idleTaps = 300;
+const tapEveryMs = 30;
+
+interface Samples {
+  readonly taps: number[];
+  readonly pings: number[];
+}
+
+/** Prints the figures for the library at `root`. */
+export async function measureService(root: string, folder: string, isLarge: boolean): Promise<void> {
+  const pipe = join(folder, "tapped");
+  Bun.spawnSync(["mkfifo", pipe]);
+  const player = ["/bin/sh", "-c", `echo started > ${pipe}`, "{path}"];
+  await using place = await makePlace(`
+[log]
+console = false
+[readers]
+detect = false
+[systems]
+root_folders = [${JSON.stringify(root)}, "${folder}/cards"]
+[[launchers]]
+id = "stamp"
+extensions = [".stamp"]
+command = ${JSON.stringify(player)}
+`);
+  await Bun.write(join(folder, "cards/SNES/card.stamp"), "x");
+  const stream = createReadStream(pipe, { flags: "r+" });
+  let arrived = (_: bigint) => {};
+  stream.on("data", () => arrived(monotonicNs()));
+  try {
+    await using service = await startTapdeck(place);
+    await service.client.call("media.index");
+    await settled(service);
+    line("the service with the index, idle", memoryText(service.pid), isLarge ? "" : "60 MB");
+    const tap = async (): Promise<number> => {
+      const here = new Promise<bigint>((resolve) => (arrived = resolve));
+      const from = monotonicNs();
+      await service.client.call("launch", "SNES/card.stamp");
+      const ms = milliseconds(from, await here);
+      await service.heard.next("media.stopped");
+      return ms;
+    };
+    const sample = async (isOver: (samples: Samples) => boolean): Promise<Samples> => {
+      const samples: Samples = { taps: [], pings: [] };
+      while (!isOver(samples)) {
+        samples.taps.push(await tap());
+        const from = monotonicNs();
+        await service.client.ping();
+        samples.pings.push(milliseconds(from, monotonicNs()));
+        service.heard.forget();
+        await Bun.sleep(tapEveryMs);
+      }
+      return samples;
+    };
+    const idle = await sample(({ taps }) => taps.length >= idleTaps);
+    let [peak, jobPeak, runs] = [0, 0, 0];
+    const watch = setInterval(() => {
+      peak = Math.max(peak, memoryOf([service.pid]).rss);
+      jobPeak = Math.max(jobPeak, memoryOf(childrenOf(service.pid).filter(isIndexJob)).rss);
+    }, 50);
+    const busy: Samples = { taps: [], pings: [] };
+    while (busy.taps.length < idleTaps && runs++ < 20) {
+      let isDone = false;
+      // Without the old one, all of it is made anew.
+      rmSync(join(place.folder, "media.db"), { force: true });
+      const run = service.client.call("media.index").finally(() => (isDone = true));
+      const { taps, pings } = await sample(() => isDone);
+      await run;
+      busy.taps.push(...taps);
+      busy.pings.push(...pings);
+    }
+    clearInterval(watch);
+    line("  while indexing, at most", `${peak} MB resident`, isLarge ? "" : "140 MB");
+    line("  the process of the index, at most", `${jobPeak} MB resident`, isLarge ? "" : "140 MB");
+    compare("launch to the player's first word", idle.taps, busy.taps);
+    compare("ping", idle.pings, busy.pings);
+  } finally {
+    stream.destroy();
+  }
+}
+
+function compare(what: string, idle: readonly number[], busy: readonly number[]): void {
+  const ratio = quantile(busy, 0.99) / quantile(idle, 0.99);
+  line(`${what}, idle`, spread(idle, "ms"));
+  line(`${what}, while indexing`, `${spread(busy, "ms")}: p99 ${ratio.toFixed(2)} times`, "2 times");
+}
+
+/** What the first minutes leave behind is collected when nobody asks for anything. */
+async function settled({ client }: Running): Promise<void> {
+  await Bun.sleep(8000);
+  await client.ping();
+}
+
+function isIndexJob(pid: number): boolean {
+  const path = `/proc/${pid}/cmdline`;
+  return existsSync(path) && readFileSync(path, "latin1").includes("\0index-job\0");
+}
+
+function memoryText(pid: number): string {
+  const { rss, anon } = memoryOf([pid]);
+  const watcher = memoryOf(childrenOf(pid));
+  return `${rss} MB resident, of that ${anon} MB its own; the process that watches the folders ${watcher.rss}, ${watcher.anon}`;
+}
