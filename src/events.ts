@@ -32,6 +32,23 @@ export interface LaunchFinished {
   readonly note?: string;
 }
 
+/** The launch guard holds a card back that would end what plays. `time` is that of its `running`. */
+export interface LaunchGuarded {
+  readonly time: string;
+  readonly uid: string;
+  readonly text: string;
+  /** The name of what plays. */
+  readonly playing: string;
+  /** How long it may be confirmed, in milliseconds. */
+  readonly confirmMs: number;
+}
+
+/** Play time comes to its end: in `minutesLeft`, or, where that is 0, now. */
+export interface PlayTimeWarning {
+  readonly limit: "day" | "session";
+  readonly minutesLeft: number;
+}
+
 export interface Events {
   "readers.added": Reader;
   "readers.removed": Reader;
@@ -42,6 +59,8 @@ export interface Events {
   "media.stopped": MediaStopped;
   "media.indexing": IndexStatus;
   "launch.finished": LaunchFinished;
+  "launch.guarded": LaunchGuarded;
+  "playtime.warning": PlayTimeWarning;
 }
 
 export type EventName = keyof Events;

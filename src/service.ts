@@ -10,10 +10,10 @@ import { createMappingFiles } from "./config/mapping-files.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
 import { mediaFolders } from "./config/shape.ts";
 import { systemClock } from "./core/clock.ts";
-import { exitCodes, messageOf, ServiceError, StartError } from "./core/errors.ts";
+import { exitCodes, messageOf, StartError } from "./core/errors.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
-import type { Token } from "./core/token.ts";
 import { createAllowLaunch } from "./launch/allow-launch.ts";
+import { createHolding } from "./launch/holding.ts";
 import { createLauncher, type Launcher } from "./launch/launcher.ts";
 import { createMapper, type Mapper } from "./launch/mappings/mapper.ts";
 import { createMedia, type MediaLibrary } from "./media/media.ts";
@@ -163,12 +163,13 @@ async function assemble({
   });
   wired.api = api;
   const certificates = tls === undefined ? undefined : followCertificate(tlsFolder, tls, { api, clock, log });
-  const launching = bus.on("tokens.added", (token) => launchToken(launcher, log, token));
+  const launching = createHolding({ bus, clock, log, launcher, readers: config().readers });
   const readers = startReaders({ ...config().readers, drivers, bus, clock, log });
   wired.readers = readers;
   const indexing = followFolders(media, settings, { clock, log });
   settings.onChange((now) => {
     log.configure(now.log);
+    launching.configure(now.readers);
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
   // Read now, so that the first tap does not wait for it.
@@ -192,16 +193,6 @@ async function assemble({
         settings,
       }),
   };
-}
-
-/** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */
-function launchToken(launcher: Launcher, log: Log, token: Token): void {
-  try {
-    launcher.launch(token, token.readerId === "" ? undefined : { readerId: token.readerId });
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    log.warn("launch", error.message, { uid: token.uid });
-  }
 }
 
 interface Running {

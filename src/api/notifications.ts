@@ -6,8 +6,10 @@ import { notificationText } from "./envelope.ts";
 import {
   indexStatus,
   launchFinished,
+  launchGuarded,
   mediaStarted,
   mediaStopped,
+  playTimeWarning,
   reader,
   running,
   token,
@@ -29,6 +31,14 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   "launch.finished": {
     docs: "A launch has ended; `time` is that of its `running`. Where nothing started, `error` says why; where several files fitted a title, `note` says which was taken.",
     params: launchFinished,
+  },
+  "launch.guarded": {
+    docs: "The launch guard holds a card back, for `playing` plays: the same card once more, or `confirm`, within `confirmMs` switches. Its `launch.finished` follows.",
+    params: launchGuarded,
+  },
+  "playtime.warning": {
+    docs: "Play time ends in `minutesLeft` minutes, or, where that is 0, has ended: what plays is stopped.",
+    params: playTimeWarning,
   },
   "tokens.added": { docs: "A reader has a new token.", params: token },
   "tokens.removed": { docs: "A token left its reader.", params: token },

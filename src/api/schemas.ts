@@ -158,6 +158,16 @@ export const launchFinished = v.object({
   note: v.exactOptional(v.string()),
 });
 
+export const launchGuarded = v.object({
+  time,
+  uid: v.string(),
+  text: v.string(),
+  playing: v.string(),
+  confirmMs: count,
+});
+
+export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]), minutesLeft: count });
+
 const mappingType = v.picklist(["uid", "text", "data"]);
 const mappingMatch = v.picklist(["exact", "partial", "regex"]);
 /** `mappings.new` takes these as they stand, `mappings.update` each of them or not. */

@@ -47,6 +47,12 @@ function detail({ method, params }: Notification): string {
       return `${params.mediaName} after ${params.elapsed} s, exit code ${params.exitCode ?? "none"}`;
     case "media.indexing":
       return params.indexing ? (params.currentStepDisplay ?? "") : `${params.totalMedia ?? 0} files`;
+    case "launch.guarded":
+      return `${params.playing} plays: put the card on once more to switch`;
+    case "playtime.warning":
+      return params.minutesLeft === 0
+        ? `the play time of this ${params.limit} is used up`
+        : `${params.minutesLeft} minutes of this ${params.limit} are left`;
     case "launch.finished":
       return params.success
         ? `${JSON.stringify(params.text)}${params.note === undefined ? "" : `: ${params.note}`}`

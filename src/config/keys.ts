@@ -2,6 +2,8 @@
 import {
   exitDelaySecondsMax,
   mappingPatternBytesMax,
+  playTimeMinutesMax,
+  playTimeWarningsMax,
   readersMax,
   scriptBytesMax,
   settingsListMax,
@@ -23,7 +25,7 @@ import {
   wholeNumber,
 } from "./checks.ts";
 import { launchersOf } from "./launchers.ts";
-import { type Config, defaultConfig, type Hooks } from "./shape.ts";
+import { type Config, defaultConfig, type Hooks, type PlayTimeLimits } from "./shape.ts";
 
 /** A launch script; an empty one stands for none. */
 const hook: Check<string> = (value, key) => {
@@ -48,6 +50,8 @@ const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
   return all;
 };
 
+const minutes = wholeNumber(0, playTimeMinutesMax);
+
 /** The sections but `[[launchers]]`. */
 export const sections = {
   api: {
@@ -66,7 +70,7 @@ export const sections = {
     insert_mode_blocklist: texts,
     insert_mode_exit_delay: seconds(exitDelaySecondsMax),
   },
-  audio: { feedback: boolean },
+  audio: { feedback: boolean, volume_max: wholeNumber(0, 100) },
   log: { console: boolean, debug: boolean },
   systems: {
     root_folders: list(folder, settingsListMax),
@@ -75,6 +79,13 @@ export const sections = {
     prefer_languages: texts,
   },
   script: { allow_execute: patterns, allow_http: patterns },
+  launch: { guard: boolean },
+  playtime: {
+    daily_minutes: minutes,
+    session_minutes: minutes,
+    session_reset_minutes: minutes,
+    warning_minutes: list(wholeNumber(1, playTimeMinutesMax), playTimeWarningsMax),
+  },
   hooks: { on_scan: hook, on_remove: hook, before_start: hook, on_start: hook, on_stop: hook },
 } as const;
 
@@ -122,7 +133,10 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
         d.readers.insertModeExitDelay,
       ),
     },
-    audio: { feedback: taker(table, "audio")("feedback", audio.feedback, d.audio.feedback) },
+    audio: {
+      feedback: taker(table, "audio")("feedback", audio.feedback, d.audio.feedback),
+      volumeMax: taker(table, "audio")("volume_max", audio.volume_max, d.audio.volumeMax),
+    },
     log: { console: l("console", log.console, d.log.console), debug: l("debug", log.debug, d.log.debug) },
     systems: {
       rootFolders: statedRootFolders.length > 0 ? statedRootFolders : defaultRoots,
@@ -137,6 +151,8 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
       allowExecute: s("allow_execute", script.allow_execute, d.script.allowExecute),
       allowHttp: s("allow_http", script.allow_http, d.script.allowHttp),
     },
+    launch: { guard: taker(table, "launch")("guard", sections.launch.guard, d.launch.guard) },
+    playtime: playTimeOf(table),
     hooks: hooksOf(table),
     launchers: launchersOf(table.launchers),
   };
@@ -147,6 +163,18 @@ function taker(table: Table, name: Section) {
   const section = tableOf(table[name] ?? {}, name);
   return <T>(key: string, check: Check<T>, fallback: T): T =>
     section[key] === undefined ? fallback : check(section[key], `${name}.${key}`);
+}
+
+function playTimeOf(table: Table): PlayTimeLimits {
+  const take = taker(table, "playtime");
+  const { playtime } = sections;
+  const d = defaultConfig.playtime;
+  return {
+    dailyMinutes: take("daily_minutes", playtime.daily_minutes, d.dailyMinutes),
+    sessionMinutes: take("session_minutes", playtime.session_minutes, d.sessionMinutes),
+    sessionResetMinutes: take("session_reset_minutes", playtime.session_reset_minutes, d.sessionResetMinutes),
+    warningMinutes: take("warning_minutes", playtime.warning_minutes, d.warningMinutes),
+  };
 }
 
 function hooksOf(table: Table): Hooks {

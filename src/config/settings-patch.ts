@@ -113,7 +113,7 @@ export function withPatch(config: Config, patch: SettingsPatch, dataFolder: stri
       insertModeBlocklist: patch.insertModeBlocklist ?? readers.insertModeBlocklist,
       insertModeExitDelay: patch.insertModeExitDelay ?? readers.insertModeExitDelay,
     },
-    audio: { feedback: patch.audioFeedback ?? audio.feedback },
+    audio: { ...audio, feedback: patch.audioFeedback ?? audio.feedback },
     log: { console: patch.consoleLogging ?? log.console, debug: patch.debug ?? log.debug },
     systems:
       roots === undefined

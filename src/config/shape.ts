@@ -25,7 +25,11 @@ export interface Config {
     /** Seconds. */
     readonly insertModeExitDelay: number;
   };
-  readonly audio: { readonly feedback: boolean };
+  readonly audio: {
+    readonly feedback: boolean;
+    /** Percent that no card and no program may go above. */
+    readonly volumeMax: number;
+  };
   readonly log: { readonly console: boolean; readonly debug: boolean };
   readonly systems: {
     /** Absolute folders that hold media, in order of preference: the file's, or the default. */
@@ -39,6 +43,11 @@ export interface Config {
   };
   /** Patterns, as texts, of what scripts may do outside the device. */
   readonly script: { readonly allowExecute: readonly string[]; readonly allowHttp: readonly string[] };
+  readonly launch: {
+    /** While something plays, a card must be put on twice before it switches. */
+    readonly guard: boolean;
+  };
+  readonly playtime: PlayTimeLimits;
   readonly hooks: Hooks;
   readonly launchers: readonly LauncherConfig[];
 }
@@ -46,6 +55,16 @@ export interface Config {
 /** Where media lie, as the config says it. */
 export function mediaFolders({ systems }: Config): MediaFolders {
   return { roots: systems.rootFolders, own: systems.folders };
+}
+
+/** Limits for a family, in minutes; 0 means none. */
+export interface PlayTimeLimits {
+  readonly dailyMinutes: number;
+  readonly sessionMinutes: number;
+  /** A pause of so long begins a new session. */
+  readonly sessionResetMinutes: number;
+  /** How many minutes before the end a warning is sent. */
+  readonly warningMinutes: readonly number[];
 }
 
 /** Launch scripts that run beside a tap or a launch; absent where there is none. */
@@ -85,7 +104,7 @@ export const defaultConfig: Config = {
     insertModeBlocklist: [],
     insertModeExitDelay: 0,
   },
-  audio: { feedback: true },
+  audio: { feedback: true, volumeMax: 100 },
   log: { console: true, debug: false },
   systems: {
     rootFolders: [],
@@ -94,6 +113,8 @@ export const defaultConfig: Config = {
     prefer: { regions: ["World", "USA", "Europe", "Japan"], languages: ["En"] },
   },
   script: { allowExecute: [], allowHttp: [] },
+  launch: { guard: false },
+  playtime: { dailyMinutes: 0, sessionMinutes: 0, sessionResetMinutes: 20, warningMinutes: [5, 1] },
   hooks: {},
   launchers: [],
 };

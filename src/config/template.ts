@@ -54,6 +54,9 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # Whether a tap makes a sound.
 #feedback = true
 
+# The loudest that cards and programs may make a player, in percent.
+#volume_max = 100
+
 [log]
 # Whether anything is logged at all.
 #console = true
@@ -82,14 +85,32 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # Addresses that a card may call with **http.get and **http.post: patterns that match all of it. An empty list means none.
 #allow_http = []
 
+[launch]
+# Whether a card must be put on twice, within ten seconds, before it ends what plays and starts something else.
+#guard = false
+
+[playtime]
+# How many minutes may be played on one day; 0 means as many as you like.
+#daily_minutes = 0
+
+# How many minutes may be played in one session; 0 means as many as you like.
+#session_minutes = 0
+
+# After a pause of so many minutes a new session begins.
+#session_reset_minutes = 20
+
+# How many minutes before the end clients are warned, each once.
+#warning_minutes = [5, 1]
+
 [hooks]
-# Scripts that run beside your cards; an empty one does nothing. This one runs whenever a card is put on a reader.
+# Scripts that run around your cards; an empty one does nothing. Where one fails, the log says so and nothing else
+# happens, but for before_start. What a hook starts calls no hooks. This one runs whenever a card is put on a reader.
 #on_scan = ""
 
 # Runs whenever a card is taken off.
 #on_remove = ""
 
-# Runs before something is started.
+# Runs before something is started, which waits for it; where it fails, nothing is started.
 #before_start = ""
 
 # Runs when something was started.

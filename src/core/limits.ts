@@ -25,6 +25,13 @@ export const delayMsMax = 10 * 60 * 1000; // A card may wait, but not hold the q
 
 // Launching.
 export const launchQueueMax = 64; // A person cannot tap faster; a program that does gets `busy`.
+export const cardsGoneMax = 128; // Cards that went while their launch waited: twice the queue.
+export const hooksRunningMax = 16; // Scripts of hooks at one time; a card at the edge of the field must not pile them up.
+export const playlistItemsMax = 10_000; // What a shuffled list costs in memory; nobody hears more.
+export const playlistFailuresMax = 100; // Items in a row that cannot be played, before a playlist ends.
+export const playTimeMinutesMax = 7 * 24 * 60;
+export const playTimeWarningsMax = 16;
+export const playDaysKeptMax = 31;
 export const historyRowsMax = 10_000;
 export const historyPageMax = 1000;
 export const damagedFilesMax = 3; // Databases that were set aside: enough to look into, too few to fill an SD card.

@@ -12,9 +12,11 @@ import type { ActiveMedia } from "../core/media.ts";
 import type { TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
+import { cardOf } from "./card.ts";
+import { confirmMs, createGuard } from "./guard.ts";
 import type { SearchedMedia } from "./index-port.ts";
-import { createPlaying } from "./playing.ts";
-import { createScriptPorts } from "./script-ports.ts";
+import type { PlaylistState } from "./playlist.ts";
+import { createWorker } from "./worker.ts";
 
 export interface LauncherParts {
   /** Asked at each launch, so that new folders and players take effect at the next one. */
@@ -27,6 +29,10 @@ export interface LauncherParts {
   readonly media?: SearchedMedia;
   /** The text that a mapping puts in the place of the token's own; undefined where none matches. */
   readonly map: (token: TokenParams) => string | undefined;
+  /** Why nothing may be started now, as a sentence; undefined where it may. */
+  readonly refusal?: () => string | undefined;
+  /** Milliseconds that never go back. */
+  readonly elapsedMs?: () => number;
 }
 
 export interface Launcher {
@@ -37,7 +43,16 @@ export interface Launcher {
   launch(token: TokenParams, from?: LaunchSource): void;
   /** Ends what plays and what runs, empties the queue, and returns at once. */
   stop(): void;
+  /** Ends what plays, and its playlist; of `card`, where given, also the rest of the script that runs. Returns at once. */
+  stopMedia(why: string, card?: string): void;
+  /** Launches what the guard holds back; throws `not-found` where it holds nothing. */
+  confirm(): void;
   activeMedia(): ActiveMedia | undefined;
+  playlist(): PlaylistState | undefined;
+  /** The card whose script started what plays, or played last; undefined where no card did. */
+  cardOfMedia(): string | undefined;
+  /** Whether a launch of this card waits or runs, or a playlist of it plays. */
+  isLaunching(card: string): boolean;
   /** As `stop`, and resolves when the player is gone; nothing is launched from then on. */
   close(): Promise<void>;
 }
@@ -46,109 +61,139 @@ export interface LaunchSource {
   readonly readerId?: string;
   /** False for a page or a link that anybody may have made: commands that reach outside the device are refused. */
   readonly trusted?: boolean;
+  /** A card was put down, rather than a launch asked for: the guard may hold it back, and what it starts is its own. */
+  readonly isTap?: boolean;
 }
 
 interface Run {
   readonly id: number;
   readonly time: string;
-  readonly uid: string;
-  readonly text: string;
+  readonly token: TokenParams;
   readonly script: string;
   readonly trusted: boolean;
+  readonly readerId: string;
+  /** Undefined where no card was put down. */
+  readonly card: string | undefined;
+  /** It was held back, and somebody confirmed it. */
+  readonly isConfirmed: boolean;
+  readonly ending: AbortController;
 }
 
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = new ServiceError("failed", "it was stopped");
 
-export function createLauncher({ config, bus, clock, log, history, media, map }: LauncherParts): Launcher {
-  const playing = createPlaying(bus, clock);
+export function createLauncher(parts: LauncherParts): Launcher {
+  const { bus, clock, log, history, map, config } = parts;
   let queue: Run[] = [];
+  let current: Run | undefined;
   let working: Promise<void> | undefined;
-  let stopping = new AbortController();
   let closed = false;
   let lastToken = noToken;
-  let note: string | undefined;
-  const ports = createScriptPorts({
-    config,
-    clock,
-    log,
-    playing,
-    media,
-    stopping: () => stopping.signal,
-    token: () => lastToken,
-    explain(why) {
-      note = why;
-    },
-  });
+  const worker = createWorker(parts, () => lastToken);
+  const guard = createGuard<{ readonly card: string; readonly run: Run }>(clock);
+
   const finish = (run: Run, error?: unknown, said?: string) => {
     const why = error === undefined ? {} : { error: sentenceOf(error, log) };
+    const { uid, text } = run.token;
     history.finish(run.id, why.error);
-    bus.emit("launch.finished", {
-      time: run.time,
-      uid: run.uid,
-      text: run.text,
-      success: error === undefined,
-      ...why,
-      ...(said === undefined ? {} : { note: said }),
-    });
+    const note = said === undefined ? {} : { note: said };
+    bus.emit("launch.finished", { time: run.time, uid, text, success: error === undefined, ...why, ...note });
   };
-  const runOne = async (run: Run, signal: AbortSignal): Promise<void> => {
-    if (run.script === "")
+  const runOne = async (run: Run, explain: (why: string) => void): Promise<void> => {
+    const { script, card, ending } = run;
+    if (script === "")
       throw new ServiceError("failed", "there is no text on this token, and no mapping for it");
-    await readyScript(run.script, run.trusted).run(ports, signal);
+    const ready = readyScript(script, run.trusted);
+    if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
+      const playing = worker.active();
+      if (playing !== undefined && guard.holds({ card, run })) throw heldBack(run, playing);
+    }
+    const signal = ending.signal;
+    await ready.run(worker.portsOf({ card, isHook: false, signal, explain }), signal);
+  };
+  const heldBack = ({ token, time }: Run, playing: ActiveMedia): ServiceError => {
+    const { uid, text } = token;
+    bus.emit("launch.guarded", { time, uid, text, playing: playing.mediaName, confirmMs });
+    return new ServiceError(
+      "failed",
+      `${playing.mediaName} plays: put the same card on once more within ${confirmMs / 1000} seconds to switch`,
+    );
   };
   const work = async () => {
-    for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
-      const one = run;
-      note = undefined;
-      await runOne(one, stopping.signal).then(
-        () => finish(one, undefined, note),
-        (error) => finish(one, error, note),
+    for (current = queue.shift(); current !== undefined; current = queue.shift()) {
+      const run = current;
+      let note: string | undefined;
+      const explain = (why: string) => {
+        note = why;
+      };
+      await runOne(run, explain).then(
+        () => finish(run, undefined, note),
+        (error) => finish(run, error, note),
       );
     }
     working = undefined;
   };
+  const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
+    if (closed) throw new ServiceError("busy", "the service is stopping");
+    if (queue.length >= launchQueueMax) {
+      throw new ServiceError("busy", `${launchQueueMax} launches wait already`, {
+        data: { limit: "launchQueueMax" },
+      });
+    }
+    const { readerId = "", trusted = true, isTap = false } = from;
+    const { type, uid, text, data } = token;
+    const timeMs = clock.now();
+    const script = map(token) ?? text;
+    if (trusted) lastToken = token;
+    else refuseForbidden(script);
+    const id = history.open({ timeMs, type, uid, text, data, script, readerId });
+    const time = rfc3339(timeMs);
+    const card = isTap ? cardOf(token) : undefined;
+    const ending = new AbortController();
+    queue.push({ id, time, token, script, trusted, readerId, card, isConfirmed, ending });
+    bus.emit("running", { type, uid, text, data, time, script });
+    // A step later, so that a listener of ours that launches in its turn finds that the work has begun.
+    working ??= Promise.resolve().then(work);
+  };
   const stopAll = (): Promise<void> => {
     const waiting = queue;
     queue = [];
-    stopping.abort(stoppedReason);
-    stopping = new AbortController();
+    current?.ending.abort(stoppedReason);
+    guard.take();
     for (const run of waiting) finish(run, stoppedReason);
-    return playing.stop();
+    return worker.stopAll();
   };
+  // What cannot be stopped is told by `media.stopped`, which then does not come.
+  const behind = (stopped: Promise<void>) =>
+    void stopped.catch((error) =>
+      log.error("launch", "could not stop the player", { error: messageOf(error) }),
+    );
 
   return {
-    launch(token, from) {
-      const { type, uid, text, data } = token;
-      if (uid === "" && text === "" && data === "")
+    launch(token, from = {}) {
+      if (token.uid === "" && token.text === "" && token.data === "")
         throw new ServiceError("invalid-params", "at least one of uid, text and data must not be empty");
-      if (closed) throw new ServiceError("busy", "the service is stopping");
-      if (queue.length >= launchQueueMax) {
-        throw new ServiceError("busy", `${launchQueueMax} launches wait already`, {
-          data: { limit: "launchQueueMax" },
-        });
-      }
-      const { readerId = "", trusted = true } = from ?? {};
-      const timeMs = clock.now();
-      const script = map(token) ?? text;
-      if (trusted) lastToken = token;
-      else refuseForbidden(script);
-      const id = history.open({ timeMs, type, uid, text, data, script, readerId });
-      const time = rfc3339(timeMs);
-      queue.push({ id, time, uid, text, script, trusted });
-      bus.emit("running", { type, uid, text, data, time, script });
-      // A step later, so that a listener of ours that launches in its turn finds that the work has begun.
-      working ??= Promise.resolve().then(work);
+      enqueue(token, from, false);
     },
-    stop() {
-      // What cannot be stopped is told by `media.stopped`, which then does not come.
-      void stopAll().catch((error) =>
-        log.error("launch", "could not stop the player", { error: messageOf(error) }),
-      );
+    stop: () => behind(stopAll()),
+    stopMedia(why, card) {
+      if (card !== undefined && current?.card === card) current.ending.abort(new ServiceError("failed", why));
+      behind(worker.stopMedia());
     },
-    activeMedia: playing.active,
+    confirm() {
+      const held = guard.take();
+      if (held === undefined) throw new ServiceError("not-found", "nothing waits to be confirmed");
+      const { token, readerId, trusted } = held.run;
+      enqueue(token, { readerId, trusted, isTap: true }, true);
+    },
+    activeMedia: worker.active,
+    playlist: worker.playlist,
+    cardOfMedia: () => worker.startedBy()?.card,
+    isLaunching: (card) =>
+      current?.card === card || queue.some((run) => run.card === card) || worker.isPlaylistOf(card),
     async close() {
       closed = true;
+      worker.close();
       await stopAll();
       await working;
     },

@@ -6,15 +6,21 @@ import type { TokenParams } from "../core/token.ts";
 import { normalizeUid } from "../core/uid.ts";
 import type { Facts } from "../script/variables.ts";
 import { platform, version } from "../system/version.ts";
+import type { HookEvent } from "./run-context.ts";
 
 export interface Moment {
   readonly config: Config;
   /** The last one that was launched. */
   readonly token: TokenParams;
   readonly media: ActiveMedia | undefined;
+  /** What a hook is told of. */
+  readonly event?: HookEvent | undefined;
 }
 
-export function factsOf({ config, token, media }: Moment): Facts {
+export function factsOf(moment: Moment): Facts {
+  const { config, event } = moment;
+  const token = event?.token ?? moment.token;
+  const media = event?.media ?? moment.media;
   return {
     platform,
     version,
@@ -26,11 +32,14 @@ export function factsOf({ config, token, media }: Moment): Facts {
     "last_scanned.id": normalizeUid(token.uid),
     "last_scanned.value": token.text,
     "last_scanned.data": token.data,
-    media_playing: media !== undefined,
+    media_playing: moment.media !== undefined,
     "active_media.launcher_id": media?.launcherId ?? "",
     "active_media.system_id": media?.systemId ?? "",
     "active_media.system_name": media?.systemName ?? "",
     "active_media.path": media?.mediaPath ?? "",
     "active_media.name": media?.mediaName ?? "",
+    "launching.path": event?.launching?.path ?? "",
+    "launching.system_id": event?.launching?.systemId ?? "",
+    "launching.launcher_id": event?.launching?.launcherId ?? "",
   };
 }

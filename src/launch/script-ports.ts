@@ -10,58 +10,63 @@ import { availableLaunchers, type Choice, chooseLauncher, chooseSystemLauncher }
 import { findMediaFile, findSystem, type MediaFile } from "./media-file.ts";
 import { createOutside } from "./outside.ts";
 import type { Playing } from "./playing.ts";
+import type { Playlists } from "./playlist.ts";
+import type { RunContext } from "./run-context.ts";
 import { factsOf } from "./script-facts.ts";
+import type { Starting } from "./starting.ts";
 
 export interface ScriptPortsParts {
   /** Asked at each command, so that new folders, players and lists take effect at the next one. */
   readonly config: () => Config;
   readonly clock: Clock;
   readonly log: Log;
-  readonly playing: Playing;
+  readonly playing: Pick<Playing, "active">;
+  readonly starting: Starting;
+  readonly playlists: Playlists;
   /** Where there is no index, commands that need one say so. */
   readonly media: SearchedMedia | undefined;
-  /** Aborts when what is being launched now is to be stopped. */
-  readonly stopping: () => AbortSignal;
   /** The token that was launched last. */
   readonly token: () => TokenParams;
-  /** Takes a sentence on what was launched, for whoever asks why it was that. */
-  readonly explain: (why: string) => void;
 }
 
-export function createScriptPorts(parts: ScriptPortsParts): ScriptPorts {
-  const { config, clock, log, playing, media, stopping, token, explain } = parts;
+/** Makes the world of one script. */
+export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) => ScriptPorts {
+  const { config, clock, log, playing, starting, playlists, media, token } = parts;
   const players = createPlayers(() => config().launchers);
   let last: { readonly file: MediaFile; readonly choice: Choice } | undefined;
-  const start = async (file: MediaFile, choice: Choice, signal: AbortSignal) => {
-    await playing.stop();
-    signal.throwIfAborted();
-    playing.start(file, choice);
+  const start = async (file: MediaFile, choice: Choice, run: RunContext) => {
+    await starting.start(file, choice, run);
     last = { file, choice };
   };
-  return {
-    ...createOutside({ config, log }),
-    facts: () => factsOf({ config: config(), token: token(), media: playing.active() }),
+  const outside = createOutside({ config, log });
+  const index = media === undefined ? {} : { index: createIndexPort(media) };
+  return (run) => ({
+    ...outside,
+    facts: () => factsOf({ config: config(), token: token(), media: playing.active(), event: run.event }),
     async launch(path, how) {
-      const signal = stopping();
       const { launchers, knownSystems } = players();
       const file = await findMediaFile(path, mediaFolders(config()), knownSystems, how.system);
-      if (how.why !== undefined) explain(how.why);
-      await start(file, chooseLauncher(file, launchers, how.launcher), signal);
+      if (how.why !== undefined) run.explain?.(how.why);
+      await start(file, chooseLauncher(file, launchers, how.launcher), run);
     },
     async launchSystem(name) {
       const { launchers, knownSystems } = players();
       const system = findSystem(name, knownSystems);
-      await start({ path: "", system }, chooseSystemLauncher(system, launchers), stopping());
+      await start({ path: "", system }, chooseSystemLauncher(system, launchers), run);
     },
     async launchLast() {
       if (last === undefined) throw new ServiceError("failed", "nothing has been started since Tapdeck was");
-      await start(last.file, last.choice, stopping());
+      await start(last.file, last.choice, run);
     },
-    ...(media === undefined ? {} : { index: createIndexPort(media) }),
-    stop: playing.stop,
+    ...index,
+    playlist: playlists.portsOf(run),
+    stop() {
+      playlists.clear();
+      return starting.stop();
+    },
     delay: (ms, signal) => sleep(clock, ms, signal),
     echo: (text) => log.info("script", text),
-  };
+  });
 }
 
 /** The players that there are, looked for when the config changes and not at each tap. */

@@ -33,6 +33,18 @@ export function noteParts(parts: Parts, path: FileName, folder: string, extensio
   }
 }
 
+/** What a playlist to be played lists, in its order: `.m3u`, `.m3u8`, or `.pls` (`File1=<path>`, numbered from 1). */
+export function listedIn(text: string, extension: string): readonly string[] {
+  return extension === ".pls" ? listedInPls(text) : listedInM3u(text);
+}
+
+function listedInPls(text: string): readonly string[] {
+  return [...text.matchAll(/^[ \t]*File(\d{1,9})[ \t]*=[ \t]*(\S.*)$/gim)]
+    .map(([, number, path = ""]) => ({ number: Number(number), path: path.trim() }))
+    .sort((a, b) => a.number - b.number)
+    .map(({ path }) => path);
+}
+
 function listedInM3u(text: string): readonly string[] {
   return text
     .split(/\r\n|\r|\n/)

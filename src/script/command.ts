@@ -53,6 +53,27 @@ export interface MediaIndex {
   random(sources: readonly RandomSource[]): Promise<string>;
 }
 
+export interface PlaylistHow extends LaunchHow {
+  readonly isShuffled: boolean;
+  readonly repeat: "no" | "all" | "one";
+}
+
+/** The playlist: one at a time. Each rejects with `ServiceError` where there is none, or nothing that can be played. */
+export interface PlaylistPorts {
+  /** Starts the playlist at `path`, or, where none is given, goes on with the one that is loaded. */
+  play(path: string | undefined, how: PlaylistHow): Promise<void>;
+  /** Takes the place of what was loaded, and starts nothing. */
+  load(path: string, how: PlaylistHow): Promise<void>;
+  /** Ends it, and stops its item. */
+  stop(): Promise<void>;
+  /** Stops its item, and keeps the place. */
+  pause(): Promise<void>;
+  /** Starts the item so many places on, or back. */
+  move(by: number): Promise<void>;
+  /** Starts the item at this place, from 1. */
+  goTo(place: number): Promise<void>;
+}
+
 /** The world as commands see it; the launcher builds one for each script. */
 export interface ScriptPorts {
   /** What the variables of expressions hold now. */
@@ -75,6 +96,7 @@ export interface ScriptPorts {
   execute(argv: readonly string[], signal: AbortSignal): Promise<void>;
   /** Resolves once the player of what plays shows it; absent where no player tells. */
   mediaReady?(signal: AbortSignal): Promise<void>;
+  readonly playlist: PlaylistPorts;
   /** Absent where there is none. */
   readonly index?: MediaIndex;
 }
@@ -99,6 +121,8 @@ export interface ScriptCommand {
   /** Its options, each with a line for people. Every command takes `when` besides. */
   readonly options: Readonly<Record<string, string>>;
   readonly startsMedia: boolean;
+  /** What it starts belongs to what plays already: the launch guard lets it through. */
+  readonly goesOn?: true;
   /** May run when the script came from a page or a link that anybody may have made: it reaches nothing outside the device. */
   readonly allowedUntrusted: boolean;
   /** Needs the media index. */

@@ -12,6 +12,8 @@ import type { Facts } from "./variables.ts";
 export interface ReadyScript {
   /** Whether one of its commands starts media. */
   readonly startsMedia: boolean;
+  /** Whether one of them starts something else than what plays. */
+  readonly switchesMedia: boolean;
   /** Rejects with `ServiceError` at the first command that fails, and with the signal's reason when it aborts. */
   run(ports: ScriptPorts, signal: AbortSignal): Promise<void>;
 }
@@ -34,6 +36,7 @@ export function readyScript(text: string, trusted: boolean): ReadyScript {
   }
   return {
     startsMedia: steps.some(({ meaning }) => meaning.startsMedia),
+    switchesMedia: steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true),
     async run(ports, signal) {
       for (const { command, meaning } of steps) {
         signal.throwIfAborted();

@@ -13,11 +13,20 @@ export const variables = {
   "last_scanned.value": { type: "text", docs: "Its text." },
   "last_scanned.data": { type: "text", docs: "Its memory, in lower-case hex." },
   media_playing: { type: "flag", docs: "Whether anything plays." },
-  "active_media.launcher_id": { type: "text", docs: "The player of what plays; empty where nothing does." },
+  "active_media.launcher_id": {
+    type: "text",
+    docs: "The player of what plays; empty where nothing does. In the hook `on_stop`, these are of what has ended.",
+  },
   "active_media.system_id": { type: "text", docs: "Its system, such as `SNES`." },
   "active_media.system_name": { type: "text", docs: "The same in words." },
   "active_media.path": { type: "text", docs: "Its file." },
   "active_media.name": { type: "text", docs: "Its name." },
+  "launching.path": {
+    type: "text",
+    docs: "In the hook `before_start`: the file that is about to be started; empty elsewhere.",
+  },
+  "launching.system_id": { type: "text", docs: "In that hook: its system." },
+  "launching.launcher_id": { type: "text", docs: "In that hook: its player." },
 } as const satisfies Readonly<Record<string, { readonly type: ValueType; readonly docs: string }>>;
 
 export type VariableName = keyof typeof variables;

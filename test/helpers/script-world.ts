@@ -22,6 +22,9 @@ export const quietFacts: Facts = {
   "active_media.system_name": "",
   "active_media.path": "",
   "active_media.name": "",
+  "launching.path": "",
+  "launching.system_id": "",
+  "launching.launcher_id": "",
 };
 
 export const playingFacts: Facts = {
@@ -67,6 +70,15 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
     },
     async execute(argv) {
       asked.push(`execute ${JSON.stringify(argv)}`);
+    },
+    playlist: {
+      play: async (path, how) =>
+        void asked.push(`playlist play ${path ?? "what is loaded"} ${JSON.stringify(how)}`),
+      load: async (path, how) => void asked.push(`playlist load ${path} ${JSON.stringify(how)}`),
+      stop: async () => void asked.push("playlist stop"),
+      pause: async () => void asked.push("playlist pause"),
+      move: async (by) => void asked.push(`playlist move ${by}`),
+      goTo: async (place) => void asked.push(`playlist go to ${place}`),
     },
     ...(bare
       ? {}

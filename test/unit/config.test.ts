@@ -76,6 +76,14 @@ insert_mode_blocklist = ["SNES"]
 insert_mode_exit_delay = 2.5
 [audio]
 feedback = false
+volume_max = 60
+[launch]
+guard = true
+[playtime]
+daily_minutes = 60
+session_minutes = 30
+session_reset_minutes = 15
+warning_minutes = [10, 2]
 [log]
 console = false
 debug = true
@@ -117,7 +125,9 @@ command = ["any", "--file={path}"]
       insertModeBlocklist: ["SNES"],
       insertModeExitDelay: 2.5,
     },
-    audio: { feedback: false },
+    audio: { feedback: false, volumeMax: 60 },
+    launch: { guard: true },
+    playtime: { dailyMinutes: 60, sessionMinutes: 30, sessionResetMinutes: 15, warningMinutes: [10, 2] },
     log: { console: false, debug: true },
     systems: { ...defaultConfig.systems, rootFolders: ["/a", "/b"], statedRootFolders: ["/a", "/b"] },
     script: { allowExecute: ["mpv .*"], allowHttp: ["http://lamp/.*"] },

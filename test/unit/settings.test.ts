@@ -96,7 +96,7 @@ test("every field changes its own key, and nothing else", async () => {
       insertModeBlocklist: ["SNES"],
       insertModeExitDelay: 2.5,
     },
-    audio: { feedback: false },
+    audio: { feedback: false, volumeMax: 100 },
     log: { console: false, debug: true },
     systems: { ...defaultConfig.systems, rootFolders: ["/media"], statedRootFolders: ["/media"] },
   };
@@ -169,6 +169,7 @@ test("what opens the device to others cannot be changed by an update", async () 
     "allowAnonymousLocal",
     "script",
     "hooks",
+    "launch",
     "api",
     "launchers",
     "__proto__",

@@ -1,0 +1,50 @@
+/** The items of a playlist: what a list names, or what lies in a folder. All are absolute; whether they play is told later. */
+import { open, readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { ServiceError } from "../core/errors.ts";
+import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
+import { extensionOf } from "../core/paths.ts";
+import { kindOf } from "../media/kinds.ts";
+import { listedIn } from "../media/playlists.ts";
+
+const lists = [".m3u", ".m3u8", ".pls"];
+
+/** At most `playlistItemsMax`, in their order. Throws `ServiceError("failed")` where there are none. */
+export async function playlistItems(path: string): Promise<readonly string[]> {
+  const isFolder = (await stat(path)).isDirectory();
+  if (!isFolder && !lists.includes(extensionOf(path)))
+    throw new ServiceError("failed", `${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
+  const items = (isFolder ? await inFolder(path) : await inList(path)).slice(0, playlistItemsMax);
+  if (items.length === 0) throw new ServiceError("failed", `the playlist ${path} names nothing to play`);
+  return items;
+}
+
+async function inList(path: string): Promise<readonly string[]> {
+  return (
+    listedIn(await textOf(path), extensionOf(path))
+      .map((entry) => entry.replaceAll("\\", "/"))
+      // A URL names no file.
+      .filter((entry) => !/^\w[\w+.-]+:/.test(entry) && !entry.includes("\0"))
+      .map((entry) => (entry.startsWith("/") ? entry : join(dirname(path), entry)))
+  );
+}
+
+/** At most `playlistBytesMax` of it: what a line is cut at there is a file that is not found, and left out. */
+async function textOf(path: string): Promise<string> {
+  await using file = await open(path, "r");
+  const bytes = new Uint8Array(playlistBytesMax);
+  const { bytesRead } = await file.read(bytes, 0, playlistBytesMax, 0);
+  return new TextDecoder().decode(bytes.subarray(0, bytesRead));
+}
+
+/** By name, numbers as numbers. A cover beside songs is none of them. */
+async function inFolder(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries
+    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith("."))
+    .map(({ name }) => name)
+    .filter((name) => !lists.includes(extensionOf(name)));
+  const runs = names.filter((name) => ["Audio", "Video"].includes(kindOf(extensionOf(name))?.id ?? ""));
+  const byName = new Intl.Collator("en", { numeric: true });
+  return (runs.length > 0 ? runs : names).sort(byName.compare).map((name) => join(folder, name));
+}

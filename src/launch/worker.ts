@@ -1,0 +1,100 @@
+/** What scripts act on, joined: one player at a time, its playlist, and the hooks around it. */
+import type { Bus } from "../bus.ts";
+import { type Config, mediaFolders } from "../config/shape.ts";
+import type { Clock } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { ActiveMedia } from "../core/media.ts";
+import type { TokenParams } from "../core/token.ts";
+import type { ScriptPorts } from "../script/command.ts";
+import { createHooks } from "./hooks.ts";
+import type { SearchedMedia } from "./index-port.ts";
+import { findMediaFile } from "./media-file.ts";
+import { createPlaying } from "./playing.ts";
+import { createPlaylists, type PlaylistState } from "./playlist.ts";
+import type { RunContext } from "./run-context.ts";
+import { createScriptPorts } from "./script-ports.ts";
+import { createStarting } from "./starting.ts";
+
+export interface WorkerParts {
+  readonly config: () => Config;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly media?: SearchedMedia;
+  readonly refusal?: () => string | undefined;
+  readonly elapsedMs?: () => number;
+}
+
+export interface Worker {
+  portsOf(run: RunContext): ScriptPorts;
+  active(): ActiveMedia | undefined;
+  playlist(): PlaylistState | undefined;
+  isPlaylistOf(card: string): boolean;
+  /** On whose behalf the player runs that was started last. */
+  startedBy(): RunContext | undefined;
+  /** Ends what plays and its playlist; resolves when the player is gone. */
+  stopMedia(): Promise<void>;
+  /** As `stopMedia`, and ends the hooks that run. */
+  stopAll(): Promise<void>;
+  /** Calls no hook and starts no item of a playlist from now on. */
+  close(): void;
+}
+
+/** `token` is the one that was launched last. */
+export function createWorker(parts: WorkerParts, token: () => TokenParams): Worker {
+  const { config, bus, clock, log, media, refusal = () => undefined } = parts;
+  const elapsedMs = parts.elapsedMs ?? (() => performance.now());
+  let stopping = new AbortController();
+  const playing = createPlaying(bus, clock);
+  const starting = createStarting({ playing, refusal, before: (what, run) => hooks.before(what, run) });
+  const playlists = createPlaylists({
+    clock,
+    log,
+    elapsedMs,
+    async find(path) {
+      const known = config().launchers.flatMap((launcher) => launcher.systems);
+      return (await findMediaFile(path, mediaFolders(config()), known)).path;
+    },
+    launch: (path, how, run) => portsOf(run).launch(path, how),
+    stop: starting.stop,
+    startedBy: starting.startedBy,
+  });
+  const portsOf = createScriptPorts({ config, clock, log, playing, starting, playlists, media, token });
+  const { startedBy } = starting;
+  const hooks = createHooks({
+    hooks: () => config().hooks,
+    bus,
+    log,
+    portsOf,
+    stopping: () => stopping.signal,
+    startedBy,
+  });
+  const following = [
+    bus.on("media.started", () => playlists.started()),
+    bus.on("media.stopped", ({ exitCode }) => {
+      if (!starting.isStopping()) playlists.ended(exitCode);
+    }),
+  ];
+  const stopMedia = () => {
+    playlists.clear();
+    return starting.stop();
+  };
+  return {
+    portsOf,
+    active: playing.active,
+    playlist: playlists.state,
+    isPlaylistOf: playlists.isOf,
+    startedBy,
+    stopMedia,
+    stopAll() {
+      stopping.abort(new ServiceError("failed", "it was stopped"));
+      stopping = new AbortController();
+      return stopMedia();
+    },
+    close() {
+      hooks[Symbol.dispose]();
+      for (const one of following) one[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/** `**playlist.play:folder or list?mode=shuffle&repeat=all` and its kin: many files, one after another. */
+import { ServiceError } from "../../core/errors.ts";
+import type { Call, PlaylistHow, ScriptCommand } from "../command.ts";
+import { howOf, launcherOption } from "./launch.ts";
+
+const what =
+  "a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`), absolute or `<System>/<relative path>` below a media folder";
+const options = {
+  ...launcherOption,
+  mode: "`shuffle` for any order; an order is drawn once.",
+  shuffle: "`yes` is the same as `mode=shuffle`.",
+  repeat: "`all` begins again at the end, `one` stays with one item, `no` ends (as does nothing).",
+} as const;
+const common = { options: {}, startsMedia: false, allowedUntrusted: true, argsMin: 0, argsMax: 0, args: "" };
+
+export const playlistPlay: ScriptCommand = {
+  ...common,
+  names: ["playlist.play"],
+  argsMax: 1,
+  args: "folder or list",
+  options,
+  startsMedia: true,
+  docs: `Starts ${what}; without an argument, goes on with the one that is loaded. When an item ends by itself, the next one starts; one that cannot be played is left out. Anything else that is started ends the playlist.`,
+  example: "**playlist.play:Audio/Bedtime?mode=shuffle&repeat=all",
+  run: (call, { playlist }) => {
+    const path = call.args[0] ?? "";
+    return playlist.play(path === "" ? undefined : path, playlistHow(call));
+  },
+};
+
+export const playlistLoad: ScriptCommand = {
+  ...common,
+  names: ["playlist.load"],
+  argsMin: 1,
+  argsMax: 1,
+  args: "folder or list",
+  options,
+  docs: "Takes a playlist, as `playlist.play` does, without starting it.",
+  example: "**playlist.load:Audio/Bedtime.m3u",
+  run: (call, { playlist }) => playlist.load(call.args[0] ?? "", playlistHow(call)),
+};
+
+export const playlistStop: ScriptCommand = {
+  ...common,
+  names: ["playlist.stop"],
+  docs: "Ends the playlist, and stops its item.",
+  example: "**playlist.stop",
+  run: (_call, { playlist }) => playlist.stop(),
+};
+
+export const playlistPause: ScriptCommand = {
+  ...common,
+  names: ["playlist.pause"],
+  docs: "Stops the item of the playlist and keeps the place: `playlist.play` begins that item again.",
+  example: "**playlist.pause",
+  run: (_call, { playlist }) => playlist.pause(),
+};
+
+export const playlistNext: ScriptCommand = {
+  ...common,
+  names: ["playlist.next"],
+  startsMedia: true,
+  goesOn: true,
+  docs: "Starts the next item of the playlist.",
+  example: "**playlist.next",
+  run: (_call, { playlist }) => playlist.move(1),
+};
+
+export const playlistPrevious: ScriptCommand = {
+  ...common,
+  names: ["playlist.previous"],
+  startsMedia: true,
+  goesOn: true,
+  docs: "Starts the item before.",
+  example: "**playlist.previous",
+  run: (_call, { playlist }) => playlist.move(-1),
+};
+
+export const playlistGoto: ScriptCommand = {
+  ...common,
+  names: ["playlist.goto"],
+  argsMin: 1,
+  argsMax: 1,
+  args: "place",
+  startsMedia: true,
+  goesOn: true,
+  docs: "Starts the item at this place of the playlist; the first is 1.",
+  example: "**playlist.goto:3",
+  async run({ args: [text = ""] }, { playlist }) {
+    if (!/^[1-9]\d{0,5}$/.test(text))
+      throw new ServiceError(
+        "failed",
+        `playlist.goto takes the place of an item, from 1, not "${text.slice(0, 64)}"`,
+      );
+    await playlist.goTo(Number(text));
+  },
+};
+
+const repeats = ["no", "all", "one"] as const;
+
+function playlistHow(call: Call): PlaylistHow {
+  const option = (name: string) => call.options.get(name)?.toLowerCase() ?? "";
+  const [mode, shuffle, asked] = [option("mode"), option("shuffle"), option("repeat") || "no"];
+  const repeat = repeats.find((one) => one === asked);
+  if (mode !== "" && mode !== "shuffle" && mode !== "order") throw wrong("mode", mode, "shuffle or order");
+  if (!["", "yes", "true", "1", "no", "false", "0"].includes(shuffle))
+    throw wrong("shuffle", shuffle, "yes or no");
+  if (repeat === undefined) throw wrong("repeat", asked, "all, one or no");
+  const isShuffled = mode === "shuffle" || ["yes", "true", "1"].includes(shuffle);
+  return { ...howOf(call), isShuffled, repeat };
+}
+
+function wrong(option: string, text: string, right: string): ServiceError {
+  return new ServiceError("failed", `${option}= is ${right}, not "${text.slice(0, 64)}"`);
+}
