@@ -7,7 +7,7 @@
  *   media starts       it belongs to the card whose script started it, or to none; where that card has gone meanwhile, the
  *                      delay runs from its going
  *   media ends         there is nothing left to stop
- *   the rules change   at once, for a delay that runs too; what the rules forgave once stays forgiven
+ *   the rules change   at once, for a delay that runs too; a going that they forgave stays forgiven
  *
  * A reader that fails says nothing, and so nothing goes. A card on a reader that cannot tell when it goes never stops
  * anything. A card lies where it was seen last: what another reader says of its going is old news.
@@ -47,9 +47,17 @@ export interface HoldState {
   readonly rules: HoldRules;
   /** The readers on which cards lie. */
   readonly lying: ReadonlyMap<string, string>;
-  /** When cards went whose media plays or may yet start, the oldest first. */
+  /** When cards went whose launch waited or ran, the oldest first: what such a launch starts has lost its card. */
   readonly gone: ReadonlyMap<string, number>;
-  readonly media: { readonly card: string | undefined; readonly systemId: string } | undefined;
+  readonly media: HeldMedia | undefined;
+}
+
+interface HeldMedia {
+  /** The card that started it; undefined where none did, or where it is being stopped already. */
+  readonly card: string | undefined;
+  readonly systemId: string;
+  /** When that card went; undefined while it lies there, and where its going does not matter. */
+  readonly goneMs: number | undefined;
 }
 
 export interface HoldStep {
@@ -67,62 +75,64 @@ export function startHold(rules: HoldRules): HoldState {
 /** `nowMs` never goes back. */
 export function stepHold(state: HoldState, event: HoldEvent, nowMs: number): HoldStep {
   const launches = event.kind === "added" && !isPutBack(state, event, nowMs);
-  const next = taken(state, event, nowMs);
+  const next = forgiven(taken(state, event, nowMs));
   const due = dueMs(next);
-  if (due === undefined || due > nowMs || next.media === undefined)
+  if (next.media === undefined || due === undefined || due > nowMs)
     return { state: next, launches, stops: undefined };
-  const { card } = next.media;
-  if (card === undefined) return { state: next, launches, stops: undefined };
-  const media = { ...next.media, card: undefined };
-  return { state: { ...next, media, gone: without(next.gone, card) }, launches, stops: card };
+  const media = { ...next.media, card: undefined, goneMs: undefined };
+  return { state: { ...next, media }, launches, stops: next.media.card };
 }
 
 /** When something is to be stopped, unless an event comes before; undefined where nothing is. */
-export function dueMs({ rules, gone, media }: HoldState): number | undefined {
-  const goneMs = media?.card === undefined ? undefined : gone.get(media.card);
-  return goneMs === undefined ? undefined : goneMs + rules.exitDelayMs;
+export function dueMs({ rules, media }: HoldState): number | undefined {
+  return media?.goneMs === undefined ? undefined : media.goneMs + rules.exitDelayMs;
 }
 
 function taken(state: HoldState, event: HoldEvent, nowMs: number): HoldState {
+  const { media, lying, gone } = state;
   switch (event.kind) {
     case "added": {
-      const gone = without(state.gone, event.card);
-      if (!event.isRemovable) return { ...state, gone };
-      return { ...state, gone, lying: new Map(state.lying).set(event.card, event.readerId) };
+      const { card, readerId, isRemovable } = event;
+      return {
+        ...state,
+        // Seen again, wherever it is, it is there.
+        media: media?.card === card ? { ...media, goneMs: undefined } : media,
+        gone: without(gone, card),
+        lying: isRemovable ? new Map(lying).set(card, readerId) : lying,
+      };
     }
-    case "removed":
-      return state.lying.get(event.card) === event.readerId ? takenOff(state, event, nowMs) : state;
-    case "started":
-      return forgiven({ ...state, media: { card: event.card, systemId: event.systemId } });
+    case "removed": {
+      const { card, readerId, isLaunching } = event;
+      if (lying.get(card) !== readerId) return state;
+      return {
+        ...state,
+        lying: without(lying, card),
+        media: media?.card === card ? { ...media, goneMs: nowMs } : media,
+        gone: isLaunching ? withGone(gone, card, nowMs) : gone,
+      };
+    }
+    case "started": {
+      const { card, systemId } = event;
+      return { ...state, media: { card, systemId, goneMs: card === undefined ? undefined : gone.get(card) } };
+    }
     case "ended":
       return { ...state, media: undefined };
     case "rules":
-      return forgiven({ ...state, rules: event.rules });
+      return { ...state, rules: event.rules };
     case "time":
       return state;
   }
 }
 
-function takenOff(
-  state: HoldState,
-  { card, isLaunching }: Extract<HoldEvent, { kind: "removed" }>,
-  nowMs: number,
-): HoldState {
-  const { rules, media } = state;
-  const off = { ...state, lying: without(state.lying, card) };
-  const matters = media?.card === card ? !rules.isSpared(media.systemId) : isLaunching;
-  if (!rules.isOn || !matters) return off;
-  const gone = new Map(state.gone).set(card, nowMs);
-  const [oldest] = gone.keys();
-  return { ...off, gone: gone.size > cardsGoneMax && oldest !== undefined ? without(gone, oldest) : gone };
-}
-
 /** A going that the rules, as they are now, do not mind is forgotten, so that no later change of them brings it up. */
 function forgiven(state: HoldState): HoldState {
   const { rules, gone, media } = state;
-  if (!rules.isOn) return { ...state, gone: new Map() };
-  if (media?.card === undefined || !rules.isSpared(media.systemId)) return state;
-  return { ...state, gone: without(gone, media.card) };
+  const isMinded = rules.isOn && media !== undefined && !rules.isSpared(media.systemId);
+  return {
+    ...state,
+    media: media?.goneMs === undefined || isMinded ? media : { ...media, goneMs: undefined },
+    gone: rules.isOn || gone.size === 0 ? gone : new Map(),
+  };
 }
 
 function isPutBack(
@@ -130,11 +140,18 @@ function isPutBack(
   { card, isRemovable, isLaunching }: Extract<HoldEvent, { kind: "added" }>,
   nowMs: number,
 ): boolean {
-  if (!rules.isOn || !isRemovable || (media?.card !== card && !isLaunching)) return false;
+  const isOwn = media?.card === card;
+  if (!rules.isOn || !isRemovable || (!isOwn && !isLaunching)) return false;
   // It was carried to another reader before the first one noticed.
   if (lying.has(card)) return true;
-  const goneMs = gone.get(card);
+  const goneMs = (isOwn ? media.goneMs : undefined) ?? (isLaunching ? gone.get(card) : undefined);
   return goneMs !== undefined && nowMs - goneMs < rules.exitDelayMs;
+}
+
+function withGone(gone: ReadonlyMap<string, number>, card: string, nowMs: number) {
+  const more = new Map(without(gone, card)).set(card, nowMs);
+  const [oldest] = more.keys();
+  return more.size > cardsGoneMax && oldest !== undefined ? without(more, oldest) : more;
 }
 
 function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {

@@ -1,0 +1,368 @@
+/**
+ * A random walk through hold mode. A world with three readers, five cards and players that take their time goes through the
+ * real presence, tokens and rules; beside it a model, written from the sentences of the rules, says what must be launched
+ * and stopped, and when. The model is asked every 10 ms rather than told of events.
+ */
+import { createBus } from "../../src/bus.ts";
+import { defaultConfig } from "../../src/config/shape.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { Sighting } from "../../src/core/token.ts";
+import { cardOf } from "../../src/launch/card.ts";
+import { createHolding } from "../../src/launch/holding.ts";
+import { createPresence, type Presence } from "../../src/readers/presence.ts";
+import { createTokens } from "../../src/readers/tokens.ts";
+import { createManualClock } from "./manual-clock.ts";
+
+const tickMs = 10;
+const debounceMs = 300;
+
+interface Card {
+  readonly name: string;
+  /** Undefined where its script starts nothing. */
+  readonly systemId: string | undefined;
+  /** How long its script runs before it starts its media, and after. */
+  readonly beforeMs: number;
+  readonly afterMs: number;
+}
+
+const cards: readonly Card[] = [
+  { name: "fast", systemId: "SNES", beforeMs: 0, afterMs: 0 },
+  { name: "slow", systemId: "SNES", beforeMs: 700, afterMs: 0 },
+  { name: "long", systemId: "Video", beforeMs: 50, afterMs: 900 },
+  { name: "echo", systemId: undefined, beforeMs: 20, afterMs: 0 },
+  { name: "song", systemId: "Audio", beforeMs: 110, afterMs: 0 },
+];
+const readerNames = ["left", "right", "line"] as const;
+const isRemovable = (reader: string) => reader !== "line";
+
+interface Rules {
+  readonly isOn: boolean;
+  readonly spared: readonly string[];
+  readonly delayMs: number;
+}
+
+/** A script that waits or runs. */
+interface Run {
+  readonly card: Card | undefined;
+}
+
+/** What is told, and what the model expects, in lines of time, deed and card. `kept`: cards put back without a launch. */
+export function walk(seed: number, steps: number) {
+  const random = randomOf(seed);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] ?? fail();
+  const clock = createManualClock(0);
+  const model = createModel(clock.now);
+  const world = createWorld(clock, model);
+  const lay = (reader: string, card: Card | undefined) => {
+    model.lay(reader, card);
+    world.lay(reader, card);
+  };
+  const pass = (ms: number) => {
+    for (const untilMs = clock.now() + ms; clock.now() < untilMs; ) {
+      clock.advance(tickMs);
+      model.tick();
+    }
+  };
+  const setRules = (rules: Rules) => {
+    model.setRules(rules);
+    world.setRules(rules);
+  };
+  setRules({ isOn: true, spared: [], delayMs: 1000 });
+  for (let step = 0; step < steps; step++) {
+    const dice = random();
+    const reader = pick(readerNames);
+    if (dice < 0.35) {
+      const card = pick(cards);
+      // A card is in one place: whoever puts it down took it from where it lay.
+      for (const other of readerNames) if (world.on(other) === card) lay(other, undefined);
+      lay(reader, card);
+    } else if (dice < 0.65) lay(reader, undefined);
+    else if (dice < 0.75) {
+      const works = random() < 0.6;
+      model.setWorking(reader, works);
+      world.setWorking(reader, works);
+    } else if (dice < 0.79) world.end();
+    else if (dice < 0.82) world.launch(undefined);
+    else if (dice < 0.87) {
+      setRules({
+        isOn: random() < 0.8,
+        spared: pick([[], [], ["SNES"], ["Audio", "Video"]]),
+        delayMs: pick([0, 500, 1000, 2500]),
+      });
+    }
+    pass(tickMs * Math.floor(random() * random() * 120));
+  }
+  return { told: world.told.toSorted(), expected: model.expected.toSorted(), kept: model.kept() };
+}
+
+type Model = ReturnType<typeof createModel>;
+
+/** Readers, cards, scripts and players, and the rules as they are. What happens to scripts and players the model is told. */
+function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) {
+  const bus = createBus(silentLog);
+  const tokens = createTokens(bus, clock);
+  const told: string[] = [];
+  const note = (what: string) => void told.push(`${String(clock.now()).padStart(8, "0")} ${what}`);
+  let queue: readonly Run[] = [];
+  let current: Run | undefined;
+  let wait: Disposable | undefined;
+  let playing: Run | undefined;
+  const keyOf = (card: Card) => cardOf(sightingOf(card));
+  const cardOfKey = (key: string) => cards.find((card) => keyOf(card) === key) ?? fail();
+  const facts = ({ card }: Run) => ({
+    ...{ systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" },
+    systemId: card?.systemId ?? "NES",
+  });
+  // Scripts and players act between the ticks, so that nothing of theirs happens together with what hands do.
+  const later = (ms: number, run: () => void) =>
+    clock.after(ms + tickMs + tickMs / 2 - (clock.now() % tickMs), run);
+
+  const end = () => {
+    const ended = playing;
+    if (ended === undefined) return;
+    playing = undefined;
+    model.ended();
+    bus.emit("media.stopped", { ...facts(ended), elapsed: 0, exitCode: 0 });
+  };
+  const start = (run: Run) => {
+    end();
+    playing = run;
+    model.started(run, facts(run).systemId);
+    bus.emit("media.started", facts(run));
+  };
+  const over = () => {
+    if (current !== undefined) model.runOver(current);
+    current = undefined;
+    wait = later(0, next);
+  };
+  const next = () => {
+    [current, ...queue] = queue;
+    const run = current;
+    if (run === undefined) return;
+    wait = later(run.card?.beforeMs ?? 0, () => {
+      wait = later(run.card?.afterMs ?? 0, over);
+      if (run.card === undefined || run.card.systemId !== undefined) start(run);
+    });
+  };
+  const launch = (card: Card | undefined) => {
+    const run = { card };
+    queue = [...queue, run];
+    model.runQueued(run);
+    if (current === undefined) {
+      wait?.[Symbol.dispose]();
+      wait = later(0, next);
+    }
+  };
+  const holding = createHolding({
+    bus,
+    clock,
+    log: silentLog,
+    readers: defaultConfig.readers,
+    elapsedMs: clock.now,
+    launcher: {
+      launch({ text }) {
+        note(`launch ${text}`);
+        launch(cards.find(({ name }) => name === text));
+      },
+      stopMedia(_why, key = "") {
+        const card = cardOfKey(key);
+        note(`stop ${card.name}`);
+        if (current?.card === card) {
+          wait?.[Symbol.dispose]();
+          over();
+        }
+        // A player takes a moment to end.
+        const stopped = playing;
+        later(30, () => {
+          if (playing === stopped) end();
+        });
+      },
+      cardOfMedia: () => (playing?.card === undefined ? undefined : keyOf(playing.card)),
+      isLaunching: (key) =>
+        [current, ...queue].some((run) => run?.card !== undefined && keyOf(run.card) === key),
+    },
+  });
+  const desks = new Map(
+    readerNames.map((readerId) => {
+      bus.emit("readers.added", {
+        ...{ id: "", driver: "", path: "", info: "", connected: true },
+        readerId,
+        capabilities: isRemovable(readerId) ? ["read", "removable"] : ["read"],
+      });
+      const presence: Presence = createPresence({
+        clock,
+        added: (sighting) => tokens.added(sighting, readerId),
+        removed: (sighting) => tokens.removed(sighting, readerId),
+      });
+      const desk: { works: boolean; card: Card | undefined } = { works: true, card: undefined };
+      return [readerId as string, { presence, desk }] as const;
+    }),
+  );
+  const at = (reader: string) => desks.get(reader) ?? fail();
+  const look = (reader: string) => {
+    const { presence, desk } = at(reader);
+    if (desk.works) presence.see(desk.card === undefined ? [] : [sightingOf(desk.card)]);
+  };
+  return {
+    told,
+    on: (reader: string) => at(reader).desk.card,
+    lay(reader: string, card: Card | undefined) {
+      at(reader).desk.card = card;
+      look(reader);
+    },
+    setWorking(reader: string, works: boolean) {
+      at(reader).desk.works = works;
+      if (works) look(reader);
+      else at(reader).presence.hold();
+    },
+    end,
+    launch,
+    setRules: ({ isOn, spared, delayMs }: Rules) =>
+      holding.configure({
+        ...defaultConfig.readers,
+        insertMode: isOn,
+        insertModeBlocklist: spared,
+        insertModeExitDelay: delayMs / 1000,
+      }),
+  };
+}
+
+/** Something that belongs to a card, and since when that card has been off. */
+interface Owned {
+  readonly card: Card | undefined;
+  offMs: number | undefined;
+}
+
+interface Desk {
+  works: boolean;
+  card: Card | undefined;
+  /** The card that the reader believes to be there. */
+  believed: Card | undefined;
+  missingMs: number | undefined;
+}
+
+/** The rules of decisions, "Hold mode", asked at every tick. */
+function createModel(now: () => number) {
+  const expected: string[] = [];
+  const expect = (what: string) => void expected.push(`${String(now()).padStart(8, "0")} ${what}`);
+  const desks = new Map<string, Desk>(
+    readerNames.map((name) => [
+      name,
+      { works: true, card: undefined, believed: undefined, missingMs: undefined },
+    ]),
+  );
+  const seenLast = new Map<Card, string>();
+  let rules: Rules = { isOn: false, spared: [], delayMs: 0 };
+  let runs: readonly (Owned & { readonly run: Run })[] = [];
+  let media: (Owned & { readonly systemId: string; isBeingStopped: boolean }) | undefined;
+  let kept = 0;
+  const at = (reader: string) => desks.get(reader) ?? fail();
+  const all = (): readonly Owned[] => [
+    ...runs,
+    ...(media === undefined || media.isBeingStopped ? [] : [media]),
+  ];
+
+  const came = (reader: string, card: Card) => {
+    const last = seenLast.get(card);
+    const isCarried = last !== undefined && at(last).believed === card;
+    const its = all().filter((one) => one.card === card);
+    const isBackInTime = its.some(({ offMs }) => offMs !== undefined && now() - offMs < rules.delayMs);
+    const stays = rules.isOn && isRemovable(reader) && its.length > 0 && (isCarried || isBackInTime);
+    if (stays) kept++;
+    else expect(`launch ${card.name}`);
+    for (const one of its) one.offMs = undefined;
+    if (isRemovable(reader)) seenLast.set(card, reader);
+  };
+  const went = (reader: string, card: Card) => {
+    if (!rules.isOn || seenLast.get(card) !== reader) return;
+    for (const one of all().filter((owned) => owned.card === card)) one.offMs = now();
+    forgive();
+  };
+  const forgive = () => {
+    if (!rules.isOn) for (const one of all()) one.offMs = undefined;
+    if (media !== undefined && rules.spared.includes(media.systemId)) media.offMs = undefined;
+  };
+  const look = (reader: string) => {
+    const desk = at(reader);
+    if (!desk.works) return;
+    if (desk.card === desk.believed) desk.missingMs = undefined;
+    else if (desk.card === undefined) desk.missingMs ??= now();
+    else {
+      forget(reader);
+      came(reader, desk.card);
+      desk.believed = desk.card;
+    }
+  };
+  const forget = (reader: string) => {
+    const desk = at(reader);
+    const gone = desk.believed;
+    desk.believed = undefined;
+    desk.missingMs = undefined;
+    if (gone !== undefined) went(reader, gone);
+    stopWhatIsDue();
+  };
+  const stopWhatIsDue = () => {
+    if (media?.offMs === undefined || media.isBeingStopped || now() - media.offMs < rules.delayMs) return;
+    media.isBeingStopped = true;
+    expect(`stop ${media.card?.name}`);
+  };
+  return {
+    expected,
+    kept: () => kept,
+    tick() {
+      for (const [reader, { works, missingMs }] of desks)
+        if (works && missingMs !== undefined && now() - missingMs >= debounceMs) forget(reader);
+      stopWhatIsDue();
+    },
+    lay(reader: string, card: Card | undefined) {
+      at(reader).card = card;
+      look(reader);
+    },
+    setWorking(reader: string, works: boolean) {
+      at(reader).works = works;
+      if (!works) at(reader).missingMs = undefined;
+      look(reader);
+    },
+    setRules(to: Rules) {
+      rules = to;
+      forgive();
+      stopWhatIsDue();
+    },
+    runQueued(run: Run) {
+      runs = [...runs, { run, card: run.card, offMs: undefined }];
+    },
+    runOver(run: Run) {
+      runs = runs.filter((one) => one.run !== run);
+    },
+    started(run: Run, systemId: string) {
+      const offMs = runs.find((one) => one.run === run)?.offMs;
+      media = { card: run.card, systemId, offMs, isBeingStopped: false };
+      forgive();
+      stopWhatIsDue();
+    },
+    ended() {
+      media = undefined;
+    },
+  };
+}
+
+function sightingOf({ name }: Card): Sighting {
+  return { type: "NTAG", uid: `04${name}`, text: name, data: "" };
+}
+
+/** The same numbers for the same seed, from 0 up to 1 (Marsaglia's xorshift with 32 bits). */
+function randomOf(seed: number): () => number {
+  let state = (seed * 2_654_435_761) >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 2 ** 32;
+  };
+}
+
+function fail(): never {
+  throw new Error("the walk names what is not there");
+}
