@@ -16,6 +16,7 @@ import { createAllowLaunch } from "./launch/allow-launch.ts";
 import { createHolding } from "./launch/holding.ts";
 import { createLauncher, type Launcher } from "./launch/launcher.ts";
 import { createMapper, type Mapper } from "./launch/mappings/mapper.ts";
+import { createPlayTime } from "./launch/play-time.ts";
 import { createMedia, type MediaLibrary } from "./media/media.ts";
 import { knownSystems } from "./media/systems.ts";
 import { parseConnection } from "./readers/connection.ts";
@@ -116,6 +117,14 @@ async function assemble({
     clock,
     log,
   });
+  const playTime = createPlayTime({
+    limits: () => config().playtime,
+    bus,
+    clock,
+    log,
+    store: store.playTimes,
+    stopMedia: (why) => launcher.stopMedia(why),
+  });
   const launcher = createLauncher({
     config,
     bus,
@@ -124,12 +133,14 @@ async function assemble({
     history: store.history,
     media,
     map: mapper.map,
+    refusal: playTime.refusal,
   });
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
   const wired: { readers?: Readers; api?: ApiServer } = {};
   const services = createServices({
     launcher,
+    playTime,
     mapper,
     media,
     store,
@@ -170,6 +181,7 @@ async function assemble({
   settings.onChange((now) => {
     log.configure(now.log);
     launching.configure(now.readers);
+    playTime.configure();
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
   // Read now, so that the first tap does not wait for it.
@@ -183,6 +195,7 @@ async function assemble({
         log,
         launcher,
         launching,
+        playTime,
         readers,
         api,
         certificates,
@@ -198,6 +211,7 @@ async function assemble({
 interface Running {
   readonly log: Log;
   readonly launching: Disposable;
+  readonly playTime: Disposable;
   readonly launcher: Launcher;
   readonly readers: Readers;
   readonly api: ApiServer;
@@ -212,6 +226,7 @@ interface Running {
 async function closeAll({
   log,
   launching,
+  playTime,
   launcher,
   readers,
   api,
@@ -226,6 +241,7 @@ async function closeAll({
   launching[Symbol.dispose]();
   const steps: readonly [string, () => Promise<void> | void][] = [
     ["players", () => launcher.close()],
+    ["play time", () => playTime[Symbol.dispose]()],
     ["readers", () => readers.close()],
     ["certificates", () => certificates?.[Symbol.dispose]()],
     ["connections", () => api.close()],

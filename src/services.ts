@@ -14,12 +14,14 @@ import { createHealth } from "./health.ts";
 import type { Launcher } from "./launch/launcher.ts";
 import { describeLaunchers } from "./launch/launchers.ts";
 import type { Mapper } from "./launch/mappings/mapper.ts";
+import type { PlayTime } from "./launch/play-time.ts";
 import type { Readers } from "./readers/readers.ts";
 import type { Store } from "./store/open.ts";
 import { platform, version } from "./system/version.ts";
 
 export interface Sources {
   readonly launcher: Launcher;
+  readonly playTime: PlayTime;
   readonly mapper: Mapper;
   readonly media: MediaService;
   readonly store: Store;
@@ -34,6 +36,7 @@ export interface Sources {
 
 export function createServices({
   launcher,
+  playTime,
   mapper,
   media,
   store,
@@ -52,6 +55,9 @@ export function createServices({
     version,
     launch: (token, from) => launcher.launch(token, from),
     stop: () => launcher.stop(),
+    confirm: () => launcher.confirm(),
+    playTime: playTime.state,
+    playlist: () => launcher.playlist(),
     tokens: () => readers()?.tokens() ?? { active: [], last: undefined },
     scan(token, durationMs, readerId) {
       const ready = readers();

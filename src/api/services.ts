@@ -14,6 +14,10 @@ export interface Services {
   launch(token: TokenParams, from?: { readonly trusted: boolean }): void;
   /** Stops what plays, empties the queue, and returns at once. */
   stop(): void;
+  /** Launches what the launch guard holds back; throws `not-found` where it holds nothing. */
+  confirm(): void;
+  playTime(): PlayTime;
+  playlist(): Playlist | undefined;
   /**
    * Lays a virtual token on a reader for `durationMs`: on the simulated reader with this id, or, where none is given,
    * on the API's own virtual one. Throws `not-found` for an unknown reader and `invalid-params` for a real one.
@@ -35,6 +39,40 @@ export interface Services {
   readonly clients: ClientService;
   /** The OpenRPC document of this API. */
   describe(): Promise<OpenRpcDocument>;
+}
+
+/** What may be played yet. Minutes of 0 are no limit. */
+export interface PlayTime {
+  readonly enabled: boolean;
+  readonly limits: PlayTimeLimits;
+  readonly day: { readonly date: string } & PlayAccount;
+  readonly session: PlayAccount;
+  /** False while the clock shows a time that cannot be right. */
+  readonly clockBelieved: boolean;
+}
+
+export interface PlayTimeLimits {
+  readonly dailyMinutes: number;
+  readonly sessionMinutes: number;
+  readonly sessionResetMinutes: number;
+  readonly warningMinutes: readonly number[];
+}
+
+export interface PlayAccount {
+  readonly usedMs: number;
+  /** Absent where there is no limit. */
+  readonly remainingMs?: number;
+}
+
+/** The playlist that is loaded. */
+export interface Playlist {
+  readonly path: string;
+  /** Of the item that plays or is next, from 1. */
+  readonly place: number;
+  readonly count: number;
+  readonly state: "playing" | "paused";
+  readonly isShuffled: boolean;
+  readonly repeat: "no" | "all" | "one";
 }
 
 /** What `readers.write` takes. */
@@ -82,7 +120,7 @@ export interface Mapping extends StoredMapping {
 export interface SettingsService {
   read(): Settings;
   /** In memory before it returns, on the disk when it resolves. */
-  update(changes: Changes<Settings>): Promise<void>;
+  update(changes: Changes<Settings & Omit<PlayTimeLimits, "warningMinutes">>): Promise<void>;
 }
 
 /** The settings that may be read and changed from afar (contract, Settings object). */

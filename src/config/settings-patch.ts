@@ -23,6 +23,10 @@ export interface SettingsPatch {
   readonly debug?: boolean | undefined;
   /** Absolute folders; an empty list goes back to the data folder's `media`. */
   readonly rootFolder?: readonly string[] | undefined;
+  /** Limits of play time, 0 for none; callers on the device only. */
+  readonly dailyMinutes?: number | undefined;
+  readonly sessionMinutes?: number | undefined;
+  readonly sessionResetMinutes?: number | undefined;
 }
 
 interface Field {
@@ -33,7 +37,7 @@ interface Field {
   readonly name: string;
 }
 
-const { readers, audio, log, systems } = sections;
+const { readers, audio, log, systems, playtime } = sections;
 const fields: Readonly<Record<keyof SettingsPatch, Field>> = {
   reader: { section: "readers", key: "connect", check: readers.connect, name: "reader" },
   audioFeedback: { section: "audio", key: "feedback", check: audio.feedback, name: "audioFeedback" },
@@ -58,6 +62,24 @@ const fields: Readonly<Record<keyof SettingsPatch, Field>> = {
     key: "root_folders",
     check: systems.root_folders,
     name: "systems.rootFolder",
+  },
+  dailyMinutes: {
+    section: "playtime",
+    key: "daily_minutes",
+    check: playtime.daily_minutes,
+    name: "dailyMinutes",
+  },
+  sessionMinutes: {
+    section: "playtime",
+    key: "session_minutes",
+    check: playtime.session_minutes,
+    name: "sessionMinutes",
+  },
+  sessionResetMinutes: {
+    section: "playtime",
+    key: "session_reset_minutes",
+    check: playtime.session_reset_minutes,
+    name: "sessionResetMinutes",
   },
 };
 
@@ -102,7 +124,7 @@ function isField(name: string): name is keyof SettingsPatch {
 
 /** The config with the patch laid over it. */
 export function withPatch(config: Config, patch: SettingsPatch, dataFolder: string): Config {
-  const { readers, audio, log, systems } = config;
+  const { readers, audio, log, systems, playtime } = config;
   const roots = patch.rootFolder;
   return {
     ...config,
@@ -115,6 +137,12 @@ export function withPatch(config: Config, patch: SettingsPatch, dataFolder: stri
     },
     audio: { ...audio, feedback: patch.audioFeedback ?? audio.feedback },
     log: { console: patch.consoleLogging ?? log.console, debug: patch.debug ?? log.debug },
+    playtime: {
+      ...playtime,
+      dailyMinutes: patch.dailyMinutes ?? playtime.dailyMinutes,
+      sessionMinutes: patch.sessionMinutes ?? playtime.sessionMinutes,
+      sessionResetMinutes: patch.sessionResetMinutes ?? playtime.sessionResetMinutes,
+    },
     systems:
       roots === undefined
         ? systems

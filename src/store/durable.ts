@@ -11,6 +11,8 @@ export type Durable = <T>(write: () => T) => T;
 export interface Guard {
   /** Throws `ServiceError("failed")` where the disk is full or broken or the database is damaged; reads go on. */
   readonly durable: Durable;
+  /** As `durable`, for rows that the backup copy leaves out. */
+  readonly durableOnly: Durable;
   /** Runs a read, or a write that may be lost, with the same refusals. */
   ask<T>(run: () => T): T;
   /** What was found damaged while running; undefined where nothing was. */
@@ -38,14 +40,17 @@ export function createGuard(database: Database, { onWritten, onDamage }: GuardOp
       throw refusalOf(error) ?? error;
     }
   };
-  const durable = <T>(write: () => T): T => {
+  const durableOnly = <T>(write: () => T): T => {
     assert(!database.inTransaction, "a durable write is not part of another transaction");
     if (damage !== undefined) throw new ServiceError("failed", damagedSentence);
-    const result = ask(() => syncing(database, write));
+    return ask(() => syncing(database, write));
+  };
+  const durable = <T>(write: () => T): T => {
+    const result = durableOnly(write);
     onWritten();
     return result;
   };
-  return { durable, ask, damage: () => damage };
+  return { durable, durableOnly, ask, damage: () => damage };
 }
 
 /**

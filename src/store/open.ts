@@ -11,12 +11,14 @@ import { keepPrivate, makePrivate } from "./files.ts";
 import { createHistory, type History } from "./history.ts";
 import { createMappings, type Mappings } from "./mappings.ts";
 import { bringUpToDate } from "./migrate.ts";
+import { createPlayTimes, type PlayTimes } from "./play-time.ts";
 import { lossOf, type Recovery, recover, sentenceOf } from "./recover.ts";
 
 export interface Store {
   readonly history: History;
   readonly mappings: Mappings;
   readonly clients: Clients;
+  readonly playTimes: PlayTimes;
   /** What was done at the start, where the file could not be used; undefined where it could. */
   readonly recovered: Recovery | undefined;
   /** Throws a sentence where something is not well: damage, a write that failed, or a recovery at this start. */
@@ -77,6 +79,7 @@ function assemble(database: Database, { path, clock, log, recovered }: Parts): S
         return gone;
       },
     },
+    playTimes: createPlayTimes(database, guard),
     recovered,
     check() {
       history.check();

@@ -1,10 +1,12 @@
 /** Every method, one line each. */
 import type { Method } from "../method.ts";
 import { clients, clientsDelete, clientsNew } from "./clients.ts";
+import { confirm } from "./confirm.ts";
 import { health } from "./health.ts";
 import { launch, run } from "./launch.ts";
 import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mappings.ts";
 import { media, mediaActive, mediaIndex, mediaIndexCancel, mediaSearch } from "./media.ts";
+import { playtime, playtimeLimitsUpdate } from "./playtime.ts";
 import { readers, readersWrite, readersWriteCancel } from "./readers.ts";
 import { rpcDiscover } from "./rpc-discover.ts";
 import { settings, settingsUpdate } from "./settings.ts";
@@ -19,6 +21,7 @@ export const methods = [
   launch,
   run,
   stop,
+  confirm,
   tokens,
   tokensScan,
   tokensHistory,
@@ -31,6 +34,8 @@ export const methods = [
   launchers,
   settings,
   settingsUpdate,
+  playtime,
+  playtimeLimitsUpdate,
   mappings,
   mappingsNew,
   mappingsUpdate,

@@ -7,15 +7,33 @@ import { activeMedia, count, indexStatus, media as mediaObject, nothing, ruleSch
 const resultsDefault = 250;
 const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
 
+const playlist = v.object({
+  path: v.string(),
+  place: count,
+  count,
+  state: v.picklist(["playing", "paused"]),
+  isShuffled: v.boolean(),
+  repeat: v.picklist(["no", "all", "one"]),
+});
+
 export const media = method({
   name: "media",
   access: "anyone",
-  docs: "State and statistics of the media index, and what plays.",
+  docs: "State and statistics of the media index, what plays, and the playlist that is loaded.",
   params: noParams,
-  result: v.object({ database: indexStatus, active: v.array(activeMedia) }),
+  result: v.object({
+    database: indexStatus,
+    active: v.array(activeMedia),
+    playlists: v.array(playlist),
+  }),
   run(services) {
     const active = services.activeMedia();
-    return { database: services.media.status(), active: active === undefined ? [] : [active] };
+    const loaded = services.playlist();
+    return {
+      database: services.media.status(),
+      active: active === undefined ? [] : [active],
+      playlists: loaded === undefined ? [] : [loaded],
+    };
   },
 });
 
