@@ -186,10 +186,14 @@ function leftOf(ledger: Ledger, { dailyMinutes, sessionMinutes }: PlayTimeLimits
 function refusalOf(ledger: Ledger, limits: PlayTimeLimits): string | undefined {
   const { day, session } = leftOf(ledger, limits);
   if (day !== undefined && day <= 0)
-    return `today's play time of ${limits.dailyMinutes} minutes is used up: there is more tomorrow`;
+    return `today's play time of ${minutesOf(limits.dailyMinutes)} is used up: there is more tomorrow`;
   if (session !== undefined && session <= 0)
-    return `the play time of ${limits.sessionMinutes} minutes is used up: there is more after a pause of ${limits.sessionResetMinutes} minutes`;
+    return `the play time of ${minutesOf(limits.sessionMinutes)} is used up: there is more after a pause of ${minutesOf(limits.sessionResetMinutes)}`;
   return undefined;
+}
+
+function minutesOf(count: number): string {
+  return count === 1 ? "1 minute" : `${count} minutes`;
 }
 
 function accountOf(usedMs: number, leftMs: number | undefined): Account {

@@ -1,0 +1,168 @@
+/** The rules around a tap as people meet them, through the compiled program: hold mode, the guard, hooks, limits, playlists. */
+import { expect, test } from "bun:test";
+import { eventually } from "../helpers/processes.ts";
+import { firstReader, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+
+const player = `
+[[launchers]]
+id = "sleeper"
+extensions = [".sfc"]
+command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+[[launchers]]
+id = "short"
+extensions = [".mp3"]
+command = ["/bin/sh", "-c", "exec sleep 0.2", "{path}"]
+`;
+const virtual = "[readers]\ndetect = false\n";
+
+test("hold mode: taking the card off a reader ends its game; settings over the API count at once", async () => {
+  await using place = await makePlace(
+    `[readers]\ndetect = false\nconnect = ["simulated:"]\ninsert_mode = true\n${player}`,
+  );
+  await place.file("SNES/Game.sfc");
+  await using service = await startTapdeck(place);
+  const { client, heard } = service;
+  await firstReader(service);
+  const [reader] = (await client.call("readers")).readers;
+  const readerId = reader?.readerId ?? "";
+  await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 1000, readerId });
+  await heard.next("media.started");
+  await heard.next("tokens.removed");
+  expect(await heard.next("media.stopped")).toMatchObject({ mediaName: "Game", exitCode: null });
+
+  // The system is spared from now on.
+  await client.call("settings.update", { insertModeBlocklist: ["SNES"] });
+  await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 300, readerId });
+  await heard.next("media.started");
+  await heard.next("tokens.removed");
+  expect(await client.call("media.active")).toMatchObject({ mediaName: "Game" });
+  expect(heard.names().filter((name) => name === "media.stopped")).toHaveLength(1);
+}, 30_000);
+
+test("hold mode: a card that is back within the delay goes on without a new launch, on the API's own reader too", async () => {
+  await using place = await makePlace(`${virtual}insert_mode = true\ninsert_mode_exit_delay = 5\n${player}`);
+  await place.file("SNES/Game.sfc");
+  await place.file("SNES/Other.sfc");
+  await using service = await startTapdeck(place);
+  const { client, heard } = service;
+  const card = { text: "SNES/Game.sfc", uid: "04aa" };
+  await client.call("tokens.scan", { ...card, duration: 50 });
+  await heard.next("media.started");
+  await heard.next("tokens.removed");
+  await client.call("tokens.scan", { ...card, duration: 60_000 });
+  await heard.next("tokens.added");
+  expect(heard.names().filter((name) => name === "running")).toHaveLength(1);
+
+  // Another card takes over at once, and what no card started is stopped by none.
+  await client.call("settings.update", { insertModeExitDelay: 0 });
+  await client.call("launch", "SNES/Other.sfc");
+  await heard.next("media.started", ({ mediaName }) => mediaName === "Other");
+  await client.call("tokens.scan", { text: "**echo:nothing", duration: 50 });
+  await heard.next("tokens.removed", ({ text }) => text === "**echo:nothing");
+  expect(await client.call("media.active")).toMatchObject({ mediaName: "Other" });
+}, 30_000);
+
+test("the guard asks for the same card once more, and confirm over the API does as well", async () => {
+  await using place = await makePlace(`${virtual}[launch]\nguard = true\n${player}`);
+  for (const name of ["A", "B", "C"]) await place.file(`SNES/${name}.sfc`);
+  await using service = await startTapdeck(place);
+  const { client, heard } = service;
+  const tap = async (name: string) => {
+    await client.call("tokens.scan", { text: `SNES/${name}.sfc`, duration: 20 });
+    return heard.next("launch.finished");
+  };
+  expect(await tap("A")).toMatchObject({ success: true });
+  expect(await tap("B")).toMatchObject({
+    success: false,
+    error: "A plays: put the same card on once more within 10 seconds to switch",
+  });
+  expect(await heard.next("launch.guarded")).toMatchObject({ text: "SNES/B.sfc", playing: "A" });
+  expect(await tap("B")).toMatchObject({ success: true });
+  await tap("C");
+  await client.call("confirm");
+  await heard.next("media.started", ({ mediaName }) => mediaName === "C");
+  await expect(client.call("confirm")).rejects.toThrow("nothing waits to be confirmed");
+}, 30_000);
+
+test("play time that is used up is refused with a sentence, after a restart too", async () => {
+  const limits = `${virtual}[playtime]\ndaily_minutes = 1\n${player}`;
+  await using place = await makePlace(limits);
+  await place.file("SNES/Game.sfc");
+  const used = 59_000;
+  {
+    await using service = await startTapdeck(place);
+    expect(await service.client.call("playtime")).toMatchObject({
+      enabled: true,
+      day: { remainingMs: 60_000 },
+    });
+    await service.client.call("launch", "SNES/Game.sfc");
+    await service.heard.next("media.started");
+    // Less than a minute is left, and that is told at once.
+    expect(await service.heard.next("playtime.warning")).toEqual({ limit: "day", minutesLeft: 1 });
+    await eventually(async () => (await service.client.call("playtime")).day.usedMs > 0);
+    await service.stop();
+  }
+  const { Database } = await import("bun:sqlite");
+  {
+    using database = new Database(`${place.folder}/tapdeck.db`);
+    expect(database.query("SELECT used_ms FROM play_days").all()).toHaveLength(1);
+    database.run(`UPDATE play_days SET used_ms = ${used}`);
+  }
+  await using service = await startTapdeck(place);
+  await service.client.call("launch", "SNES/Game.sfc");
+  await service.heard.next("media.started");
+  expect(await service.heard.next("playtime.warning", ({ minutesLeft }) => minutesLeft === 0)).toEqual({
+    limit: "day",
+    minutesLeft: 0,
+  });
+  await service.heard.next("media.stopped");
+  await service.heard.next("launch.finished");
+  await service.client.call("launch", "SNES/Game.sfc");
+  expect(await service.heard.next("launch.finished")).toMatchObject({
+    success: false,
+    error: "today's play time of 1 minute is used up: there is more tomorrow",
+  });
+  await service.client.call("playtime.limits.update", { dailyMinutes: 0 });
+  await service.client.call("launch", "SNES/Game.sfc");
+  expect(await service.heard.next("launch.finished")).toMatchObject({ success: true });
+}, 60_000);
+
+test("a card plays a folder, item after item, in hold mode until it is taken off", async () => {
+  await using place = await makePlace(`${virtual}insert_mode = true\n${player}`);
+  for (const name of ["1", "2"]) await place.file(`Audio/Album/${name}.mp3`);
+  await using service = await startTapdeck(place);
+  const { client, heard } = service;
+  const text = "**playlist.play:Audio/Album?repeat=all";
+  await client.call("tokens.scan", { text, duration: 2500 });
+  for (const name of ["1", "2", "1"])
+    expect(await heard.next("media.started")).toMatchObject({ mediaName: name });
+  expect((await client.call("media")).playlists).toMatchObject([
+    { count: 2, state: "playing", repeat: "all" },
+  ]);
+  await heard.next("tokens.removed");
+  await eventually(async () => {
+    const { active, playlists } = await client.call("media");
+    return active.length === 0 && playlists.length === 0;
+  });
+}, 30_000);
+
+test("hooks run around a card, and end with the service", async () => {
+  await using place = await makePlace(`${virtual}[hooks]
+on_scan = "**echo:scan [[last_scanned.id]]"
+before_start = "**echo:before [[launching.system_id]]"
+on_stop = "SNES/Menu.sfc"
+${player}`);
+  await place.file("SNES/Game.sfc");
+  await place.file("SNES/Menu.sfc");
+  const service = await startTapdeck(place);
+  try {
+    await service.client.call("tokens.scan", { uid: "04 AA", text: "SNES/Game.sfc", duration: 20 });
+    await service.heard.next("media.started", ({ mediaName }) => mediaName === "Game");
+    await service.client.call("stop");
+    await service.heard.next("media.started", ({ mediaName }) => mediaName === "Menu");
+    expect(service.log()).toMatch(/script: scan 04aa[\s\S]*script: before SNES/);
+  } finally {
+    service.client.close();
+    expect(await service.stop()).toBe(0);
+  }
+}, 30_000);
