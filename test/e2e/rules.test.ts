@@ -1,5 +1,7 @@
 /** The rules around a tap as people meet them, through the compiled program: hold mode, the guard, hooks, limits, playlists. */
 import { expect, test } from "bun:test";
+import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { eventually } from "../helpers/processes.ts";
 import { firstReader, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 
@@ -60,6 +62,37 @@ test("hold mode: a card that is back within the delay goes on without a new laun
   await client.call("tokens.scan", { text: "**echo:nothing", duration: 50 });
   await heard.next("tokens.removed", ({ text }) => text === "**echo:nothing");
   expect(await client.call("media.active")).toMatchObject({ mediaName: "Other" });
+}, 30_000);
+
+test("hold mode: a reader that is pulled out stops nothing; back with its card nothing either, back without it does", async () => {
+  await using cleanUp = new AsyncDisposableStack();
+  const device = createPn532Device({ timing: "none" });
+  cleanUp.defer(() => device.close());
+  await using place = await makePlace(
+    `${virtual}insert_mode = true\nconnect = ["pn532-uart:${device.path}"]\n${player}`,
+  );
+  await place.file("SNES/Game.sfc");
+  await using service = await startTapdeck(place);
+  const { client, heard } = service;
+  await firstReader(service);
+  heard.forget();
+  const card = createType2Tag("ntag213", {
+    uid: Uint8Array.fromHex("04112233445566"),
+    text: "SNES/Game.sfc",
+  });
+  device.put(card);
+  await heard.next("media.started");
+  for (const isTakenMeanwhile of [false, true]) {
+    await device.unplug();
+    await heard.next("readers.removed");
+    if (isTakenMeanwhile) device.take(card);
+    expect(await client.call("media.active")).toMatchObject({ mediaName: "Game" });
+    device.plug();
+    await heard.next("readers.added");
+  }
+  await heard.next("media.stopped");
+  const heardOf = (wanted: string) => heard.names().filter((name) => name === wanted).length;
+  expect([heardOf("running"), heardOf("media.started"), heardOf("media.stopped")]).toEqual([1, 1, 1]);
 }, 30_000);
 
 test("the guard asks for the same card once more, and confirm over the API does as well", async () => {
