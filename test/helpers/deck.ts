@@ -39,7 +39,7 @@ export async function makeDeck({ config = {}, clock = systemClock, before, ...mo
   const store = openStore(folder);
   let now: Config = {
     ...defaultConfig,
-    systems: { rootFolders: [join(folder, "media")], statedRootFolders: [] },
+    systems: { ...defaultConfig.systems, rootFolders: [join(folder, "media")] },
     launchers: players,
     ...config,
   };
