@@ -35,7 +35,7 @@ export interface Worker {
   startedBy(): RunContext | undefined;
   /** Ends what plays and its playlist; resolves when the player is gone. */
   stopMedia(): Promise<void>;
-  /** As `stopMedia`, and ends the hooks that run. */
+  /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
   stopAll(): Promise<void>;
   /** Calls no hook and starts no item of a playlist from now on. */
   close(): void;
@@ -77,7 +77,8 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
     }),
   ];
   const stopMedia = () => {
-    playlists.clear();
+    // One that is paused has nothing to do with what plays now.
+    if (playlists.state()?.state === "playing") playlists.clear();
     return starting.stop();
   };
   return {
@@ -90,7 +91,8 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
     stopAll() {
       stopping.abort(new ServiceError("failed", "it was stopped"));
       stopping = new AbortController();
-      return stopMedia();
+      playlists.clear();
+      return starting.stop();
     },
     close() {
       hooks[Symbol.dispose]();

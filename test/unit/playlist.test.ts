@@ -84,6 +84,29 @@ test.each(["**stop", "SNES/other.sleep"])("%s ends the playlist", async (script)
   expect(deck.launcher.playlist()).toBeUndefined();
 });
 
+test("a paused playlist outlives what is played meanwhile, and goes on where it was", async () => {
+  await using deck = await makeList("A/1.sleep", "A/2.sleep", "SNES/other.sleep");
+  await deck.run("**playlist.play:A");
+  await deck.run("**playlist.next");
+  await deck.run("**playlist.pause");
+  await deck.run("SNES/other.sleep");
+  deck.launcher.stopMedia("its card was taken off");
+  await eventually(() => deck.launcher.activeMedia() === undefined);
+  await deck.run("**playlist.play");
+  expect(deck.started()).toEqual(["1", "2", "other", "2"]);
+});
+
+test("a playlist belongs to the card that started it, and ends with what plays of it", async () => {
+  await using deck = await makeList("A/1.sleep", "A/2.sleep");
+  await deck.run("**playlist.play:A");
+  const card = deck.launcher.cardOfMedia() ?? "";
+  expect(deck.launcher.isLaunching(card)).toBe(true);
+  deck.launcher.stopMedia("its card was taken off", card);
+  await eventually(() => deck.launcher.activeMedia() === undefined);
+  expect(deck.launcher.playlist()).toBeUndefined();
+  expect(deck.launcher.isLaunching(card)).toBe(false);
+});
+
 test("a stop over the API ends the playlist, and nothing more of it starts", async () => {
   await using deck = await makeList("A/1.sleep", "A/2.sleep");
   await deck.run("**playlist.play:A");

@@ -20,7 +20,7 @@ export const playlistPlay: ScriptCommand = {
   args: "folder or list",
   options,
   startsMedia: true,
-  docs: `Starts ${what}; without an argument, goes on with the one that is loaded. When an item ends by itself, the next one starts; one that cannot be played is left out. Anything else that is started ends the playlist.`,
+  docs: `Starts ${what}; without an argument, goes on with the one that is loaded. When an item ends by itself, the next one starts; one that cannot be played is left out. Anything else that is started ends a playlist that plays; one that is paused is kept.`,
   example: "**playlist.play:Audio/Bedtime?mode=shuffle&repeat=all",
   run: (call, { playlist }) => {
     const path = call.args[0] ?? "";
