@@ -49,9 +49,11 @@ test("the document tells all notifications, as methods without a result", () => 
   expect(names.toSorted()).toEqual(
     [
       "launch.finished",
+      "launch.guarded",
       "media.indexing",
       "media.started",
       "media.stopped",
+      "playtime.warning",
       "readers.added",
       "readers.removed",
       "running",
