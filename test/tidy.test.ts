@@ -55,7 +55,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "drivers/emulator/": ["drivers/emulator/", "drivers/protocol/", "drivers/io/", "src/core/"],
   "drivers/protocol/": ["drivers/protocol/", "src/core/"],
   "drivers/io/": ["drivers/io/", "src/core/"],
+  "drivers/tags/": ["drivers/tags/", "drivers/protocol/", "src/readers/contract.ts", "src/core/"],
   "drivers/": [
+    "drivers/tags/",
     "drivers/protocol/",
     "drivers/io/",
     "drivers/emulator/",

@@ -11,10 +11,12 @@ import {
   setMaxRetries,
   type TypeATarget,
 } from "../protocol/pn532-commands.ts";
+import { readTag } from "../tags/read.ts";
+import { writeTag } from "../tags/write.ts";
+import { channelTo } from "./channel.ts";
 import type { Chip } from "./chip.ts";
 import type { ClaimedOrder, Orders } from "./orders.ts";
-import { isSameTarget, readTarget } from "./target.ts";
-import { writeTarget } from "./write.ts";
+import { isSameTarget } from "./target.ts";
 
 const aliveMs = 1000; // A chip that died while it waited is found out within this.
 const recheckMs = 100; // A third of the debounce of removals.
@@ -49,7 +51,7 @@ export async function watchField(
       if (target === undefined) report([]);
       continue;
     }
-    const sighting = await readTarget(chip, target, signal);
+    const sighting = await readTag(channelTo(chip, target), signal);
     if (sighting !== undefined) report([sighting]);
     await chip.call(setMaxRetries(recheckRetries), signal);
     // A tag that left during the read may be back already, and is read anew then.
@@ -112,7 +114,7 @@ async function carryOut(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await writeTarget(chip, target, order, signal);
+    await writeTag(channelTo(chip, target), order, signal);
     order.end();
   } catch (error) {
     order.end(error);

@@ -139,7 +139,8 @@ const statusNames: Readonly<Record<number, string>> = {
 };
 
 export type Exchange =
-  | { readonly kind: "data"; readonly data: Uint8Array }
+  /** `hasMore`: the target has more of this answer, for a `dataExchange` without data (section 7.1, bit 40). */
+  | { readonly kind: "data"; readonly data: Uint8Array; readonly hasMore: boolean }
   | { readonly kind: "error"; readonly status: string };
 
 /** The answer to `dataExchange` or `communicateThru`: D5, code, status, data. */
@@ -148,5 +149,5 @@ export function parseExchange(payload: Uint8Array): Exchange {
   if (payload.length < 3 || status !== 0) {
     return { kind: "error", status: statusNames[status] ?? `status-${status}` };
   }
-  return { kind: "data", data: payload.subarray(3) };
+  return { kind: "data", data: payload.subarray(3), hasMore: ((payload[2] ?? 0) & 0x40) !== 0 };
 }

@@ -43,6 +43,7 @@ export const tokensPerReaderMax = 8;
 // Tags and frames.
 export const ndefBytesMax = 8 * 1024;
 export const chipFrameBytesMax = 264; // The longest payload of a frame that a reader chip sends (NXP UM0701-02, 6.2.1.2).
+export const apduBytesMax = 4096; // An answer of a card to one command; we ask for no more than 255 bytes at a time.
 
 // Files and processes.
 export const configBytesMax = 1024 * 1024;

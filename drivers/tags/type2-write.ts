@@ -1,45 +1,34 @@
 /**
- * Writing a message to a target: looks at the tag, plans, writes page by page, and reads back. Whatever goes wrong on the
- * way, the tag is asked whether it still lies there, so that "taken off" and "refused" are told apart.
+ * Writing a message to a Type 2 tag: looks at it, plans, writes page by page, and reads back. Whatever goes wrong on
+ * the way, the tag is asked whether it still lies there, so that "taken off" and "refused" are told apart.
  */
 import { toHex } from "../../src/core/hex.ts";
-import { type WriteOrder, writeFailed } from "../../src/readers/contract.ts";
-import { encodeTextMessage } from "../protocol/ndef.ts";
-import { communicateThru, dataExchange, type TypeATarget } from "../protocol/pn532-commands.ts";
-import { pageBytes, type TagVersion, tagCommands } from "../protocol/type2-tag.ts";
+import { writeFailed } from "../../src/readers/contract.ts";
+import { pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
 import { type PageWrite, planWrite, type Refusal, type Type2Image } from "../protocol/type2-write.ts";
 import { containerOf, layoutOf } from "../protocol/type2-write-layout.ts";
-import type { Chip } from "./chip.ts";
-import { askVersion, exchange, isStillThere } from "./target.ts";
+import type { TagChannel } from "./channel.ts";
+import { mismatch, patiently, taken } from "./patience.ts";
+import { askVersion, readSome } from "./type2-memory.ts";
 
-const triesMax = 3;
-// The chip's buffer for a target's answer holds 262 bytes (UM0701-02, 7.3.9); 48 pages are 192.
-const fastReadPagesMax = 48;
-const readPages = 4; // READ answers 16 bytes (Type 2 Tag 1.1, 5.1).
 const headerPages = 4;
 
 /** A selected Type 2 tag. */
 interface Tag {
-  readonly chip: Chip;
-  readonly target: TypeATarget;
+  readonly channel: TagChannel;
   readonly version: TagVersion | undefined;
   readonly signal: AbortSignal;
 }
 
-/**
- * Writes `text` as a message of one Text record, and resolves once it was read back equal. Rejects with `write-failed`, and with `reader-gone` where
- * the chip fails. `force` as in the driver contract.
- */
-export async function writeTarget(
-  chip: Chip,
-  target: TypeATarget,
-  { text, force }: Pick<WriteOrder, "text" | "force">,
+/** Writes `message`, and resolves once it was read back equal. `force` replaces data that is not ours. */
+export async function writeType2(
+  channel: TagChannel,
+  message: Uint8Array,
+  force: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  if (target.sak !== 0x00) throw unwritable(target, force);
-  const tag = { chip, target, version: await versionOf(chip, target, signal), signal };
-  const image = await imageOf(tag);
-  const plan = planWrite(image, encodeTextMessage(text), force);
+  const tag = { channel, version: await versionOf(channel, signal), signal };
+  const plan = planWrite(await imageOf(tag), message, force);
   if (plan.kind === "too-small") {
     const { bytesMissing } = plan;
     const sentence = `the tag is too small: ${bytesMissing} bytes are missing. Use a larger one, or a shorter text`;
@@ -86,22 +75,12 @@ const refusals: Readonly<Record<Refusal, () => Error>> = {
     writeFailed("unsupported", "the tag keeps bytes in the midst of its memory for itself. Use another one"),
 };
 
-function unwritable({ sak }: TypeATarget, force: boolean): Error {
-  // ISO/IEC 14443-4 (AN10833, section 3).
-  if ((sak & 0x20) !== 0 && !force)
-    return writeFailed("foreign", "this is a payment or transit card, or a phone, and it is left as it is");
-  return writeFailed("unsupported", "tags of this kind cannot be written: use an NTAG or an Ultralight");
-}
-
-async function versionOf(
-  chip: Chip,
-  target: TypeATarget,
-  signal: AbortSignal,
-): Promise<TagVersion | undefined> {
+async function versionOf(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
+  if (channel.transceive === undefined) return undefined;
   for (let tries = 1; ; tries++) {
-    const version = await askVersion(chip, signal);
+    const version = await askVersion(channel, signal);
     if (version !== undefined) return version;
-    if (!(await isStillThere(chip, target, signal))) throw taken();
+    if (!(await channel.reselect(signal))) throw taken();
     // A plain Ultralight never answers; that an NTAG's answer was lost twice is not to be expected.
     if (tries === 2) return undefined;
   }
@@ -132,10 +111,15 @@ function unreadable({ version }: Tag): Error {
 }
 
 /** The bytes of `pages` pages; undefined where the tag lies there and refuses. */
-async function readMemory(tag: Tag, from: number, pages: number): Promise<Uint8Array | undefined> {
+async function readMemory(
+  { channel, version, signal }: Tag,
+  from: number,
+  pages: number,
+): Promise<Uint8Array | undefined> {
   const read = new Uint8Array(pages * pageBytes);
   for (let done = 0; done < pages; ) {
-    const some = await patiently(tag, () => readSome(tag, from + done, pages - done));
+    const ask = () => readSome(channel, version, from + done, pages - done, signal);
+    const some = await patiently(channel, ask, signal);
     if (some === undefined) return undefined;
     read.set(some, done * pageBytes);
     done += some.length / pageBytes;
@@ -143,28 +127,10 @@ async function readMemory(tag: Tag, from: number, pages: number): Promise<Uint8A
   return read;
 }
 
-async function readSome(
-  { chip, version, signal }: Tag,
-  from: number,
-  wanted: number,
-): Promise<Uint8Array | undefined> {
-  if (version === undefined) {
-    const answer = await exchange(chip, dataExchange(tagCommands.read, from), signal);
-    if (answer.kind === "error" || answer.data.length !== readPages * pageBytes) return undefined;
-    return answer.data.subarray(0, wanted * pageBytes);
-  }
-  const pages = Math.min(wanted, fastReadPagesMax);
-  const answer = await exchange(chip, communicateThru(tagCommands.fastRead, from, from + pages - 1), signal);
-  return answer.kind === "data" && answer.data.length === pages * pageBytes ? answer.data : undefined;
-}
-
-async function writePage(tag: Tag, { page, bytes }: PageWrite): Promise<void> {
+async function writePage({ channel, signal }: Tag, { page, bytes }: PageWrite): Promise<void> {
   // Where the tag's answer was lost, and not the write, it is written once more, which does no harm.
-  const isWritten = await patiently(tag, async () => {
-    const command = dataExchange(tagCommands.write, page, ...bytes);
-    return (await exchange(tag.chip, command, tag.signal)).kind === "data" ? true : undefined;
-  });
-  if (isWritten === undefined)
+  const put = async () => ((await channel.write(page, bytes, signal)) ? true : undefined);
+  if ((await patiently(channel, put, signal)) === undefined)
     throw writeFailed("locked", `the tag refused to be written, at page ${page}. Use another one`);
 }
 
@@ -173,30 +139,7 @@ async function compare(tag: Tag, expected: Uint8Array): Promise<void> {
   const from = headerPages - 1;
   const read = await readMemory(tag, from, expected.length / pageBytes - from);
   if (holds(read, expected.subarray(from * pageBytes))) return;
-  throw writeFailed(
-    "mismatch",
-    "the tag does not tell what was written to it: it is worn out. Use another one",
-  );
-}
-
-/** Tries what may fail in the air, each time on a tag that is selected anew; undefined where it refused each time. */
-async function patiently<T>(
-  { chip, target, signal }: Tag,
-  run: () => Promise<T | undefined>,
-): Promise<T | undefined> {
-  for (let tries = 1; ; tries++) {
-    const result = await run();
-    if (result !== undefined) return result;
-    if (!(await isStillThere(chip, target, signal))) throw taken();
-    if (tries === triesMax) return undefined;
-  }
-}
-
-function taken(): Error {
-  return writeFailed(
-    "gone",
-    "the tag was taken off before it was written. Lay it on again, and keep it there",
-  );
+  throw mismatch();
 }
 
 function holds(read: Uint8Array | undefined, expected: Uint8Array): boolean {

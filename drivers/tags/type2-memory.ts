@@ -1,0 +1,34 @@
+/** The memory of a Type 2 tag over a channel: by FAST_READ where the tag and the reader know it, else 16 bytes at a time. */
+import { pageBytes, parseVersion, type TagVersion, tagCommands } from "../protocol/type2-tag.ts";
+import type { TagChannel } from "./channel.ts";
+
+// A chip's buffer for a target's answer holds 262 bytes (PN532, UM0701-02, 7.3.9); 48 pages are 192.
+const fastReadPagesMax = 48;
+const readBytes = 16; // READ (Type 2 Tag 1.1, 5.1).
+
+/**
+ * Undefined where the tag tells none, or the reader has no way to ask; a tag that does not know the question must be
+ * selected again then.
+ */
+export async function askVersion(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
+  const answer = await channel.transceive?.(Uint8Array.of(tagCommands.getVersion), signal);
+  return answer === undefined ? undefined : parseVersion(answer);
+}
+
+/** At least one page from `from` on, of the `wanted` ones as many as one command gives; undefined where it failed. */
+export async function readSome(
+  channel: TagChannel,
+  version: TagVersion | undefined,
+  from: number,
+  wanted: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  if (version === undefined || channel.transceive === undefined) {
+    const read = await channel.read(from, signal);
+    return read?.length === readBytes ? read.subarray(0, wanted * pageBytes) : undefined;
+  }
+  const pages = Math.min(wanted, fastReadPagesMax);
+  const command = Uint8Array.of(tagCommands.fastRead, from, from + pages - 1);
+  const read = await channel.transceive(command, signal);
+  return read?.length === pages * pageBytes ? read : undefined;
+}
