@@ -47,6 +47,8 @@ export interface Heard {
   readonly afterMs: number;
 }
 
+export type Technology = "type-a" | "felica";
+
 export interface Field {
   readonly tags: readonly EmulatedTag[];
   /** Targets by number, from 1 on; a target may have left the field. */
@@ -54,8 +56,15 @@ export interface Field {
   put(tag: EmulatedTag): void;
   /** Takes this tag, or all, out of the field. */
   take(tag?: EmulatedTag): void;
-  /** Activates up to `targetsMax` tags, those with this UID where one is given, and makes them the targets. */
-  list(targetsMax: number, uid?: Uint8Array): readonly EmulatedTag[];
+  /**
+   * Activates up to `targetsMax` tags of this technology, those that are wanted, and makes them the targets. From now on
+   * the field speaks so, and the others hear nothing.
+   */
+  list(
+    targetsMax: number,
+    technology: Technology,
+    isWanted: (tag: EmulatedTag) => boolean,
+  ): readonly EmulatedTag[];
   /** Halts the targets that are there; they stay targets. 0 stands for all. */
   halt(number: number): void;
   forgetTargets(): void;
@@ -71,6 +80,7 @@ const crcBytes = 2;
 export function createField(radio: RadioTiming): Field {
   let tags: readonly EmulatedTag[] = [];
   let targets: readonly EmulatedTag[] = [];
+  let technology: Technology = "type-a";
 
   return {
     get tags() {
@@ -87,9 +97,9 @@ export function createField(radio: RadioTiming): Field {
       for (const leaving of tags) if (tag === undefined || leaving === tag) leaving.losePower();
       tags = tag === undefined ? [] : tags.filter((other) => other !== tag);
     },
-    list(targetsMax, uid) {
-      const wanted = tags.filter((tag) => uid === undefined || sameBytes(tag.uid, uid));
-      targets = wanted.slice(0, targetsMax);
+    list(targetsMax, spoken, isWanted) {
+      technology = spoken;
+      targets = tags.filter((tag) => technologyOf(tag) === technology && isWanted(tag)).slice(0, targetsMax);
       for (const tag of targets) tag.select();
       return targets;
     },
@@ -105,7 +115,9 @@ export function createField(radio: RadioTiming): Field {
       targets = [];
     },
     exchange(to, frame, silenceMs, bits) {
-      const listeners = to === undefined ? tags : tags.filter((tag) => tag === to);
+      const listeners = tags.filter(
+        (tag) => technologyOf(tag) === technology && (to === undefined || tag === to),
+      );
       // Every tag hears every frame; where two would answer, the stronger one is heard.
       const [answer] = listeners
         .map((tag) => tag.receive(frame, bits))
@@ -117,6 +129,10 @@ export function createField(radio: RadioTiming): Field {
       return { answer, afterMs };
     },
   };
+}
+
+function technologyOf({ felica }: EmulatedTag): Technology {
+  return felica === undefined ? "type-a" : "felica";
 }
 
 /** The bytes that the chip's receiver hands on, with the CRC where it does not take that off itself. */

@@ -23,6 +23,8 @@ export const registerAt = { txMode: 0x6302, rxMode: 0x6303, bitFraming: 0x633d }
 export const crcEnabled = 0x80;
 /** Rx and Tx modes for type A at 106 kbit/s. */
 export const typeAMode = 0x80;
+/** For FeliCa at 212 kbit/s. */
+export const felicaMode = 0x92;
 export const automaticRats = 0x10;
 
 const timeoutCodeAtPowerUp = 0x0a;

@@ -2,7 +2,7 @@
 import { tagCommands } from "../protocol/type2-tag.ts";
 import { receivedBytes, sameBytes } from "./field.ts";
 import type { ChipParts, Outcome } from "./pn532-chip.ts";
-import { automaticRats, crcEnabled, registerAt, typeAMode } from "./pn532-memory.ts";
+import { automaticRats, crcEnabled, felicaMode, registerAt, typeAMode } from "./pn532-memory.ts";
 import { crcA, type EmulatedTag } from "./type-a.ts";
 
 /** Section 7.1. What the chip says to four bits other than A is an assumption. */
@@ -11,6 +11,9 @@ const status = { ok: 0x00, timeout: 0x01, crc: 0x02, authentication: 0x14, wrong
 const targetsMaxMax = 2;
 const forEver = 0xff;
 const typeA = 0x00;
+const felica: readonly number[] = [0x01, 0x02]; // At 212 and 424 kbit/s.
+const felicaPolls: readonly number[] = [0x01, 0x02, 0x11, 0x12]; // Types of InAutoPoll.
+const anySystem = 0xffff;
 const lastModulation = 0x04;
 const moreInformation = 0x40;
 const mifareAuthentication: readonly number[] = [0x60, 0x61];
@@ -24,29 +27,43 @@ export function listTargets({ memory, field, radio }: ChipParts, data: Uint8Arra
   const [targetsMax = 0, modulation = 0xff] = data;
   if (targetsMax < 1 || targetsMax > targetsMaxMax || modulation > lastModulation) return undefined;
   field.forgetTargets();
-  memory.registers.set(registerAt.txMode, typeAMode).set(registerAt.rxMode, typeAMode);
+  const isFelica = felica.includes(modulation);
+  const mode = isFelica ? felicaMode : typeAMode;
+  memory.registers.set(registerAt.txMode, mode).set(registerAt.rxMode, mode);
   memory.registers.set(registerAt.bitFraming, 0);
-  const found = modulation === typeA ? field.list(targetsMax, wantedUid(data.subarray(2))) : [];
+  const payload = data.subarray(2);
+  if (isFelica && payload.length < 5) return undefined;
+  const found = isFelica
+    ? field.list(targetsMax, "felica", (tag) => hasSystem(tag, payload))
+    : modulation === typeA
+      ? field.list(targetsMax, "type-a", isWanted(payload))
+      : [];
   if (found.length === 0) return { waitMs: roundsMs(memory.activationRetries, radio.roundMs), data: [0] };
   const withAts = (memory.parameters & automaticRats) !== 0;
-  const targets = found.flatMap((tag, index) => [index + 1, ...targetData(tag, withAts)]);
+  const targets = found.flatMap((tag, index) => [
+    index + 1,
+    ...(isFelica ? felicaData(tag, payload) : targetData(tag, withAts)),
+  ]);
   return { data: [found.length, ...targets], afterMs: radio.activationMs * found.length };
 }
 
-/** InAutoPoll: PollNr, Period in units of 150 ms, types. Of these, type A at 106 kbit/s: 00, 10 (MIFARE), 20 (4A). */
+/** InAutoPoll: PollNr, Period in units of 150 ms, types. Of these, type A at 106 kbit/s: 00, 10 (MIFARE), 20 (4A); and FeliCa. */
 export function autoPoll({ memory, field, radio }: ChipParts, data: Uint8Array): Outcome {
   const [polls = 0, period = 0, ...types] = data;
   if (polls === 0 || period < 1 || period > 15 || types.length === 0) return undefined;
   field.forgetTargets();
   const typeOf = (tag: EmulatedTag) =>
-    types.find((type) => type === 0x00 || type === ((tag.sak & 0x20) !== 0 ? 0x20 : 0x10));
+    tag.felica === undefined
+      ? types.find((type) => type === 0x00 || type === ((tag.sak & 0x20) !== 0 ? 0x20 : 0x10))
+      : types.find((type) => felicaPolls.includes(type));
   const tag = field.tags.find((candidate) => typeOf(candidate) !== undefined);
   if (tag === undefined) {
     const pollMs = radio.waits ? period * 150 * types.length : 0;
     return { waitMs: polls === forEver ? Number.POSITIVE_INFINITY : polls * pollMs, data: [0] };
   }
-  field.list(1, tag.uid);
-  const target = [1, ...targetData(tag, (memory.parameters & automaticRats) !== 0)];
+  field.list(1, tag.felica === undefined ? "type-a" : "felica", (other) => other === tag);
+  const withAts = (memory.parameters & automaticRats) !== 0;
+  const target = [1, ...(tag.felica === undefined ? targetData(tag, withAts) : felicaData(tag, anyPoll))];
   return { data: [1, typeOf(tag) ?? 0, target.length, ...target], afterMs: radio.activationMs };
 }
 
@@ -60,9 +77,11 @@ export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
   const command = data.subarray(1);
   const silence = memory.silenceMs;
   if (mifareAuthentication.includes(command[0] ?? 0) && (tag.sak & 0x20) === 0) {
-    // Whatever follows is a key to the chip, so GET_VERSION cannot go this way. No key of ours fits any tag.
-    const { afterMs } = field.exchange(tag, command.subarray(0, 2), silence);
-    return fail(parts, status.authentication, afterMs);
+    // Whatever follows is a key to the chip, so GET_VERSION cannot go this way. The cipher is between chip and card:
+    // here the card is told the key in the clear, and says four bits where it is the right one.
+    const { answer, afterMs } = field.exchange(tag, command, silence);
+    const isOpen = answer?.kind === "four-bits" && answer.value === 0xa;
+    return isOpen ? succeed(parts, [], afterMs) : fail(parts, status.authentication, afterMs);
   }
   const isTwoSteps = command[0] === tagCommands.compatibilityWrite && command.length > 2;
   const first = field.exchange(tag, isTwoSteps ? command.subarray(0, 2) : command, silence);
@@ -106,10 +125,34 @@ function withoutCrc(data: Uint8Array): Uint8Array {
   return data.length > 2 && sameBytes(data.subarray(-2), crcA(body)) ? body : data;
 }
 
-/** A UID of seven bytes comes with its cascade tag. */
-function wantedUid(data: Uint8Array): Uint8Array | undefined {
-  if (data.length === 0) return undefined;
-  return data.length === 8 && data[0] === 0x88 ? data.subarray(1) : data;
+/** All where no UID is asked for; one of seven bytes comes with its cascade tag. */
+function isWanted(data: Uint8Array): (tag: EmulatedTag) => boolean {
+  const uid = data.length === 8 && data[0] === 0x88 ? data.subarray(1) : data;
+  return (tag) => uid.length === 0 || sameBytes(tag.uid, uid);
+}
+
+/** The payload is that of a polling: 00, system code of two bytes, request code, time slots. */
+function hasSystem({ felica: identity }: EmulatedTag, [, high = 0, low = 0]: Uint8Array): boolean {
+  const wanted = high * 256 + low;
+  return wanted === anySystem || (identity?.systemCodes.includes(wanted) ?? false);
+}
+
+const anyPoll = Uint8Array.of(0x00, 0xff, 0xff, 0x01, 0x00);
+
+/** POL_RES: length with itself, 01, IDm, PMm and, for request code 1, the system code that was found. */
+function felicaData(
+  { uid, felica: identity }: EmulatedTag,
+  [, high = 0, low = 0, request]: Uint8Array,
+): number[] {
+  const wanted = high * 256 + low;
+  const code = wanted === anySystem ? (identity?.systemCodes[0] ?? 0) : wanted;
+  const told = [
+    0x01,
+    ...uid,
+    ...(identity?.pmm ?? []),
+    ...(request === 0x01 ? [code >> 8, code & 0xff] : []),
+  ];
+  return [told.length + 1, ...told];
 }
 
 function roundsMs(retries: number, roundMs: number): number {

@@ -8,9 +8,13 @@ import { pageBytes, wrapMessage } from "../protocol/type2-tag.ts";
 import { createTypeATag, type EmulatedTag, type TypeAIdentity } from "./type-a.ts";
 import { createType2Commands, type Type2Commands } from "./type2-commands.ts";
 import { type Type2Kind, type Type2Sheet, type2Sheets } from "./type2-sheets.ts";
+import { createCardWithoutMessages } from "./type4-tag.ts";
 
+export { type ClassicKind, classicKinds, createClassic } from "./classic-tag.ts";
+export { createFelicaTag } from "./felica-tag.ts";
 export type { EmulatedTag } from "./type-a.ts";
 export { type Type2Kind, type2Kinds } from "./type2-sheets.ts";
+export { createCardWithoutMessages, createType4Tag } from "./type4-tag.ts";
 
 export interface Type2Options {
   /** 7 bytes; the first is the maker's, 04 for NXP. */
@@ -67,14 +71,14 @@ export function createPlainTag(
   });
 }
 
-/** A MIFARE Classic 1K (AN10833, tables 3 and 6). */
+/** A MIFARE Classic 1K whose keys nobody knows (AN10833, tables 3 and 6). */
 export function createClassicTag(uid: Uint8Array): EmulatedTag {
   return createPlainTag({ uid, atqa: uid.length === 4 ? 0x0004 : 0x0044, sak: 0x08 });
 }
 
-/** A card of ISO/IEC 14443-4: answers RATS with `ats`, and nothing more. */
+/** A card of ISO/IEC 14443-4: answers RATS with `ats`, and has no application that anybody asks for. */
 export function createIsoDepTag(uid: Uint8Array, ats: Uint8Array): EmulatedTag {
-  return createPlainTag({ uid, atqa: uid.length === 4 ? 0x0004 : 0x0344, sak: 0x20, ats });
+  return createCardWithoutMessages(uid, ats);
 }
 
 /** The capability container: E1, version 1.0, data bytes / 8, free to read and write. */

@@ -25,7 +25,17 @@ export interface TypeAIdentity {
   readonly ats: Uint8Array;
 }
 
+/** What a FeliCa tells when it is polled (JIS X 6319-4). */
+export interface FelicaIdentity {
+  readonly pmm: Uint8Array;
+  /** Its own first. */
+  readonly systemCodes: readonly number[];
+}
+
+/** A tag of either technology; of a FeliCa, `uid` is the IDm, and ATQA, SAK and ATS are nothing. */
 export interface EmulatedTag extends TypeAIdentity {
+  /** Present where it is a FeliCa. */
+  readonly felica?: FelicaIdentity;
   /** All pages, as they are now; empty for tags that are known by UID only. */
   readonly memory: Uint8Array;
   readonly state: TagState;

@@ -1,5 +1,6 @@
 /**
- * NDEF messages and the records in them that hold text (NFC Forum: NDEF 1.0, Text RTD 1.0, URI RTD 1.0), purely.
+ * NDEF messages and the records in them that hold text (NFC Forum: NDEF 1.0, Text RTD 1.0, URI RTD 1.0, Smart Poster RTD
+ * 1.1), purely.
  *
  *   record:  flags  typeLength  payloadLength(1 or 4, big-endian)  [idLength]  type  [id]  payload
  *   flags:   80 MB first  40 ME last  20 CF chunk follows  10 SR one-byte length  08 IL id length present  07 TNF
@@ -60,14 +61,30 @@ function parseHeader(bytes: Uint8Array, from: number): Header | undefined {
   return { flags, type, payload: bytes.subarray(payloadAt, end), end };
 }
 
-/** The text of the first Text or URI record; undefined where there is none that can be read. */
+/** The text of the first Text, URI or Smart Poster record; undefined where there is none that can be read. */
 export function textOf(records: readonly NdefRecord[]): string | undefined {
-  for (const { tnf, type, payload } of records) {
-    const text =
-      tnf !== 1 ? undefined : type === "T" ? readText(payload) : type === "U" ? readUri(payload) : undefined;
+  for (const record of records) {
+    const text = isWellKnown(record, "Sp") ? posterUri(record.payload) : plainText(record);
     if (text !== undefined) return text;
   }
   return undefined;
+}
+
+function plainText(record: NdefRecord): string | undefined {
+  if (isWellKnown(record, "T")) return readText(record.payload);
+  return isWellKnown(record, "U") ? readUri(record.payload) : undefined;
+}
+
+/** Its payload is a message of its own with one URI record, whatever titles stand beside it; posters hold no posters. */
+function posterUri(payload: Uint8Array): string | undefined {
+  const parsed = parseMessage(payload);
+  if (parsed.kind === "broken") return undefined;
+  const uri = parsed.records.find((record) => isWellKnown(record, "U"));
+  return uri === undefined ? undefined : readUri(uri.payload);
+}
+
+function isWellKnown({ tnf, type }: NdefRecord, name: string): boolean {
+  return tnf === 1 && type === name;
 }
 
 /** Text RTD 3.2.1: status byte (80 UTF-16, low six bits the length of the language code), language, text. */

@@ -4,10 +4,10 @@
  *
  *   page 0..2  UID, check bytes, lock bytes (4 bytes a page)
  *   page 3     capability container: E1, version, data bytes / 8, access
- *   page 4...  TLV blocks: 00 null, 01 lock control, 02 memory control, 03 NDEF message, FD proprietary, FE end;
- *              length in one byte, or FF and two bytes big-endian
+ *   page 4...  TLV blocks
  */
 import { ndefBytesMax } from "../../src/core/limits.ts";
+import { findMessage } from "./tlv.ts";
 
 export const tagCommands = {
   read: 0x30,
@@ -72,40 +72,11 @@ export function contentOf(read: Uint8Array): TagContent {
     data: area.slice(0, dataBytesWithoutMessage),
   });
   if (read[0] !== 0xe1) return none("not-formatted");
-  const areaBytes = Math.min((read[2] ?? 0) * 8, ndefBytesMax);
-
-  for (let at = 0; at < areaBytes; ) {
-    const block = blockAt(area, at, areaBytes);
-    if (block.kind === "need") return { kind: "need", bytes: containerBytes + block.bytes };
-    if (block.kind === "cut-short") return none("cut-short");
-    if (block.tag === 0xfe) break;
-    if (block.tag === 0x03) {
-      if (block.end > area.length) return { kind: "need", bytes: containerBytes + block.end };
-      if (block.end === block.start) return none("no-message");
-      return { kind: "message", message: area.slice(block.start, block.end), data: area.slice(0, block.end) };
-    }
-    at = block.end;
-  }
-  return none("no-message");
-}
-
-type Block =
-  | { readonly kind: "need"; readonly bytes: number }
-  | { readonly kind: "cut-short" }
-  | { readonly kind: "block"; readonly tag: number; readonly start: number; readonly end: number };
-
-function blockAt(area: Uint8Array, at: number, areaBytes: number): Block {
-  const [tag, short, high, low] = area.subarray(at, at + 4);
-  if (tag === undefined) return { kind: "need", bytes: at + 1 };
-  if (tag === 0x00 || tag === 0xfe) return { kind: "block", tag, start: at + 1, end: at + 1 };
-  const headerBytes = short === 0xff ? 4 : 2;
-  if (at + headerBytes > areaBytes) return { kind: "cut-short" };
-  if (short === undefined) return { kind: "need", bytes: at + 2 };
-  if (short === 0xff && (high === undefined || low === undefined)) return { kind: "need", bytes: at + 4 };
-  const length = short === 0xff ? (high ?? 0) * 256 + (low ?? 0) : short;
-  const start = at + headerBytes;
-  if (start + length > areaBytes) return { kind: "cut-short" };
-  return { kind: "block", tag, start, end: start + length };
+  const found = findMessage(area, Math.min((read[2] ?? 0) * 8, ndefBytesMax));
+  if (found.kind === "need") return { kind: "need", bytes: containerBytes + found.bytes };
+  if (found.kind === "none") return none(found.why);
+  const { start, end } = found;
+  return { kind: "message", message: area.slice(start, end), data: area.slice(0, end) };
 }
 
 /** The NDEF block that carries `message`, with the end block behind it. */

@@ -9,6 +9,8 @@
  * comes last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The
  * same byte is the switch of a long block: its FF is what makes the two bytes behind it a length.
  */
+import { placeOfMessage } from "./tlv-place.ts";
+import { amiiboContainer } from "./toys.ts";
 import { pageBytes } from "./type2-tag.ts";
 import { containerOf, isReadOnly, type Type2Layout, unlockedPage } from "./type2-write-layout.ts";
 
@@ -58,15 +60,7 @@ export type Refusal =
 const areaAt = 4 * pageBytes;
 const containerPage = 3;
 const shortBlockBytesMax = 254; // A length of FF says that two more bytes tell it (Type 2 Tag 1.1, 2.3).
-const block = {
-  null: 0x00,
-  lockControl: 0x01,
-  memoryControl: 0x02,
-  ndef: 0x03,
-  own: 0xfd,
-  end: 0xfe,
-} as const;
-const amiiboContainer: readonly number[] = [0xf1, 0x10, 0xff, 0xee];
+const block = { ndef: 0x03, end: 0xfe } as const;
 
 /** The pages to write so that the tag holds `message`, or why not. `force` replaces data that is not ours. */
 export function planWrite(image: Type2Image, message: Uint8Array, force: boolean): WritePlan {
@@ -79,7 +73,11 @@ export function planWrite(image: Type2Image, message: Uint8Array, force: boolean
   if (isFormatted && isReadOnly(container)) return refused("locked");
 
   const areaIsBlank = isBlank(area);
-  const place = areaIsBlank ? 0 : isFormatted ? placeOfBlock(area.subarray(0, areaBytes)) : "other-data";
+  const place = areaIsBlank
+    ? 0
+    : isFormatted
+      ? placeOfMessage(area.subarray(0, areaBytes), areaAt)
+      : "other-data";
   if (place === "reserved-bytes" || (place === "other-data" && !force)) return refused(place);
   const at = place === "other-data" ? 0 : place;
 
@@ -161,44 +159,6 @@ function orderWrites(
   const page = Math.floor(switchAt / pageBytes);
   const bytes = wanted.slice(page * pageBytes, (page + 1) * pageBytes);
   return { kind: "plan", draft, drafted: current, last: { page, bytes }, written: wanted };
-}
-
-/** Where the message's block stands or may stand, as an offset in the area. */
-function placeOfBlock(area: Uint8Array): number | "other-data" | "reserved-bytes" {
-  for (let at = 0; at < area.length; ) {
-    const [tag = 0, short = 0, high = 0, low = 0] = area.subarray(at, at + 4);
-    if (tag === block.ndef || tag === block.end) return at;
-    if (tag === block.null) {
-      if (area.subarray(at).every((byte) => byte === 0)) return at;
-      at += 1;
-      continue;
-    }
-    const isControl = tag === block.lockControl || tag === block.memoryControl;
-    if (!isControl && tag !== block.own) return "other-data";
-    const start = at + (short === 0xff ? 4 : 2);
-    const end = start + (short === 0xff ? high * 256 + low : short);
-    if (end > area.length || (isControl && end - start !== 3)) return "other-data";
-    if (isControl && reserves(tag, area.subarray(start, end), area.length)) return "reserved-bytes";
-    at = end;
-  }
-  return area.length;
-}
-
-/**
- * True where a control block tells of bytes inside the data area (Type 2 Tag 1.1, 2.3.2 and 2.3.3):
- *
- *   position: page address (high 4 bits), byte offset    size: bits of lock bytes, or bytes; 0 is 256
- *   page control: low 4 bits the logarithm of the bytes per such page
- */
-function reserves(
-  tag: number,
-  [position = 0, size = 0, control = 0]: Uint8Array,
-  areaBytes: number,
-): boolean {
-  const from = (position >> 4) * 2 ** (control & 0x0f) + (position & 0x0f);
-  const units = size === 0 ? 256 : size;
-  const to = from + (tag === block.lockControl ? Math.ceil(units / 8) : units);
-  return from < areaAt + areaBytes && to > areaAt;
 }
 
 /** As it leaves a factory: zeros and ones, which some makers mix. */

@@ -1,57 +1,134 @@
 /** Reading a Type 2 tag: what it is, and the message in its memory. */
-import { toHex } from "../../src/core/hex.ts";
-import type { Sighting } from "../../src/core/token.ts";
-import { parseMessage, textOf } from "../protocol/ndef.ts";
-import { contentOf, firstPage, pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
-import type { TagChannel } from "./channel.ts";
+import type { Sighting, TagType } from "../../src/core/token.ts";
+import { amiiboFigure, figureOf, isAmiibo, legoIdentity, legoToyOf } from "../protocol/toys.ts";
+import { contentOf, firstPage, pageBytes, type TagContent, type TagVersion } from "../protocol/type2-tag.ts";
+import type { TagChannel, Target } from "./channel.ts";
+import { sightingOfMessage, sightingWithout } from "./sighting.ts";
 import { askVersion, readSome } from "./type2-memory.ts";
 
 // One read that covers most cards: 60 bytes from page 4 on, and an answer of 7 ms at 115200 baud.
 const firstReadPages = 16;
 const lastPage = 0xff;
+const triesMax = 3;
 
-/** The sighting of a Type 2 tag; undefined where an exchange failed. */
+/** A selected Type 2 tag. */
+interface Tag {
+  readonly channel: TagChannel;
+  readonly target: Extract<Target, { kind: "type-a" }>;
+  readonly version: TagVersion | undefined;
+  /**
+   * Reads page by page: a longer FAST_READ fails whole where a password guards its last page, and a READ goes on with
+   * the first page there (NTAG21x, 10.2 and 10.3).
+   */
+  readonly carefully: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The sighting of a Type 2 tag; undefined where it left. */
 export async function readType2(
   channel: TagChannel,
-  uid: Uint8Array,
+  target: Tag["target"],
   signal: AbortSignal,
 ): Promise<Sighting | undefined> {
-  const version = await askVersion(channel, signal);
-  // A tag that does not know the question stops listening, and must be selected again.
-  if (version === undefined && channel.transceive !== undefined && !(await channel.reselect(signal)))
-    return undefined;
+  for (let tries = 1; ; tries++) {
+    const version = await askVersion(channel, signal);
+    // A tag that does not know the question stops listening, and must be selected again.
+    const listens =
+      version !== undefined || channel.transceive === undefined || (await channel.reselect(signal));
+    const tag = { channel, target, version, carefully: tries === triesMax, signal };
+    const sighting = listens ? await readOnce(tag) : undefined;
+    if (sighting !== undefined) return sighting;
+    if (!(await channel.reselect(signal))) return undefined;
+    if (tries < triesMax) continue;
+    return version === undefined
+      ? sightingWithout(target, "Unknown", "unreadable")
+      : sightingWithout(target, version.family, "locked");
+  }
+}
 
+/** Undefined where an exchange failed. */
+async function readOnce(tag: Tag): Promise<Sighting | undefined> {
   let read: Uint8Array = new Uint8Array();
   for (;;) {
     const content = contentOf(read);
-    if (content.kind === "need") {
-      const from = firstPage + read.length / pageBytes;
-      const wanted = Math.ceil((content.bytes - read.length) / pageBytes);
-      const more = await readPages(channel, version, from, wanted, signal);
-      if (more === undefined) return undefined;
-      read = Uint8Array.of(...read, ...more);
-      continue;
+    switch (content.kind) {
+      case "need": {
+        const from = firstPage + read.length / pageBytes;
+        const more = await readPages(tag, from, Math.ceil((content.bytes - read.length) / pageBytes));
+        if (more === undefined) return undefined;
+        read = Uint8Array.of(...read, ...more);
+        break;
+      }
+      case "message":
+        return sightingOfMessage(tag.target, familyOf(tag, read), content.message, content.data);
+      case "none":
+        return (await readToy(tag, read)) ?? withoutMessage(tag, read, content);
     }
-    const text = content.kind === "message" ? messageText(content.message) : "";
-    return { type: version?.family ?? "Ultralight", uid: toHex(uid), text, data: toHex(content.data) };
   }
+}
+
+function withoutMessage(
+  tag: Tag,
+  read: Uint8Array,
+  { why, data }: Extract<TagContent, { kind: "none" }>,
+): Sighting {
+  const problems = {
+    "no-message": "blank",
+    "not-formatted": "unformatted",
+    "cut-short": "half-written",
+  } as const;
+  return sightingWithout(tag.target, familyOf(tag, read), problems[why], data);
+}
+
+/** A toy, whose `data` is the part of its memory that says which one; undefined where it is none, or left. */
+async function readToy(tag: Tag, read: Uint8Array): Promise<Sighting | undefined> {
+  if (isAmiibo(read)) {
+    const pages = await readSome(tag.channel, tag.version, amiiboFigure.page, amiiboFigure.pages, tag.signal);
+    const figure = pages === undefined ? undefined : figureOf(pages);
+    return figure === undefined ? undefined : sightingWithout(tag.target, "Amiibo", undefined, figure);
+  }
+  const identity = isSizeOfLegoToy(tag.version, read) ? await readLegoIdentity(tag) : undefined;
+  const toy = identity === undefined ? undefined : legoToyOf(tag.target.uid, identity);
+  return toy === undefined ? undefined : sightingWithout(tag.target, "LegoDimensions", undefined, toy);
+}
+
+/** The pages that say which LEGO Dimensions toy it is, where it is one; undefined where they cannot be read. */
+export function readLegoIdentity({
+  channel,
+  version,
+  signal,
+}: Pick<Tag, "channel" | "version" | "signal">): Promise<Uint8Array | undefined> {
+  return readSome(channel, version, legoIdentity.page, legoIdentity.pages, signal);
+}
+
+const legoPages = 45;
+
+export function isSizeOfLegoToy(version: TagVersion | undefined, container: Uint8Array): boolean {
+  return version === undefined ? container[2] === ntag213Size : version.pages === legoPages;
+}
+
+// Data bytes / 8 in the capability containers of NTAG213, 215 and 216 (NTAG21x, 8.5.6).
+const ntag213Size = 0x12;
+const ntagSizes: readonly number[] = [ntag213Size, 0x3e, 0x6d];
+
+/** By its version; where the reader has no way to ask for one, by the size that its container tells. */
+function familyOf({ channel, version }: Tag, container: Uint8Array): TagType {
+  if (version !== undefined) return version.family;
+  const isNtag = channel.transceive === undefined && ntagSizes.includes(container[2] ?? 0);
+  return isNtag ? "NTAG" : "Ultralight";
 }
 
 /** At least one page from `from` on; undefined where it failed. */
 async function readPages(
-  channel: TagChannel,
-  version: TagVersion | undefined,
+  { channel, version, carefully, signal }: Tag,
   from: number,
   wanted: number,
-  signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   // A page number is one byte; what a tag claims beyond needs another sector (Type 2 Tag 1.1, 5.4).
   const end = version?.pages ?? lastPage + 1;
   const pages = Math.min(Math.max(wanted, firstReadPages), end - from);
-  return pages < 1 ? undefined : readSome(channel, version, from, pages, signal);
-}
-
-function messageText(message: Uint8Array): string {
-  const parsed = parseMessage(message);
-  return parsed.kind === "message" ? (textOf(parsed.records) ?? "") : "";
+  if (pages < 1) return undefined;
+  return carefully
+    ? readSome(channel, undefined, from, 1, signal)
+    : readSome(channel, version, from, pages, signal);
 }

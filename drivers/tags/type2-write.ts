@@ -4,12 +4,15 @@
  */
 import { toHex } from "../../src/core/hex.ts";
 import { writeFailed } from "../../src/readers/contract.ts";
-import { pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
-import { type PageWrite, planWrite, type Refusal, type Type2Image } from "../protocol/type2-write.ts";
+import { legoToyOf } from "../protocol/toys.ts";
+import { contentOf, pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
+import { type PageWrite, planWrite, type Type2Image } from "../protocol/type2-write.ts";
 import { containerOf, layoutOf } from "../protocol/type2-write-layout.ts";
 import type { TagChannel } from "./channel.ts";
 import { mismatch, patiently, taken } from "./patience.ts";
+import { refusals, tooSmall } from "./refusals.ts";
 import { askVersion, readSome } from "./type2-memory.ts";
+import { isSizeOfLegoToy, readLegoIdentity } from "./type2-read.ts";
 
 const headerPages = 4;
 
@@ -28,12 +31,10 @@ export async function writeType2(
   signal: AbortSignal,
 ): Promise<void> {
   const tag = { channel, version: await versionOf(channel, signal), signal };
-  const plan = planWrite(await imageOf(tag), message, force);
-  if (plan.kind === "too-small") {
-    const { bytesMissing } = plan;
-    const sentence = `the tag is too small: ${bytesMissing} bytes are missing. Use a larger one, or a shorter text`;
-    throw writeFailed("too-small", sentence, { bytesMissing });
-  }
+  const image = await imageOf(tag);
+  if (!force && (await isToy(tag, image))) throw refusals.lego();
+  const plan = planWrite(image, message, force);
+  if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
   if (plan.kind === "refused") throw refusals[plan.why]();
 
   // It holds this very message, and has just been read.
@@ -56,24 +57,18 @@ function blank({ page }: PageWrite, drafted: Uint8Array): PageWrite {
   return { page, bytes: drafted.slice(page * pageBytes, (page + 1) * pageBytes) };
 }
 
-const refusals: Readonly<Record<Refusal, () => Error>> = {
-  locked: () => writeFailed("locked", "the tag is locked: it can only be read. Use another one"),
-  password: () =>
-    writeFailed("password", "the tag is protected by a password, which is not known here. Use another one"),
-  amiibo: () => writeFailed("foreign", "the tag is an amiibo, and it is left as it is. Use another one"),
-  "other-data": () =>
-    writeFailed(
-      "foreign",
-      "the tag holds data of another kind, such as a ticket's, and it is left as it is. Use another one, or force it",
-    ),
-  "one-time-bits": () =>
-    writeFailed(
-      "unsupported",
-      "the tag was made for something else for good, and cannot be used. Use another one",
-    ),
-  "reserved-bytes": () =>
-    writeFailed("unsupported", "the tag keeps bytes in the midst of its memory for itself. Use another one"),
-};
+/** True for a LEGO Dimensions toy: to everybody else it looks like a tag that is blank. */
+async function isToy(tag: Tag, { memory }: Type2Image): Promise<boolean> {
+  const { target } = tag.channel;
+  const container = memory.subarray((headerPages - 1) * pageBytes);
+  if (target.kind !== "type-a" || !isSizeOfLegoToy(tag.version, container)) return false;
+  if (contentOf(container).kind === "message") return false;
+  const identity = await readLegoIdentity(tag);
+  if (identity !== undefined) return legoToyOf(target.uid, identity) !== undefined;
+  // A page that needs a password makes the tag fall silent.
+  if (!(await tag.channel.reselect(tag.signal))) throw taken();
+  return false;
+}
 
 async function versionOf(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
   if (channel.transceive === undefined) return undefined;
@@ -106,8 +101,7 @@ async function imageOf(tag: Tag): Promise<Type2Image> {
 }
 
 function unreadable({ version }: Tag): Error {
-  if (version !== undefined) return refusals.password();
-  return writeFailed("unsupported", "the tag's memory cannot be read as far as it says. Use another one");
+  return version === undefined ? refusals.unreadable() : refusals.password();
 }
 
 /** The bytes of `pages` pages; undefined where the tag lies there and refuses. */

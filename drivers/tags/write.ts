@@ -1,12 +1,18 @@
 /** Writing a message to a selected target, by what kind it is. */
-import { type WriteOrder, writeFailed } from "../../src/readers/contract.ts";
+import type { WriteOrder } from "../../src/readers/contract.ts";
 import { encodeTextMessage } from "../protocol/ndef.ts";
-import type { TagChannel, Target } from "./channel.ts";
+import type { TagChannel } from "./channel.ts";
+import { writeClassic } from "./classic-write.ts";
+import { isClassic, isIsoDep } from "./family.ts";
+import { refusals } from "./refusals.ts";
 import { writeType2 } from "./type2-write.ts";
+import { writeType3 } from "./type3.ts";
+import { writeType4 } from "./type4-write.ts";
 
 /**
  * Writes `text` as a message of one Text record, and resolves once it was read back equal. Rejects with `write-failed`,
- * and with `reader-gone` where the reader fails. `force` as in the driver contract.
+ * and with `reader-gone` where the reader fails. `force` as in the driver contract. Whenever it ends, the tag holds its
+ * old message, the new one, or plainly none.
  */
 export async function writeTag(
   channel: TagChannel,
@@ -14,13 +20,10 @@ export async function writeTag(
   signal: AbortSignal,
 ): Promise<void> {
   const { target } = channel;
-  if (target.kind !== "type-a" || target.sak !== 0x00) throw unwritable(target, force);
-  await writeType2(channel, encodeTextMessage(text), force, signal);
-}
-
-function unwritable(target: Target, force: boolean): Error {
-  // ISO/IEC 14443-4 (AN10833, section 3).
-  if (target.kind === "type-a" && (target.sak & 0x20) !== 0 && !force)
-    return writeFailed("foreign", "this is a payment or transit card, or a phone, and it is left as it is");
-  return writeFailed("unsupported", "tags of this kind cannot be written: use an NTAG or an Ultralight");
+  const message = encodeTextMessage(text);
+  if (target.kind === "felica") return writeType3(channel, message, signal);
+  if (target.sak === 0x00) return writeType2(channel, message, force, signal);
+  if (isIsoDep(target)) return writeType4(channel, target, message, force, signal);
+  if (isClassic(target)) return writeClassic(channel, target, message, force, signal);
+  throw refusals.kind();
 }

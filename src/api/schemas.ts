@@ -11,7 +11,7 @@ import {
   tokenTypeCharsMax,
   uidCharsMax,
 } from "../core/limits.ts";
-import type { TokenParams } from "../core/token.ts";
+import { type TokenParams, tagProblems } from "../core/token.ts";
 
 export const nothing = v.null();
 const time = v.pipe(v.string(), v.isoTimestamp());
@@ -74,6 +74,7 @@ export const token = v.object({
   data: v.string(),
   scanTime: time,
   readerId: v.string(),
+  problem: v.exactOptional(v.picklist(tagProblems)),
 });
 
 export const reader = v.object({

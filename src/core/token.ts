@@ -16,6 +16,23 @@ export type TagType =
   | "ISO14443-4"
   | "Unknown";
 
+/** Why a tag that lies on a reader has no text. */
+export const tagProblems = [
+  /** Formatted, and without a message. */
+  "blank",
+  /** No NDEF tag yet, or no more. */
+  "unformatted",
+  /** A message stands there that ends too early or makes no sense. */
+  "half-written",
+  /** Its message holds no text and no URI. */
+  "other-message",
+  /** Its memory asks for a password or a key. */
+  "locked",
+  /** Its memory should be readable, and was not. */
+  "unreadable",
+] as const;
+export type TagProblem = (typeof tagProblems)[number];
+
 /** What a reader found in its field, before it has a time or a name. */
 export interface Sighting {
   readonly type: TagType;
@@ -25,6 +42,8 @@ export interface Sighting {
   readonly text: string;
   /** Lower-case hex of the memory that was read; empty where none was. */
   readonly data: string;
+  /** Why `text` is empty; absent where it is not, and for tags that are known by their UID or as toys. */
+  readonly problem?: TagProblem;
 }
 
 /** A token as the API shows it. Absent fields are empty strings, as existing clients expect. */
@@ -37,6 +56,7 @@ export interface Token {
   readonly scanTime: string;
   /** Empty for tokens that came over the API. */
   readonly readerId: string;
+  readonly problem?: TagProblem;
 }
 
 /** Launch parameters (contract): at least one of uid, text and data is not empty. */

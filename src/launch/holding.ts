@@ -99,9 +99,10 @@ function known(systemId: string): string {
 
 /** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */
 function launchToken(launcher: Pick<Launcher, "launch">, log: Log, token: Token): void {
-  const { readerId } = token;
+  const { readerId, problem } = token;
+  const from = { isTap: true, ...(readerId === "" ? {} : { readerId }) };
   try {
-    launcher.launch(token, { isTap: true, ...(readerId === "" ? {} : { readerId }) });
+    launcher.launch(token, problem === undefined ? from : { ...from, problem });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     log.warn("launch", error.message, { uid: token.uid });

@@ -9,12 +9,13 @@ import { messageOf, ServiceError } from "../core/errors.ts";
 import { launchQueueMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
-import type { TokenParams } from "../core/token.ts";
+import type { TagProblem, TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
 import { cardOf } from "./card.ts";
 import { confirmMs, createGuard } from "./guard.ts";
 import type { SearchedMedia } from "./index-port.ts";
+import { noTextSentence } from "./no-text.ts";
 import type { PlaylistState } from "./playlist.ts";
 import { createWorker } from "./worker.ts";
 
@@ -59,6 +60,8 @@ export interface Launcher {
 
 export interface LaunchSource {
   readonly readerId?: string;
+  /** Why the reader found no text. */
+  readonly problem?: TagProblem;
   /** False for a page or a link that anybody may have made: commands that reach outside the device are refused. */
   readonly trusted?: boolean;
   /** A card was put down, rather than a launch asked for: the guard may hold it back, and what it starts is its own. */
@@ -71,6 +74,7 @@ interface Run {
   readonly token: TokenParams;
   readonly script: string;
   readonly trusted: boolean;
+  readonly problem: TagProblem | undefined;
   readonly readerId: string;
   /** Undefined where no card was put down. */
   readonly card: string | undefined;
@@ -101,8 +105,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
   };
   const runOne = async (run: Run, explain: (why: string) => void): Promise<void> => {
     const { script, card, ending } = run;
-    if (script === "")
-      throw new ServiceError("failed", "there is no text on this token, and no mapping for it");
+    if (script === "") throw new ServiceError("failed", noTextSentence(run.problem));
     const ready = readyScript(script, run.trusted);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
       const playing = worker.active();
@@ -140,7 +143,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
         data: { limit: "launchQueueMax" },
       });
     }
-    const { readerId = "", trusted = true, isTap = false } = from;
+    const { readerId = "", trusted = true, isTap = false, problem } = from;
     const { type, uid, text, data } = token;
     const timeMs = clock.now();
     const script = map(token) ?? text;
@@ -150,7 +153,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const time = rfc3339(timeMs);
     const card = isTap ? cardOf(token) : undefined;
     const ending = new AbortController();
-    queue.push({ id, time, token, script, trusted, readerId, card, isConfirmed, ending });
+    queue.push({ id, time, token, script, trusted, problem, readerId, card, isConfirmed, ending });
     bus.emit("running", { type, uid, text, data, time, script });
     // A step later, so that a listener of ours that launches in its turn finds that the work has begun.
     working ??= Promise.resolve().then(work);

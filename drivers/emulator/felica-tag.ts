@@ -1,0 +1,112 @@
+/**
+ * An emulated FeliCa Lite-S (user's manual; JIS X 6319-4): polling, and reading and writing its blocks without a key.
+ * Where it is formatted, it answers to the NFC Forum's system code, too.
+ */
+import { encodeTextMessage } from "../protocol/ndef.ts";
+import {
+  anySystem,
+  blockBytes,
+  freshAttributes,
+  ndefSystem,
+  parseAttributes,
+  withMessage,
+} from "../protocol/type3-tag.ts";
+import type { EmulatedTag, TagAnswer } from "./type-a.ts";
+
+export interface FelicaOptions {
+  /** IDm, 8 bytes. */
+  readonly uid: Uint8Array;
+  /** Formats it, with this text; an empty one for none. Absent: it answers to no system for messages. */
+  readonly text?: string;
+  readonly isWritable?: boolean;
+}
+
+export interface FelicaTag extends EmulatedTag {
+  /** The next block that is written gets so many of its bytes, and the tag loses its power over it. */
+  readonly tearNextWrite: (bytes: number) => void;
+}
+
+const liteSystem = 0x88b4;
+const pmm = Uint8Array.fromHex("00f1000000014300"); // FeliCa Lite-S (user's manual, 2.4).
+const blocks = 14; // S_PAD0 to S_PAD13.
+const blocksPerReadMax = 4;
+const services: readonly number[] = [0x000b, 0x0009];
+
+export function createFelicaTag({ uid, text, isWritable = true }: FelicaOptions): FelicaTag {
+  const memory = new Uint8Array(blocks * blockBytes);
+  if (text !== undefined) format(memory, text, isWritable);
+  const systemCodes = text === undefined ? [liteSystem] : [liteSystem, ndefSystem];
+  let tornBytes: number | undefined;
+
+  const poll = (wanted: number, request: number): Uint8Array | undefined => {
+    if (wanted !== anySystem && !systemCodes.includes(wanted)) return undefined;
+    const code = wanted === anySystem ? liteSystem : wanted;
+    return framed(0x01, ...uid, ...pmm, ...(request === 1 ? [code >> 8, code & 0xff] : []));
+  };
+  const blocksIn = (list: Uint8Array, count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      list[2 * index] === 0x80 ? (list[2 * index + 1] ?? blocks) : blocks,
+    );
+  const read = (numbers: readonly number[]): Uint8Array => {
+    if (numbers.length < 1 || numbers.length > blocksPerReadMax) return framed(0x07, ...uid, 0xff, 0xa2);
+    if (numbers.some((block) => block >= blocks)) return framed(0x07, ...uid, 0x01, 0xa8);
+    const bytes = numbers.flatMap((block) => [
+      ...memory.subarray(block * blockBytes, (block + 1) * blockBytes),
+    ]);
+    return framed(0x07, ...uid, 0, 0, numbers.length, ...bytes);
+  };
+  const write = ([block = blocks]: readonly number[], bytes: Uint8Array): Uint8Array | undefined => {
+    if (block >= blocks || bytes.length !== blockBytes) return framed(0x09, ...uid, 0x01, 0xa8);
+    if (!isWritable) return framed(0x09, ...uid, 0x01, 0xa8);
+    const torn = tornBytes;
+    tornBytes = undefined;
+    memory.set(bytes.subarray(0, torn ?? blockBytes), block * blockBytes);
+    return torn === undefined ? framed(0x09, ...uid, 0, 0) : undefined;
+  };
+  const understand = (frame: Uint8Array): Uint8Array | undefined => {
+    const [length, code] = frame;
+    if (length !== frame.length) return undefined;
+    if (code === 0x00) return poll((frame[2] ?? 0) * 256 + (frame[3] ?? 0), frame[4] ?? 0);
+    if (!uid.every((byte, index) => byte === frame[2 + index]) || frame[10] !== 1) return undefined;
+    const service = (frame[11] ?? 0) + (frame[12] ?? 0) * 256;
+    const count = frame[13] ?? 0;
+    if (!services.includes(service)) return framed((code ?? 0) + 1, ...uid, 0x01, 0xa6);
+    const list = blocksIn(frame.subarray(14), count);
+    if (code === 0x06) return read(list);
+    return code === 0x08 && service === 0x0009 ? write(list, frame.subarray(14 + 2 * count)) : undefined;
+  };
+
+  return {
+    uid,
+    atqa: 0,
+    sak: 0,
+    ats: new Uint8Array(),
+    felica: { pmm, systemCodes },
+    memory,
+    state: "active",
+    // Nothing that it keeps ends with its power.
+    select: () => {},
+    losePower: () => {},
+    tearNextWrite(bytes) {
+      tornBytes = bytes;
+    },
+    receive(frame): TagAnswer | undefined {
+      const bytes = understand(frame);
+      return bytes === undefined ? undefined : { kind: "frame", bytes, hasCrc: true };
+    },
+  };
+}
+
+function format(memory: Uint8Array, text: string, isWritable: boolean): void {
+  const attributes = freshAttributes(blocks - 1, blocksPerReadMax);
+  const parsed = parseAttributes(attributes);
+  if (parsed === undefined) return;
+  const message = text === "" ? new Uint8Array() : encodeTextMessage(text);
+  if (!isWritable) parsed.bytes[10] = 0x00;
+  memory.set(withMessage(parsed, { isBeingWritten: false, messageBytes: message.length }));
+  memory.set(message, blockBytes);
+}
+
+function framed(...bytes: readonly number[]): Uint8Array {
+  return Uint8Array.of(bytes.length + 1, ...bytes);
+}

@@ -1,0 +1,142 @@
+/**
+ * Type 3 tags, FeliCa Lite-S among them (NFC Forum Type 3 Tag 1.1; JIS X 6319-4; FeliCa Lite-S user's manual), purely.
+ * A frame's first byte is its length, itself included.
+ *
+ *   00  system code(2) request code, time slots     01  IDm(8) PMm(8) [system code(2)]
+ *   06  IDm(8) services, codes(2 each, low byte first) blocks, block list
+ *   07  IDm(8) status(2) blocks, 16 bytes each
+ *   08  as 06, and 16 bytes a block                 09  IDm(8) status(2)
+ *
+ *   block 0, big-endian:
+ *   version(1) Nbr(1) Nbw(1) blocks(2) -(4) WriteF(1) RWFlag(1) length(3) sum of the bytes before(2)
+ */
+import { ndefBytesMax } from "../../src/core/limits.ts";
+
+export const blockBytes = 16;
+/** The system code of NFC Forum tags; FFFF asks for any. */
+export const ndefSystem = 0x12fc;
+export const anySystem = 0xffff;
+
+const readService = 0x000b;
+const writeService = 0x0009;
+
+/** Asks who is there with this system code, for one answer, with the system code in it. */
+export function polling(systemCode: number): Uint8Array {
+  return framed(0x00, systemCode >> 8, systemCode & 0xff, 0x01, 0x00);
+}
+
+export interface Polled {
+  readonly idm: Uint8Array;
+  readonly pmm: Uint8Array;
+  readonly systemCode?: number;
+}
+
+export function parsePolled(answer: Uint8Array): Polled | undefined {
+  if ((answer.length !== 18 && answer.length !== 20) || answer[0] !== answer.length || answer[1] !== 0x01)
+    return undefined;
+  const polled = { idm: answer.slice(2, 10), pmm: answer.slice(10, 18) };
+  return answer.length === 18
+    ? polled
+    : { ...polled, systemCode: (answer[18] ?? 0) * 256 + (answer[19] ?? 0) };
+}
+
+/** Blocks `from` and so many behind it; numbers up to 255. */
+export function readBlocks(idm: Uint8Array, from: number, blocks: number): Uint8Array {
+  return framed(0x06, ...idm, 1, readService & 0xff, readService >> 8, blocks, ...blockList(from, blocks));
+}
+
+/** The bytes of so many blocks; undefined where the tag refused or the frame is of another form. */
+export function parseRead(answer: Uint8Array, blocks: number): Uint8Array | undefined {
+  const bytes = 13 + blocks * blockBytes;
+  const isWhole = answer.length === bytes && answer[0] === bytes && answer[1] === 0x07;
+  return isWhole && answer[10] === 0 && answer[12] === blocks ? answer.slice(13) : undefined;
+}
+
+export function writeBlock(idm: Uint8Array, block: number, bytes: Uint8Array): Uint8Array {
+  return framed(0x08, ...idm, 1, writeService & 0xff, writeService >> 8, 1, ...blockList(block, 1), ...bytes);
+}
+
+export function isWritten(answer: Uint8Array): boolean {
+  return answer.length >= 12 && answer[1] === 0x09 && answer[10] === 0;
+}
+
+function blockList(from: number, blocks: number): readonly number[] {
+  return Array.from({ length: blocks }, (_, index) => [0x80, from + index]).flat();
+}
+
+function framed(...bytes: readonly number[]): Uint8Array {
+  return Uint8Array.of(bytes.length + 1, ...bytes);
+}
+
+export interface Attributes {
+  /** The block as it was read. */
+  readonly bytes: Uint8Array;
+  /** Most blocks of one read. */
+  readonly readBlocksMax: number;
+  /** Blocks behind this one that may hold a message. */
+  readonly blocks: number;
+  readonly isBeingWritten: boolean;
+  readonly isWritable: boolean;
+  readonly messageBytes: number;
+}
+
+/** Undefined where the sum does not match, or the version is another. */
+export function parseAttributes(bytes: Uint8Array): Attributes | undefined {
+  if (bytes.length !== blockBytes || (bytes[0] ?? 0) >> 4 !== 1) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (sumOf(bytes) !== view.getUint16(14)) return undefined;
+  const blocks = Math.min(view.getUint16(3), Math.floor(ndefBytesMax / blockBytes), 0xff);
+  const readBlocksMax = view.getUint8(1);
+  if (readBlocksMax === 0) return undefined;
+  return {
+    bytes,
+    readBlocksMax,
+    blocks,
+    isBeingWritten: bytes[9] !== 0x00,
+    isWritable: bytes[10] === 0x01,
+    messageBytes: view.getUint8(11) * 0x10000 + view.getUint16(12),
+  };
+}
+
+/** The attributes with another state. */
+export function withMessage(
+  { bytes }: Attributes,
+  state: { readonly isBeingWritten: boolean; readonly messageBytes: number },
+): Uint8Array {
+  const changed = bytes.slice();
+  const { messageBytes } = state;
+  changed[9] = state.isBeingWritten ? 0x0f : 0x00;
+  changed.set([messageBytes >> 16, (messageBytes >> 8) & 0xff, messageBytes & 0xff], 11);
+  const sum = sumOf(changed);
+  changed.set([sum >> 8, sum & 0xff], 14);
+  return changed;
+}
+
+/** Of a new tag: version 1.0, so many blocks of which so many are read and written at once. */
+export function freshAttributes(blocks: number, readBlocksMax: number): Uint8Array {
+  const bytes = Uint8Array.of(
+    0x10,
+    readBlocksMax,
+    1,
+    blocks >> 8,
+    blocks & 0xff,
+    0,
+    0,
+    0,
+    0,
+    0,
+    1,
+    0,
+    0,
+    0,
+    0,
+    0,
+  );
+  const sum = sumOf(bytes);
+  bytes.set([sum >> 8, sum & 0xff], 14);
+  return bytes;
+}
+
+function sumOf(bytes: Uint8Array): number {
+  return bytes.subarray(0, 14).reduce((sum, byte) => sum + byte, 0);
+}

@@ -1,0 +1,150 @@
+/** Reading and writing a Type 3 tag. What answers to the NFC Forum's system code is one; all else is known by its IDm. */
+import { toHex } from "../../src/core/hex.ts";
+import type { Sighting } from "../../src/core/token.ts";
+import {
+  type Attributes,
+  blockBytes,
+  isWritten,
+  ndefSystem,
+  parseAttributes,
+  parsePolled,
+  parseRead,
+  polling,
+  readBlocks,
+  withMessage,
+  writeBlock,
+} from "../protocol/type3-tag.ts";
+import type { TagChannel } from "./channel.ts";
+import type { FelicaTarget } from "./family.ts";
+import { mismatch, patiently } from "./patience.ts";
+import { refusals, tooSmall } from "./refusals.ts";
+import { sightingOfMessage, sightingWithout } from "./sighting.ts";
+
+const triesMax = 3;
+const blocksPerReadMax = 4; // What a FeliCa Lite-S takes (user's manual, 4.2); 64 bytes are a moment.
+
+/** A tag's NDEF system: its IDm there, which may be another than the one it was listed with. */
+interface Tag {
+  readonly channel: TagChannel;
+  readonly idm: Uint8Array;
+  readonly signal: AbortSignal;
+}
+
+/** The sighting of a FeliCa; undefined where it left. */
+export async function readType3(
+  channel: TagChannel,
+  target: FelicaTarget,
+  signal: AbortSignal,
+): Promise<Sighting | undefined> {
+  for (let tries = 1; ; tries++) {
+    const idm = await ndefIdm(channel, signal);
+    const sighting = idm === undefined ? undefined : await readOnce({ channel, idm, signal }, target);
+    if (sighting !== undefined) return sighting;
+    if (!(await channel.reselect(signal))) return undefined;
+    // It has no system for messages, as a transit card has none: nothing that somebody forgot.
+    if (idm === undefined && tries > 1) return sightingWithout(target, "FeliCa");
+    if (tries === triesMax) return sightingWithout(target, "FeliCa", "unreadable");
+  }
+}
+
+async function readOnce(tag: Tag, target: FelicaTarget): Promise<Sighting | undefined> {
+  const first = await read(tag, 0, 1);
+  if (first === undefined) return undefined;
+  const attributes = parseAttributes(first);
+  // A sum that does not match is half a write; zeros are a tag that was never formatted.
+  if (attributes === undefined)
+    return sightingWithout(
+      target,
+      "FeliCa",
+      first.every((byte) => byte === 0) ? "unformatted" : "half-written",
+    );
+  const { messageBytes, blocks, isBeingWritten } = attributes;
+  if (isBeingWritten || messageBytes > blocks * blockBytes)
+    return sightingWithout(target, "FeliCa", "half-written");
+  if (messageBytes === 0) return sightingWithout(target, "FeliCa", "blank");
+  const message = await readMessage(tag, attributes, messageBytes);
+  return message === undefined ? undefined : sightingOfMessage(target, "FeliCa", message, message);
+}
+
+/** Writes `message`, and resolves once it was read back equal. */
+export async function writeType3(
+  channel: TagChannel,
+  message: Uint8Array,
+  signal: AbortSignal,
+): Promise<void> {
+  const idm = await patiently(channel, () => ndefIdm(channel, signal), signal);
+  if (idm === undefined) throw refusals.card();
+  const tag = { channel, idm, signal };
+  const first = await patiently(channel, () => read(tag, 0, 1), signal);
+  if (first === undefined) throw refusals.unreadable();
+  const attributes = parseAttributes(first) ?? attributesOfTorn(first);
+  if (attributes === undefined) throw refusals["other-data"]();
+  if (!attributes.isWritable) throw refusals.locked();
+  const bytesMissing = message.length - attributes.blocks * blockBytes;
+  if (bytesMissing > 0) throw tooSmall(bytesMissing);
+
+  const draft = withMessage(attributes, { isBeingWritten: true, messageBytes: 0 });
+  const written = withMessage(attributes, { isBeingWritten: false, messageBytes: message.length });
+  // It holds this very message, and has just been read.
+  if (toHex(first) === toHex(written) && (await holds(tag, attributes, message))) return;
+  await put(tag, 0, draft);
+  for (let at = 0; at < message.length; at += blockBytes) {
+    const bytes = new Uint8Array(blockBytes);
+    bytes.set(message.subarray(at, at + blockBytes));
+    await put(tag, 1 + at / blockBytes, bytes);
+  }
+  if (!(await holds(tag, attributes, message))) throw mismatch();
+  await put(tag, 0, written);
+  const last = await patiently(channel, () => read(tag, 0, 1), signal);
+  if (last !== undefined && toHex(last) === toHex(written)) return;
+  // A message that does not hold should not be launched either. Best effort: the tag may be gone.
+  await put(tag, 0, draft).catch(() => {});
+  throw mismatch();
+}
+
+/** The attributes of a block whose write was torn: all but the state and the sum stayed as they were. */
+function attributesOfTorn(bytes: Uint8Array): Attributes | undefined {
+  const mended = bytes.slice();
+  const sum = mended.subarray(0, 14).reduce((total, byte) => total + byte, 0);
+  mended.set([sum >> 8, sum & 0xff], 14);
+  return parseAttributes(mended);
+}
+
+async function ndefIdm(channel: TagChannel, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  const answer = await channel.transceive?.(polling(ndefSystem), signal);
+  return answer === undefined ? undefined : parsePolled(answer)?.idm;
+}
+
+async function read(tag: Tag, from: number, blocks: number): Promise<Uint8Array | undefined> {
+  const answer = await tag.channel.transceive?.(readBlocks(tag.idm, from, blocks), tag.signal);
+  return answer === undefined ? undefined : parseRead(answer, blocks);
+}
+
+async function put(tag: Tag, block: number, bytes: Uint8Array): Promise<void> {
+  const write = async () => {
+    const answer = await tag.channel.transceive?.(writeBlock(tag.idm, block, bytes), tag.signal);
+    return answer !== undefined && isWritten(answer) ? true : undefined;
+  };
+  if ((await patiently(tag.channel, write, tag.signal)) === undefined) throw refusals.locked();
+}
+
+async function readMessage(
+  tag: Tag,
+  { readBlocksMax }: Attributes,
+  bytes: number,
+): Promise<Uint8Array | undefined> {
+  const blocks = Math.ceil(bytes / blockBytes);
+  const message = new Uint8Array(blocks * blockBytes);
+  const perRead = Math.min(readBlocksMax, blocksPerReadMax);
+  for (let at = 0; at < blocks; at += perRead) {
+    const some = await read(tag, 1 + at, Math.min(perRead, blocks - at));
+    if (some === undefined) return undefined;
+    message.set(some, at * blockBytes);
+  }
+  return message.subarray(0, bytes);
+}
+
+async function holds(tag: Tag, attributes: Attributes, message: Uint8Array): Promise<boolean> {
+  const read = await patiently(tag.channel, () => readMessage(tag, attributes, message.length), tag.signal);
+  return read !== undefined && toHex(read) === toHex(message);
+}
