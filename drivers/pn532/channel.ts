@@ -1,19 +1,14 @@
 /** How a PN532 speaks to the target that it listed: InDataExchange for what the chip knows, InCommunicateThru for the rest. */
 import { apduBytesMax } from "../../src/core/limits.ts";
 import { classicCommands } from "../protocol/classic.ts";
-import {
-  communicateThru,
-  dataExchange,
-  parseExchange,
-  type TypeATarget,
-} from "../protocol/pn532-commands.ts";
+import { communicateThru, dataExchange, parseExchange } from "../protocol/pn532-commands.ts";
 import { pageBytes, tagCommands } from "../protocol/type2-tag.ts";
 import type { TagChannel, Target } from "../tags/channel.ts";
 import type { Chip } from "./chip.ts";
-import { isStillThere } from "./target.ts";
+import { isStillThere, type ListedTarget } from "./target.ts";
 
 /** The channel to `target`, which must be the chip's target 1. */
-export function channelTo(chip: Chip, target: TypeATarget): TagChannel {
+export function channelTo(chip: Chip, target: ListedTarget): TagChannel {
   const exchange = async (command: Uint8Array, signal: AbortSignal) => {
     const answer = parseExchange(await chip.call(command, signal));
     return answer.kind === "data" ? answer : undefined;
@@ -29,7 +24,8 @@ export function channelTo(chip: Chip, target: TypeATarget): TagChannel {
     async authenticate(block, key, signal) {
       const code = key.kind === "A" ? classicCommands.authenticateA : classicCommands.authenticateB;
       // The cipher begins with the UID's last four bytes (UM0701-02, 7.3.8; AN10927, section 4).
-      const command = dataExchange(code, block, ...key.bytes, ...target.uid.subarray(-4));
+      const uid = "idm" in target ? target.idm : target.uid;
+      const command = dataExchange(code, block, ...key.bytes, ...uid.subarray(-4));
       return (await exchange(command, signal)) !== undefined;
     },
     async apdu(command, signal) {
@@ -48,7 +44,9 @@ export function channelTo(chip: Chip, target: TypeATarget): TagChannel {
 }
 
 /** The ATS begins with a format byte, whose bits 10, 20 and 40 tell of one more each (ISO/IEC 14443-4, 5.2.3). */
-function targetOf({ uid, atqa, sak, ats }: TypeATarget): Target {
+function targetOf(listed: ListedTarget): Target {
+  if ("idm" in listed) return { kind: "felica", ...listed };
+  const { uid, atqa, sak, ats } = listed;
   const target = { kind: "type-a", uid, atqa, sak } as const;
   const [format] = ats;
   if (format === undefined) return target;

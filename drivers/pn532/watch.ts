@@ -1,12 +1,14 @@
 /** What a PN532 does for as long as it is watched: waits for a tag, reads or writes it, and stays with it until it leaves. */
 import { type Clock, sleep } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
-import { toHex } from "../../src/core/hex.ts";
 import type { Report } from "../../src/readers/contract.ts";
 import {
   commandCodes,
+  type FelicaTarget,
   getFirmwareVersion,
+  listOneFelica,
   listOneTypeA,
+  parseFelicaTarget,
   parseTypeATarget,
   setMaxRetries,
   type TypeATarget,
@@ -16,11 +18,13 @@ import { writeTag } from "../tags/write.ts";
 import { channelTo } from "./channel.ts";
 import type { Chip } from "./chip.ts";
 import type { ClaimedOrder, Orders } from "./orders.ts";
-import { isSameTarget } from "./target.ts";
+import { isSameTarget, type ListedTarget, listLike, uidOf } from "./target.ts";
 
-const aliveMs = 1000; // A chip that died while it waited is found out within this.
+// A chip that died while it waited is found out within this, and a FeliCa, which it does not wait for, is seen.
+const waitMs = 500;
 const recheckMs = 100; // A third of the debounce of removals.
 const foreverRetries = 0xff;
+const oneRound = 0x00;
 /** Rounds of looking for a tag that lies there: one at the edge of the field may miss one. */
 export const recheckRetries = 0x02;
 
@@ -36,18 +40,18 @@ export async function watchField(
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
-  let target = await listOnce(chip, signal);
+  let target: ListedTarget | undefined = await listOnce(chip, signal);
   if (target === undefined) report([]);
   for (;;) {
     if (target === undefined) {
       await chip.call(setMaxRetries(foreverRetries), signal);
       target = await waitForTarget(chip, clock, signal);
     }
-    const order = orders.claimed(toHex(target.uid));
+    const order = orders.claimed(uidOf(target));
     if (order !== undefined) {
       await carryOut(chip, target, order, signal);
       await chip.call(setMaxRetries(recheckRetries), signal);
-      target = await listOnce(chip, signal);
+      target = await listLike(chip, target, signal);
       if (target === undefined) report([]);
       continue;
     }
@@ -57,21 +61,31 @@ export async function watchField(
     // A tag that left during the read may be back already, and is read anew then.
     target =
       sighting === undefined
-        ? await listOnce(chip, signal)
+        ? await listLike(chip, target, signal)
         : await stayWith({ chip, clock, orders }, target, () => report([sighting]), signal);
     if (target === undefined) report([]);
   }
 }
 
-/** The chip waits for a target; the driver only makes sure, once a second, that the chip still does. */
-async function waitForTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promise<TypeATarget> {
+/** The chip waits for a target of type A; now and then it is made sure that it does, and a FeliCa is looked for. */
+async function waitForTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promise<ListedTarget> {
   for (;;) {
-    const answer = (await chip.callFor(listOneTypeA, aliveMs, signal)) ?? (await stopWaiting(chip, signal));
-    const found = answer === undefined ? undefined : parseTypeATarget(answer);
+    const waited = await chip.callFor(listOneTypeA, waitMs, signal);
+    const answer = waited ?? (await stopWaiting(chip, signal));
+    const found = answer === undefined ? await lookForFelica(chip, signal) : parseTypeATarget(answer);
     if (typeof found === "object") return found;
     // A chip that does not wait, whatever it was told, must not keep the line and this machine busy.
     if (answer !== undefined) await sleep(clock, recheckMs, signal);
   }
+}
+
+/** The chip waits for one kind of target at a time. */
+async function lookForFelica(chip: Chip, signal: AbortSignal): Promise<FelicaTarget | undefined> {
+  await chip.call(setMaxRetries(oneRound), signal);
+  const found = parseFelicaTarget(await chip.call(listOneFelica, signal));
+  if (typeof found === "object") return found;
+  await chip.call(setMaxRetries(foreverRetries), signal);
+  return undefined;
 }
 
 /** Ends the chip's wait and hears whether it is alive; the answer of a target that came at this very moment. */
@@ -84,18 +98,18 @@ async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array 
 /** Resolves when this target has left, or was written: with the one that lies there then, or undefined. */
 async function stayWith(
   { chip, clock, orders }: Watched,
-  target: TypeATarget,
+  target: ListedTarget,
   seenAgain: () => void,
   signal: AbortSignal,
-): Promise<TypeATarget | undefined> {
+): Promise<ListedTarget | undefined> {
   for (;;) {
     await sleep(clock, recheckMs, signal);
-    const found = await listOnce(chip, signal);
+    const found = await listLike(chip, target, signal);
     if (found === undefined || !isSameTarget(found, target)) return found;
-    const order = orders.claimed(toHex(found.uid));
+    const order = orders.claimed(uidOf(found));
     if (order !== undefined) {
       await carryOut(chip, found, order, signal);
-      return listOnce(chip, signal);
+      return listLike(chip, found, signal);
     }
     seenAgain();
   }
@@ -109,7 +123,7 @@ async function listOnce(chip: Chip, signal: AbortSignal): Promise<TypeATarget | 
 /** Writes, and tells whoever asked for it; rejects where the watch must end, too. */
 async function carryOut(
   chip: Chip,
-  target: TypeATarget,
+  target: ListedTarget,
   order: ClaimedOrder,
   signal: AbortSignal,
 ): Promise<void> {

@@ -62,6 +62,16 @@ export function setSerialBaudRate(code: number): Uint8Array {
 /** Look for one target of ISO/IEC 14443 type A at 106 kbit/s (section 7.3.5). */
 export const listOneTypeA: Uint8Array = command(commandCodes.inListPassiveTarget, 0x01, 0x00);
 
+/**
+ * Look for one FeliCa at 212 kbit/s, of any system, and ask for its system code (section 7.3.5; the payload is that of
+ * a polling, JIS X 6319-4).
+ */
+export const listOneFelica: Uint8Array = command(
+  commandCodes.inListPassiveTarget,
+  ...[0x01, 0x01],
+  ...[0x00, 0xff, 0xff, 0x01, 0x00],
+);
+
 /** Hand `data` to target 1 through the chip's own protocol layer (section 7.3.8). */
 export function dataExchange(...data: readonly number[]): Uint8Array {
   return command(commandCodes.inDataExchange, 0x01, ...data);
@@ -111,6 +121,30 @@ export function parseTypeATarget(payload: Uint8Array): TypeATarget | "none" | un
   const atsLength = payload[8 + uidLength] ?? 0;
   const ats = payload.slice(9 + uidLength, 8 + uidLength + atsLength);
   return { atqa: atqaHigh * 256 + atqaLow, sak, uid, ats };
+}
+
+/** A FeliCa: its identifier, its parameters and the system code that it told. */
+export interface FelicaTarget {
+  readonly idm: Uint8Array;
+  readonly pmm: Uint8Array;
+  readonly systemCode?: number;
+}
+
+/**
+ * The answer to `listOneFelica` (section 7.3.5):
+ *
+ *   D5 4B  NbTg  Tg  POL_RESLength  01  NFCID2(8)  Pad(8)  [SYST_CODE(2)]
+ *
+ * The length counts itself: 12h, or 14h with the system code. "none" where NbTg is 0.
+ */
+export function parseFelicaTarget(payload: Uint8Array): FelicaTarget | "none" | undefined {
+  if (payload[2] === 0) return "none";
+  const length = payload[4];
+  if (payload[2] !== 1 || (length !== 0x12 && length !== 0x14) || payload[5] !== 0x01) return undefined;
+  if (payload.length < 4 + length) return undefined;
+  const target = { idm: payload.slice(6, 14), pmm: payload.slice(14, 22) };
+  if (length === 0x12) return target;
+  return { ...target, systemCode: (payload[22] ?? 0) * 256 + (payload[23] ?? 0) };
 }
 
 /** Errors in the status byte's low six bits (section 7.1), as far as a reader of tags meets them. */

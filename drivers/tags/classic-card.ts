@@ -26,6 +26,8 @@ export interface ClassicCard {
   write(block: number, bytes: Uint8Array): Promise<boolean>;
   /** False where it left. */
   reselect(): Promise<boolean>;
+  /** True where it was not there when it was selected last. */
+  readonly hasLeft: boolean;
 }
 
 const keyA = (bytes: Uint8Array): ClassicKey => ({ kind: "A", bytes });
@@ -39,13 +41,18 @@ export const keys = {
 
 export function classicCard(channel: TagChannel, target: TypeATarget, signal: AbortSignal): ClassicCard {
   let open: { readonly sector: number; readonly key: ClassicKey } | undefined;
+  let hasLeft = false;
   const reselect = async () => {
     open = undefined;
-    return channel.reselect(signal);
+    hasLeft = !(await channel.reselect(signal));
+    return !hasLeft;
   };
   return {
     sectors: sectorsOf(target.sak),
     reselect,
+    get hasLeft() {
+      return hasLeft;
+    },
     async open(sector, wanted) {
       if (open?.sector === sector && wanted.some((key) => key === open?.key)) return open.key;
       for (const key of wanted) {
@@ -79,7 +86,7 @@ export type CardContent =
 /** What the card is used for. */
 export async function contentOfCard(card: ClassicCard): Promise<CardContent> {
   const key = await card.open(0, [keys.directory, keys.transport]);
-  if (key === undefined) return (await card.reselect()) ? { kind: "locked" } : { kind: "failed" };
+  if (key === undefined) return { kind: card.hasLeft ? "failed" : "locked" };
   if (key === keys.transport) return { kind: "fresh" };
   const first = await readBlocks(card, [1, 2]);
   if (first === undefined) return { kind: "failed" };

@@ -63,8 +63,7 @@ async function readArea(
     if (block === undefined) return undefined;
     const key = await card.open(sectorOf(block), [keys.ndef, keys.transport]);
     // It lies there, and keeps this sector to itself.
-    if (key === undefined)
-      return (await card.reselect()) ? sightingWithout(target, "MIFARE", "locked") : undefined;
+    if (key === undefined) return card.hasLeft ? undefined : sightingWithout(target, "MIFARE", "locked");
     const bytes = await card.read(block);
     if (bytes === undefined) return undefined;
     area = Uint8Array.of(...area, ...bytes);

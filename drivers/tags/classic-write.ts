@@ -194,7 +194,7 @@ async function compare(card: ClassicCard, blocks: readonly number[], expected: U
 /** As `open`; throws `gone` where the card left. */
 async function openAny(card: ClassicCard, sector: number, wanted: readonly ClassicKey[]) {
   const key = await card.open(sector, wanted);
-  if (key === undefined && !(await card.reselect())) throw taken();
+  if (key === undefined && card.hasLeft) throw taken();
   return key;
 }
 

@@ -18,10 +18,11 @@ export function isClassic({ sak }: TypeATarget): boolean {
 const desfireAtqa = 0x0344;
 const desfireHistorical = 0x80; // The one historical byte of a DESFire's ATS (MF3ICDx, 9.4).
 
-export function isoDepType({ atqa, historicalBytes }: TypeATarget): TagType {
+export function isoDepType({ uid, atqa, historicalBytes }: TypeATarget): TagType {
+  // Other cards with seven bytes of UID have this ATQA, too.
   const isDesfire =
-    atqa === undefined
-      ? historicalBytes?.length === 1 && historicalBytes[0] === desfireHistorical
-      : atqa === desfireAtqa;
+    historicalBytes?.length === 1 &&
+    historicalBytes[0] === desfireHistorical &&
+    (atqa === undefined || atqa === desfireAtqa || uid.length === 4);
   return isDesfire ? "DESFire" : "ISO14443-4";
 }

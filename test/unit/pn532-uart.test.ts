@@ -118,7 +118,13 @@ test("a card that lies there already when the reader is opened is reported first
   try {
     device.put(createClassicTag(Uint8Array.fromHex("de4a1b7c")));
     const session = await pn532Uart.open(device.path, context, never);
-    expect(await firstCard(session)).toEqual({ type: "MIFARE", uid: "de4a1b7c", text: "", data: "" });
+    expect(await firstCard(session)).toEqual({
+      type: "MIFARE",
+      uid: "de4a1b7c",
+      text: "",
+      data: "",
+      problem: "locked",
+    });
     await session.close();
   } finally {
     await device.close();
