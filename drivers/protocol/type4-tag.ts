@@ -17,6 +17,8 @@ export const ndefApplication: Uint8Array = Uint8Array.of(0xd2, 0x76, 0x00, 0x00,
 export const paymentList: Uint8Array = new TextEncoder().encode("2PAY.SYS.DDF01");
 export const containerFile = 0xe103;
 export const containerBytes = 15;
+/** So many more where the file is an extended one. */
+export const extendedBytes = 2;
 
 export function selectApplication(name: Uint8Array): Uint8Array {
   return Uint8Array.of(0x00, 0xa4, 0x04, 0x00, name.length, ...name, 0x00);
@@ -69,12 +71,12 @@ export function parseContainer(bytes: Uint8Array): Type4Container | undefined {
   const version = (bytes[2] ?? 0) >> 4;
   if (bytes.length < containerBytes || version < 2 || version > 3) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const isExtended = bytes[7] === 0x06 && bytes[8] === 0x08;
-  if (!isExtended && (bytes[7] !== 0x04 || bytes[8] !== 0x06)) return undefined;
-  if (isExtended && bytes.length < containerBytes + 2) return undefined;
-  const accessAt = isExtended ? 15 : 13;
-  const fileBytes = isExtended ? view.getUint32(11) : view.getUint16(11);
-  const lengthBytes = isExtended ? 4 : 2;
+  const hasLongSize = isExtended(bytes);
+  if (!hasLongSize && (bytes[7] !== 0x04 || bytes[8] !== 0x06)) return undefined;
+  if (hasLongSize && bytes.length < containerBytes + extendedBytes) return undefined;
+  const accessAt = hasLongSize ? 15 : 13;
+  const fileBytes = hasLongSize ? view.getUint32(11) : view.getUint16(11);
+  const lengthBytes = hasLongSize ? 4 : 2;
   const [readBytesMax, writeBytesMax] = [view.getUint16(3), view.getUint16(5)];
   if (fileBytes <= lengthBytes || readBytesMax < 1 || writeBytesMax < 1) return undefined;
   const write = bytes[accessAt + 1];
@@ -87,6 +89,10 @@ export function parseContainer(bytes: Uint8Array): Type4Container | undefined {
     isReadable: bytes[accessAt] === 0x00,
     writing: write === 0x00 ? "free" : write === 0xff ? "locked" : "proprietary",
   };
+}
+
+export function isExtended(container: Uint8Array): boolean {
+  return container[7] === 0x06 && container[8] === 0x08;
 }
 
 /** What an NLEN or ENLEN tells, big-endian. */

@@ -55,7 +55,8 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
     },
     async open(sector, wanted) {
       if (open?.sector === sector && wanted.some((key) => key === open?.key)) return open.key;
-      for (const key of wanted) {
+      // The first is tried again: what was lost may have been the card's answer.
+      for (const key of [...wanted, ...wanted.slice(0, 1)]) {
         if (await channel.authenticate(trailerOf(sector), key, signal)) {
           open = { sector, key };
           return key;

@@ -3,6 +3,8 @@ import {
   type CardAnswer,
   containerBytes,
   containerFile,
+  extendedBytes,
+  isExtended,
   ndefApplication,
   parseAnswer,
   parseContainer,
@@ -39,15 +41,23 @@ export async function openMessageFile(channel: TagChannel, signal: AbortSignal):
   const selected = await send(channel, selectFile(containerFile), signal);
   if (selected === undefined) return { kind: "failed" };
   if (selected.kind === "refused") return { kind: "none" };
-  let read = await send(channel, readBinary(0, containerBytes), signal);
-  if (read?.kind === "done" && (read.data[8] ?? 0) > 6)
-    read = await send(channel, readBinary(0, containerBytes + 2), signal);
+  const read = await readContainer(channel, signal);
   if (read === undefined) return { kind: "failed" };
-  const container = read.kind === "done" ? parseContainer(read.data) : undefined;
+  const container = parseContainer(read);
   if (container === undefined) return { kind: "none" };
   const file = await send(channel, selectFile(container.file), signal);
   if (file === undefined) return { kind: "failed" };
   return file.kind === "done" ? { kind: "container", container } : { kind: "none" };
+}
+
+/** An extended container is longer, and cards need not tell more than the length of a plain one at once. */
+async function readContainer(channel: TagChannel, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  const first = await send(channel, readBinary(0, containerBytes), signal);
+  if (first === undefined) return undefined;
+  if (first.kind === "refused") return new Uint8Array();
+  if (!isExtended(first.data)) return first.data;
+  const rest = await send(channel, readBinary(containerBytes, extendedBytes), signal);
+  return rest?.kind === "done" ? Uint8Array.of(...first.data, ...rest.data) : undefined;
 }
 
 /** At least one byte of the file from `from` on, as many of `wanted` as one answer holds; undefined where it failed. */
