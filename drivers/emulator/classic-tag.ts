@@ -34,6 +34,11 @@ export const classicKinds = {
 } as const;
 export type ClassicKind = keyof typeof classicKinds;
 
+export function classicKindOf(name: string): ClassicKind | undefined {
+  const names: readonly ClassicKind[] = ["classic-mini", "classic-1k", "classic-4k"];
+  return names.find((kind) => kind === name);
+}
+
 export interface ClassicOptions {
   /** 4 or 7 bytes. */
   readonly uid: Uint8Array;

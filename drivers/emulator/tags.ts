@@ -10,7 +10,7 @@ import { createType2Commands, type Type2Commands } from "./type2-commands.ts";
 import { type Type2Kind, type Type2Sheet, type2Sheets } from "./type2-sheets.ts";
 import { createCardWithoutMessages } from "./type4-tag.ts";
 
-export { type ClassicKind, classicKinds, createClassic } from "./classic-tag.ts";
+export { type ClassicKind, classicKindOf, classicKinds, createClassic } from "./classic-tag.ts";
 export { createFelicaTag } from "./felica-tag.ts";
 export type { EmulatedTag } from "./type-a.ts";
 export { type Type2Kind, type2Kinds } from "./type2-sheets.ts";

@@ -5,7 +5,8 @@
  * Prints the path of its port, then answers each line of its input with `ok` and the monotonic time in nanoseconds,
  * or with `error` and a sentence:
  *
- *   put KIND UID [TEXT]   ultralight, ultralight-ev1, ntag213, ntag215, ntag216 or classic; UID in hex
+ *   put KIND UID [TEXT]   ultralight, ntag213 and the other Type 2 kinds; classic-mini, classic-1k, classic-4k; desfire;
+ *                         felica; or classic, which is known by its UID only; UID in hex
  *   take | kill | revive | plug | unplug | quit
  *   dump                  the last tag's memory in hex, instead of `ok`
  *   trace on              from now on, `answer-end NANOSECONDS` whenever the last byte of an answer has left
@@ -14,8 +15,12 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import {
+  classicKindOf,
+  createClassic,
   createClassicTag,
+  createFelicaTag,
   createType2Tag,
+  createType4Tag,
   type EmulatedTag,
   type2Kinds,
 } from "../../drivers/emulator/tags.ts";
@@ -78,8 +83,19 @@ async function obey(line: string): Promise<unknown> {
 }
 
 function tagOf(kind: string, uid: Uint8Array, text: string): EmulatedTag {
-  if (kind === "classic") return createClassicTag(uid);
+  const options = text === "" ? { uid } : { uid, text };
   const type2 = type2Kinds.find((candidate) => candidate === kind);
-  if (type2 === undefined) throw new Error(`no tag ${kind}`);
-  return createType2Tag(type2, text === "" ? { uid } : { uid, text });
+  if (type2 !== undefined) return createType2Tag(type2, options);
+  const classic = classicKindOf(kind);
+  if (classic !== undefined) return createClassic(classic, options);
+  switch (kind) {
+    case "classic":
+      return createClassicTag(uid);
+    case "desfire":
+      return createType4Tag(options);
+    case "felica":
+      return createFelicaTag(options);
+    default:
+      throw new Error(`no tag ${kind}`);
+  }
 }
