@@ -1,42 +1,15 @@
-/**
- * A Python of our own with a public Noise library, and the client in `test/e2e/noise-python` running on it. It is made
- * once, in `build/noise-python`, and made anew when its requirements change.
- */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+/** A Python of our own with a public Noise library, and the client in `test/e2e/noise-python` running on it. */
 import { join } from "node:path";
 import { linesOf } from "./lines.ts";
+import { pythonSetUpMs, pythonWith } from "./python.ts";
 
-const root = join(import.meta.dir, "../..");
-const source = join(root, "test/e2e/noise-python");
-const home = join(root, "build/noise-python");
-/** Milliseconds; making it downloads some 5 MB. */
-export const noisePythonSetUpMs = 180_000;
+const source = join(import.meta.dir, "../e2e/noise-python");
+/** Milliseconds. */
+export const noisePythonSetUpMs = pythonSetUpMs;
 
 /** The interpreter. Throws with what to install where it cannot be made. */
-export async function noisePython(): Promise<string> {
-  const python = join(home, "bin/python");
-  const requirements = join(source, "requirements.txt");
-  const wanted = await readFile(requirements, "utf8");
-  const madeFor = join(home, "made-for.txt");
-  if ((await readFile(madeFor, "utf8").catch(() => "")) === wanted) return python;
-  await rm(home, { recursive: true, force: true });
-  await mkdir(join(root, "build"), { recursive: true });
-  await run(
-    ["python3", "-m", "venv", home],
-    "install Python 3.11 or newer with Debian's package python3-venv",
-  );
-  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"];
-  await run([python, ...pip, "--requirement", requirements], "a package index must be within reach once");
-  await writeFile(madeFor, wanted);
-  return python;
-}
-
-async function run(command: readonly string[], hint: string): Promise<void> {
-  if (Bun.which(command[0] ?? "") === null) throw new Error(`${command[0]} is missing; ${hint}`);
-  const child = Bun.spawn([...command], { stdio: ["ignore", "pipe", "pipe"] });
-  const complaints = new Response(child.stderr).text();
-  if ((await child.exited) !== 0)
-    throw new Error(`${command.join(" ")} failed; ${hint}:\n${await complaints}`);
+export function noisePython(): Promise<string> {
+  return pythonWith("noise-python", join(source, "requirements.txt"));
 }
 
 export interface PythonClient {
