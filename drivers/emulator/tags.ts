@@ -98,7 +98,11 @@ function freshMemory(sheet: Type2Sheet, uid: Uint8Array): Uint8Array {
     memory.set(containerOf(sheet), 3 * pageBytes);
     memory.set([...sheet.leadingBlocks, 0x03, 0x00, 0xfe], 4 * pageBytes);
   }
-  if (sheet.dynamicLock !== undefined) memory[sheet.dynamicLock.page * pageBytes + 3] = 0xbd;
+  // As an Ultralight C leaves the factory: AUTH0 behind the last page, and its known key (MF0ICU2, 7.5.8).
+  if (sheet.keyGuard !== undefined) {
+    memory.set([0x30], sheet.keyGuard.page * pageBytes);
+    memory.set(new TextEncoder().encode("BREAKMEIFYOUCAN!"), sheet.keyGuard.readablePages * pageBytes);
+  } else if (sheet.dynamicLock !== undefined) memory[sheet.dynamicLock.page * pageBytes + 3] = 0xbd;
   if (sheet.configPage !== undefined) memory.set(factoryConfig, sheet.configPage * pageBytes);
   return memory;
 }

@@ -135,12 +135,18 @@ function masked({ configPage }: Type2Sheet, memory: Uint8Array): Uint8Array {
   return configPage === undefined ? memory : memory.slice().fill(0, (configPage + 2) * pageBytes);
 }
 
-/** AUTH0: the first page that needs the password. */
-function firstProtectedPage({ configPage, pages }: Type2Sheet, memory: Uint8Array): number {
+/** AUTH0: the first page that needs the password, or the key. */
+function firstProtectedPage({ configPage, keyGuard, pages }: Type2Sheet, memory: Uint8Array): number {
+  if (keyGuard !== undefined) return Math.min(pages, memory[keyGuard.page * pageBytes] ?? pages);
   return configPage === undefined ? pages : Math.min(pages, memory[configPage * pageBytes + 3] ?? pages);
 }
 
 function firstUnreadablePage(sheet: Type2Sheet, memory: Uint8Array): number {
+  if (sheet.keyGuard !== undefined) {
+    const { page, readablePages } = sheet.keyGuard;
+    const isForWriting = ((memory[(page + 1) * pageBytes] ?? 0) & 1) === 1;
+    return isForWriting ? readablePages : Math.min(readablePages, firstProtectedPage(sheet, memory));
+  }
   const access = memory[((sheet.configPage ?? 0) + 1) * pageBytes] ?? 0;
   const guards = sheet.configPage !== undefined && (access & protectsReading) !== 0;
   return guards ? firstProtectedPage(sheet, memory) : sheet.pages;
@@ -154,7 +160,8 @@ function writeMemory(sheet: Type2Sheet, memory: Uint8Array, page: number, bytes:
   const old = target.slice();
   if (page === 2) target.set(setStaticLocks(old, bytes));
   else if (page === 3) target.set(old.map((byte, index) => byte | (bytes[index] ?? 0)));
-  else if (page === sheet.dynamicLock?.page) target.set(setDynamicLocks(old, bytes));
+  else if (page === sheet.dynamicLock?.page)
+    target.set((sheet.keyGuard === undefined ? setDynamicLocks : setPlainLocks)(old, bytes));
   else target.set(bytes);
   return true;
 }
@@ -171,6 +178,11 @@ function setStaticLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
   return Uint8Array.of(old[0] ?? 0, old[1] ?? 0, next & 0xff, next >> 8);
 }
 
+/** Bits that are set stay set; of an Ultralight C, those that keep others as they are are not emulated. */
+function setPlainLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
+  return old.map((byte, index) => byte | (bytes[index] ?? 0));
+}
+
 /** Dynamic lock bytes 0 and 1; each bit of byte 2 keeps two of theirs as they are; byte 3 is fixed (NTAG21x 8.5.3). */
 function setDynamicLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
   const bits = (old[0] ?? 0) | ((old[1] ?? 0) << 8);
@@ -185,6 +197,7 @@ function isLocked({ dynamicLock }: Type2Sheet, memory: Uint8Array, page: number)
   if (page < 16) return ((((memory[10] ?? 0) | ((memory[11] ?? 0) << 8)) >> page) & 1) === 1;
   if (dynamicLock === undefined || page >= dynamicLock.page) return false;
   const at = dynamicLock.page * pageBytes;
-  const bit = Math.floor((page - 16) / dynamicLock.pagesPerBit);
+  const group = Math.floor((page - 16) / dynamicLock.pagesPerBit);
+  const bit = dynamicLock.bits === undefined ? group : (dynamicLock.bits[group] ?? 16);
   return ((((memory[at] ?? 0) | ((memory[at + 1] ?? 0) << 8)) >> bit) & 1) === 1;
 }

@@ -1,11 +1,13 @@
 /**
  * What sets the Type 2 tags of one maker apart, from their data sheets: MF0ICU1 rev 3.9 (Ultralight), MF0ULx1 rev 3.3
- * (Ultralight EV1, the smaller one) and NTAG213/215/216 rev 3.2.
+ * (Ultralight EV1), MF0ICU2 rev 3.2 (Ultralight C) and NTAG213/215/216 rev 3.2.
  */
 export interface DynamicLock {
   readonly page: number;
   /** Pages from 16 on that each bit locks. */
   readonly pagesPerBit: number;
+  /** The bits in order; absent where they follow one another from 0 on. */
+  readonly bits?: readonly number[];
 }
 
 export interface Type2Sheet {
@@ -21,6 +23,8 @@ export interface Type2Sheet {
   readonly dynamicLock?: DynamicLock;
   /** CFG0; CFG1, PWD and PACK follow. */
   readonly configPage?: number;
+  /** AUTH0 is the first byte of this page, AUTH1 of the next (1: for writing only); the keys can never be read. */
+  readonly keyGuard?: { readonly page: number; readonly readablePages: number };
   /** Counters that READ_CNT reads, by address. */
   readonly counters: readonly number[];
 }
@@ -35,6 +39,26 @@ export const type2Sheets = {
     version: [0x00, 0x04, 0x03, 0x01, 0x01, 0x00, 0x0b, 0x03],
     configPage: 16,
     counters: [0, 1, 2],
+  },
+  "ultralight-ev1-128": {
+    pages: 41,
+    areaBytes: 128,
+    comesFormatted: false,
+    leadingBlocks: [],
+    version: [0x00, 0x04, 0x03, 0x01, 0x01, 0x00, 0x0e, 0x03],
+    dynamicLock: { page: 0x24, pagesPerBit: 2 },
+    configPage: 0x25,
+    counters: [0, 1, 2],
+  },
+  "ultralight-c": {
+    pages: 48,
+    areaBytes: 144,
+    comesFormatted: false,
+    leadingBlocks: [],
+    // Bits 0 and 4 keep the others as they are (MF0ICU2, 7.5.3).
+    dynamicLock: { page: 0x28, pagesPerBit: 4, bits: [1, 2, 3, 5, 6, 7] },
+    keyGuard: { page: 0x2a, readablePages: 44 },
+    counters: [],
   },
   ntag213: {
     pages: 45,
@@ -73,6 +97,8 @@ export type Type2Kind = keyof typeof type2Sheets;
 export const type2Kinds: readonly Type2Kind[] = [
   "ultralight",
   "ultralight-ev1",
+  "ultralight-ev1-128",
+  "ultralight-c",
   "ntag213",
   "ntag215",
   "ntag216",

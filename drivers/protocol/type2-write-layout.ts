@@ -1,6 +1,6 @@
 /**
  * Where the parts of a Type 2 tag's memory stand that matter to whoever writes it: data area, lock bits, password
- * (NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5).
+ * (NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5).
  */
 import { pageBytes, type TagVersion } from "./type2-tag.ts";
 
@@ -13,9 +13,12 @@ export interface Type2Layout {
     readonly page: number;
     /** Pages from 16 on that each bit locks. */
     readonly pagesPerBit: number;
+    /** The bits in order; absent where they follow one another from 0 on. */
+    readonly bits?: readonly number[];
   };
-  /** CFG0; its last byte is AUTH0. */
+  /** The page that AUTH0 stands in, and at which of its bytes. */
   readonly configPage?: number;
+  readonly auth0At?: number;
 }
 
 const firstAreaPage = 4;
@@ -29,6 +32,21 @@ const layouts: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = new Map(
   [135, { areaBytes: 496, dynamicLock: { page: 0x82, pagesPerBit: 16 }, configPage: 0x83 }], // NTAG215
   [231, { areaBytes: 872, dynamicLock: { page: 0xe2, pagesPerBit: 16 }, configPage: 0xe3 }], // NTAG216
 ]);
+/**
+ * An Ultralight C and an NTAG203, which tell no version: by the size of their data area. The latter has no page for
+ * AUTH0, and refuses to have it read (MF0ICU2, 7.5; NTAG203, 8.5).
+ */
+const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = new Map([
+  [
+    144,
+    {
+      areaBytes: 144,
+      dynamicLock: { page: 0x28, pagesPerBit: 4, bits: [1, 2, 3, 5, 6, 7] },
+      configPage: 0x2a,
+      auth0At: 0,
+    },
+  ],
+]);
 const smallestAreaBytes = 48; // An Ultralight's, and no Type 2 tag has less (Type 2 Tag 1.1, 2.1).
 
 /** A tag that tells no version is taken for what its capability container says, and for an Ultralight without one. */
@@ -39,6 +57,8 @@ export function layoutOf(version: TagVersion | undefined, container: Uint8Array)
     return { ...known, areaBytesMax: (end - firstAreaPage) * pageBytes };
   }
   const told = isFormatted(container) ? (container[2] ?? 0) * 8 : smallestAreaBytes;
+  const larger = withoutVersion.get(told);
+  if (larger !== undefined) return { ...larger, areaBytesMax: told };
   return { areaBytes: told, areaBytesMax: Math.min(told, (pageNumbers - firstAreaPage) * pageBytes) };
 }
 
@@ -76,7 +96,8 @@ export function unlockedPage(
 ): boolean {
   if (page < 16) return ((bitsAt(memory, 2 * pageBytes + 2) >> page) & 1) === 0;
   if (dynamicLock === undefined || dynamicLocks === undefined) return true;
-  const bit = Math.floor((page - 16) / dynamicLock.pagesPerBit);
+  const group = Math.floor((page - 16) / dynamicLock.pagesPerBit);
+  const bit = dynamicLock.bits === undefined ? group : (dynamicLock.bits[group] ?? 16);
   return ((bitsAt(dynamicLocks, 0) >> bit) & 1) === 0;
 }
 

@@ -52,6 +52,8 @@ export function parseAnswer(answer: Uint8Array): CardAnswer | undefined {
   return status === 0x9000 ? { kind: "done", data: answer.subarray(0, -2) } : { kind: "refused", status };
 }
 
+const readBytesLeast = 15; // MLe is at least 000F (Type 4 Tag 2.0, 5.1).
+
 export interface Type4Container {
   readonly file: number;
   /** Bytes of the file, with its length. */
@@ -78,7 +80,7 @@ export function parseContainer(bytes: Uint8Array): Type4Container | undefined {
   const fileBytes = hasLongSize ? view.getUint32(11) : view.getUint16(11);
   const lengthBytes = hasLongSize ? 4 : 2;
   const [readBytesMax, writeBytesMax] = [view.getUint16(3), view.getUint16(5)];
-  if (fileBytes <= lengthBytes || readBytesMax < 1 || writeBytesMax < 1) return undefined;
+  if (fileBytes <= lengthBytes || readBytesMax < readBytesLeast || writeBytesMax < 1) return undefined;
   const write = bytes[accessAt + 1];
   return {
     file: view.getUint16(9),

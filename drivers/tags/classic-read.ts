@@ -47,10 +47,10 @@ async function readArea(
   target: TypeATarget,
   blocks: readonly number[],
 ): Promise<Sighting | undefined> {
-  const areaBytes = blocks.length * blockBytes;
-  let area: Uint8Array = new Uint8Array();
-  for (;;) {
-    const found = findMessage(area, areaBytes);
+  const whole = new Uint8Array(blocks.length * blockBytes);
+  for (let known = 0; ; known += blockBytes) {
+    const area = whole.subarray(0, known);
+    const found = findMessage(area, whole.length);
     if (found.kind === "message") {
       const message = area.subarray(found.start, found.end);
       return sightingOfMessage(target, "MIFARE", message, area.subarray(0, found.end));
@@ -59,13 +59,13 @@ async function readArea(
       const data = area.subarray(0, dataBytesWithoutMessage);
       return sightingWithout(target, "MIFARE", found.why === "cut-short" ? "half-written" : "blank", data);
     }
-    const block = blocks[area.length / blockBytes];
+    const block = blocks[known / blockBytes];
     if (block === undefined) return undefined;
     const key = await card.open(sectorOf(block), [keys.ndef, keys.transport]);
     // It lies there, and keeps this sector to itself.
     if (key === undefined) return card.hasLeft ? undefined : sightingWithout(target, "MIFARE", "locked");
     const bytes = await card.read(block);
     if (bytes === undefined) return undefined;
-    area = Uint8Array.of(...area, ...bytes);
+    whole.set(bytes, known);
   }
 }

@@ -60,24 +60,20 @@ async function readOnce(tag: Tag): Promise<Sighting | undefined> {
         break;
       }
       case "message":
-        return sightingOfMessage(tag.target, familyOf(tag, read), content.message, content.data);
+        return sightingOfMessage(tag.target, familyOf(tag), content.message, content.data);
       case "none":
-        return (await readToy(tag, read)) ?? withoutMessage(tag, read, content);
+        return (await readToy(tag, read)) ?? withoutMessage(tag, content);
     }
   }
 }
 
-function withoutMessage(
-  tag: Tag,
-  read: Uint8Array,
-  { why, data }: Extract<TagContent, { kind: "none" }>,
-): Sighting {
+function withoutMessage(tag: Tag, { why, data }: Extract<TagContent, { kind: "none" }>): Sighting {
   const problems = {
     "no-message": "blank",
     "not-formatted": "unformatted",
     "cut-short": "half-written",
   } as const;
-  return sightingWithout(tag.target, familyOf(tag, read), problems[why], data);
+  return sightingWithout(tag.target, familyOf(tag), problems[why], data);
 }
 
 /** A toy, whose `data` is the part of its memory that says which one; undefined where it is none, or left. */
@@ -101,22 +97,17 @@ export function readLegoIdentity({
   return readSome(channel, version, legoIdentity.page, legoIdentity.pages, signal);
 }
 
+function familyOf({ version }: Tag): TagType {
+  return version?.family ?? "Ultralight";
+}
+
 const legoPages = 45;
 
 export function isSizeOfLegoToy(version: TagVersion | undefined, container: Uint8Array): boolean {
   return version === undefined ? container[2] === ntag213Size : version.pages === legoPages;
 }
 
-// Data bytes / 8 in the capability containers of NTAG213, 215 and 216 (NTAG21x, 8.5.6).
-const ntag213Size = 0x12;
-const ntagSizes: readonly number[] = [ntag213Size, 0x3e, 0x6d];
-
-/** By its version; where the reader has no way to ask for one, by the size that its container tells. */
-function familyOf({ channel, version }: Tag, container: Uint8Array): TagType {
-  if (version !== undefined) return version.family;
-  const isNtag = channel.transceive === undefined && ntagSizes.includes(container[2] ?? 0);
-  return isNtag ? "NTAG" : "Ultralight";
-}
+const ntag213Size = 0x12; // Data bytes / 8 in its capability container (NTAG21x, 8.5.6).
 
 /** At least one page from `from` on; undefined where it failed. */
 async function readPages(

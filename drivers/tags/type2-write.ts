@@ -71,7 +71,7 @@ async function isToy(tag: Tag, { memory }: Type2Image): Promise<boolean> {
 }
 
 async function versionOf(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
-  if (channel.transceive === undefined) return undefined;
+  if (channel.transceive === undefined) return askVersion(channel, signal);
   for (let tries = 1; ; tries++) {
     const version = await askVersion(channel, signal);
     if (version !== undefined) return version;
@@ -92,11 +92,12 @@ async function imageOf(tag: Tag): Promise<Type2Image> {
   // Where these cannot be read, a password guards what stands behind the data area, which takes nothing from it.
   const locks = layout.dynamicLock && (await readMemory(tag, layout.dynamicLock.page, 1));
   const config = layout.configPage === undefined ? undefined : await readMemory(tag, layout.configPage, 1);
+  const auth0 = config?.[layout.auth0At ?? 3];
   return {
     layout,
     memory: Uint8Array.of(...header, ...area),
     ...(locks === undefined ? {} : { dynamicLocks: locks }),
-    ...(config?.[3] === undefined ? {} : { firstProtectedPage: config[3] }),
+    ...(auth0 === undefined ? {} : { firstProtectedPage: auth0 }),
   };
 }
 

@@ -54,14 +54,15 @@ async function readMessage(
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const { lengthBytes, fileBytes } = container;
-  let file: Uint8Array = new Uint8Array();
-  for (let wanted = Math.min(firstReadBytes, fileBytes); file.length < wanted; ) {
-    const more = await readFile(channel, container, file.length, wanted - file.length, signal);
+  const file = new Uint8Array(fileBytes);
+  let known = 0;
+  for (let wanted = Math.min(firstReadBytes, fileBytes); known < wanted; ) {
+    const more = await readFile(channel, container, known, wanted - known, signal);
     if (more === undefined) return undefined;
-    file = Uint8Array.of(...file, ...more);
-    if (file.length < lengthBytes) continue;
+    file.set(more, known);
+    known += more.length;
     wanted = lengthBytes + lengthIn(file, lengthBytes);
     if (wanted > fileBytes) break;
   }
-  return file;
+  return file.subarray(0, known);
 }

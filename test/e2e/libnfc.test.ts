@@ -94,6 +94,7 @@ test("nfc-list finds a tag that is known by its UID only", () =>
 const kinds: readonly { readonly kind: Type2Kind; readonly passwordPages: number }[] = [
   { kind: "ultralight", passwordPages: 0 },
   { kind: "ultralight-ev1", passwordPages: 2 },
+  { kind: "ultralight-ev1-128", passwordPages: 2 },
   { kind: "ntag213", passwordPages: 2 },
   { kind: "ntag215", passwordPages: 2 },
   { kind: "ntag216", passwordPages: 2 },

@@ -333,11 +333,14 @@ test.each([
   ["other-message", /^the message on the tag is neither a text nor a link/],
   ["locked", /^the tag keeps its memory locked/],
   ["unreadable", /^the tag's memory could not be read/],
-] as const)("a tag that is %s says so, and a mapping for it helps all the same", async (problem, sentence) => {
-  const deck = await makeDeck({ map: ({ uid }) => (uid === "04bb" ? "**delay:1" : undefined) });
-  for (const uid of ["04aa", "04bb"])
-    deck.launcher.launch({ type: "NTAG", uid, text: "", data: "" }, { readerId: "reader", problem });
-  await eventually(() => deck.ends().length === 2);
-  expect(deck.ends()).toEqual([expect.stringMatching(sentence), true]);
-  expect(deck.ends()[0]).toContain("no mapping for it");
-});
+] as const)(
+  "a tag that is %s says so, and a mapping for it helps all the same",
+  async (problem, sentence) => {
+    const deck = await makeDeck({ map: ({ uid }) => (uid === "04bb" ? "**delay:1" : undefined) });
+    for (const uid of ["04aa", "04bb"])
+      deck.launcher.launch({ type: "NTAG", uid, text: "", data: "" }, { readerId: "reader", problem });
+    await eventually(() => deck.ends().length === 2);
+    expect(deck.ends()).toEqual([expect.stringMatching(sentence), true]);
+    expect(deck.ends()[0]).toContain("no mapping for it");
+  },
+);

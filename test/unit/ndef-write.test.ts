@@ -64,6 +64,7 @@ test("lengths around the change of the record's form are told as they are", () =
 
 const versions: Readonly<Partial<Record<Type2Kind, string>>> = {
   "ultralight-ev1": "0004030101000b03",
+  "ultralight-ev1-128": "0004030101000e03",
   ntag213: "0004040201000f03",
   ntag215: "0004040201001103",
   ntag216: "0004040201001303",
@@ -78,9 +79,15 @@ test("any text is read back from each tag that it fits, and refused by the bytes
       const image = { layout, memory: memory.slice(0, 16 + containerOf(container, layout).areaBytes) };
       const message = encodeTextMessage(text);
       const plan = planWrite(image, message, false);
-      const roomFor = { ultralight: 48, "ultralight-ev1": 48, ntag213: 139, ntag215: 496, ntag216: 872 }[
-        kind
-      ];
+      const roomFor = {
+        ultralight: 48,
+        "ultralight-ev1": 48,
+        "ultralight-ev1-128": 128,
+        "ultralight-c": 48,
+        ntag213: 139,
+        ntag215: 496,
+        ntag216: 872,
+      }[kind];
       const blockBytes = message.length + (message.length < 255 ? 2 : 4);
       if (blockBytes > roomFor) {
         expect(plan).toEqual({ kind: "too-small", bytesMissing: blockBytes - roomFor });

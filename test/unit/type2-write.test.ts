@@ -15,6 +15,7 @@ import { containerOf, layoutOf } from "../../drivers/protocol/type2-write-layout
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
 const versions: Readonly<Partial<Record<Type2Kind, string>>> = {
   "ultralight-ev1": "0004030101000b03",
+  "ultralight-ev1-128": "0004030101000e03",
   ntag213: "0004040201000f03",
   ntag215: "0004040201001103",
   ntag216: "0004040201001303",
@@ -23,6 +24,9 @@ const versions: Readonly<Partial<Record<Type2Kind, string>>> = {
 const roomBytes: Readonly<Record<Type2Kind, number>> = {
   ultralight: 48,
   "ultralight-ev1": 48,
+  "ultralight-ev1-128": 128,
+  // Before it is formatted, it tells no size, and is taken for an Ultralight.
+  "ultralight-c": 48,
   ntag213: 139,
   ntag215: 496,
   ntag216: 872,
@@ -36,7 +40,7 @@ function imageOf(kind: Type2Kind, memory: Uint8Array): Type2Image {
   const end = 16 + containerOf(container, layout).areaBytes;
   const page = (at: number | undefined) => (at === undefined ? undefined : memory.slice(at * 4, at * 4 + 4));
   const locks = page(layout.dynamicLock?.page);
-  const auth0 = page(layout.configPage)?.[3];
+  const auth0 = page(layout.configPage)?.[layout.auth0At ?? 3];
   return {
     layout,
     memory: memory.slice(0, end),
