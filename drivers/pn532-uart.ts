@@ -3,17 +3,23 @@
  * USB-serial converter.
  *
  *   link       115200 baud, 8N1; raised to 460800 where chip and line take it. `?baud=115200` after the path fixes it.
- *   tags       ISO/IEC 14443 type A, one at a time
+ *   tags       ISO/IEC 14443 type A and FeliCa, one at a time; what is known of each kind stands in drivers/tags
  *
- *   family                  read           removal   write
- *   NTAG213/215/216         NDEF, memory   yes       NDEF
- *   Ultralight, EV1         NDEF, memory   yes       NDEF
- *   MIFARE, DESFire, other  UID            yes       no
+ *   family                          read              removal   write
+ *   NTAG213/215/216                 NDEF, memory      yes       NDEF
+ *   Ultralight, C, EV1              NDEF, memory      yes       NDEF, formats
+ *   MIFARE Classic, Mini, 1K, 4K    NDEF by MAD       yes       NDEF, formats; public keys only
+ *   DESFire, other ISO 14443-4      NDEF of Type 4    yes       NDEF, where there is a place for it
+ *   FeliCa Lite-S                   NDEF of Type 3    yes       NDEF, where it is formatted
+ *   amiibo, LEGO Dimensions         which figure      yes       no
+ *   payment, transit, phones        UID               yes       no
  *
  * Quirks:
  * - After power-up the chip sleeps until the line toggles, and then refuses RF commands until SAMConfiguration
  *   (UM0701-02, 7.2.11 and 7.2.10).
  * - A chip that loses its power while it waits for a tag says nothing of it: it is asked once a second.
+ * - The chip waits for one kind of target at a time: for type A, and twice a second it looks for a FeliCa.
+ * - A MIFARE Classic falls silent at a wrong key and must be selected again (MF1S50YYX, 10.1).
  * - A plain Ultralight stops listening at GET_VERSION (MF0ICU1, 7.3) and must be selected again.
  * - An earlier run that was killed leaves the chip at the raised rate: both rates are tried.
  */

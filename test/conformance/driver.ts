@@ -37,7 +37,8 @@ export function testDriver(driver: Driver, create: () => EmulatedReader): void {
     testCards(withReader);
     testEnds(driver, create, withReader);
     const probe = create();
-    const { line } = probe;
+    const { line, others = [] } = probe;
+    for (const { name } of others) testOther(name, withReader);
     if (line.kind === "line") testLine(driver, create);
     else test.skip(`behaviours of its line: ${line.why}`, () => {});
     void probe.close();
@@ -94,6 +95,22 @@ function testCards(withReader: WithReader): void {
         await sees();
       }
       expect(states).toEqual(["", card, "", card, "", card, ""]);
+    }),
+  );
+}
+
+function testOther(name: string, withReader: WithReader): void {
+  test(
+    `${name} is reported with all of it, and is gone when it goes`,
+    withReader(async ({ reader, session, states, sees }) => {
+      const other = reader.others?.find((each) => each.name === name);
+      if (other === undefined) throw new Error(`there is no ${name}`);
+      await sees();
+      other.lay();
+      await eventually(() => states.length > 1 && states.at(-1) !== "");
+      reader.lift(session);
+      await sees();
+      expect(states).toEqual(["", JSON.stringify(other.expected), ""]);
     }),
   );
 }

@@ -1,6 +1,12 @@
 /** The emulated device of each driver, for the conformance suite: it fails for a driver that has none here. */
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import {
+  createClassic,
+  createFelicaTag,
+  createType2Tag,
+  createType4Tag,
+  type EmulatedTag,
+} from "../../drivers/emulator/tags.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { tagCommands, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
 import { toHex } from "../../src/core/hex.ts";
@@ -17,12 +23,20 @@ export interface Card {
 export interface EmulatedReader {
   /** What stands behind the colon of a connection string. */
   readonly path: string;
+  /** Tags of other kinds that it can read, and what the driver must report of each. */
+  readonly others?: readonly OtherTag[];
   /** What the driver must report of this card. */
   expected(card: Card): Sighting;
   lay(session: ReaderSession, card: Card): void;
   lift(session: ReaderSession): void;
   readonly line: Line | NoLine;
   close(): Promise<void>;
+}
+
+export interface OtherTag {
+  readonly name: string;
+  lay(): void;
+  readonly expected: Sighting;
 }
 
 /** What happens between the reader and this machine. */
@@ -57,6 +71,10 @@ export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
 };
 
 const longMs = 60_000;
+const text = "SNES/Game.sfc";
+const longUid = Uint8Array.fromHex("04c1c2c3c4c5c6");
+const shortUid = Uint8Array.fromHex("de4a1b7c");
+const idm = Uint8Array.fromHex("0127006812345678");
 const noiseRate = 0.5; // Of the frames.
 
 function pn532OnPty(): EmulatedReader {
@@ -67,10 +85,49 @@ function pn532OnPty(): EmulatedReader {
     lay: (_session, { uid, text }) =>
       device.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text })),
     lift: () => device.take(),
+    others: otherTags.map(({ name, make, expected }) => ({ name, lay: () => device.put(make()), expected })),
     line: lineOf(device),
     close: device.close,
   };
 }
+
+/** One of each kind, for readers that know them all; which parts of their memory are told does not depend on the reader. */
+export const otherTags: readonly {
+  readonly name: string;
+  readonly make: () => EmulatedTag;
+  readonly expected: Sighting;
+}[] = [
+  {
+    name: "an Ultralight",
+    make: () => createType2Tag("ultralight", { uid: longUid, text }),
+    expected: { type: "Ultralight", uid: toHex(longUid), text, data: blockOf(text) },
+  },
+  {
+    name: "a MIFARE Classic 1K",
+    make: () => createClassic("classic-1k", { uid: shortUid, text }),
+    expected: { type: "MIFARE", uid: toHex(shortUid), text, data: blockOf(text) },
+  },
+  {
+    name: "a DESFire",
+    make: () => createType4Tag({ uid: longUid, text }),
+    expected: { type: "DESFire", uid: toHex(longUid), text, data: `0014${toHex(encodeTextMessage(text))}` },
+  },
+  {
+    name: "a FeliCa Lite-S",
+    make: () => createFelicaTag({ uid: idm, text }),
+    expected: { type: "FeliCa", uid: toHex(idm), text, data: toHex(encodeTextMessage(text)) },
+  },
+  {
+    name: "an amiibo",
+    make() {
+      const tag = createType2Tag("ntag215", { uid: longUid });
+      tag.memory.set([0xf1, 0x10, 0xff, 0xee, 0xa5], 12);
+      tag.memory.set(Uint8Array.fromHex("01000000034b0902"), 21 * 4);
+      return tag;
+    },
+    expected: { type: "Amiibo", uid: toHex(longUid), text: "", data: "01000000034b0902" },
+  },
+];
 
 function lineOf(device: Pn532Device): Line {
   let onCommand = () => {};
@@ -97,8 +154,11 @@ function lineOf(device: Pn532Device): Line {
   };
 }
 
-/** Its memory is told from page 4 to the message's end: the block's header and the message. */
 function sightingOfNtag({ uid, text }: Card): Sighting {
-  const data = toHex(wrapMessage(encodeTextMessage(text)).slice(0, -1));
-  return { type: "NTAG", uid, text, data };
+  return { type: "NTAG", uid, text, data: blockOf(text) };
+}
+
+/** The memory is told from where messages may stand to the message's end: the block's header and the message. */
+function blockOf(text: string): string {
+  return toHex(wrapMessage(encodeTextMessage(text)).slice(0, -1));
 }

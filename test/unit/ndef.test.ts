@@ -115,6 +115,34 @@ describe("URI records", () => {
   });
 });
 
+describe("Smart Posters", () => {
+  const uri = (rest: string, flags: number) =>
+    record({ flags: flags | flag.short, type: "U", payload: Uint8Array.of(4, ...Buffer.from(rest)) });
+  const title = (flags: number) => record({ flags: flags | flag.short, payload: text("A title") });
+  const poster = (...parts: readonly (readonly number[])[]) =>
+    record({ flags: only, type: "Sp", payload: bytes(...parts) });
+
+  test("a poster is its URI, whatever titles and icons stand before it", () => {
+    const icon = record({ flags: flag.short, tnf: 2, type: "image/png", payload: Uint8Array.of(1, 2) });
+    expect(read(bytes(poster(uri("example.org", flag.first | flag.last))))).toBe("https://example.org");
+    const whole = poster(title(flag.first), icon, uri("example.org", flag.last));
+    expect(read(bytes(whole))).toBe("https://example.org");
+  });
+
+  test("a poster without a URI, a broken one and one in another are passed over", () => {
+    const second = record({ flags: flag.last | flag.short, payload: text("second") });
+    const inner = poster(uri("example.org", flag.first | flag.last));
+    for (const payload of [
+      bytes(title(flag.first | flag.last)),
+      Uint8Array.of(0xd1, 0x01, 0x50),
+      bytes(inner),
+    ]) {
+      const first = record({ flags: flag.first | flag.short, type: "Sp", payload });
+      expect(read(bytes(first, second))).toBe("second");
+    }
+  });
+});
+
 describe("messages", () => {
   test("the first record that holds text counts", () => {
     const message = bytes(
