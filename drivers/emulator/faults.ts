@@ -17,6 +17,11 @@ export interface Faults {
   mergeReads(bytes: number): void;
   /** Every answer comes so many milliseconds later. */
   delayAnswers(ms: number): void;
+  /**
+   * The next exchanges with a tag fail with these statuses of the chip, one each, and do not reach the tag; undefined
+   * lets one pass. 01 time-out, 02 CRC, 0A field gone, 13 wrong format, 14 authentication, 27 wrong context (UM0701-02, 7.1).
+   */
+  failExchanges(statuses: readonly (number | undefined)[]): void;
 }
 
 /** The line's side of the same faults. */
@@ -29,22 +34,29 @@ export interface FaultyLine {
   readonly delayMs: number;
 }
 
+/** The chip's side of them. */
+export interface FaultyChip {
+  /** The status that this exchange fails with. */
+  takeStatus(): number | undefined;
+}
+
 const noiseBytesMax = 8;
 
-export function createFaults(): Faults & FaultyLine {
+export function createFaults(): Faults & FaultyLine & FaultyChip {
   let random: () => number = () => 1;
   let noiseRate = 0;
   let lose = 0;
   let corrupt = 0;
   let mergeBytes = 0;
   let delayMs = 0;
+  let statuses: readonly (number | undefined)[] = [];
 
   const noiseBytes = () => {
     if (noiseRate === 0 || random() >= noiseRate) return [];
     const count = 1 + Math.floor(random() * noiseBytesMax);
     return Array.from({ length: count }, () => Math.floor(random() * 256));
   };
-  const faults: Faults & FaultyLine = {
+  const faults: Faults & FaultyLine & FaultyChip = {
     noise(seed, rate) {
       random = seededRandom(seed);
       noiseRate = rate;
@@ -64,6 +76,14 @@ export function createFaults(): Faults & FaultyLine {
     },
     delayAnswers: (ms) => {
       delayMs = ms;
+    },
+    failExchanges: (next) => {
+      statuses = next;
+    },
+    takeStatus() {
+      const [status, ...rest] = statuses;
+      statuses = rest;
+      return status;
     },
     spoil(bytes, isAnswer) {
       const lost = Math.min(lose, bytes.length);

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openPty, type Pty } from "../io/pty.ts";
+import { chipToHost, commandCodes } from "../protocol/pn532-commands.ts";
 import { ackFrame, createFrameCutter, encodeFrame, errorFrame } from "../protocol/pn532-frame.ts";
 import { createFaults, type Faults } from "./faults.ts";
 import { createLine, type Line } from "./line.ts";
@@ -108,7 +109,9 @@ export function createPn532Device({ linkPath, timing, precise = false }: Pn532De
     if (!alive || plugged === undefined) return;
     stop();
     plugged.line.send(ackFrame);
-    take(chip.run(command), command);
+    const status = isExchange(command) ? faults.takeStatus() : undefined;
+    if (status === undefined) take(chip.run(command), command);
+    else sendAnswer(Uint8Array.of(chipToHost, (command[1] ?? 0) + 1, status), 0);
   };
   const hear = (bytes: Uint8Array) => {
     plugged?.line.received(bytes.length);
@@ -191,6 +194,10 @@ export function createPn532Device({ linkPath, timing, precise = false }: Pn532De
   };
   device.plug();
   return device;
+}
+
+function isExchange([, code]: Uint8Array): boolean {
+  return code === commandCodes.inDataExchange || code === commandCodes.inCommunicateThru;
 }
 
 function roundLeftMs(sinceMs: number, roundMs: number): number {

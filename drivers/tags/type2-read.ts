@@ -62,31 +62,39 @@ async function readOnce(tag: Tag): Promise<Sighting | undefined> {
       case "message":
         return sightingOfMessage(tag.target, familyOf(tag), content.message, content.data);
       case "none":
-        return (await readToy(tag, read)) ?? withoutMessage(tag, content);
+        return readWithoutMessage(tag, read, content);
     }
   }
 }
 
-function withoutMessage(tag: Tag, { why, data }: Extract<TagContent, { kind: "none" }>): Sighting {
-  const problems = {
-    "no-message": "blank",
-    "not-formatted": "unformatted",
-    "cut-short": "half-written",
-  } as const;
-  return sightingWithout(tag.target, familyOf(tag), problems[why], data);
+/** A toy, whose `data` is the part of its memory that says which one, or a tag that is blank; undefined as `readOnce`. */
+async function readWithoutMessage(
+  tag: Tag,
+  read: Uint8Array,
+  { why, data }: Extract<TagContent, { kind: "none" }>,
+): Promise<Sighting | undefined> {
+  const { channel, target, version, signal } = tag;
+  if (isAmiibo(read)) {
+    const pages = await readSome(channel, version, amiiboFigure.page, amiiboFigure.pages, signal);
+    if (pages === undefined) return undefined;
+    const figure = figureOf(pages);
+    if (figure !== undefined) return sightingWithout(target, "Amiibo", undefined, figure);
+  }
+  if (isSizeOfLegoToy(version, read)) {
+    const identity = await readLegoIdentity(tag);
+    // A tag whose upper pages need a password is not read any further however often that is tried.
+    if (identity === undefined && !tag.carefully) return undefined;
+    const toy = identity === undefined ? undefined : legoToyOf(target.uid, identity);
+    if (toy !== undefined) return sightingWithout(target, "LegoDimensions", undefined, toy);
+  }
+  return sightingWithout(target, familyOf(tag), problems[why], data);
 }
 
-/** A toy, whose `data` is the part of its memory that says which one; undefined where it is none, or left. */
-async function readToy(tag: Tag, read: Uint8Array): Promise<Sighting | undefined> {
-  if (isAmiibo(read)) {
-    const pages = await readSome(tag.channel, tag.version, amiiboFigure.page, amiiboFigure.pages, tag.signal);
-    const figure = pages === undefined ? undefined : figureOf(pages);
-    return figure === undefined ? undefined : sightingWithout(tag.target, "Amiibo", undefined, figure);
-  }
-  const identity = isSizeOfLegoToy(tag.version, read) ? await readLegoIdentity(tag) : undefined;
-  const toy = identity === undefined ? undefined : legoToyOf(tag.target.uid, identity);
-  return toy === undefined ? undefined : sightingWithout(tag.target, "LegoDimensions", undefined, toy);
-}
+const problems = {
+  "no-message": "blank",
+  "not-formatted": "unformatted",
+  "cut-short": "half-written",
+} as const;
 
 /** The pages that say which LEGO Dimensions toy it is, where it is one; undefined where they cannot be read. */
 export function readLegoIdentity({

@@ -228,3 +228,19 @@ test("two phones' made-up UIDs are one card only while it stays; a card that cha
     await device.close();
   }
 });
+
+test("an exchange that the chip fails, by whatever status, is tried again, and the tag is read", async () => {
+  const device = createPn532Device({ timing: "none" });
+  try {
+    for (const status of [0x01, 0x02, 0x0a, 0x13, 0x14, 0x27]) {
+      device.put(createType2Tag("ntag215", { uid, text: "x" }));
+      const session = await pn532Uart.open(device.path, context, never);
+      device.faults.failExchanges([undefined, status]);
+      expect(await firstCard(session)).toMatchObject({ type: "NTAG", text: "x" });
+      await session.close();
+      device.take();
+    }
+  } finally {
+    await device.close();
+  }
+});

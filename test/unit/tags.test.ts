@@ -20,6 +20,7 @@ import { readTag } from "../../drivers/tags/read.ts";
 import { writeTag } from "../../drivers/tags/write.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import type { Sighting } from "../../src/core/token.ts";
+import { otherTags } from "../emulators/index.ts";
 import { type ChannelOptions, channelOn, isWrite, type TestChannel } from "../helpers/tag-channel.ts";
 
 type Torn = EmulatedTag & { readonly tearNextWrite: (bytes: number) => void };
@@ -439,6 +440,34 @@ describe("what a tag is, and why it has no text", () => {
     expect(firstBlockOf(classicKinds["classic-4k"].sectors)).toBe(256);
     expect(await read(tag)).toMatchObject({ text });
   });
+});
+
+describe("an exchange that fails once, whatever the chip calls that,", () => {
+  for (const { name, make, expected } of otherTags) {
+    test(`does not keep ${name} from being read`, async () => {
+      for (const status of [0x01, 0x02, 0x05, 0x0a, 0x0b, 0x13, 0x14, 0x27, 0x29, 0x2b]) {
+        for (let at = 1, isDone = false; !isDone; at++) {
+          let exchanges = 0;
+          const onCommand = (payload: Uint8Array) => {
+            const isExchange = payload[1] === 0x40 || payload[1] === 0x42;
+            exchanges += isExchange ? 1 : 0;
+            return isExchange && exchanges === at
+              ? Uint8Array.of(0xd5, (payload[1] ?? 0) + 1, status)
+              : undefined;
+          };
+          expect(await read(make(), { onCommand })).toEqual(expected);
+          isDone = exchanges < at;
+        }
+      }
+    });
+  }
+});
+
+test("an NTAG213 whose upper pages need a password is read as blank, and no toy is looked for behind it", async () => {
+  const tag = createType2Tag("ntag213", { uid: uid7 });
+  tag.memory.set([0x20], 0x29 * 4 + 3);
+  tag.memory.set([0x80], 0x2a * 4);
+  expect(await read(tag)).toMatchObject({ type: "NTAG", problem: "blank" });
 });
 
 function amiibo(figure: string): EmulatedTag {
