@@ -12,7 +12,6 @@ import {
   dataBlocksOf,
   directoryTrailer,
   encodeDirectory,
-  firstBlockOf,
   groupOf,
   hasSecondDirectory,
   ndefTrailer,
@@ -52,13 +51,12 @@ export async function writeClassic(
     case "no-directory":
       throw refusals["other-application"]();
     case "fresh": {
-      const sectors = applicationSectors(card.sectors);
+      const blocks = dataBlocksOf(applicationSectors(card.sectors));
       // Before anything is changed: a message that does not fit leaves a new tag new.
-      const blank = Uint8Array.from({ length: dataBlocksOf(sectors).length * blockBytes }, () => 0);
-      const plan = planAreaWrite(blank, blockBytes, message, false);
+      const plan = planAreaWrite(new Uint8Array(blocks.length * blockBytes), blockBytes, message, false);
       if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
-      await format(card, sectors, force);
-      return writeArea(card, dataBlocksOf(sectors), message, force);
+      await format(card, force);
+      return writeArea(card, blocks, message, force);
     }
     case "directory":
       if (content.ndefSectors.length === 0) throw refusals["other-application"]();
@@ -66,49 +64,66 @@ export async function writeClassic(
   }
 }
 
+interface WantedSector {
+  readonly sector: number;
+  /** What its data blocks hold in the end, and its trailer. */
+  readonly content: Uint8Array;
+  readonly trailer: Uint8Array;
+  /** Opens it once it has that trailer. */
+  readonly key: ClassicKey;
+}
+
+/** An NDEF tag without a message, in the order in which its sectors are written: the first directory comes last. */
+function wantedSectors(sectors: number): readonly WantedSector[] {
+  const ours = applicationSectors(sectors).map((sector, index) => {
+    const content = new Uint8Array(dataBlocksOf([sector]).length * blockBytes);
+    if (index === 0) content.set(blankArea);
+    return { sector, content, trailer: ndefTrailer(), key: keys.ndef };
+  });
+  const directory = (sector: number, blocks: number, lastSector: number): WantedSector => {
+    const content = new Uint8Array(dataBlocksOf([sector]).length * blockBytes);
+    content.set(encodeDirectory(blocks, sector + 1, lastSector));
+    return { sector, content, trailer: directoryTrailer(sectors), key: keys.directory };
+  };
+  const first = directory(0, 2, Math.min(sectors, secondDirectorySector) - 1);
+  if (!hasSecondDirectory(sectors)) return [...ours, first];
+  return [...ours, directory(secondDirectorySector, 3, sectors - 1), first];
+}
+
 /** Makes an NDEF tag of a card whose sectors are on the transport key; an earlier try may have come half-way. */
-async function format(card: ClassicCard, sectors: readonly number[], force: boolean): Promise<void> {
-  const seen: FreeSector[] = [];
-  for (const sector of sectors) seen.push(await expectFree(card, sector, force));
-  for (const [index, { sector, content, isOurs }] of seen.entries()) {
-    for (const [at, block] of dataBlocksOf([sector]).entries()) {
-      const wanted = new Uint8Array(blockBytes);
-      if (index + at === 0) wanted.set(blankArea);
-      if (toHex(wanted) !== toHex(blockIn(content, at))) await put(card, block, wanted, freshKeys);
+async function format(card: ClassicCard, force: boolean): Promise<void> {
+  const seen: { readonly wanted: WantedSector; readonly found: FreeSector }[] = [];
+  for (const wanted of wantedSectors(card.sectors))
+    seen.push({ wanted, found: await expectFree(card, wanted, force) });
+  for (const { wanted, found } of seen) {
+    for (const [at, block] of dataBlocksOf([wanted.sector]).entries()) {
+      const bytes = blockIn(wanted.content, at);
+      if (toHex(bytes) !== toHex(blockIn(found.content, at))) await put(card, block, bytes, freshKeys);
     }
-    if (!isOurs) await put(card, trailerOf(sector), ndefTrailer(), freshKeys);
+    if (!found.isOurs) await put(card, trailerOf(wanted.sector), wanted.trailer, freshKeys);
   }
-  if (hasSecondDirectory(card.sectors)) {
-    const first = firstBlockOf(secondDirectorySector);
-    const directory = encodeDirectory(3, secondDirectorySector + 1, card.sectors - 1);
-    for (let at = 0; at < 3; at++) await put(card, first + at, blockIn(directory, at), freshKeys);
-    await put(card, trailerOf(secondDirectorySector), directoryTrailer(card.sectors), freshKeys);
-  }
-  const directory = encodeDirectory(2, 1, Math.min(card.sectors, secondDirectorySector) - 1);
-  for (let at = 0; at < 2; at++) await put(card, 1 + at, blockIn(directory, at), freshKeys);
-  await put(card, trailerOf(0), directoryTrailer(card.sectors), freshKeys);
 }
 
 interface FreeSector {
-  readonly sector: number;
   readonly content: Uint8Array;
-  /** It has the NDEF application's key already. */
+  /** It has its trailer already. */
   readonly isOurs: boolean;
 }
 
 /** Throws where the sector is not on a public key, or holds something. */
-async function expectFree(card: ClassicCard, sector: number, force: boolean): Promise<FreeSector> {
+async function expectFree(card: ClassicCard, wanted: WantedSector, force: boolean): Promise<FreeSector> {
+  const { sector } = wanted;
   let isOurs = false;
   const content = await untilRead(card, async () => {
-    const key = await openAny(card, sector, [keys.transport, keys.ndef]);
+    const key = await openAny(card, sector, [keys.transport, wanted.key]);
     if (key === undefined) throw refusals["other-application"]();
-    isOurs = key === keys.ndef;
+    isOurs = key === wanted.key;
     return readBlocks(card, dataBlocksOf([sector]));
   });
   // What an earlier try to format left, also half of it, is nothing.
-  const isFree = content.every((byte, index) => byte === 0 || byte === blankArea[index]);
+  const isFree = content.every((byte, index) => byte === 0 || byte === wanted.content[index]);
   if (!isFree && !force) throw refusals["other-data"]();
-  return { sector, content, isOurs };
+  return { content, isOurs };
 }
 
 async function writeArea(

@@ -72,7 +72,7 @@ async function foreignCard(
 ): Promise<Error> {
   const payment = await send(channel, selectApplication(paymentList), signal);
   if (payment === undefined && !(await channel.reselect(signal))) return taken();
-  if (payment?.kind === "done") return refusals.payment();
+  if (payment?.kind === "done" && !force) return refusals.payment();
   return force || isoDepType(target) === "DESFire" ? refusals["no-message-file"]() : refusals.card();
 }
 

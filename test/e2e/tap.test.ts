@@ -57,6 +57,24 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
   expect(entries[0]).toMatchObject({ text: "Audio/Doorbell.wav", uid: "04a1b2c3d4e5f6", success: true });
 }, 60_000);
 
+test("a tag without a text launches nothing, and says why", async () => {
+  await using cleanUp = new AsyncDisposableStack();
+  const device = createPn532Device({ timing: "none" });
+  cleanUp.defer(() => device.close());
+  await using place = await makePlace(`
+[readers]
+connect = ["pn532-uart:${device.path}"]
+detect = false
+`);
+  const { heard } = cleanUp.use(await startTapdeck(place));
+  device.put(createType2Tag("ntag213", { uid }));
+  expect(await heard.next("tokens.added")).toMatchObject({ type: "NTAG", text: "", problem: "blank" });
+  expect(await heard.next("launch.finished")).toMatchObject({
+    success: false,
+    error: "the tag is blank: there is no text on it yet, and no mapping for it",
+  });
+}, 60_000);
+
 test("tapdeck tap taps the simulated reader, whose bytes run through the real driver", async () => {
   await using place = await makePlace(`
 [readers]

@@ -245,7 +245,9 @@ describe("a MIFARE Classic as it leaves the factory", () => {
     locked.memory.set([1, 2, 3, 4, 5, 6], 19 * 16);
     const full = createClassic("classic-1k", { uid: uid4 });
     full.memory.set([1, 2, 3, 4, 5, 6], 20 * 16);
-    for (const tag of [locked, full]) {
+    const full0 = createClassic("classic-1k", { uid: uid4 });
+    full0.memory.set([1, 2, 3, 4, 5, 6], 16);
+    for (const tag of [locked, full, full0]) {
       const before = tag.memory.slice();
       expect(causeOf(await write(tag, short))).toMatchObject({ cause: "foreign" });
       expect(tag.memory).toEqual(before);
