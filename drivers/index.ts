@@ -1,6 +1,13 @@
 /** Every driver, one line each. The conformance suite walks this list. */
 import type { Driver } from "../src/readers/contract.ts";
+import { file } from "./file.ts";
 import { pn532Uart } from "./pn532-uart.ts";
+import { serialLine } from "./serial-line.ts";
 import { simulated } from "./simulated.ts";
 
-export const drivers: readonly Driver[] = [pn532Uart, simulated];
+export const drivers: readonly Driver[] = [
+  pn532Uart, //
+  serialLine,
+  file,
+  simulated,
+];

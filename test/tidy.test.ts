@@ -63,6 +63,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "drivers/emulator/",
     "drivers/pn532/",
     "drivers/pn532-uart.ts",
+    "drivers/lying.ts",
     "src/readers/contract.ts",
     "src/core/",
   ],

@@ -75,6 +75,7 @@ export const token = v.object({
   scanTime: time,
   readerId: v.string(),
   problem: v.exactOptional(v.picklist(tagProblems)),
+  removable: v.exactOptional(v.literal(false)),
 });
 
 export const reader = v.object({

@@ -40,6 +40,11 @@ export const damagedFilesMax = 3; // Databases that were set aside: enough to lo
 export const readersMax = 32;
 export const tokensPerReaderMax = 8;
 
+export const readerLineBytesMax = 20 * 1024; // A text of 16 KiB, a UID, and the words around them.
+export const readerFileBytesMax = 20 * 1024; // The same, of a file that stands for a card.
+export const readerTapsPerSecondMax = 10; // Of a reader that speaks in lines or types; a hand is slower.
+export const typedCharsMax = 4296; // The longest text of a QR code (ISO/IEC 18004, version 40-L).
+
 // Tags and frames.
 export const ndefBytesMax = 8 * 1024;
 export const chipFrameBytesMax = 264; // The longest payload of a frame that a reader chip sends (NXP UM0701-02, 6.2.1.2).

@@ -44,6 +44,8 @@ export interface Sighting {
   readonly data: string;
   /** Why `text` is empty; absent where it is not, and for tags that are known by their UID or as toys. */
   readonly problem?: TagProblem;
+  /** Where the reader cannot tell when it goes: that it leaves after a moment means nothing. */
+  readonly removable?: false;
 }
 
 /** A token as the API shows it. Absent fields are empty strings, as existing clients expect. */
@@ -57,6 +59,8 @@ export interface Token {
   /** Empty for tokens that came over the API. */
   readonly readerId: string;
   readonly problem?: TagProblem;
+  /** As of the sighting: its leaving never stops what it started. */
+  readonly removable?: false;
 }
 
 /** Launch parameters (contract): at least one of uid, text and data is not empty. */

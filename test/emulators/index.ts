@@ -11,7 +11,9 @@ import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { tagCommands, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import type { ReaderSession } from "../../src/readers/contract.ts";
+import type { Driver, ReaderSession } from "../../src/readers/contract.ts";
+import { fileReader } from "./file-reader.ts";
+import { linesOnPty } from "./line-reader.ts";
 
 /** A card that the reader can read whole. */
 export interface Card {
@@ -30,6 +32,8 @@ export interface EmulatedReader {
   lay(session: ReaderSession, card: Card): void;
   lift(session: ReaderSession): void;
   readonly line: Line | NoLine;
+  /** The listed driver over an emulated link; absent where it opens `path` by itself. */
+  readonly driver?: Driver;
   close(): Promise<void>;
 }
 
@@ -44,6 +48,8 @@ export interface Line {
   readonly kind: "line";
   plug(): void;
   unplug(): Promise<void>;
+  /** Nothing is ever asked of it: it has no commands. */
+  readonly speaksOnly?: boolean;
   /** Called as each command of the host arrives, before it is answered. */
   onCommand(run: () => void): void;
   /** Called once, as the driver begins to read the memory of a card. */
@@ -60,6 +66,8 @@ export interface NoLine {
 
 export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
   "pn532-uart": pn532OnPty,
+  "serial-line": linesOnPty,
+  file: fileReader,
   simulated: () => ({
     path: "",
     expected: sightingOfNtag,

@@ -1,0 +1,102 @@
+/**
+ * The lines of home-made readers (Arduino, ESP32), purely: a line's bytes in, what the reader says out.
+ *
+ *   SCAN <TAB> name=value <TAB> ...   a card lies there; names are uid, text and removable (yes or no), in any order
+ *   SCAN <TAB> text                   the same as text=...
+ *   SCAN                              nothing lies there
+ *   any other text                    a card that says this
+ *
+ * A line ends with LF or CR LF and is UTF-8. What holds a control character or is no UTF-8 is noise: the end of a line that
+ * began before the port was opened, a byte at the wrong rate, a board that starts.
+ */
+import { scriptBytesMax, uidCharsMax } from "../../src/core/limits.ts";
+import { normalizeUid } from "../../src/core/uid.ts";
+
+export interface LineCard {
+  /** Lower case, without spaces and colons; empty where the reader tells none. */
+  readonly uid: string;
+  readonly text: string;
+  /** Whether the reader can tell when the card goes; undefined where it does not say. */
+  readonly removable: boolean | undefined;
+}
+
+export type ReaderLine =
+  | { readonly kind: "card"; readonly card: LineCard }
+  /** Not addressed to us in so many words: a card's text, or a board's chatter. */
+  | { readonly kind: "plain"; readonly text: string }
+  | { readonly kind: "nothing" }
+  | { readonly kind: "noise"; readonly why: string };
+
+const command = "SCAN";
+
+/** `bytes` is one line without its line feed. Never throws. */
+export function parseReaderLine(bytes: Uint8Array): ReaderLine {
+  const line = decode(bytes)?.replace(/\r$/, "");
+  if (line === undefined) return noise("it is no UTF-8");
+  const [word = "", ...fields] = line.split("\t");
+  if (fields.some(hasControls) || hasControls(word)) return noise("it holds control characters");
+  if (word.trim() === command) return parseScan(fields.filter((field) => field !== ""));
+  if (fields.length > 0) return noise("it holds tabs, and does not begin with SCAN");
+  const text = line.trim();
+  if (text === "") return noise("it is empty");
+  return isTooLong(text) ? noise("its text is too long") : { kind: "plain", text };
+}
+
+function parseScan(fields: readonly string[]): ReaderLine {
+  if (fields.length === 0) return { kind: "nothing" };
+  let [uid, text, removable]: [string, string, boolean | undefined] = ["", "", undefined];
+  for (const [index, field] of fields.entries()) {
+    const [, name = "", value = ""] = /^(uid|text|removable)=(.*)$/.exec(field) ?? [];
+    if (name === "uid") uid = normalizeUid(value);
+    else if (name === "text") text = value;
+    else if (name === "removable" && (value === "yes" || value === "no")) removable = value === "yes";
+    else if (name === "removable") return noise("removable is neither yes nor no");
+    // A script may hold `=` too; what a later version of the reader adds is passed over.
+    else if (index === 0) text = field;
+  }
+  if (uid.length > uidCharsMax) return noise("its uid is too long");
+  if (isTooLong(text)) return noise("its text is too long");
+  if (uid === "" && text === "") return noise("it has neither a uid nor a text");
+  return { kind: "card", card: { uid, text, removable } };
+}
+
+function isTooLong(text: string): boolean {
+  // Every character takes a byte at least: the count is exact where it matters.
+  return text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax;
+}
+
+function noise(why: string): ReaderLine {
+  return { kind: "noise", why };
+}
+
+function hasControls(text: string): boolean {
+  return /\p{Cc}/u.test(text);
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    // What is no UTF-8 is noise, and the caller says so.
+    return undefined;
+  }
+}
+
+const lineFeed = 0x0a;
+
+/**
+ * Keeps a parser of lines from growing: of each line at most `bytesMax + 1` bytes are let through, and its line feed, so
+ * that a line with more than `bytesMax` bytes is known to have been longer.
+ */
+export function createLineGuard(bytesMax: number): (bytes: Uint8Array) => Uint8Array {
+  let length = 0;
+  return (bytes) => {
+    const kept = new Uint8Array(bytes.length);
+    let end = 0;
+    for (const byte of bytes) {
+      length = byte === lineFeed ? 0 : length + 1;
+      if (length <= bytesMax + 1) kept[end++] = byte;
+    }
+    return kept.subarray(0, end);
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * Home-made readers on a serial port: an Arduino or ESP32 that looks for cards by itself, and says in lines what it found.
+ *
+ *   link     115200 baud, 8N1; `?baud=9600` after the path for another rate. We only listen.
+ *   cards    one at a time
+ *
+ *   line                                  meaning
+ *   SCAN <TAB> uid=... <TAB> text=...     this card lies there; gone after a second in which it is not said again
+ *     ... <TAB> removable=yes             the same; where it is said once only, the card lies there until `SCAN` or another one
+ *     ... <TAB> removable=no              a tap: the reader cannot tell when the card goes
+ *   SCAN                                  nothing lies there any more
+ *   any other text                        a tap of a card that says this
+ *
+ * These are the lines of the readers that people have built for programs of this kind: their sketches repeat the line
+ * while the card lies there, and programs count a second of silence as its removal. Others say each card once.
+ *
+ * Such a reader is never found by itself: a line is read from any port that speaks at all, and to open one restarts many a
+ * board. It is named in the config, as `serial-line:/dev/ttyACM0`.
+ *
+ * Quirks:
+ * - A board that restarts as its port is opened (ESP32 on DTR) tells its boot messages first: text that is no `SCAN` is
+ *   passed over for the first second, and for good once the reader has said `SCAN`.
+ * - A port may be opened in the midst of a line: what is left of that line is noise, or falls into that second.
+ */
+import { ReadlineParser } from "@serialport/parser-readline";
+import { SerialPortStream } from "@serialport/stream";
+import { messageOf, ServiceError } from "../src/core/errors.ts";
+import { readerLineBytesMax } from "../src/core/limits.ts";
+import type { Sighting } from "../src/core/token.ts";
+import type { Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
+import { serialBinding } from "./io/serial-binding.ts";
+import { createGone, isSameCard, type Lying, tapMs, watchLying } from "./lying.ts";
+import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/reader-line.ts";
+
+const usualBaudRate = 115_200;
+const silenceMs = 1000;
+const bootMs = 1000;
+// A line at the wrong rate is noise each time; one that was torn, once.
+const noisyLinesMax = 8;
+
+export const serialLine = {
+  id: "serial-line",
+  capabilities: ["read", "removable"],
+  async open(pathAndOptions, context, signal) {
+    const [path = "", query = ""] = pathAndOptions.split("?");
+    const baud = new URLSearchParams(query).get("baud");
+    const baudRate = baud === null ? usualBaudRate : Number(baud);
+    if (!Number.isInteger(baudRate) || baudRate < 1)
+      throw new ServiceError("reader-gone", `${path}: "${baud}" is no baud rate: write ?baud=115200`);
+    signal.throwIfAborted();
+    return createSession(await openStream(path, baudRate), context);
+  },
+} as const satisfies Driver;
+
+type Port = Awaited<ReturnType<typeof openStream>>;
+
+function openStream(path: string, baudRate: number) {
+  const stream = new SerialPortStream({ binding: serialBinding, path, baudRate, autoOpen: false });
+  return new Promise<typeof stream>((resolve, reject) => {
+    stream.open((error) => (error === null ? resolve(stream) : reject(error)));
+  });
+}
+
+function createSession(port: Port, context: DriverContext): ReaderSession {
+  const openedMs = context.clock.now();
+  const closing = new AbortController();
+  const { gone, tell } = createGone();
+  const fail = (error: Error | null) =>
+    tell(
+      new ServiceError("reader-gone", messageOf(error ?? `${port.path}: the port was closed`), {
+        cause: error,
+      }),
+    );
+  port.on("close", fail);
+  port.on("error", fail);
+  return {
+    info: `reader that speaks in lines, ${port.baudRate} baud`,
+    watch(report, signal) {
+      const ending = AbortSignal.any([signal, closing.signal]);
+      return watchLying({ clock: context.clock, report, ending, gone }, (lying, over) => {
+        const hear = createHearing(context, lying, over, { path: port.path, openedMs });
+        const guard = createLineGuard(readerLineBytesMax);
+        const parser = new ReadlineParser({ delimiter: "\n", encoding: "latin1" });
+        parser.on("data", (line: string) => hear(Buffer.from(line, "latin1")));
+        port.on("data", (bytes: Uint8Array) => parser.write(guard(bytes)));
+      });
+    },
+    close() {
+      closing.abort(new Error("the reader was closed"));
+      if (!port.isOpen) return Promise.resolve();
+      // It may have gone in this moment: then it is closed already.
+      return new Promise((resolve) => port.close(() => resolve()));
+    },
+  };
+}
+
+interface Opened {
+  readonly path: string;
+  readonly openedMs: number;
+}
+
+/** Takes each line of the reader, and lays down what it means. */
+function createHearing(
+  { clock, log }: DriverContext,
+  lying: Lying,
+  over: AbortSignal,
+  { path, openedMs }: Opened,
+): (line: Uint8Array) => void {
+  let saysScan = false;
+  let noisyLines = 0;
+  const lay = (sighting: Sighting, ms: number | undefined) => {
+    if (!lying.lay(sighting, ms))
+      log.debug("serial-line", "cards come too fast: one is passed over", { path });
+  };
+  return (bytes) => {
+    if (over.aborted) return;
+    const said = bytes.length > readerLineBytesMax ? tooLong : parseReaderLine(bytes);
+    if (said.kind === "noise") {
+      noisyLines += 1;
+      log.debug("serial-line", "a line is passed over", { path, bytes: bytes.length, why: said.why });
+      if (noisyLines === noisyLinesMax)
+        log.warn("readers", "what arrives is no text: is the baud rate the reader's?", { path });
+      return;
+    }
+    noisyLines = 0;
+    if (said.kind === "plain") {
+      const isChatter = saysScan || clock.now() - openedMs < bootMs;
+      if (isChatter) log.debug("serial-line", "a line of the board itself is passed over", { path });
+      else lay(sightingOf({ uid: "", text: said.text, removable: false }), tapMs);
+      return;
+    }
+    saysScan = true;
+    if (said.kind === "card") lay(sightingOf(said.card), stayMs(said.card, lying));
+    else if (lying.current() !== undefined) lying.lift();
+  };
+}
+
+const tooLong = { kind: "noise", why: "it is too long" } as const;
+
+/** How long the card is believed to lie there from now on; undefined where the reader will say when it goes. */
+function stayMs(card: LineCard, lying: Lying): number | undefined {
+  if (card.removable === false) return tapMs;
+  const isRepeated = isSameCard(lying.current(), sightingOf(card));
+  return card.removable === undefined || isRepeated ? silenceMs : undefined;
+}
+
+function sightingOf({ uid, text, removable }: LineCard): Sighting {
+  const sighting = { type: "Unknown", uid, text, data: "" } as const;
+  return removable === false ? { ...sighting, removable } : sighting;
+}
