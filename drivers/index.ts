@@ -4,10 +4,12 @@ import { file } from "./file.ts";
 import { pn532Uart } from "./pn532-uart.ts";
 import { serialLine } from "./serial-line.ts";
 import { simulated } from "./simulated.ts";
+import { toypad } from "./toypad.ts";
 
 export const drivers: readonly Driver[] = [
   pn532Uart, //
   serialLine,
+  toypad,
   file,
   simulated,
 ];

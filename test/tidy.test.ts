@@ -64,6 +64,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "drivers/pn532/",
     "drivers/pn532-uart.ts",
     "drivers/lying.ts",
+    "drivers/toypad/",
     "src/readers/contract.ts",
     "src/core/",
   ],

@@ -28,6 +28,9 @@ export const requests = {
   tiocsergetlsr: 0x5459,
   tiocgptn: 0x80045430,
   tiocsptlck: 0x40045431,
+  hidiocgrawinfo: 0x80084803,
+  eviocgid: 0x80084502,
+  eviocgrab: 0x40044590,
 } as const;
 
 /** True where the kernel did it; `argument` is read or filled in place. */
@@ -38,6 +41,11 @@ export function ioctl(fd: number, request: number, argument: Uint8Array | Int32A
 /** As `ioctl`, for requests whose argument is a plain number. */
 export function ioctlValue(fd: number, request: number, value: number): boolean {
   return libc.ioctl(fd, BigInt(request), value === 0 ? null : (value as never)) === 0;
+}
+
+/** True where the descriptor is a raw HID node (linux/hidraw.h: struct hidraw_devinfo, 8 bytes). */
+export function isHidraw(fd: number): boolean {
+  return ioctl(fd, requests.hidiocgrawinfo, new Uint8Array(8));
 }
 
 /** Gives up what `lockExclusively` took, for every copy of the descriptor. */

@@ -14,6 +14,7 @@ import type { Sighting } from "../../src/core/token.ts";
 import type { Driver, ReaderSession } from "../../src/readers/contract.ts";
 import { fileReader } from "./file-reader.ts";
 import { linesOnPty } from "./line-reader.ts";
+import { toypadReader } from "./toypad-reader.ts";
 
 /** A card that the reader can read whole. */
 export interface Card {
@@ -68,6 +69,7 @@ export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
   "pn532-uart": pn532OnPty,
   "serial-line": linesOnPty,
   file: fileReader,
+  toypad: toypadReader,
   simulated: () => ({
     path: "",
     expected: sightingOfNtag,

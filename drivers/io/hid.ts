@@ -1,0 +1,163 @@
+/**
+ * HID devices by their raw node, `/dev/hidraw0`: through `node-hid`, and where its addon cannot be loaded, by the node itself.
+ *
+ * `node-hid` comes first because it writes in a thread of its own and knows the report descriptor. It is loaded when the
+ * first device is opened, never before, for the memory it takes. Its addon wants libudev and libusb, which small systems lack:
+ * there the node is read and written as it is, which does for devices whose reports are all of one length.
+ */
+import { closeSync, constants, openSync, write } from "node:fs";
+import { access } from "node:fs/promises";
+import { messageOf, ServiceError } from "../../src/core/errors.ts";
+import { streamFd } from "./fd-stream.ts";
+import type { HidLink, HidOptions } from "./hid-link.ts";
+import { isHidraw } from "./libc.ts";
+
+export async function openHid(path: string, options: HidOptions): Promise<HidLink> {
+  await insistOnAccess(path);
+  const addon = await loadAddon();
+  return addon === undefined ? openHidNode(path, options) : openByAddon(addon, path);
+}
+
+/** The sentence why `node-hid` cannot be used here; undefined where it can, or nobody has tried yet. */
+export function hidAddonFault(): string | undefined {
+  return addonFault;
+}
+
+type Addon = typeof import("node-hid");
+let addonFault: string | undefined;
+
+async function loadAddon(): Promise<Addon | undefined> {
+  if (addonFault !== undefined) return undefined;
+  try {
+    const addon = await import("node-hid");
+    // The first call that needs the addon loads it.
+    addon.getHidapiVersion();
+    return addon;
+  } catch (error) {
+    // The node itself does as well.
+    addonFault = messageOf(error);
+    return undefined;
+  }
+}
+
+async function openByAddon({ HIDAsync }: Addon, path: string): Promise<HidLink> {
+  const device = await HIDAsync.open(path).catch((error: unknown) => {
+    throw new ServiceError("reader-gone", `${path}: it is no HID device, or another program has it open`, {
+      cause: error,
+    });
+  });
+  const ends = createEnds(path);
+  device.on("error", ends.tell);
+  return {
+    path,
+    onReport(listener) {
+      device.removeAllListeners("data");
+      device.on("data", listener);
+    },
+    onGone: ends.onGone,
+    async write(report) {
+      try {
+        await device.write(withNumber(report));
+      } catch (error) {
+        throw ends.tell(error);
+      }
+    },
+    async close() {
+      if (!ends.close()) return;
+      // What closing a device that is gone says matters to nobody.
+      await device.close().catch(() => {});
+    },
+  };
+}
+
+/** The node without any addon; refuses what is no hidraw node. */
+export async function openHidNode(path: string, options: HidOptions): Promise<HidLink> {
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  if (isHidraw(fd)) return linkOfFd(fd, path, options);
+  closeSync(fd);
+  throw new ServiceError("reader-gone", `${path}: it is no HID device: name another one`);
+}
+
+/** Takes over a non-blocking descriptor that gives reports of one length. */
+export function linkOfFd(fd: number, path: string, { reportBytes }: HidOptions): HidLink {
+  const ends = createEnds(path);
+  let onReport: (report: Uint8Array) => void = () => {};
+  let cut: Uint8Array = new Uint8Array(0);
+  const stream = streamFd(fd, {
+    // Each read gives one report; several of them may arrive as one run.
+    bytes(bytes) {
+      cut = cut.length === 0 ? bytes : Uint8Array.of(...cut, ...bytes);
+      while (cut.length >= reportBytes) {
+        const report = cut.subarray(0, reportBytes);
+        cut = cut.subarray(reportBytes);
+        onReport(report);
+      }
+      cut = cut.slice();
+    },
+    gone: ends.tell,
+  });
+  return {
+    path,
+    onReport: (listener) => {
+      onReport = listener;
+    },
+    onGone: ends.onGone,
+    write: (report) =>
+      new Promise((resolve, reject) => {
+        if (ends.over() !== undefined) return reject(ends.over());
+        // In a thread: the kernel returns only when the device has taken it (Linux, drivers/hid/usbhid).
+        write(fd, withNumber(report), (error) => (error === null ? resolve() : reject(ends.tell(error))));
+      }),
+    async close() {
+      if (ends.close()) await stream.close();
+    },
+  };
+}
+
+/** Reports of a device without numbers go out behind a zero (Linux, Documentation/hid/hidraw.rst). */
+function withNumber(report: Uint8Array): Buffer {
+  const numbered = Buffer.alloc(report.length + 1);
+  numbered.set(report, 1);
+  return numbered;
+}
+
+/** How a link ends: once, by us or because the device went. */
+function createEnds(path: string) {
+  let over: ServiceError | undefined;
+  let closed = false;
+  let onGone: (reason: Error) => void = () => {};
+  return {
+    over: () => over,
+    tell(cause: unknown): ServiceError {
+      const known = over;
+      over ??= new ServiceError("reader-gone", `${path}: the device went away: is it plugged in?`, { cause });
+      if (known === undefined && !closed) onGone(over);
+      return over;
+    },
+    onGone(listener: (reason: Error) => void) {
+      onGone = listener;
+      // It may have gone before anybody asked.
+      if (over !== undefined && !closed) listener(over);
+    },
+    /** False where it was closed before. */
+    close(): boolean {
+      const first = !closed;
+      closed = true;
+      over ??= new ServiceError("reader-gone", `${path}: the device is closed: open it again`);
+      return first;
+    },
+  };
+}
+
+async function insistOnAccess(path: string): Promise<void> {
+  try {
+    await access(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : "";
+    const why =
+      code === "ENOENT"
+        ? "there is no such device: is it plugged in?"
+        : "this user may not open it: the rules of packaging/udev give it to the group plugdev";
+    throw new ServiceError("reader-gone", `${path}: ${why}`, { cause: error });
+  }
+}

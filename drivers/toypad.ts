@@ -1,0 +1,88 @@
+/**
+ * The Toy Pad of LEGO Dimensions for PlayStation and Wii U: 0e6f:0241. The Xbox ones speak another protocol, and are left alone.
+ *
+ *   link     USB HID, reports of 32 bytes, no numbers
+ *   tags     seven at once, in three zones, by index
+ *
+ *   family                  read                       removal   write
+ *   LEGO Dimensions         which toy it is            yes       no
+ *   NTAG, Ultralight        NDEF, memory               yes       no
+ *   others                  UID, where the pad tells   yes       no
+ *
+ * A zone is white while something lies there. The pad itself knows the passwords of LEGO's own tags, and uses them.
+ *
+ * Quirks:
+ * - It says nothing until it was woken, and then only what changes: tags that lay there before are listed without their
+ *   UIDs, which stand in their first two pages.
+ * - Of a tag that it does not know it tells a UID and no more: whether its memory can be read is found out by reading it.
+ */
+import { ServiceError } from "../src/core/errors.ts";
+import type { Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
+import { openHid } from "./io/hid.ts";
+import type { OpenHid } from "./io/hid-link.ts";
+import { listHidDevices } from "./io/hid-list.ts";
+import { commands, reportBytes, wakeWord } from "./protocol/toypad-report.ts";
+import { createPad, type Pad, padGone } from "./toypad/pad.ts";
+import { setLight, watchPad } from "./toypad/watch.ts";
+
+/** USB ids, with an example path of each. */
+const usb: readonly { readonly id: string; readonly example: string }[] = [
+  { id: "0e6f:0241", example: "LEGO READER V2.10, /dev/hidraw3" },
+];
+const wakesMax = 3;
+const allZones = 0;
+
+export const toypad = createToypad(openHid);
+
+/** The driver over any HID link. */
+export function createToypad(openLink: OpenHid) {
+  return {
+    id: "toypad",
+    capabilities: ["read", "removable"],
+    async detect() {
+      const found = await listHidDevices(usb.map(({ id }) => id));
+      return found.map(({ path, stamp, port }) => ({ path, stamp, stablePath: port }));
+    },
+    async open(path, context, signal) {
+      signal.throwIfAborted();
+      const link = await openLink(path, { reportBytes });
+      const pad = createPad(link, context.clock, context.log);
+      try {
+        await wake(pad, signal);
+      } catch (error) {
+        await link.close();
+        throw error;
+      }
+      return createSession(pad, context);
+    },
+  } as const satisfies Driver;
+}
+
+async function wake(pad: Pad, signal: AbortSignal): Promise<void> {
+  for (let tries = 1; tries <= wakesMax; tries++)
+    if ((await pad.ask(commands.wake, wakeWord, signal)) !== undefined) return;
+  throw padGone(pad, "no Toy Pad answers: plug it in anew");
+}
+
+function createSession(pad: Pad, { clock }: DriverContext): ReaderSession {
+  const closing = new AbortController();
+  return {
+    info: "LEGO Dimensions Toy Pad",
+    async watch(report, signal) {
+      const ending = AbortSignal.any([signal, closing.signal]);
+      try {
+        await watchPad(pad, clock, report, ending);
+      } catch (error) {
+        if (ending.aborted) return;
+        throw error instanceof ServiceError ? error : padGone(pad, "it failed");
+      }
+    },
+    async close() {
+      if (closing.signal.aborted) return;
+      closing.abort(new Error("the reader was closed"));
+      // Best effort: a pad that is gone needs no darkness.
+      await setLight(pad, allZones, false).catch(() => {});
+      await pad.link.close();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** The emulated Toy Pad as a reader of the conformance suite. */
+import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
+import { commands } from "../../drivers/protocol/toypad-report.ts";
+import { wrapMessage } from "../../drivers/protocol/type2-tag.ts";
+import { createToypad } from "../../drivers/toypad.ts";
+import { toHex } from "../../src/core/hex.ts";
+import type { EmulatedReader } from "./index.ts";
+import { createCable, createToypadDevice } from "./toypad-device.ts";
+
+export function toypadReader(): EmulatedReader {
+  const device = createToypadDevice();
+  const cable = createCable(device);
+  let index: number | undefined;
+  let onCommand = () => {};
+  let onceReading: (() => void) | undefined;
+  let noise = false;
+  device.onCommand((command) => {
+    onCommand();
+    if (noise) sayNoise(device);
+    if (command !== commands.read) return true;
+    const run = onceReading;
+    onceReading = undefined;
+    run?.();
+    return true;
+  });
+  const lift = () => {
+    if (index !== undefined) device.take(index);
+    index = undefined;
+  };
+  return {
+    path: "/dev/hidraw0",
+    driver: createToypad(cable.open),
+    expected({ uid, text }) {
+      const data = toHex(wrapMessage(encodeTextMessage(text)).slice(0, -1));
+      return { type: "NTAG", uid, text, data };
+    },
+    lay(_session, { uid, text }) {
+      lift();
+      index = device.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text }), 1);
+    },
+    lift,
+    line: {
+      kind: "line",
+      plug: cable.plug,
+      unplug: async () => cable.unplug(),
+      onCommand: (run) => {
+        onCommand = run;
+      },
+      onceReading: (run) => {
+        onceReading = run;
+      },
+      noise: (seed) => {
+        noise = seed !== 0;
+      },
+    },
+    close: async () => cable.unplug(),
+  };
+}
+
+/** Reports that are none: too short, with a wrong sum, of another magic, an event of a zone that is not. */
+function sayNoise(device: ReturnType<typeof createToypadDevice>): void {
+  device.say(new Uint8Array(7));
+  device.say(new Uint8Array(32).fill(0xff));
+  device.say(Uint8Array.from({ length: 32 }, (_, at) => (at * 37) & 0xff));
+  const wrongSum = new Uint8Array(32);
+  wrongSum.set([0x56, 0x0b, 1, 0, 0, 1, 4, 1, 2, 3, 4, 5, 6, 0x99]);
+  device.say(wrongSum);
+}
