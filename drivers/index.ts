@@ -1,6 +1,7 @@
 /** Every driver, one line each. The conformance suite walks this list. */
 import type { Driver } from "../src/readers/contract.ts";
 import { file } from "./file.ts";
+import { hidKeyboard } from "./hid-keyboard.ts";
 import { pn532Uart } from "./pn532-uart.ts";
 import { serialLine } from "./serial-line.ts";
 import { simulated } from "./simulated.ts";
@@ -9,6 +10,7 @@ import { toypad } from "./toypad.ts";
 export const drivers: readonly Driver[] = [
   pn532Uart, //
   serialLine,
+  hidKeyboard,
   toypad,
   file,
   simulated,

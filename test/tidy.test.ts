@@ -65,6 +65,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "drivers/pn532-uart.ts",
     "drivers/lying.ts",
     "drivers/toypad/",
+    "drivers/keyboard/",
     "src/readers/contract.ts",
     "src/core/",
   ],

@@ -13,6 +13,7 @@ import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import type { Driver, ReaderSession } from "../../src/readers/contract.ts";
 import { fileReader } from "./file-reader.ts";
+import { keyboardReader } from "./keyboard-reader.ts";
 import { linesOnPty } from "./line-reader.ts";
 import { toypadReader } from "./toypad-reader.ts";
 
@@ -69,6 +70,7 @@ export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
   "pn532-uart": pn532OnPty,
   "serial-line": linesOnPty,
   file: fileReader,
+  "hid-keyboard": keyboardReader,
   toypad: toypadReader,
   simulated: () => ({
     path: "",

@@ -1,0 +1,179 @@
+/**
+ * Card and barcode readers that type what they read, as if they were a keyboard.
+ *
+ *   link     the input node of the kernel, taken exclusively: EVIOCGRAB on /dev/input/event*
+ *   codes    one at a time, each a tap: the reader cannot tell when the card goes
+ *
+ *   a code ends      with Enter or Tab, or after a quarter of a second without a key
+ *   card readers     the number that they type is the UID, as it is printed on most cards: 0002008108
+ *   barcode readers  the code is the text, of the type Barcode
+ *   named ones       a number of 8 to 10 digits, or of 8, 10 or 14 hex digits, is a UID, anything else a text;
+ *                    `codes=uid` or `codes=text` says it for certain (an EAN-8 has eight digits, too)
+ *   layouts          us, de, fr: what the reader believes the computer is set to; `?layout=de`
+ *
+ * Never a person's keyboard: only devices by the USB ids of the table below, or by an id that the config names,
+ * `hid-keyboard:1234:5678`. The node itself is asked for its id before it is taken, for numbers of nodes change.
+ *
+ * Why not `node-hid`: a raw HID node tells the keys to us and leaves them to the kernel's keyboard driver as well, which
+ * types them into the console. To keep them from there takes the grab of the input node, which then tells us the keys
+ * already, decoded by whatever report descriptor the reader has. To unbind the kernel's driver would need root, and would leave
+ * the reader dead where we crash; the grab ends with us.
+ *
+ * Quirks:
+ * - Where codes come without an end, one that is typed with a pause in it would be two: the pause must be long, and nothing
+ *   may wait to be read when it is over.
+ */
+import { ServiceError } from "../src/core/errors.ts";
+import type { Sighting } from "../src/core/token.ts";
+import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
+import { type KeyLink, type OpenKeys, openKeys } from "./io/evdev.ts";
+import { type KeyboardInfo, listKeyboards } from "./io/hid-list.ts";
+import { type Codes, type KeyboardName, parseKeyboardName } from "./keyboard/name.ts";
+import { createGone, type Lying, tapMs, watchLying } from "./lying.ts";
+import { createEventCutter } from "./protocol/key-events.ts";
+import { createTyping, type Typed } from "./protocol/typed-code.ts";
+
+// Readers type a key each millisecond to each twenty; a person at a keypad is not meant to use this.
+const idleMs = 250;
+// A process that was held up hears of the time before it hears of the keys: they get a moment to be heard.
+const lateMs = 10;
+
+/** USB ids, with what they are and an example. */
+const usb: readonly { readonly id: string; readonly codes: Codes; readonly example: string }[] = [
+  { id: "08ff:0009", codes: "uid", example: "Sycreader SYC ID&IC USB Reader, 125 kHz and 13.56 MHz" },
+  {
+    id: "ffff:0035",
+    codes: "uid",
+    example: "Sycreader USB Reader, and many of the same make without a name",
+  },
+  { id: "0c27:3bfa", codes: "uid", example: "RFIDeas pcProx Card Reader" },
+  { id: "05e0:1200", codes: "text", example: "Symbol and Zebra barcode scanners in HID keyboard emulation" },
+  { id: "0c2e:0204", codes: "text", example: "Metrologic MS7120 Barcode Scanner, keyboard mode" },
+];
+const tableIds = usb.map(({ id }) => id);
+
+export const hidKeyboard = createHidKeyboard({ open: openKeys, list: listKeyboards });
+
+export interface Keyboards {
+  readonly open: OpenKeys;
+  readonly list: (ids: readonly string[]) => Promise<readonly KeyboardInfo[]>;
+}
+
+/** The driver over any way to find and open keyboards. */
+export function createHidKeyboard(keyboards: Keyboards) {
+  return {
+    id: "hid-keyboard",
+    capabilities: ["read"],
+    async detect() {
+      return candidatesOf(await keyboards.list(tableIds));
+    },
+    async open(path, context, signal) {
+      const parsed = parseKeyboardName(path);
+      if (parsed.kind === "error") throw new ServiceError("reader-gone", `${path}: ${parsed.why}`);
+      const { name } = parsed;
+      const found = name.node === undefined ? await keyboards.list([name.id ?? ""]) : [{ path: name.node }];
+      signal.throwIfAborted();
+      return createSession(await openOne(path, name, found, keyboards.open), name, context);
+    },
+  } as const satisfies Driver;
+}
+
+/** The first of each id goes by its id, as people name it in the config; more of the same by their nodes. */
+function candidatesOf(found: readonly KeyboardInfo[]): readonly Candidate[] {
+  return found.map(({ id, path, stamp, port }) => {
+    const isFirst = found.find((other) => other.id === id)?.path === path;
+    return { path: isFirst ? id : path, stamp, stablePath: port };
+  });
+}
+
+/** Opens the first that can be taken. */
+async function openOne(
+  text: string,
+  { id }: KeyboardName,
+  found: readonly Pick<KeyboardInfo, "path">[],
+  open: OpenKeys,
+): Promise<KeyLink> {
+  let refusal: unknown = new ServiceError(
+    "reader-gone",
+    `${text}: no reader with this USB id types here: is it plugged in? \`lsusb\` lists the ids`,
+  );
+  for (const { path } of found) {
+    try {
+      return await open(path, id === undefined ? tableIds : [id]);
+    } catch (error) {
+      // Another of the same make may be free.
+      refusal = error;
+    }
+  }
+  throw refusal;
+}
+
+function createSession(link: KeyLink, name: KeyboardName, context: DriverContext): ReaderSession {
+  const { clock } = context;
+  const closing = new AbortController();
+  const { gone, tell } = createGone();
+  const known = usb.find(({ id }) => id === link.id);
+  link.onGone(tell);
+  return {
+    info: known?.example ?? `reader that types, ${link.id}`,
+    watch(report, signal) {
+      const ending = AbortSignal.any([signal, closing.signal]);
+      return watchLying({ clock, report, ending, gone }, (lying, over) => {
+        const codes = name.codes ?? known?.codes;
+        listen(link, name, { context, over, heard: (text) => lay(lying, sightingOf(text, codes), context) });
+      });
+    },
+    async close() {
+      closing.abort(new Error("the reader was closed"));
+      await link.close();
+    },
+  };
+}
+
+interface Listening {
+  readonly context: DriverContext;
+  readonly over: AbortSignal;
+  readonly heard: (text: string) => void;
+}
+
+function listen(link: KeyLink, { layout }: KeyboardName, { context, over, heard }: Listening): void {
+  const { clock, log } = context;
+  const cut = createEventCutter();
+  const typing = createTyping(layout);
+  let idle: Disposable | undefined;
+  const take = (typed: Typed | undefined) => {
+    if (typed?.kind === "code") heard(typed.text);
+    else if (typed !== undefined)
+      log.warn("readers", `a code was passed over: ${typed.why}`, { path: link.path });
+  };
+  const stopWaiting = () => {
+    idle?.[Symbol.dispose]();
+    idle = undefined;
+  };
+  over.addEventListener("abort", stopWaiting, { once: true });
+  link.onBytes((bytes) => {
+    if (over.aborted) return;
+    stopWaiting();
+    for (const event of cut(bytes)) take(typing.take(event));
+    if (!typing.isTyping()) return;
+    idle = clock.after(idleMs, () => {
+      idle = clock.after(lateMs, () => take(typing.end()));
+    });
+  });
+}
+
+function lay(lying: Lying, sighting: Sighting, { log }: DriverContext): void {
+  if (!lying.lay(sighting, tapMs)) log.debug("hid-keyboard", "codes come too fast: one is passed over");
+}
+
+const hex = /^[0-9a-f]{4,20}$/i;
+const likelyUid = /^(\d{8,10}|[0-9a-f]{8}|[0-9a-f]{10}|[0-9a-f]{14})$/i;
+
+/** `codes` is undefined where nobody has said what the reader reads. */
+export function sightingOf(typed: string, codes: Codes | undefined): Sighting {
+  const text = typed.trim();
+  const isUid = codes === "uid" ? hex.test(text) : codes === undefined && likelyUid.test(text);
+  return isUid
+    ? { type: "Unknown", uid: text.toLowerCase(), text: "", data: "", removable: false }
+    : { type: "Barcode", uid: "", text, data: "", removable: false };
+}

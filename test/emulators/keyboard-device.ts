@@ -1,0 +1,103 @@
+/**
+ * A reader that types: texts in, events of the kernel's input layer out, as the keys of a keyboard of a given layout. It knows
+ * nothing of tests, so that it can stand behind `uinput` as well as behind a link in memory.
+ */
+import type { KeyLink, OpenKeys } from "../../drivers/io/evdev.ts";
+import { encodeEvent } from "../../drivers/protocol/key-events.ts";
+import { characterOf, type LayoutName, type Level } from "../../drivers/protocol/keyboard-layouts.ts";
+import { ServiceError } from "../../src/core/errors.ts";
+
+const [syn, key, msc] = [0, 1, 4];
+const modifiers: Readonly<Record<Level, number | undefined>> = { plain: undefined, shift: 42, altgr: 100 };
+export const enterKey = 28;
+export const tabKey = 15;
+
+/** The strokes that type a character; throws where the layout has none. */
+export function strokesOf(layout: LayoutName, character: string): readonly Uint8Array[] {
+  for (const level of ["plain", "shift", "altgr"] as const) {
+    const modifier = modifiers[level];
+    for (let code = 2; code < 100; code++) {
+      if (characterOf(layout, code, level) !== character) continue;
+      return modifier === undefined
+        ? stroke(code)
+        : [...press(modifier, 1), ...stroke(code), ...press(modifier, 0)];
+    }
+  }
+  throw new Error(`no key types ${character} on ${layout}`);
+}
+
+/** A key down and up, as the kernel tells it: with its scan code, and the end of each report. */
+export function stroke(code: number): readonly Uint8Array[] {
+  return [...press(code, 1), ...press(code, 0)];
+}
+
+function press(code: number, value: 0 | 1): readonly Uint8Array[] {
+  return [encodeEvent(msc, 4, 0x70000 + code), encodeEvent(key, code, value), encodeEvent(syn, 0, 0)];
+}
+
+/** The cable of such a reader, in memory: what a real node does, and can be pulled out. */
+export interface KeyboardCable {
+  readonly open: OpenKeys;
+  /** Sends events as one run of bytes, each run a turn later. */
+  send(...events: readonly Uint8Array[]): void;
+  /** Whether somebody has it open. */
+  isTaken(): boolean;
+  plug(): void;
+  unplug(): void;
+}
+
+export function createKeyboardCable(id: string): KeyboardCable {
+  let holder: { bytes: (bytes: Uint8Array) => void; gone: (reason: Error) => void } | undefined;
+  let isPlugged = true;
+  return {
+    async open(path, ids) {
+      if (!isPlugged) throw new ServiceError("reader-gone", `${path}: there is no such device`);
+      if (!ids.includes(id)) throw new ServiceError("reader-gone", `${path}: the device there is ${id}`);
+      if (holder !== undefined)
+        throw new ServiceError("reader-gone", `${path}: another program has taken it`);
+      let gone: Error | undefined;
+      let onGone: (reason: Error) => void = () => {};
+      const mine = {
+        bytes: (_bytes: Uint8Array) => {},
+        gone(reason: Error) {
+          gone = reason;
+          onGone(reason);
+        },
+      };
+      holder = mine;
+      const link: KeyLink = {
+        path,
+        id,
+        onBytes: (listener) => {
+          mine.bytes = listener;
+        },
+        onGone(listener) {
+          onGone = listener;
+          if (gone !== undefined) listener(gone);
+        },
+        async close() {
+          mine.bytes = () => {};
+          if (holder === mine) holder = undefined;
+        },
+      };
+      return link;
+    },
+    send(...events) {
+      const to = holder;
+      const bytes = Uint8Array.from(events.flatMap((event) => [...event]));
+      setImmediate(() => {
+        if (holder === to) to?.bytes(bytes);
+      });
+    },
+    isTaken: () => holder !== undefined,
+    plug() {
+      isPlugged = true;
+    },
+    unplug() {
+      isPlugged = false;
+      const to = holder;
+      holder = undefined;
+      to?.gone(new ServiceError("reader-gone", "the device went away"));
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/** A reader that types, on a German layout for the letters of the suite's cards. */
+import { createHidKeyboard } from "../../drivers/hid-keyboard.ts";
+import { encodeEvent } from "../../drivers/protocol/key-events.ts";
+import type { EmulatedReader } from "./index.ts";
+import { createKeyboardCable, enterKey, stroke, strokesOf } from "./keyboard-device.ts";
+
+const id = "05e0:1200";
+
+export function keyboardReader(): EmulatedReader {
+  const cable = createKeyboardCable(id);
+  let onceReading: (() => void) | undefined;
+  let noise = false;
+  const list = async () => [
+    { path: "/dev/input/event7", id, name: "Scanner", port: "usb-1/input0", stamp: "1" },
+  ];
+  return {
+    path: `${id}?layout=de`,
+    driver: createHidKeyboard({ open: cable.open, list }),
+    expected: ({ text }) => ({ type: "Barcode", uid: "", text, data: "", removable: false }),
+    lay(_session, { text }) {
+      const strokes = [...text].flatMap((character) => strokesOf("de", character));
+      const half = Math.floor(strokes.length / 2);
+      if (noise) cable.send(...otherEvents());
+      cable.send(...strokes.slice(0, half));
+      const run = onceReading;
+      onceReading = undefined;
+      if (run !== undefined) setImmediate(run);
+      cable.send(...strokes.slice(half), ...stroke(enterKey));
+    },
+    // It cannot tell: the tap ends by itself.
+    lift: () => {},
+    line: {
+      kind: "line",
+      speaksOnly: true,
+      plug: cable.plug,
+      unplug: async () => cable.unplug(),
+      onCommand: () => {},
+      onceReading: (run) => {
+        onceReading = run;
+      },
+      noise: (seed) => {
+        noise = seed !== 0;
+      },
+    },
+    close: async () => cable.unplug(),
+  };
+}
+
+/** A key that repeats, locks that are toggled, a light, movement: nothing of it is typed. */
+function otherEvents(): readonly Uint8Array[] {
+  return [
+    encodeEvent(1, 30, 2),
+    ...stroke(58),
+    ...stroke(69),
+    encodeEvent(0x11, 1, 1),
+    encodeEvent(2, 0, -5),
+    encodeEvent(0, 0, 0),
+  ];
+}
