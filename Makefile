@@ -31,7 +31,7 @@ build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 ## Compile dist/tapdeck-l
 deb: build ## Make the Debian packages dist/tapdeck_*.deb
 	@$(BUN) tools/deb.ts
 
-dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts node_modules/.ready
+dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*
 
 bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Measure a tap's way, idle cost and start, beside competitors

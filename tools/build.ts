@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { hidAddon } from "./addons.ts";
 
 const root = join(import.meta.dir, "..");
 const targets = { x64: "@oven/bun-linux-x64", arm64: "@oven/bun-linux-aarch64" } as const;
@@ -24,17 +25,21 @@ for (const target of Object.keys(targets)) {
 async function build(target: Target): Promise<void> {
   const outfile = join(root, "dist", `tapdeck-linux-${target}`);
   await mkdir(join(root, "dist"), { recursive: true });
-  await run(process.execPath, [
-    "build",
-    join(root, "src/main.ts"),
-    "--compile",
-    `--target=bun-linux-${target}`,
-    `--compile-executable-path=${await runtimeOf(target)}`,
-    "--reject-unresolved",
-    "--no-compile-autoload-dotenv",
-    "--no-compile-autoload-bunfig",
-    `--outfile=${outfile}`,
-  ]);
+  const built = await Bun.build({
+    entrypoints: [join(root, "src/main.ts")],
+    compile: {
+      target: `bun-linux-${target}`,
+      executablePath: await runtimeOf(target),
+      outfile,
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+    },
+    // What cannot be found now would be looked for on the machine that it runs on.
+    allowUnresolved: [],
+    plugins: [hidAddon(root, target)],
+    throw: false,
+  });
+  if (!built.success) fail(built.logs.map(String).join("\n"));
   if (target === hostTarget()) await linkForPeople(`tapdeck-linux-${target}`);
   process.stdout.write(
     `${outfile.slice(root.length + 1)}: ${(Bun.file(outfile).size / 1e6).toFixed(1)} MB\n`,
