@@ -1,0 +1,39 @@
+/** The addon of node-hid stands in the compiled binaries: they unpack and load it when a HID reader is opened, not before. */
+import { expect, test } from "bun:test";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { eventually } from "../helpers/processes.ts";
+import { makePlace, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+
+const root = join(import.meta.dir, "../..");
+const addonOf = (target: string) =>
+  join(root, `node_modules/node-hid/prebuilds/HID_hidraw-linux-${target}/node-napi-v4.node`);
+/** There, and no HID device. */
+const named = '[readers]\ndetect = false\nconnect = ["toypad:/dev/null"]\n';
+
+async function faultOf({ client }: Running): Promise<string> {
+  const { checks } = await client.call("health");
+  return JSON.stringify(checks);
+}
+
+test("a HID reader in the config makes the binary load the addon that it carries, and is listed with its reason", async () => {
+  await using place = await makePlace(named);
+  await using service = await startTapdeck(place, ["env", `TMPDIR=${place.folder}`, program]);
+  await eventually(async () => (await faultOf(service)).includes("/dev/null"));
+  expect(await faultOf(service)).toContain("it is no HID device");
+  const unpacked = (await readdir(place.folder)).filter((name) => name.endsWith(".node"));
+  expect(unpacked.length).toBe(1);
+  const bytes = await readFile(join(place.folder, unpacked[0] ?? ""));
+  expect(bytes.equals(await readFile(addonOf(process.arch === "arm64" ? "arm64" : "x64")))).toBe(true);
+  expect(await readFile(`/proc/${service.pid}/maps`, "utf8")).toContain(".node");
+  // The other parts of the service do not suffer.
+  await service.client.ping();
+});
+
+test("without a HID reader no addon is unpacked or loaded", async () => {
+  await using place = await makePlace("[readers]\ndetect = true\n");
+  await using service = await startTapdeck(place, ["env", `TMPDIR=${place.folder}`, program]);
+  await service.client.call("readers");
+  expect((await readdir(place.folder)).filter((name) => name.endsWith(".node"))).toEqual([]);
+  expect(await readFile(`/proc/${service.pid}/maps`, "utf8")).not.toContain(".node");
+});
