@@ -66,7 +66,7 @@ async function follow(path: string, { log, changes, report }: Following, ending:
     const found = await read(path);
     if (found.kind === "missing") await insistOnFolder(path);
     const why = found.kind === "error" ? found.why : "";
-    if (why !== said && why !== "") log.warn("readers", `${path}: ${why}: it counts as no card`);
+    if (why !== said && why !== "") log.warn("readers", "a file counts as no card", { path, why });
     said = why;
     if (ending.aborted) return;
     report(found.kind === "card" ? [found.sighting] : []);
