@@ -7,7 +7,7 @@
  */
 import { closeSync, constants, openSync, write } from "node:fs";
 import { access } from "node:fs/promises";
-import { messageOf, ServiceError } from "../../src/core/errors.ts";
+import { ServiceError } from "../../src/core/errors.ts";
 import { streamFd } from "./fd-stream.ts";
 import type { HidLink, HidOptions } from "./hid-link.ts";
 import { isHidraw } from "./libc.ts";
@@ -18,24 +18,19 @@ export async function openHid(path: string, options: HidOptions): Promise<HidLin
   return addon === undefined ? openHidNode(path, options) : openByAddon(addon, path);
 }
 
-/** The sentence why `node-hid` cannot be used here; undefined where it can, or nobody has tried yet. */
-export function hidAddonFault(): string | undefined {
-  return addonFault;
-}
-
 type Addon = typeof import("node-hid");
-let addonFault: string | undefined;
+let isRefused = false;
 
 async function loadAddon(): Promise<Addon | undefined> {
-  if (addonFault !== undefined) return undefined;
+  if (isRefused) return undefined;
   try {
     const addon = await import("node-hid");
     // The first call that needs the addon loads it.
     addon.getHidapiVersion();
     return addon;
-  } catch (error) {
-    // The node itself does as well.
-    addonFault = messageOf(error);
+  } catch {
+    // A library that it wants lacks, or it may not be unpacked: the node itself does as well.
+    isRefused = true;
     return undefined;
   }
 }

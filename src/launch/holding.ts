@@ -65,7 +65,7 @@ export function createHolding(parts: HoldingParts): Holding {
       removable.set(readerId, capabilities.includes("removable"));
     }),
     bus.on("tokens.added", (token) => {
-      const isRemovable = removable.get(token.readerId) ?? false;
+      const isRemovable = token.removable !== false && (removable.get(token.readerId) ?? false);
       if (take({ kind: "added", ...placed(token), isRemovable })) launchToken(launcher, log, token);
     }),
     bus.on("tokens.removed", (token) => void take({ kind: "removed", ...placed(token) })),

@@ -53,8 +53,7 @@ export async function playReader(content: string, create: CreateDevice): Promise
       await turn();
       await turn();
       clock.advance(Number(text.slice(5)));
-    }
-    else if (text === "unplug") await device.unplug();
+    } else if (text === "unplug") await device.unplug();
     else {
       expected.push(line);
       const came = await eventually(() => {
@@ -104,7 +103,7 @@ function described({ type, uid, text, data, removable }: Sighting): string {
 
 function logInto(happened: string[]): Log {
   const line = (_area: string, sentence: string, facts: Readonly<Record<string, unknown>> = {}) => {
-    happened.push(`= log ${sentence}${facts["why"] === undefined ? "" : `: ${facts["why"]}`}`);
+    happened.push(`= log ${sentence}${facts.why === undefined ? "" : `: ${facts.why}`}`);
   };
   return { error: line, warn: line, info: line, debug: line, debugging: false };
 }

@@ -55,7 +55,8 @@ function makeDesk(settings: Partial<typeof on> = {}) {
   return {
     clock,
     did,
-    put: (text: string, readerId = "a") => bus.emit("tokens.added", token(text, readerId)),
+    put: (text: string, readerId = "a", facts: Pick<Token, "removable"> = {}) =>
+      bus.emit("tokens.added", { ...token(text, readerId), ...facts }),
     take: (text: string, readerId = "a") => bus.emit("tokens.removed", token(text, readerId)),
     plays(text: string | undefined, systemId = "SNES") {
       starter = text === undefined ? undefined : keys.get(text);
@@ -176,6 +177,18 @@ test("a reader that cannot tell when a card goes never stops anything", () => {
   desk.plays("game");
   desk.take("game", "line");
   expect(desk.did).toEqual(["launch game"]);
+});
+
+test("a tap on a reader that can tell of other cards when they go stops nothing, and is launched each time", () => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("game", "a", { removable: false });
+  desk.plays("game");
+  desk.take("game");
+  desk.clock.advance(1000);
+  desk.put("game", "a", { removable: false });
+  desk.take("game");
+  desk.clock.advance(60_000);
+  expect(desk.did).toEqual(["launch game", "launch game"]);
 });
 
 test("a token of the API's own reader counts", () => {

@@ -40,7 +40,9 @@ const keyboardDevice =
           ...text
             .split(" ")
             .map((key) =>
-              key === "!" ? encodeEvent(0, 3, 0) : encodeEvent(1, Number(key.slice(1)), key[0] === "+" ? 1 : 0),
+              key === "!"
+                ? encodeEvent(0, 3, 0)
+                : encodeEvent(1, Number(key.slice(1)), key[0] === "+" ? 1 : 0),
             ),
         ),
       unplug: cable.unplug,
