@@ -22,8 +22,11 @@ export interface Lying {
   current(): Sighting | undefined;
 }
 
-/** Reports at once that nothing lies there, and each change from then on, until `signal` aborts. */
-export function createLying(clock: Clock, report: Report, signal: AbortSignal): Lying {
+/**
+ * Reports that nothing lies there, as soon as `firstMs` have passed without a card, and each change from then on, until
+ * `signal` aborts.
+ */
+function createLying(clock: Clock, report: Report, signal: AbortSignal, firstMs: number): Lying {
   let current: Sighting | undefined;
   let leaving: Disposable | undefined;
   let taps = { sinceMs: clock.now(), count: 0 };
@@ -44,7 +47,8 @@ export function createLying(clock: Clock, report: Report, signal: AbortSignal): 
     return taps.count > readerTapsPerSecondMax;
   };
   signal.addEventListener("abort", stay, { once: true });
-  report([]);
+  if (firstMs === 0) report([]);
+  else leaving = clock.after(firstMs, lift);
   return {
     lay(sighting, ms) {
       if (signal.aborted) return false;
@@ -71,11 +75,13 @@ export interface LyingWatch {
   readonly ending: AbortSignal;
   /** Rejects when the device fails. */
   readonly gone: Promise<never>;
+  /** How long a card that lay there before a fault may take to be told again, less than a second; absent means no time. */
+  readonly firstMs?: number;
 }
 
 /** The watch of such a reader: `hear` begins to listen, and lays down what it hears until the signal it gets aborts. */
 export async function watchLying(
-  { clock, report, ending, gone }: LyingWatch,
+  { clock, report, ending, gone, firstMs = 0 }: LyingWatch,
   hear: (lying: Lying, over: AbortSignal) => void,
 ): Promise<void> {
   const over = new AbortController();
@@ -87,7 +93,7 @@ export async function watchLying(
   if (ending.aborted) return;
   ending.addEventListener("abort", end, { once: true });
   try {
-    hear(createLying(clock, report, over.signal), over.signal);
+    hear(createLying(clock, report, over.signal, firstMs), over.signal);
     await Promise.race([aborted.promise, gone]);
   } finally {
     ending.removeEventListener("abort", end);

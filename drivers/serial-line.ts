@@ -35,6 +35,8 @@ import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/read
 const usualBaudRate = 115_200;
 const silenceMs = 1000;
 const bootMs = 1000;
+// A card that lay there through a re-plugging is said again within this, by those who repeat it: it was not taken off.
+const firstMs = 900;
 // A line at the wrong rate is noise each time; one that was torn, once.
 const noisyLinesMax = 8;
 
@@ -77,7 +79,7 @@ function createSession(port: Port, context: DriverContext): ReaderSession {
     info: `reader that speaks in lines, ${port.baudRate} baud`,
     watch(report, signal) {
       const ending = AbortSignal.any([signal, closing.signal]);
-      return watchLying({ clock: context.clock, report, ending, gone }, (lying, over) => {
+      return watchLying({ clock: context.clock, report, ending, gone, firstMs }, (lying, over) => {
         const hear = createHearing(context, lying, over, { path: port.path, openedMs });
         const guard = createLineGuard(readerLineBytesMax);
         const parser = new ReadlineParser({ delimiter: "\n", encoding: "latin1" });

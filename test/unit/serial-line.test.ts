@@ -23,6 +23,7 @@ async function watched(
     const text = present.map((sighting) => sighting.text).join();
     if (texts.at(-1) !== text) texts.push(text);
   }, ending.signal);
+  clock.advance(1000);
   try {
     await run(reader, texts, clock);
   } finally {
