@@ -59,12 +59,25 @@ async function readOnce(tag: Tag): Promise<Sighting | undefined> {
         read = Uint8Array.of(...read, ...more);
         break;
       }
-      case "message":
-        return sightingOfMessage(tag.target, familyOf(tag), content.message, content.data);
+      case "message": {
+        const seen = sightingOfMessage(tag.target, familyOf(tag), content.message, content.data);
+        return (await readNumberedToy(tag, read, seen.text)) ?? seen;
+      }
       case "none":
         return readWithoutMessage(tag, read, content);
     }
   }
+}
+
+// What the maker writes on each: an order number, S, week and year.
+const legoNumber = /^\d{7}S\d{4}$/;
+
+/** A LEGO Dimensions toy as it was sold, with a number for a text; undefined where it is none, or hides which one it is. */
+async function readNumberedToy(tag: Tag, container: Uint8Array, text: string): Promise<Sighting | undefined> {
+  if (!legoNumber.test(text) || !isSizeOfLegoToy(tag.version, container)) return undefined;
+  const identity = await readLegoIdentity(tag);
+  const toy = identity === undefined ? undefined : legoToyOf(tag.target.uid, identity);
+  return toy === undefined ? undefined : sightingWithout(tag.target, "LegoDimensions", undefined, toy);
 }
 
 /** A toy, whose `data` is the part of its memory that says which one, or a tag that is blank; undefined as `readOnce`. */

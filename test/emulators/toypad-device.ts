@@ -2,7 +2,7 @@
  * A Toy Pad with seven places for tags that have memory: reports in, reports out. It knows nothing of tests, so that it can
  * stand behind `uhid` as well as behind a link in memory.
  */
-import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/tags.ts";
+import type { EmulatedTag } from "../../drivers/emulator/tags.ts";
 import type { HidLink, OpenHid } from "../../drivers/io/hid-link.ts";
 import {
   commands,
@@ -175,11 +175,4 @@ export function createCable(device: ToypadDevice): ToypadCable {
       gone?.gone(new ServiceError("reader-gone", "the device went away"));
     },
   };
-}
-
-/** The toy of a dump that people have published: the character 1, on the tag with this UID. */
-export function legoTag(uid: Uint8Array, identity: Uint8Array): EmulatedTag {
-  const tag = createType2Tag("ntag213", { uid, text: "3602601S2615" });
-  tag.memory.set(identity, 0x24 * pageBytes);
-  return tag;
 }
