@@ -1,18 +1,20 @@
 /**
  * Compiles Tapdeck into one file per target: `bun tools/build.ts [x64] [arm64]`; without a name, both.
  *
- * The runtime of the other processor comes from the package registry at the version and hash of package-lock.json, so
+ * The runtime of the other processor, and its addons, come from the package registry at the version and hash of package-lock.json, so
  * that the compiler itself never downloads anything. A compiled binary would by default read `.env` and
  * `bunfig.toml` of the folder it is started in, which is to run anybody's code: both are switched off.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 const targets = { x64: "@oven/bun-linux-x64", arm64: "@oven/bun-linux-aarch64" } as const;
 type Target = keyof typeof targets;
+/** What drivers/io/usb.ts loads. */
+const usbAddons = { x64: "@node-usb/usb-linux-x64-gnu", arm64: "@node-usb/usb-linux-arm64-gnu" } as const;
 
 const asked = process.argv.slice(2);
 const wrong = asked.find((name) => !(name in targets));
@@ -24,17 +26,21 @@ for (const target of Object.keys(targets)) {
 async function build(target: Target): Promise<void> {
   const outfile = join(root, "dist", `tapdeck-linux-${target}`);
   await mkdir(join(root, "dist"), { recursive: true });
-  await run(process.execPath, [
-    "build",
-    join(root, "src/main.ts"),
-    "--compile",
-    `--target=bun-linux-${target}`,
-    `--compile-executable-path=${await runtimeOf(target)}`,
-    "--reject-unresolved",
-    "--no-compile-autoload-dotenv",
-    "--no-compile-autoload-bunfig",
-    `--outfile=${outfile}`,
-  ]);
+  await run(
+    process.execPath,
+    [
+      "build",
+      join(root, "src/main.ts"),
+      "--compile",
+      `--target=bun-linux-${target}`,
+      `--compile-executable-path=${await runtimeOf(target)}`,
+      "--reject-unresolved",
+      "--no-compile-autoload-dotenv",
+      "--no-compile-autoload-bunfig",
+      `--outfile=${outfile}`,
+    ],
+    { NODE_PATH: await addonsOf(target) },
+  );
   if (target === hostTarget()) await linkForPeople(`tapdeck-linux-${target}`);
   process.stdout.write(
     `${outfile.slice(root.length + 1)}: ${(Bun.file(outfile).size / 1e6).toFixed(1)} MB\n`,
@@ -48,16 +54,30 @@ async function linkForPeople(name: string): Promise<void> {
   await symlink(name, link);
 }
 
-/** Path of the target's Bun: the installed package, or the same package fetched and proved by its hash. */
 async function runtimeOf(target: Target): Promise<string> {
-  const name = targets[target];
-  const installed = join(root, "node_modules", name, "bin/bun");
+  return join(await packageOf(targets[target]), "bin/bun");
+}
+
+/** A folder of packages with the target's addon for USB, beside those that are installed. */
+async function addonsOf(target: Target): Promise<string> {
+  const name = usbAddons[target];
+  const folder = join(root, "build/addons", target);
+  const place = join(folder, name);
+  await mkdir(dirname(place), { recursive: true });
+  await rm(place, { force: true });
+  await symlink(await packageOf(name), place);
+  return folder;
+}
+
+/** Folder of a package: the installed one, or the same package fetched and proved by its hash. */
+async function packageOf(name: string): Promise<string> {
+  const installed = join(root, "node_modules", name);
   if (existsSync(installed)) return installed;
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
   const { version, integrity } = lock.packages[`node_modules/${name}`];
-  const folder = join(root, "build/runtimes", `${target}-${version}`);
-  const runtime = join(folder, "package/bin/bun");
-  if (existsSync(runtime)) return runtime;
+  const folder = join(root, "build/packages", `${name.slice(1).replace("/", "-")}-${version}`);
+  const unpacked = join(folder, "package");
+  if (existsSync(unpacked)) return unpacked;
   const fresh = `${folder}.partial`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });
@@ -69,15 +89,20 @@ async function runtimeOf(target: Target): Promise<string> {
   if (hash !== integrity) fail(`${name}@${version} is not what package-lock.json names: ${hash}`);
   await run("tar", ["--extract", "--gzip", `--file=${archive}`, `--directory=${fresh}`]);
   await rename(fresh, folder);
-  return runtime;
+  return unpacked;
 }
 
 function hostTarget(): Target {
   return process.arch === "arm64" ? "arm64" : "x64";
 }
 
-async function run(program: string, args: readonly string[]): Promise<void> {
-  const child = Bun.spawn([program, ...args], { cwd: root, stdout: "pipe", stderr: "pipe" });
+async function run(
+  program: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<void> {
+  const env = { ...process.env, ...environment };
+  const child = Bun.spawn([program, ...args], { cwd: root, env, stdout: "pipe", stderr: "pipe" });
   const said = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text());
   if ((await child.exited) !== 0) fail(`${program} ${args.join(" ")}\n${said}`);
 }

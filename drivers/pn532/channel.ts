@@ -5,11 +5,11 @@ import { communicateThru, dataExchange, parseExchange } from "../protocol/pn532-
 import { pageBytes, tagCommands } from "../protocol/type2-tag.ts";
 import type { TagChannel, Target } from "../tags/channel.ts";
 import { uidOf } from "../tags/same.ts";
-import type { Chip } from "./chip.ts";
+import type { Caller } from "./chip.ts";
 import { isStillThere } from "./target.ts";
 
 /** The channel to `target`, which must be the chip's target 1. */
-export function channelTo(chip: Chip, target: Target): TagChannel {
+export function channelTo(chip: Caller, target: Target): TagChannel {
   const exchange = async (command: Uint8Array, signal: AbortSignal) => {
     const answer = parseExchange(await chip.call(command, signal));
     return answer.kind === "data" ? answer : undefined;

@@ -27,6 +27,8 @@ export interface Driver {
 export interface DriverContext {
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether a reader with a buzzer of its own may sound it with a card, as the settings are now; absent means never. */
+  readonly feedback?: () => boolean;
 }
 
 /** A device that `detect` found. */
