@@ -38,12 +38,13 @@ export interface AttendanceParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
+  readonly feedback?: (() => boolean) | undefined;
   readonly presenceOf: (readerId: string) => Presence;
 }
 
 /** Everything that it attends ends when `signal` aborts. */
 export function createAttendance(parts: AttendanceParts, signal: AbortSignal): Attendance {
-  const { bus, clock, log, presenceOf } = parts;
+  const { bus, clock, log, feedback, presenceOf } = parts;
   const attended = new Map<string, Attended>();
 
   const attendance: Attendance = {
@@ -68,6 +69,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal): A
           stablePath,
           clock,
           log,
+          feedback,
           wanted: (everOpened) => wanted?.(everOpened) ?? true,
           connected: (reader) => bus.emit("readers.added", reader),
           disconnected: (reader) => bus.emit("readers.removed", reader),

@@ -27,6 +27,8 @@ export interface ReadersOptions extends ReadersConfig {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
+  /** As in the driver contract. */
+  readonly feedback?: () => boolean;
 }
 
 export interface Readers extends Writing {
@@ -48,11 +50,11 @@ export interface Readers extends Writing {
 
 /** Starts listening at once. */
 export function startReaders(options: ReadersOptions): Readers {
-  const { drivers, bus, clock, log } = options;
+  const { drivers, bus, clock, log, feedback } = options;
   const ending = new AbortController();
   const tokens = createTokens(bus, clock);
   const presenceOf = createPresences(tokens, clock);
-  const attendance = createAttendance({ bus, clock, log, presenceOf }, ending.signal);
+  const attendance = createAttendance({ bus, clock, log, feedback, presenceOf }, ending.signal);
   const writing = createWriting({ attendance, presenceOf, clock, log });
   // Ids of readers that were let go of. What lies there is no longer anyone's business, until they are attended again.
   const dismissed = new Set<string>();
