@@ -14,7 +14,9 @@ const ccidClass = "0b";
 const contactlessName = /\b(picc|nfc|rfid|contactless|cl)\b|acr12[0-9]/i;
 
 export function likelyReaders(devices: readonly UsbDeviceInfo[]): readonly Candidate[] {
-  return devices.filter(isLikely).map(({ path, stamp }) => ({ path, stamp, stablePath: path }));
+  return devices
+    .filter(isLikely)
+    .map(({ path, stamp }) => ({ path, stamp, stablePath: path, isCertain: true }));
 }
 
 function isLikely({ vendorId, productId, product = "", interfaces }: UsbDeviceInfo): boolean {

@@ -29,6 +29,7 @@ export interface DetectionOptions {
     connection: Connection,
     stablePath: string,
     wanted: (everOpened: boolean) => Promise<boolean>,
+    isCertain: boolean,
   ) => void;
 }
 
@@ -55,12 +56,15 @@ export function createDetection(options: DetectionOptions): Detection {
     if (ending.signal.aborted || begun !== round) return;
     // Two drivers may know the same converter: one at a time, and the next when this one has let go.
     taken.add(plain);
-    options.attend({ driver, path: candidate.path }, candidate.stablePath, async (everOpened) => {
-      if (!everOpened) refused.set(key, candidate.stamp);
-      const wanted = everOpened && (await isStillThere(driver, candidate, ending.signal));
-      if (!wanted) lookSoon(settleMs);
-      return wanted;
-    });
+    const isCertain = candidate.isCertain ?? false;
+    const wanted = async (everOpened: boolean) => {
+      const isReader = everOpened || isCertain;
+      if (!isReader) refused.set(key, candidate.stamp);
+      const stays = isReader && (await isStillThere(driver, candidate, ending.signal));
+      if (!stays) lookSoon(settleMs);
+      return stays;
+    };
+    options.attend({ driver, path: candidate.path }, candidate.stablePath, wanted, isCertain);
   };
   const look = async () => {
     const begun = round;

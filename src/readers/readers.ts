@@ -75,9 +75,9 @@ export function startReaders(options: ReadersOptions): Readers {
     clock,
     log,
     taken: () => attendance.all().map(({ supervisor }) => supervisor.record().path),
-    attend(connection, stablePath, wanted) {
+    attend(connection, stablePath, wanted, isCertain) {
       // A look that began before a change knows the old wishes; the next look follows it.
-      if (!changing) attendance.attend(connection, stablePath, wanted);
+      if (!changing) attendance.attend(connection, stablePath, wanted, isCertain);
     },
   });
   const change = async ({ connect, detect }: ReadersConfig) => {
@@ -99,7 +99,7 @@ export function startReaders(options: ReadersOptions): Readers {
       attendance
         .all()
         // A port that is only being tried is not a reader yet.
-        .filter((one) => one.namedPath() !== undefined || one.supervisor.record().info !== "")
+        .filter((one) => isReader(one) || one.supervisor.record().info !== "")
         .map(({ supervisor }) => supervisor.record()),
     tokens() {
       const { active, last } = tokens.list();
@@ -115,11 +115,9 @@ export function startReaders(options: ReadersOptions): Readers {
     },
     faults: () => [
       ...wrong,
-      ...attendance.all().flatMap(({ supervisor, namedPath }) => {
-        const fault = supervisor.fault();
-        return fault !== undefined && namedPath() !== undefined
-          ? [`${supervisor.record().path}: ${fault}`]
-          : [];
+      ...attendance.all().flatMap((one) => {
+        const fault = one.supervisor.fault();
+        return fault !== undefined && isReader(one) ? [`${one.supervisor.record().path}: ${fault}`] : [];
       }),
     ],
     reconfigure(config) {
@@ -138,6 +136,11 @@ export function startReaders(options: ReadersOptions): Readers {
       await Promise.all(attendance.all().map(({ supervisor }) => supervisor.ended));
     },
   };
+}
+
+/** By its name in the config file, or by its own numbers. */
+function isReader({ namedPath, isCertain }: Attended): boolean {
+  return isCertain || namedPath() !== undefined;
 }
 
 /** Detection that can be switched on and off; switched on again, it looks at once. */

@@ -50,7 +50,7 @@ test("known readers, and those of the class that say that they are contactless, 
     device({ path: "2-3", interfaces: [{ number: 0, classCode: "03" }] }),
   ];
   expect(likelyReaders(devices)).toEqual(
-    ["1-1.4", "1-2", "1-3"].map((path) => ({ path, stamp: "1:7", stablePath: path })),
+    ["1-1.4", "1-2", "1-3"].map((path) => ({ path, stamp: "1:7", stablePath: path, isCertain: true })),
   );
 });
 
