@@ -5,9 +5,8 @@
  *   chip       PN532 behind the reader's own processor; in other readers whatever there is
  *   tags       one at a time
  *
- *   family                  ACR122U, clones: read, write      others, by PC/SC part 3
- *   NTAG, Ultralight        as on a PN532, by FAST_READ       16 bytes at a time, as Ultralight
- *   others                  as on a PN532                     as far as the reader's commands go
+ *   ACR122U and clones   every family that a PN532 on a line reads and writes, with the same words and data
+ *   other readers        by PC/SC part 3: 16 bytes at a time, and as far as the reader's own commands go
  *
  * Quirks, from the reports of others; none was seen here on a real reader:
  * - The first answer after an opening may come twice, for the ends of the pipe disagree about its toggle bit: answers

@@ -8,7 +8,13 @@ import { recheckRetries } from "../pn532/field.ts";
 import { targetIn } from "../pn532/target.ts";
 import { acrBuzzer, acrPolling, pollFlags } from "../protocol/apdu.ts";
 import { ccidOut } from "../protocol/ccid.ts";
-import { getFirmwareVersion, listOneTypeA, setMaxRetries } from "../protocol/pn532-commands.ts";
+import {
+  getFirmwareVersion,
+  listOneFelica,
+  listOneTypeA,
+  setMaxRetries,
+} from "../protocol/pn532-commands.ts";
+import type { Target } from "../tags/channel.ts";
 import type { Field } from "../tags/watch.ts";
 import type { Slot } from "./slot.ts";
 import { type Send, tunnelTo } from "./tunnel.ts";
@@ -43,11 +49,17 @@ export interface AcrFieldOptions {
 export function acrField({ send, slot, whileIdle }: AcrFieldOptions): Field {
   const chip = tunnelTo(send);
 
-  const list: Field["list"] = async (signal) => {
-    const answer = await chip.call(listOneTypeA, signal);
+  const listOne = async (kind: Target["kind"], signal: AbortSignal) => {
+    const answer = await chip.call(kind === "felica" ? listOneFelica : listOneTypeA, signal);
     // Some say with an error that nothing lies there, as they do where the chip is dead: it must prove itself.
     if (answer.length === 0) await chip.call(getFirmwareVersion, signal);
-    const target = targetIn(answer);
+    return targetIn(kind, answer);
+  };
+  const list: Field["list"] = async (signal, like) => {
+    const target =
+      like === undefined
+        ? ((await listOne("type-a", signal)) ?? (await listOne("felica", signal)))
+        : await listOne(like.kind, signal);
     return target && channelTo(chip, target);
   };
   const liesThere = async (signal: AbortSignal) => {

@@ -19,16 +19,17 @@ import {
 import { readerGone } from "./faults.ts";
 import { createLadder } from "./ladder.ts";
 
-const sendTimeoutMs = 100; // A device takes a block within a frame or two of USB, 1 ms each.
-// The slowest exchange: 51 ms of RF time-out (PN532 UM0701-02, 7.3.1), tried thrice, and the reader's own work.
-const answerTimeoutMs = 400;
+// A device takes a block within a frame or two of USB, 1 ms each; a machine that starts a game is late by far more.
+const sendTimeoutMs = 250;
+// The slowest exchange: 51 ms of RF time-out (PN532 UM0701-02, 7.3.1), tried thrice, and the same for a busy machine.
+const answerTimeoutMs = 500;
 const straysMax = 16; // Answers to what nobody waits for any more; a reader that sends only such is not well.
 const slot = 0;
 
 export interface CcidOrder {
   readonly type: number;
   readonly data?: Uint8Array;
-  /** Where the usual 400 ms do not do: a card that computes. */
+  /** Where the usual 500 ms do not do: a card that computes. */
   readonly timeoutMs?: number;
   /** False of an answer that only a reader gives that is not well; absent means that every answer will do. */
   readonly accepts?: (answer: CcidAnswer) => boolean;

@@ -9,7 +9,7 @@ import { abortRequest, abortValue, ccidOut, encodeCcid } from "../protocol/ccid.
 import type { Attempt } from "./exchange.ts";
 import { outcomeOf } from "./faults.ts";
 
-const stepTimeoutMs = 150; // A reader that is well answers these at once; switching a slot on takes some 100 ms.
+const stepTimeoutMs = 250; // A reader that is well answers these at once; switching a slot on takes some 100 ms.
 const slot = 0;
 
 export const rungs = ["abort", "slot power cycle", "USB reset", "re-open"] as const;

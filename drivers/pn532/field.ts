@@ -1,16 +1,11 @@
 /** The field of a PN532 on a line: the chip itself waits for a tag, and the driver makes sure that it still does. */
 import { type Clock, sleep } from "../../src/core/clock.ts";
-import {
-  commandCodes,
-  getFirmwareVersion,
-  listOneTypeA,
-  setMaxRetries,
-} from "../protocol/pn532-commands.ts";
+import { commandCodes, getFirmwareVersion, listOneTypeA, setMaxRetries } from "../protocol/pn532-commands.ts";
 import type { Target } from "../tags/channel.ts";
 import type { Field } from "../tags/watch.ts";
 import { channelTo } from "./channel.ts";
 import type { Chip } from "./chip.ts";
-import { listOne, typeAIn } from "./target.ts";
+import { listOne, targetIn } from "./target.ts";
 
 // A chip that died while it waited is found out within this, and a FeliCa, which it does not wait for, is seen.
 const waitMs = 500;
@@ -42,7 +37,7 @@ export function fieldOf(chip: Chip, clock: Clock): Field {
 async function nextTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promise<Target> {
   for (;;) {
     const answer = (await chip.callFor(listOneTypeA, waitMs, signal)) ?? (await stopWaiting(chip, signal));
-    const found = answer === undefined ? await lookForFelica(chip, signal) : typeAIn(answer);
+    const found = answer === undefined ? await lookForFelica(chip, signal) : targetIn("type-a", answer);
     if (found !== undefined) return found;
     // A chip that does not wait, whatever it was told, must not keep the line and this machine busy.
     if (answer !== undefined) await sleep(clock, refusedMs, signal);

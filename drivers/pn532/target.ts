@@ -35,8 +35,12 @@ export async function isStillThere(chip: Caller, target: Target, signal: AbortSi
   return found !== undefined && isSameTarget(found, target);
 }
 
-/** What the answer to a listing of type A tells; undefined where it is of no target. */
-export function typeAIn(answer: Uint8Array): Target | undefined {
+/** What the answer to a listing of this kind tells; undefined where it is of no target. */
+export function targetIn(kind: Target["kind"], answer: Uint8Array): Target | undefined {
+  return listings[kind].parse(answer);
+}
+
+function typeAIn(answer: Uint8Array): Target | undefined {
   const found = parseTypeATarget(answer);
   return typeof found === "object" ? targetOf(found) : undefined;
 }

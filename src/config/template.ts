@@ -35,7 +35,7 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #allow_anonymous_local = false
 
 [readers]
-# Readers that are always wanted, as "driver:path", such as "pn532-uart:/dev/ttyUSB0".
+# Readers that are always wanted, as "driver:path", such as "pn532-uart:/dev/ttyUSB0" or "acr122u-usb:1-1.4".
 #connect = []
 
 # Whether readers are found by themselves when they are plugged in.

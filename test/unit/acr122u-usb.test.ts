@@ -252,7 +252,7 @@ describe("any other contactless reader", () => {
       const long = "y".repeat(100);
       reader.put(card(long));
       await sees(`04a1b2c3d4e5f6 ${long}`);
-      expect(last()?.[0]?.type).toBe("Ultralight");
+      expect(last()?.[0]?.type).toBe("NTAG");
     }));
 
   test("tells cards that take each other's place apart, and each once", () =>
