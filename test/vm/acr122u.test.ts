@@ -57,7 +57,10 @@ describe.skipIf(root === "")("an ACR122U in a virtual machine (needs TAPDECK_VM_
       await shows("connected");
       await shows("ACR122U216 with a PN532 v1.6");
       guest.type("tapdeck --data=/data watch &");
-      await Bun.sleep(2000);
+      // It says nothing when it has begun to listen, so it is given something to hear.
+      guest.type("while sleep 1; do tapdeck --data=/data call media.index > /dev/null; done & INDEXING=$!");
+      await shows("media.indexing");
+      guest.type("kill $INDEXING");
       for (const [index, text] of ["first card", "second card"].entries()) {
         const tag = card(text, index);
         reader.put(tag);
@@ -71,7 +74,8 @@ describe.skipIf(root === "")("an ACR122U in a virtual machine (needs TAPDECK_VM_
       await shows("after a reset");
       reader.take();
       await shows("tokens.removed");
-      for (let round = 0; round < 3; round++) {
+      const plugs = 3;
+      for (let round = 0; round < plugs; round++) {
         port.unplug();
         await shows("readers.removed");
         port.plug();
@@ -81,11 +85,10 @@ describe.skipIf(root === "")("an ACR122U in a virtual machine (needs TAPDECK_VM_
         reader.take();
         await shows("tokens.removed");
       }
-      await Bun.write("/tmp/acrtry/console.log", guest.console());
+      expect(guest.console().split("readers.removed").length - 1).toBe(plugs);
     } finally {
       port.close();
       await rm(folder, { recursive: true, force: true });
     }
-    expect(true).toBe(true);
   }, 600_000);
 });

@@ -117,7 +117,6 @@ mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 ifconfig lo up
 mkdir -p /data/media
-printf '[log]\\ndebug = true\\n' > /data/config.toml
 ${modules.map((path) => `insmod /modules/${basename(path)}`).join("\n")}
 stty -echo -icrnl < /dev/console
 echo "guest: ready"
