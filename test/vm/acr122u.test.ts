@@ -53,14 +53,17 @@ describe.skipIf(root === "")("an ACR122U in a virtual machine (needs TAPDECK_VM_
         "while [ ! -e /sys/bus/usb/devices/1-1 ]; do sleep 0.1; done; ls /sys/bus/usb/drivers/pn533_usb",
       );
       await shows("module");
-      guest.type("tapdeck --data=/data & until tapdeck --data=/data ping; do sleep 0.2; done");
+      guest.type(
+        "tapdeck --data=/data < /dev/null & until tapdeck --data=/data ping < /dev/null; do sleep 0.2; done",
+      );
       await shows("connected");
       await shows("ACR122U216 with a PN532 v1.6");
-      guest.type("tapdeck --data=/data watch &");
+      guest.type("tapdeck --data=/data watch < /dev/null &");
       // It says nothing when it has begun to listen, so it is given something to hear.
-      guest.type("while sleep 1; do tapdeck --data=/data call media.index > /dev/null; done & INDEXING=$!");
+      guest.type(
+        "for i in 1 2 3 4 5 6; do sleep 2; tapdeck --data=/data call media.index; done < /dev/null > /dev/null 2>&1 &",
+      );
       await shows("media.indexing");
-      guest.type("kill $INDEXING");
       for (const [index, text] of ["first card", "second card"].entries()) {
         const tag = card(text, index);
         reader.put(tag);

@@ -122,6 +122,7 @@ printf '[readers]\\ndetect = false\\nconnect = ["acr122u-usb:1-1"]\\n' > /data/c
 ${modules.map((path) => `insmod /modules/${basename(path)}`).join("\n")}
 stty -echo -icrnl < /dev/console
 echo "guest: ready"
-exec sh < /dev/console > /dev/console 2>&1
+# A program that was started here may leave the console non-blocking, and a shell ends of that.
+while :; do sh < /dev/console > /dev/console 2>&1; done
 `;
 }
