@@ -1,5 +1,6 @@
 /** Every driver, one line each. The conformance suite walks this list. */
 import type { Driver } from "../src/readers/contract.ts";
+import { acr122uUsb } from "./acr122u-usb.ts";
 import { file } from "./file.ts";
 import { hidKeyboard } from "./hid-keyboard.ts";
 import { pn532Uart } from "./pn532-uart.ts";
@@ -8,7 +9,8 @@ import { simulated } from "./simulated.ts";
 import { toypad } from "./toypad.ts";
 
 export const drivers: readonly Driver[] = [
-  pn532Uart, //
+  pn532Uart,
+  acr122uUsb,
   serialLine,
   hidKeyboard,
   toypad,

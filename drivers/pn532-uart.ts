@@ -30,8 +30,7 @@ import type { ByteLink } from "./io/byte-link.ts";
 import { openSerial } from "./io/serial.ts";
 import { listSerialPorts, type SerialPortInfo } from "./io/serial-list.ts";
 import { type Chip, createChip, readerGone } from "./pn532/chip.ts";
-import { createOrders } from "./pn532/orders.ts";
-import { recheckRetries, watchField } from "./pn532/watch.ts";
+import { fieldOf, recheckRetries } from "./pn532/field.ts";
 import {
   baudRateCodes,
   type FirmwareVersion,
@@ -42,6 +41,8 @@ import {
   setSerialBaudRate,
 } from "./protocol/pn532-commands.ts";
 import { ackFrame, wakeUp } from "./protocol/pn532-frame.ts";
+import { createOrders } from "./tags/orders.ts";
+import { watchField } from "./tags/watch.ts";
 
 const firstBaudRate = 115_200; // UM0701-02, 7.2.8: the rate after power-up.
 const raisedBaudRate = 460_800; // The highest that FTDI, CP210x, CH340 and the Pi's PL011 all make without error.
@@ -191,7 +192,7 @@ function createSession(chip: Chip, { clock }: DriverContext, { info, raised }: O
     async watch(report, signal) {
       const ending = AbortSignal.any([signal, closing.signal]);
       try {
-        await watchField({ chip, clock, orders }, report, ending);
+        await watchField({ field: fieldOf(chip, clock), clock, orders }, report, ending);
       } catch (error) {
         orders.close(ending.aborted ? readerGone(chip.link, "it was closed") : error);
         if (!ending.aborted) throw error;

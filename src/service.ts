@@ -175,7 +175,14 @@ async function assemble({
   wired.api = api;
   const certificates = tls === undefined ? undefined : followCertificate(tlsFolder, tls, { api, clock, log });
   const launching = createHolding({ bus, clock, log, launcher, readers: config().readers });
-  const readers = startReaders({ ...config().readers, drivers, bus, clock, log });
+  const readers = startReaders({
+    ...config().readers,
+    drivers,
+    bus,
+    clock,
+    log,
+    feedback: () => config().audio.feedback,
+  });
   wired.readers = readers;
   const indexing = followFolders(media, settings, { clock, log });
   settings.onChange((now) => {

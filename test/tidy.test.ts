@@ -62,6 +62,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "drivers/io/",
     "drivers/emulator/",
     "drivers/pn532/",
+    "drivers/ccid/",
     "drivers/pn532-uart.ts",
     "drivers/lying.ts",
     "drivers/toypad/",

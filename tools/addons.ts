@@ -23,3 +23,15 @@ export function hidAddon(root: string, target: "x64" | "arm64"): BunPlugin {
     },
   };
 }
+
+/** Embeds the addon of `usb` out of its package's folder: that of another processor is in no `node_modules`. */
+export function usbAddon(name: string, folder: string): BunPlugin {
+  return {
+    name: "the addon of usb",
+    setup(build) {
+      build.onResolve({ filter: /^@node-usb\// }, ({ path }) =>
+        path === name ? { path: Bun.resolveSync(folder, import.meta.dir) } : undefined,
+      );
+    },
+  };
+}

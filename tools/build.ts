@@ -1,7 +1,7 @@
 /**
  * Compiles Tapdeck into one file per target: `bun tools/build.ts [x64] [arm64]`; without a name, both.
  *
- * The runtime of the other processor comes from the package registry at the version and hash of package-lock.json, so
+ * The runtime of the other processor, and its addons, come from the package registry at the version and hash of package-lock.json, so
  * that the compiler itself never downloads anything. A compiled binary would by default read `.env` and
  * `bunfig.toml` of the folder it is started in, which is to run anybody's code: both are switched off.
  */
@@ -9,11 +9,13 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { hidAddon } from "./addons.ts";
+import { hidAddon, usbAddon } from "./addons.ts";
 
 const root = join(import.meta.dir, "..");
 const targets = { x64: "@oven/bun-linux-x64", arm64: "@oven/bun-linux-aarch64" } as const;
 type Target = keyof typeof targets;
+/** What drivers/io/usb.ts loads. */
+const usbAddons = { x64: "@node-usb/usb-linux-x64-gnu", arm64: "@node-usb/usb-linux-arm64-gnu" } as const;
 
 const asked = process.argv.slice(2);
 const wrong = asked.find((name) => !(name in targets));
@@ -36,7 +38,7 @@ async function build(target: Target): Promise<void> {
     },
     // What cannot be found now would be looked for on the machine that it runs on.
     allowUnresolved: [],
-    plugins: [hidAddon(root, target)],
+    plugins: [hidAddon(root, target), usbAddon(usbAddons[target], await packageOf(usbAddons[target]))],
     throw: false,
   });
   if (!built.success) fail(built.logs.map(String).join("\n"));
@@ -53,16 +55,19 @@ async function linkForPeople(name: string): Promise<void> {
   await symlink(name, link);
 }
 
-/** Path of the target's Bun: the installed package, or the same package fetched and proved by its hash. */
 async function runtimeOf(target: Target): Promise<string> {
-  const name = targets[target];
-  const installed = join(root, "node_modules", name, "bin/bun");
+  return join(await packageOf(targets[target]), "bin/bun");
+}
+
+/** Folder of a package: the installed one, or the same package fetched and proved by its hash. */
+async function packageOf(name: string): Promise<string> {
+  const installed = join(root, "node_modules", name);
   if (existsSync(installed)) return installed;
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
   const { version, integrity } = lock.packages[`node_modules/${name}`];
-  const folder = join(root, "build/runtimes", `${target}-${version}`);
-  const runtime = join(folder, "package/bin/bun");
-  if (existsSync(runtime)) return runtime;
+  const folder = join(root, "build/packages", `${name.slice(1).replace("/", "-")}-${version}`);
+  const unpacked = join(folder, "package");
+  if (existsSync(unpacked)) return unpacked;
   const fresh = `${folder}.partial`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });
@@ -74,7 +79,7 @@ async function runtimeOf(target: Target): Promise<string> {
   if (hash !== integrity) fail(`${name}@${version} is not what package-lock.json names: ${hash}`);
   await run("tar", ["--extract", "--gzip", `--file=${archive}`, `--directory=${fresh}`]);
   await rename(fresh, folder);
-  return runtime;
+  return unpacked;
 }
 
 function hostTarget(): Target {

@@ -114,7 +114,7 @@ function cutAt(bytes: Uint8Array, cuts: readonly number[] | "every-byte"): reado
 }
 
 /** Mulberry32: small, and good enough for noise. */
-function seededRandom(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -18,6 +18,9 @@ const doubledMs = 30;
 const sendsMax = 3;
 const nacksMax = 2;
 
+/** What speaking to a tag needs of a chip: one on a line, or one inside another reader. */
+export type Caller = Pick<Chip, "call" | "callFor" | "abort">;
+
 export interface Chip {
   /** The answer's payload (TFI, code, data). Rejects with `reader-gone` where none comes, and when `signal` aborts. */
   call(command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array>;

@@ -35,8 +35,9 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #allow_anonymous_local = false
 
 [readers]
-# Readers that are always wanted, as "driver:path": "pn532-uart:/dev/ttyUSB0", "toypad:/dev/hidraw0", "file:/run/deck/card",
-# "serial-line:/dev/ttyACM0?baud=115200", or a reader that types by its USB id, "hid-keyboard:08ff:0009?layout=us".
+# Readers that are always wanted, as "driver:path": "pn532-uart:/dev/ttyUSB0", "acr122u-usb:1-1.4", "toypad:/dev/hidraw0",
+# "file:/run/deck/card", "serial-line:/dev/ttyACM0?baud=115200", or a reader that types by its USB id,
+# "hid-keyboard:08ff:0009?layout=us".
 #connect = []
 
 # Whether readers are found by themselves when they are plugged in.

@@ -50,6 +50,11 @@ export const ndefBytesMax = 8 * 1024;
 export const chipFrameBytesMax = 264; // The longest payload of a frame that a reader chip sends (NXP UM0701-02, 6.2.1.2).
 export const apduBytesMax = 4096; // An answer of a card to one command; we ask for no more than 255 bytes at a time.
 
+// USB.
+export const usbDevicesMax = 127; // What one bus addresses (USB 2.0, 4.1).
+export const ccidMessageBytesMax = 65_544 + 10; // The longest that a CCID reader may announce (CCID 1.1, 5.1).
+export const ccidExtensionsMax = 20; // Times that a reader may ask for more time for one command.
+
 // Files and processes.
 export const configBytesMax = 1024 * 1024;
 export const launchersMax = 256;

@@ -19,6 +19,8 @@ export interface Attended {
   readonly supervisor: Supervisor;
   /** The path by which the config names it, so that its faults matter; undefined for a detected one. */
   readonly namedPath: () => string | undefined;
+  /** It is a reader for sure, named or detected: its faults matter, too. */
+  readonly isCertain: boolean;
   /** From now on it is a configured one, named by this path, without being opened anew. */
   adopt(path: string): void;
   /** From now on it is a detected one, wanted as `wanted` says, without being opened anew. */
@@ -31,25 +33,26 @@ export interface Attendance {
   all(): readonly Attended[];
   byId(readerId: string): Attended | undefined;
   /** Attends a reader unless it is attended already. `wanted` is undefined for a configured one. */
-  attend(connection: Connection, stablePath: string, wanted: Wanted | undefined): void;
+  attend(connection: Connection, stablePath: string, wanted: Wanted | undefined, isCertain?: boolean): void;
 }
 
 export interface AttendanceParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
+  readonly feedback?: (() => boolean) | undefined;
   readonly presenceOf: (readerId: string) => Presence;
 }
 
 /** Everything that it attends ends when `signal` aborts. */
 export function createAttendance(parts: AttendanceParts, signal: AbortSignal): Attendance {
-  const { bus, clock, log, presenceOf } = parts;
+  const { bus, clock, log, feedback, presenceOf } = parts;
   const attended = new Map<string, Attended>();
 
   const attendance: Attendance = {
     all: () => [...attended.values()],
     byId: (readerId) => attended.get(readerId),
-    attend(connection, stablePath, asked) {
+    attend(connection, stablePath, asked, isCertain = false) {
       const readerId = readerIdOf(connection.driver.id, stablePath);
       if (signal.aborted || attended.has(readerId)) return;
       if (attended.size >= readersMax) {
@@ -68,6 +71,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal): A
           stablePath,
           clock,
           log,
+          feedback,
           wanted: (everOpened) => wanted?.(everOpened) ?? true,
           connected: (reader) => bus.emit("readers.added", reader),
           disconnected: (reader) => bus.emit("readers.removed", reader),
@@ -80,6 +84,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal): A
         connection,
         supervisor,
         namedPath: () => namedPath,
+        isCertain,
         adopt(path) {
           [wanted, namedPath] = [undefined, path];
         },

@@ -27,6 +27,8 @@ export interface Driver {
 export interface DriverContext {
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether a reader with a buzzer of its own may sound it with a card, as the settings are now; absent means never. */
+  readonly feedback?: () => boolean;
 }
 
 /** A device that `detect` found. */
@@ -39,6 +41,11 @@ export interface Candidate {
   readonly stamp: string;
   /** Name of the port that survives restarts and re-plugging, such as the by-path name; else the path. */
   readonly stablePath: string;
+  /**
+   * It is this driver's device by its very numbers: where it cannot be opened, people are told why, and it is tried
+   * again. Absent for what may as well be something else.
+   */
+  readonly isCertain?: true;
 }
 
 /** An open device. */

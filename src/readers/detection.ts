@@ -2,8 +2,9 @@
  * Detection of readers that nobody configured. Drivers look without touching; a path that turned out to be something
  * else is left alone until it was re-plugged.
  */
-import { watch } from "node:fs";
+import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { realpath } from "node:fs/promises";
+import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -11,6 +12,8 @@ import type { Connection } from "./connection.ts";
 import type { Candidate, Driver } from "./contract.ts";
 
 const deviceFolder = "/dev";
+/** A folder for each bus, with a node for each device: readers that no driver of the kernel makes a node for. */
+const usbFolder = "/dev/bus/usb";
 // Device nodes appear one by one, with their links a moment later.
 const settleMs = 150;
 // The kernel's word on new nodes is enough; this is for kernels and containers that give none.
@@ -26,6 +29,7 @@ export interface DetectionOptions {
     connection: Connection,
     stablePath: string,
     wanted: (everOpened: boolean) => Promise<boolean>,
+    isCertain: boolean,
   ) => void;
 }
 
@@ -52,12 +56,15 @@ export function createDetection(options: DetectionOptions): Detection {
     if (ending.signal.aborted || begun !== round) return;
     // Two drivers may know the same converter: one at a time, and the next when this one has let go.
     taken.add(plain);
-    options.attend({ driver, path: candidate.path }, candidate.stablePath, async (everOpened) => {
-      if (!everOpened) refused.set(key, candidate.stamp);
-      const wanted = everOpened && (await isStillThere(driver, candidate, ending.signal));
-      if (!wanted) lookSoon(settleMs);
-      return wanted;
-    });
+    const isCertain = candidate.isCertain ?? false;
+    const wanted = async (everOpened: boolean) => {
+      const isReader = everOpened || isCertain;
+      if (!isReader) refused.set(key, candidate.stamp);
+      const stays = isReader && (await isStillThere(driver, candidate, ending.signal));
+      if (!stays) lookSoon(settleMs);
+      return stays;
+    };
+    options.attend({ driver, path: candidate.path }, candidate.stablePath, wanted, isCertain);
   };
   const look = async () => {
     const begun = round;
@@ -98,7 +105,7 @@ export function createDetection(options: DetectionOptions): Detection {
     [Symbol.dispose]: () => {
       ending.abort(new Error("detection has ended"));
       timer?.[Symbol.dispose]();
-      watcher?.close();
+      watcher[Symbol.dispose]();
     },
   };
 }
@@ -127,15 +134,33 @@ export async function isStillThere(
   return now.some(({ path, stamp }) => path === candidate.path && stamp === candidate.stamp);
 }
 
-function watchDevices(changed: () => void, log: Log): { close(): void } | undefined {
+function watchDevices(changed: () => void, log: Log): Disposable {
+  const watchers: FSWatcher[] = [];
   try {
-    return watch(deviceFolder, (_event, name) => {
-      if (name?.startsWith("tty") || name?.startsWith("hidraw")) changed();
-    });
+    watchers.push(
+      watch(deviceFolder, (_event, name) => {
+        if (name?.startsWith("tty") || name?.startsWith("hidraw")) changed();
+      }),
+    );
+    for (const bus of usbBuses()) watchers.push(watch(join(usbFolder, bus), () => changed()));
   } catch (error) {
     // Without the kernel's word there is still the sweep.
     log.warn("readers", "new devices are noticed every ten seconds only", { error: messageOf(error) });
-    return undefined;
+  }
+  return {
+    [Symbol.dispose]: () => {
+      for (const watcher of watchers) watcher.close();
+    },
+  };
+}
+
+/** None on machines without USB. */
+function usbBuses(): readonly string[] {
+  try {
+    return readdirSync(usbFolder);
+  } catch {
+    // The folder is made with the first bus; such machines have their buses from the start.
+    return [];
   }
 }
 

@@ -27,6 +27,8 @@ export interface ReadersOptions extends ReadersConfig {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
+  /** As in the driver contract. */
+  readonly feedback?: () => boolean;
 }
 
 export interface Readers extends Writing {
@@ -48,11 +50,11 @@ export interface Readers extends Writing {
 
 /** Starts listening at once. */
 export function startReaders(options: ReadersOptions): Readers {
-  const { drivers, bus, clock, log } = options;
+  const { drivers, bus, clock, log, feedback } = options;
   const ending = new AbortController();
   const tokens = createTokens(bus, clock);
   const presenceOf = createPresences(tokens, clock);
-  const attendance = createAttendance({ bus, clock, log, presenceOf }, ending.signal);
+  const attendance = createAttendance({ bus, clock, log, feedback, presenceOf }, ending.signal);
   const writing = createWriting({ attendance, presenceOf, clock, log });
   // Ids of readers that were let go of. What lies there is no longer anyone's business, until they are attended again.
   const dismissed = new Set<string>();
@@ -73,9 +75,9 @@ export function startReaders(options: ReadersOptions): Readers {
     clock,
     log,
     taken: () => attendance.all().map(({ supervisor }) => supervisor.record().path),
-    attend(connection, stablePath, wanted) {
+    attend(connection, stablePath, wanted, isCertain) {
       // A look that began before a change knows the old wishes; the next look follows it.
-      if (!changing) attendance.attend(connection, stablePath, wanted);
+      if (!changing) attendance.attend(connection, stablePath, wanted, isCertain);
     },
   });
   const change = async ({ connect, detect }: ReadersConfig) => {
@@ -97,7 +99,7 @@ export function startReaders(options: ReadersOptions): Readers {
       attendance
         .all()
         // A port that is only being tried is not a reader yet.
-        .filter((one) => one.namedPath() !== undefined || one.supervisor.record().info !== "")
+        .filter((one) => isReader(one) || one.supervisor.record().info !== "")
         .map(({ supervisor }) => supervisor.record()),
     tokens() {
       const { active, last } = tokens.list();
@@ -113,11 +115,9 @@ export function startReaders(options: ReadersOptions): Readers {
     },
     faults: () => [
       ...wrong,
-      ...attendance.all().flatMap(({ supervisor, namedPath }) => {
-        const fault = supervisor.fault();
-        return fault !== undefined && namedPath() !== undefined
-          ? [`${supervisor.record().path}: ${fault}`]
-          : [];
+      ...attendance.all().flatMap((one) => {
+        const fault = one.supervisor.fault();
+        return fault !== undefined && isReader(one) ? [`${one.supervisor.record().path}: ${fault}`] : [];
       }),
     ],
     reconfigure(config) {
@@ -136,6 +136,11 @@ export function startReaders(options: ReadersOptions): Readers {
       await Promise.all(attendance.all().map(({ supervisor }) => supervisor.ended));
     },
   };
+}
+
+/** By its name in the config file, or by its own numbers. */
+function isReader({ namedPath, isCertain }: Attended): boolean {
+  return isCertain || namedPath() !== undefined;
 }
 
 /** Detection that can be switched on and off; switched on again, it looks at once. */

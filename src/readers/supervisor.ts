@@ -22,6 +22,8 @@ export interface SupervisorOptions {
   readonly stablePath: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** As in the driver contract. */
+  readonly feedback?: (() => boolean) | undefined;
   readonly connected: (reader: Reader) => void;
   readonly disconnected: (reader: Reader) => void;
   /** What lies on this reader. It outlives the supervision: a card that stays through a re-plugging is not tapped. */
@@ -43,7 +45,8 @@ export interface Supervisor {
 
 /** Supervises until `signal` aborts or `wanted` says no. */
 export function supervise(options: SupervisorOptions, signal: AbortSignal): Supervisor {
-  const { connection, clock, log, presence } = options;
+  const { connection, clock, log, feedback, presence } = options;
+  const context = { clock, log, ...(feedback === undefined ? {} : { feedback }) };
   const readerId = readerIdOf(connection.driver.id, options.stablePath);
   let session: ReaderSession | undefined;
   let info = "";
@@ -64,7 +67,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
 
   /** One life of the device: from open to its end. Throws what ended it. */
   const live = async () => {
-    const opened = await connection.driver.open(connection.path, { clock, log }, signal);
+    const opened = await connection.driver.open(connection.path, context, signal);
     session = opened;
     info = opened.info;
     fault = undefined;

@@ -1,4 +1,6 @@
 /** The emulated device of each driver, for the conformance suite: it fails for a driver that has none here. */
+import { acr122uOn } from "../../drivers/acr122u-usb.ts";
+import { createCcidReader } from "../../drivers/emulator/ccid-reader.ts";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import {
   createClassic,
@@ -7,6 +9,8 @@ import {
   createType4Tag,
   type EmulatedTag,
 } from "../../drivers/emulator/tags.ts";
+import { createUsbBus } from "../../drivers/emulator/usb-bus.ts";
+import { ccidOut } from "../../drivers/protocol/ccid.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { tagCommands, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
 import { toHex } from "../../src/core/hex.ts";
@@ -72,6 +76,7 @@ export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
   file: fileReader,
   "hid-keyboard": keyboardReader,
   toypad: toypadReader,
+  "acr122u-usb": acr122uOnBus,
   simulated: () => ({
     path: "",
     expected: sightingOfNtag,
@@ -81,6 +86,12 @@ export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
     close: async () => {},
   }),
 };
+
+/** Emulated readers are plugged into this bus, and the drivers of USB readers look for theirs on it. */
+const usbBus = createUsbBus();
+
+/** Drivers whose devices have no node in /dev: the same ones, on the emulated bus. */
+export const joinedDrivers: Readonly<Record<string, Driver>> = { "acr122u-usb": acr122uOn(usbBus) };
 
 const longMs = 60_000;
 const text = "SNES/Game.sfc";
@@ -163,6 +174,43 @@ function lineOf(device: Pn532Device): Line {
       onceReading = run;
     },
     noise: (seed) => device.faults.noise(seed, noiseRate),
+  };
+}
+
+function acr122uOnBus(): EmulatedReader {
+  const reader = createCcidReader({ kind: "acr122u", timing: "none" });
+  const socket = usbBus.add(reader);
+  let onCommand = () => {};
+  let onceReading: (() => void) | undefined;
+  reader.onCommand(({ type, data }) => {
+    onCommand();
+    const chipCommand = type === ccidOut.block ? data.subarray(5) : new Uint8Array();
+    const reads = chipCommand[2] === tagCommands.fastRead || chipCommand[3] === tagCommands.read;
+    if (!reads) return;
+    const run = onceReading;
+    onceReading = undefined;
+    run?.();
+  });
+  return {
+    path: socket.path,
+    expected: sightingOfNtag,
+    lay: (_session, { uid, text }) =>
+      reader.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text })),
+    lift: () => reader.take(),
+    others: otherTags.map(({ name, make, expected }) => ({ name, lay: () => reader.put(make()), expected })),
+    line: {
+      kind: "line",
+      plug: socket.plug,
+      unplug: async () => socket.unplug(),
+      onCommand: (run) => {
+        onCommand = run;
+      },
+      onceReading: (run) => {
+        onceReading = run;
+      },
+      noise: (seed) => reader.faults.noise(seed, noiseRate),
+    },
+    close: async () => socket.remove(),
   };
 }
 

@@ -6,12 +6,11 @@ import { createEmulatedChip, instantRadio } from "../../drivers/emulator/pn532-c
 import type { EmulatedTag } from "../../drivers/emulator/tags.ts";
 import { channelTo } from "../../drivers/pn532/channel.ts";
 import type { Chip } from "../../drivers/pn532/chip.ts";
+import { targetIn } from "../../drivers/pn532/target.ts";
 import {
   commandCodes,
   listOneFelica,
   listOneTypeA,
-  parseFelicaTarget,
-  parseTypeATarget,
   samNormalMode,
   setMaxRetries,
 } from "../../drivers/protocol/pn532-commands.ts";
@@ -63,8 +62,8 @@ export function channelOn(tag: EmulatedTag, options: ChannelOptions = {}): TestC
   emulated.put(tag);
   const listed = emulated.run(tag.felica === undefined ? listOneTypeA : listOneFelica);
   const answer = listed.kind === "syntax-error" ? new Uint8Array() : listed.payload;
-  const target = tag.felica === undefined ? parseTypeATarget(answer) : parseFelicaTarget(answer);
-  if (typeof target !== "object") throw new Error("the emulated chip found no tag");
+  const target = targetIn(tag.felica === undefined ? "type-a" : "felica", answer);
+  if (target === undefined) throw new Error("the emulated chip found no tag");
   const { transceive, ...plain } = channelTo(chip, target);
   const channel = options.isPlain || transceive === undefined ? plain : { ...plain, transceive };
   return { ...channel, take: () => emulated.take(tag) };

@@ -123,6 +123,18 @@ test("a port that was something else is left alone until it was re-plugged", asy
   });
 });
 
+test("a device that is a reader for sure is wanted also where it cannot be opened, until it was pulled", async () => {
+  const finds = finder("finds");
+  finds.candidates = [{ ...port("1-1.4"), isCertain: true }];
+  await detecting([finds], async ({ look, attended }) => {
+    await look(0);
+    await eventually(() => attended.length === 1);
+    expect(await attended[0]?.wanted(false)).toBe(true);
+    finds.candidates = [];
+    expect(await attended[0]?.wanted(false)).toBe(false);
+  });
+});
+
 test("a reader that failed is wanted while its port is the same, and no more once it was pulled or re-plugged", async () => {
   const finds = finder("finds");
   finds.candidates = [port("/no/ttyUSB0"), port("/no/ttyUSB1")];

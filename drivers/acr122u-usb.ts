@@ -1,0 +1,148 @@
+/**
+ * ACS ACR122U over USB, and other contactless readers of the smart-card class (CCID 1.1).
+ *
+ *   link       bulk out, bulk in, interrupt in. The path is that of the USB port, as in /sys/bus/usb/devices: `1-1.4`
+ *   chip       PN532 behind the reader's own processor; in other readers whatever there is
+ *   tags       one at a time
+ *
+ *   ACR122U and clones   every family that a PN532 on a line reads and writes, with the same words and data
+ *   other readers        by PC/SC part 3: 16 bytes at a time, and as far as the reader's own commands go
+ *
+ * Quirks, from the reports of others; none was seen here on a real reader:
+ * - The first answer after an opening may come twice, for the ends of the pipe disagree about its toggle bit: answers
+ *   count by their sequence number (nfcpy, reports 105 and 200, of firmware 215 and 216).
+ * - Without a card IccPowerOn fails and brings an answer to reset all the same.
+ * - It takes blocks also without a card, and refuses escapes until it is allowed them: all goes by blocks.
+ * - Its buzzer sounds with each card until it is told not to.
+ * - The kernel's pn533_usb takes it as soon as it is plugged in; it is detached.
+ */
+import type { Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
+import { acrField, prepareAcr } from "./ccid/acr-field.ts";
+import { likelyReaders } from "./ccid/detect.ts";
+import { type Ccid, createCcid } from "./ccid/exchange.ts";
+import { readerGone } from "./ccid/faults.ts";
+import { pcscField } from "./ccid/pcsc-field.ts";
+import { type Slot, watchSlot } from "./ccid/slot.ts";
+import { type Send, tunnelTo } from "./ccid/tunnel.ts";
+import { machineUsb } from "./io/usb.ts";
+import type { UsbBus, UsbLink } from "./io/usb-link.ts";
+import { acrBuzzer, acrFirmware } from "./protocol/apdu.ts";
+import { ccidOut } from "./protocol/ccid.ts";
+import { getFirmwareVersion, parseFirmwareVersion } from "./protocol/pn532-commands.ts";
+import { createOrders } from "./tags/orders.ts";
+import { type Field, watchField } from "./tags/watch.ts";
+
+/** The driver for the readers of a bus. */
+export function acr122uOn(bus: UsbBus) {
+  return {
+    id: "acr122u-usb",
+    capabilities: ["read", "write", "removable"],
+    async detect() {
+      return likelyReaders(await bus.list());
+    },
+    async open(path, context, signal) {
+      signal.throwIfAborted();
+      const device = (await bus.list()).find((one) => one.path === path);
+      if (device === undefined) throw readerGone(path, "there is no such USB device: is it plugged in?");
+      signal.throwIfAborted();
+      const link = await bus.open(device);
+      try {
+        return await openCcid(link, context, signal, device.product);
+      } catch (error) {
+        await link.close();
+        throw error;
+      }
+    },
+  } as const satisfies Driver;
+}
+
+export const acr122uUsb = acr122uOn(machineUsb);
+
+/** A session on a link that is open; the link stays open where this rejects. */
+export async function openCcid(
+  link: UsbLink,
+  context: DriverContext,
+  signal: AbortSignal,
+  product = "contactless reader",
+): Promise<ReaderSession> {
+  const { log } = context;
+  let isAcr = false;
+  let sounds = context.feedback?.() ?? false;
+  const prepare = (send: Send) => (isAcr ? prepareAcr(send, sounds) : answers(send));
+  const ccid = createCcid({ link, log, prepare });
+  try {
+    await answers(ccid.command, signal);
+    const name = await acrName(ccid, signal);
+    if (name === undefined) {
+      const slot = watchSlot(link, context.clock, log);
+      return createSession(
+        { link, ccid, slot, field: pcscField(ccid.command, slot), info: product },
+        context,
+      );
+    }
+    await prepareAcr(ccid.command, sounds, signal);
+    isAcr = true;
+    const info = `${name} with a ${await chipName(ccid, signal)}`;
+    const slot = watchSlot(link, context.clock, log);
+    const whileIdle = async (watching: AbortSignal) => {
+      const wanted = context.feedback?.() ?? false;
+      if (wanted === sounds) return;
+      await ccid.command({ type: ccidOut.block, data: acrBuzzer(wanted) }, watching);
+      sounds = wanted;
+    };
+    const field = acrField({ send: ccid.command, slot, whileIdle });
+    return createSession({ link, ccid, slot, field, info }, context);
+  } catch (error) {
+    await ccid.close();
+    throw error;
+  }
+}
+
+async function answers(send: Send, signal?: AbortSignal): Promise<void> {
+  await send({ type: ccidOut.slotStatus }, signal);
+}
+
+/** What an ACR122U or a clone calls itself, such as ACR122U216; undefined of any other reader. */
+async function acrName(ccid: Ccid, signal: AbortSignal): Promise<string | undefined> {
+  const { data } = await ccid.command({ type: ccidOut.block, data: acrFirmware }, signal);
+  const name = String.fromCharCode(...data);
+  return /^ACR122[\x20-\x7e]*$/.test(name) ? name.trim() : undefined;
+}
+
+async function chipName(ccid: Ccid, signal: AbortSignal): Promise<string> {
+  const firmware = parseFirmwareVersion(await tunnelTo(ccid.command).call(getFirmwareVersion, signal));
+  return firmware === undefined ? "PN532" : `PN532 v${firmware.version}.${firmware.revision}`;
+}
+
+interface Parts {
+  readonly link: UsbLink;
+  readonly ccid: Ccid;
+  readonly slot: Slot;
+  readonly field: Field;
+  readonly info: string;
+}
+
+function createSession({ link, ccid, slot, field, info }: Parts, { clock }: DriverContext): ReaderSession {
+  const closing = new AbortController();
+  const orders = createOrders();
+  return {
+    info,
+    write: orders.place,
+    async watch(report, signal) {
+      const ending = AbortSignal.any([signal, closing.signal]);
+      try {
+        await watchField({ field, clock, orders }, report, ending);
+      } catch (error) {
+        orders.close(ending.aborted ? readerGone(link.path, "it was closed") : error);
+        if (!ending.aborted) throw error;
+      }
+    },
+    async close() {
+      if (closing.signal.aborted) return;
+      orders.close(readerGone(link.path, "it was closed"));
+      closing.abort(readerGone(link.path, "it was closed"));
+      await ccid.close();
+      await Promise.all([slot.close(), link.close()]);
+    },
+  };
+}

@@ -1,0 +1,168 @@
+/**
+ * One CCID reader behind a USB link: sends a command, waits for the answer to that command, and climbs the ladder of
+ * recovery where none comes. Commands are strictly one after another; every wait ends.
+ */
+import { spacedHex } from "../../src/core/hex.ts";
+import { ccidExtensionsMax } from "../../src/core/limits.ts";
+import type { Log } from "../../src/core/log.ts";
+import { UsbFault, type UsbLink } from "../io/usb-link.ts";
+import {
+  type CcidAssembler,
+  type CcidMessage,
+  type CcidStatus,
+  ccidIn,
+  ccidOut,
+  createCcidAssembler,
+  encodeCcid,
+  statusOf,
+} from "../protocol/ccid.ts";
+import { readerGone } from "./faults.ts";
+import { createLadder } from "./ladder.ts";
+
+// A device takes a block within a frame or two of USB, 1 ms each; a machine that starts a game is late by far more.
+const sendTimeoutMs = 250;
+// The slowest exchange: 51 ms of RF time-out (PN532 UM0701-02, 7.3.1), tried thrice, and the same for a busy machine.
+const answerTimeoutMs = 500;
+const straysMax = 16; // Answers to what nobody waits for any more; a reader that sends only such is not well.
+const slot = 0;
+
+export interface CcidOrder {
+  readonly type: number;
+  readonly data?: Uint8Array;
+  /** Where the usual 500 ms do not do: a card that computes. */
+  readonly timeoutMs?: number;
+  /** False of an answer that only a reader gives that is not well; absent means that every answer will do. */
+  readonly accepts?: (answer: CcidAnswer) => boolean;
+}
+
+export interface CcidAnswer {
+  readonly status: CcidStatus;
+  readonly data: Uint8Array;
+}
+
+export interface Ccid {
+  readonly path: string;
+  /**
+   * The answer, also where the reader says that the command failed. Rejects with `reader-gone` where none comes on any
+   * rung of the ladder, and with the signal's reason, between two commands only.
+   */
+  command(order: CcidOrder, signal?: AbortSignal): Promise<CcidAnswer>;
+  /** Resolves once no command runs, and lets none begin any more. */
+  close(): Promise<void>;
+}
+
+export interface CcidOptions {
+  readonly link: UsbLink;
+  readonly log: Log;
+  /** Sets the reader up again after a rung that made it forget; throws where it does not answer. */
+  readonly prepare: (command: Attempt) => Promise<void>;
+}
+
+/** One try: rejects with `UsbFault` where no answer came. */
+export type Attempt = (order: CcidOrder) => Promise<CcidAnswer>;
+
+export function createCcid({ link, log, prepare }: CcidOptions): Ccid {
+  let assembler = assemblerOf(link);
+  let sequence = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  let closed = false;
+
+  const receive = async (expected: number, timeoutMs: number): Promise<CcidMessage> => {
+    let wanted = link.packetBytes;
+    for (let strays = 0; strays < straysMax; strays++) {
+      const transfer = await link.bulkIn(wanted, timeoutMs);
+      if (log.debugging) log.debug("ccid", `< ${spacedHex(transfer)}`);
+      const cut = assembler.push(transfer);
+      wanted = cut.kind === "need" && assembler.pendingBytes > 0 ? cut.bytes : link.packetBytes;
+      if (cut.kind === "noise") log.debug("ccid", "noise", { bytes: cut.bytes, why: cut.why });
+      if (cut.kind === "message" && isAnswer(cut.message, sequence, expected)) return cut.message;
+    }
+    throw new UsbFault("failed", "the reader answers what nobody asked");
+  };
+  const attempt: Attempt = async ({ type, data, timeoutMs = answerTimeoutMs, accepts = () => true }) => {
+    sequence = (sequence + 1) & 0xff;
+    const message = encodeCcid(type, slot, sequence, data);
+    if (log.debugging) log.debug("ccid", `> ${spacedHex(message)}`);
+    await link.bulkOut(message, sendTimeoutMs);
+    for (let extensions = 0; extensions <= ccidExtensionsMax; extensions++) {
+      const answer = await receive(answerTo(type), timeoutMs);
+      const status = statusOf(answer);
+      if (status.command === "more-time") continue;
+      if (accepts({ status, data: answer.data })) return { status, data: answer.data };
+      throw new UsbFault("failed", "the reader refuses what it must know");
+    }
+    throw new UsbFault("failed", "the reader asks for ever more time");
+  };
+  const ladder = createLadder({
+    link,
+    log,
+    attempt,
+    prepare,
+    sequence: () => sequence,
+    forget() {
+      assembler = assemblerOf(link);
+      sequence = 0;
+    },
+  });
+  const run = async (order: CcidOrder, signal: AbortSignal | undefined): Promise<CcidAnswer> => {
+    for (let rung = 0; ; rung++) {
+      signal?.throwIfAborted();
+      if (closed) throw readerGone(link.path, "it was closed");
+      try {
+        return await attempt(order);
+      } catch (error) {
+        const fault = faultOf(error, link.path);
+        signal?.throwIfAborted();
+        const reached = await ladder.climb(rung, fault, signal).catch((ending: unknown) => {
+          throw ending instanceof UsbFault ? faultOf(ending, link.path) : ending;
+        });
+        if (reached === undefined)
+          throw readerGone(
+            link.path,
+            `the reader does not answer (${fault.message}): plug it in again`,
+            fault,
+          );
+        rung = reached;
+      }
+    }
+  };
+  return {
+    path: link.path,
+    command(order, signal) {
+      const result = last.then(() => run(order, signal));
+      last = result.catch(() => {});
+      return result;
+    },
+    async close() {
+      closed = true;
+      await last;
+    },
+  };
+}
+
+/** The fault of a transfer, where the reader is still there; throws `reader-gone` where it is not. */
+function faultOf(error: unknown, path: string): UsbFault {
+  if (!(error instanceof UsbFault)) throw error;
+  if (error.kind === "gone") throw readerGone(path, "the reader went away: is it plugged in?", error);
+  return error;
+}
+
+function isAnswer(message: CcidMessage, sequence: number, expected: number): boolean {
+  return message.sequence === sequence && message.slot === slot && message.type === expected;
+}
+
+function answerTo(type: number): number {
+  switch (type) {
+    case ccidOut.powerOn:
+    case ccidOut.block:
+      return ccidIn.block;
+    case ccidOut.escape:
+      return ccidIn.escape;
+    default:
+      return ccidIn.slotStatus;
+  }
+}
+
+function assemblerOf({ packetBytes, messageBytesMax }: UsbLink): CcidAssembler {
+  return createCcidAssembler({ types: Object.values(ccidIn), packetBytes, messageBytesMax });
+}

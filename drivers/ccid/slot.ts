@@ -1,0 +1,98 @@
+/** What a reader tells by itself: that a card came or went. Some clones never do, and must be asked. */
+import type { Clock } from "../../src/core/clock.ts";
+import type { Log } from "../../src/core/log.ts";
+import { UsbFault, type UsbLink } from "../io/usb-link.ts";
+import { parseInterrupt } from "../protocol/ccid.ts";
+
+const interruptBytesMax = 16; // Two bits a slot, or four bytes of a hardware error (CCID 1.1, 6.3).
+// A transfer that waits cannot be called off, and closing waits for it.
+const listenMs = 250;
+const failuresMax = 5;
+
+export interface Slot {
+  /** True once the reader has told anything by itself. */
+  readonly tells: boolean;
+  /** True where it told of a change since this was last asked. */
+  takeChange(): boolean;
+  /** Resolves with true at the next change, or with false after `ms` milliseconds; rejects as the signal aborts. */
+  changed(ms: number, signal: AbortSignal): Promise<boolean>;
+  /** Stops listening; resolves when nothing runs any more. */
+  close(): Promise<void>;
+}
+
+/** Listens from now on. */
+export function watchSlot(link: UsbLink, clock: Clock, log: Log): Slot {
+  let tells = false;
+  let change = false;
+  let closed = false;
+  let wake: (() => void) | undefined;
+
+  const hear = (bytes: Uint8Array) => {
+    const told = parseInterrupt(bytes);
+    if (told.kind === "slot-change") {
+      [tells, change] = [true, true];
+      wake?.();
+    } else if (told.kind === "hardware-error")
+      log.warn("ccid", "the reader tells of a fault", { code: told.code });
+    else log.debug("ccid", "noise", { bytes: told.bytes });
+  };
+  const listen = async () => {
+    for (let failures = 0; !closed && failures < failuresMax; ) {
+      try {
+        hear(await link.interruptIn(interruptBytesMax, listenMs));
+        failures = 0;
+      } catch (error) {
+        if (!(error instanceof UsbFault)) throw error;
+        if (error.kind === "timed-out") continue;
+        if (error.kind === "gone") break;
+        failures += 1;
+        // Where this fails, so does the next transfer.
+        if (error.kind === "stalled") await link.clearHalt("interrupt-in").catch(() => {});
+      }
+    }
+    // From now on it must be asked.
+    tells = false;
+  };
+  const listening = link.hasInterrupts ? listen() : Promise.resolve();
+  return {
+    get tells() {
+      return tells;
+    },
+    takeChange() {
+      const was = change;
+      change = false;
+      return was;
+    },
+    changed: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        if (change) {
+          change = false;
+          return resolve(true);
+        }
+        const settle = () => {
+          wake = undefined;
+          timer[Symbol.dispose]();
+          signal.removeEventListener("abort", onAbort);
+        };
+        const onAbort = () => {
+          settle();
+          reject(signal.reason);
+        };
+        const timer = clock.after(ms, () => {
+          settle();
+          resolve(false);
+        });
+        wake = () => {
+          settle();
+          change = false;
+          resolve(true);
+        };
+        signal.addEventListener("abort", onAbort, { once: true });
+      }),
+    async close() {
+      closed = true;
+      await listening;
+    },
+  };
+}

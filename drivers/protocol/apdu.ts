@@ -1,0 +1,119 @@
+/**
+ * Commands that a contactless reader takes for itself, in the form of APDUs (PC/SC part 3, 3.2.2; ACR122U Application
+ * Programming Interface 2.04, sections 4 to 6), purely.
+ *
+ *   FF CA 00 00 00             UID                       FF CA 01 00 00   historical bytes
+ *   FF B0 hi lo 10             16 bytes from a block     FF D6 hi lo Lc data   write a block
+ *   FF 82 00 slot 06 key       keep a key                FF 86 00 00 05 01 hi lo kind slot   prove it
+ *
+ *   of the ACR122U alone
+ *   FF 00 48 00 00             firmware, as text without status bytes
+ *   FF 00 51 flags 00          what it polls for         FF 00 52 00|FF 00   buzzer when a card comes
+ *   FF 00 00 00 Lc D4 ...      to the PN532 in it; answer D5 ... 90 00
+ *   FF C0 00 00 Le             the rest of what an old one answered with 61 Le
+ */
+
+export function getUid(): Uint8Array {
+  return Uint8Array.of(0xff, 0xca, 0x00, 0x00, 0x00);
+}
+
+export function readBinary(block: number, bytes: number): Uint8Array {
+  return Uint8Array.of(0xff, 0xb0, block >> 8, block & 0xff, bytes);
+}
+
+export function updateBinary(block: number, data: Uint8Array): Uint8Array {
+  return Uint8Array.of(0xff, 0xd6, block >> 8, block & 0xff, data.length, ...data);
+}
+
+/** Keeps six bytes in the reader's volatile place 0. */
+export function loadKey(key: Uint8Array): Uint8Array {
+  return Uint8Array.of(0xff, 0x82, 0x00, 0x00, key.length, ...key);
+}
+
+/** Proves the key of place 0 for the sector that `block` is in. */
+export function generalAuthenticate(block: number, kind: "A" | "B"): Uint8Array {
+  const type = kind === "A" ? 0x60 : 0x61;
+  return Uint8Array.of(0xff, 0x86, 0x00, 0x00, 0x05, 0x01, block >> 8, block & 0xff, type, 0x00);
+}
+
+export const acrFirmware: Uint8Array = Uint8Array.of(0xff, 0x00, 0x48, 0x00, 0x00);
+
+/** Flags: 80 polls by itself, 40 activates 14443-4, 20 each 250 ms, 10 and 08 FeliCa at 424 and 212, 04 Topaz, 02 B, 01 A. */
+export const pollFlags = {
+  auto: 0x80,
+  iso14443Part4: 0x40,
+  quarterSecond: 0x20,
+  felica424: 0x10,
+  felica212: 0x08,
+  typeA: 0x01,
+} as const;
+
+export function acrPolling(flags: number): Uint8Array {
+  return Uint8Array.of(0xff, 0x00, 0x51, flags, 0x00);
+}
+
+export function acrBuzzer(sounds: boolean): Uint8Array {
+  return Uint8Array.of(0xff, 0x00, 0x52, sounds ? 0xff : 0x00, 0x00);
+}
+
+/** Most bytes of a command for the PN532 that go in one APDU. */
+export const directBytesMax = 255;
+
+export function directTransmit(command: Uint8Array): Uint8Array {
+  return Uint8Array.of(0xff, 0x00, 0x00, 0x00, command.length, ...command);
+}
+
+export function getResponse(bytes: number): Uint8Array {
+  return Uint8Array.of(0xff, 0xc0, 0x00, 0x00, bytes);
+}
+
+/** An answer: data, and the two status bytes behind it as one number. */
+export interface ApduAnswer {
+  readonly data: Uint8Array;
+  readonly status: number;
+}
+
+export const apduDone = 0x9000;
+
+/** Undefined where there are no status bytes. */
+export function parseApdu(bytes: Uint8Array): ApduAnswer | undefined {
+  const [high, low] = bytes.subarray(-2);
+  if (high === undefined || low === undefined) return undefined;
+  return { data: bytes.subarray(0, -2), status: high * 256 + low };
+}
+
+/** Bytes that wait to be fetched by `getResponse`; undefined where none do. */
+export function waitingBytes({ status }: ApduAnswer): number | undefined {
+  return status >> 8 === 0x61 ? status & 0xff : undefined;
+}
+
+/** What an answer to reset tells of a card behind a contactless reader (PC/SC part 3, 3.1.3.2.3). */
+export type CardKind =
+  /** `card` is the name in the supplement to part 3: 0001 Classic 1K, 0002 Classic 4K, 0003 Ultralight, 0026 Mini. */
+  | { readonly kind: "storage"; readonly card: number }
+  | { readonly kind: "processor"; readonly historicalBytes: Uint8Array };
+
+const rid = [0xa0, 0x00, 0x00, 0x03, 0x06];
+
+/**
+ *   3B 8n 80 01  then n historical bytes and a sum; of a storage card they are  4F 0C  A0 00 00 03 06  SS  NN NN  0 0 0 0
+ */
+export function cardKindOf(atr: Uint8Array): CardKind | undefined {
+  const [start, format = 0] = atr;
+  if (start !== 0x3b || atr.length < 5 || format >> 4 !== 0x8) return undefined;
+  const historicalBytes = atr.slice(4, 4 + (format & 0x0f));
+  const isStorage =
+    historicalBytes[0] === 0x4f && rid.every((byte, index) => historicalBytes[2 + index] === byte);
+  if (!isStorage) return { kind: "processor", historicalBytes };
+  return { kind: "storage", card: (historicalBytes[8] ?? 0) * 256 + (historicalBytes[9] ?? 0) };
+}
+
+/** SAK of a storage card by its name, for those whose memory is known (AN10833, section 3). */
+export const sakByCard: ReadonlyMap<number, number> = new Map([
+  [0x0001, 0x08],
+  [0x0002, 0x18],
+  [0x0003, 0x00],
+  [0x0026, 0x09],
+  [0x003a, 0x00], // Ultralight C.
+  [0x003d, 0x00], // Ultralight EV1.
+]);

@@ -1,0 +1,83 @@
+/**
+ * The compiled binaries and USB: the addon in them is unpacked and loaded once a reader is there, and where it cannot be,
+ * the reader is listed with the reason. The reader is one in a sysfs tree of the test's, in a mount namespace.
+ */
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ccidConfiguration, ccidDevice } from "../../drivers/emulator/ccid-descriptors.ts";
+import { eventually } from "../helpers/processes.ts";
+import { makePlace, type Place, startTapdeck } from "../helpers/tapdeck.ts";
+
+const dist = join(import.meta.dir, "../../dist");
+const libraries = existsSync("/usr/aarch64-linux-gnu") ? ["-L", "/usr/aarch64-linux-gnu"] : [];
+const qemu = ["qemu-aarch64-static", "-cpu", "cortex-a53", ...libraries];
+const binaries = {
+  x64: [join(dist, "tapdeck-linux-x64")],
+  arm64: [...qemu, join(dist, "tapdeck-linux-arm64")],
+} as const;
+const canMount = process.getuid?.() === 0 && Bun.which("unshare") !== null;
+
+/** The command, in a namespace where sysfs shows a reader and nothing else, with this folder for temporary files. */
+async function withReader({ folder }: Place, temporary: string, command: readonly string[]) {
+  const tree = join(folder, "sys");
+  const files: Record<string, string | Uint8Array> = {
+    "1-1/idVendor": "072f\n",
+    "1-1/idProduct": "2200\n",
+    "1-1/bcdDevice": "0216\n",
+    "1-1/busnum": "1\n",
+    "1-1/devnum": "12\n",
+    "1-1/devpath": "1\n",
+    "1-1/speed": "12\n",
+    "1-1/version": " 1.10\n",
+    "1-1/bDeviceClass": "00\n",
+    "1-1/bDeviceSubClass": "00\n",
+    "1-1/bDeviceProtocol": "00\n",
+    "1-1/descriptors": Uint8Array.of(...ccidDevice, ...ccidConfiguration),
+    "1-1:1.0/bInterfaceNumber": "00\n",
+    "1-1:1.0/bInterfaceClass": "0b\n",
+  };
+  for (const name of ["1-1", "1-1:1.0"])
+    await mkdir(join(tree, "bus/usb/devices", name), { recursive: true });
+  for (const [name, content] of Object.entries(files))
+    await writeFile(join(tree, "bus/usb/devices", name), content);
+  const script =
+    'mount -t tmpfs none /sys && cp -r "$1/." /sys && export TMPDIR="$2" && shift 2 && exec "$@"';
+  return ["unshare", "--mount", "sh", "-ec", script, "sh", tree, temporary, ...command];
+}
+
+const machines = process.arch === "x64" ? (["x64", "arm64"] as const) : (["arm64"] as const);
+for (const machine of machines) {
+  describe.skipIf(!canMount)(
+    `the ${machine} binary (needs root and unshare, to show a device that is none)`,
+    () => {
+      test("loads its addon for a detected reader, which it lists with what is wrong", async () => {
+        await using place = await makePlace();
+        const temporary = join(place.folder, "tmp");
+        await mkdir(temporary);
+        await using service = await startTapdeck(
+          place,
+          await withReader(place, temporary, binaries[machine]),
+        );
+        // Nobody has made a node for it.
+        await eventually(() => service.log().includes("1-1: there is no such device: is it plugged in?"));
+        expect((await readdir(temporary)).filter((name) => name.endsWith(".node"))).toHaveLength(1);
+        const { readers } = await service.client.call("readers");
+        expect(readers).toMatchObject([{ driver: "acr122u-usb", path: "1-1", connected: false }]);
+      }, 120_000);
+
+      test("that has no folder to unpack it says so, in its log and to whoever asks for its health", async () => {
+        await using place = await makePlace();
+        await using service = await startTapdeck(place, await withReader(place, "/proc", binaries[machine]));
+        const reason = "USB support cannot be loaded";
+        await eventually(() => service.log().includes(reason));
+        const { status, checks } = await service.client.call("health");
+        expect(status).toBe("degraded");
+        const told = checks.find(({ name }) => name === "readers");
+        expect(told?.reason).toContain(reason);
+        expect(told?.reason).toContain("TMPDIR must be writable and not noexec");
+      }, 120_000);
+    },
+  );
+}

@@ -1,0 +1,293 @@
+/** The driver of the ACR122U and other CCID readers, on emulated ones. What every driver must do: test/conformance. */
+import { describe, expect, test } from "bun:test";
+import { likelyReaders } from "../../drivers/ccid/detect.ts";
+import type { CcidFaults, Cure } from "../../drivers/emulator/ccid-faults.ts";
+import { createClassicTag, createIsoDepTag, createType2Tag } from "../../drivers/emulator/tags.ts";
+import type { UsbDeviceInfo } from "../../drivers/io/usb-link.ts";
+import { ServiceError } from "../../src/core/errors.ts";
+import { stepsIn, withCcid } from "../helpers/ccid-bench.ts";
+import { createManualClock } from "../helpers/manual-clock.ts";
+import { eventually } from "../helpers/processes.ts";
+
+const never = new AbortController().signal;
+const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
+const card = (text: string, bytes = uid) => createType2Tag("ntag213", { uid: bytes, text });
+const one = "04a1b2c3d4e5f6 one";
+const two = "04000000000002 two";
+const otherUid = Uint8Array.fromHex("04000000000002");
+
+const device = (facts: Partial<UsbDeviceInfo>): UsbDeviceInfo => ({
+  path: "1-1.4",
+  stamp: "1:7",
+  busNumber: 1,
+  deviceNumber: 7,
+  vendorId: "072f",
+  productId: "2200",
+  interfaces: [{ number: 0, classCode: "0b" }],
+  ...facts,
+});
+
+/** Lets everything happen that waits for nothing but its turn. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 50; turns++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("known readers, and those of the class that say that they are contactless, are candidates by their port", () => {
+  const ccid = { number: 0, classCode: "0b" };
+  const devices = [
+    device({ path: "1-1.4" }),
+    device({ path: "1-2", vendorId: "076b", productId: "5022", product: "OMNIKEY 5022 CL" }),
+    device({ path: "1-3", vendorId: "abcd", productId: "0001", product: "Acme NFC Reader" }),
+    // A reader of contact cards, a security key that also types, and a keyboard.
+    device({ path: "2-1", vendorId: "04e6", productId: "5116", product: "SCR3310 v2.0 Smart Card Reader" }),
+    device({
+      path: "2-2",
+      vendorId: "1050",
+      productId: "0407",
+      product: "Security Key NFC",
+      interfaces: [{ number: 0, classCode: "03" }, ccid],
+    }),
+    device({ path: "2-3", interfaces: [{ number: 0, classCode: "03" }] }),
+  ];
+  expect(likelyReaders(devices)).toEqual(
+    ["1-1.4", "1-2", "1-3"].map((path) => ({ path, stamp: "1:7", stablePath: path, isCertain: true })),
+  );
+});
+
+test("it says what it is: the reader's firmware and its chip's", () =>
+  withCcid({}, async ({ session }) => {
+    expect(session.info).toBe("ACR122U216 with a PN532 v1.6");
+  }));
+
+describe("a reader that hangs", () => {
+  const helped: readonly (readonly [Cure, readonly string[]])[] = [
+    ["abort", ["abort: helped"]],
+    ["power", ["abort: no", "slot power cycle: helped"]],
+    ["reset", ["abort: no", "slot power cycle: no", "USB reset: helped"]],
+  ];
+  for (const [cure, steps] of helped) {
+    test(`under a card is brought back by ${cure}, and the card counts as never gone`, () =>
+      withCcid({}, async ({ reader, states, lines, sees, hasEnded }) => {
+        reader.put(card("one"));
+        await sees(one);
+        reader.faults.hang(cure);
+        await eventually(() => stepsIn(lines).length >= steps.length);
+        expect(stepsIn(lines)).toEqual(steps);
+        reader.take();
+        reader.put(card("two", otherUid));
+        await sees(two);
+        expect(states.filter((state) => state !== "")).toEqual([one, two]);
+        expect(states.slice(states.indexOf(one)).includes("")).toBe(false);
+        expect(hasEnded()).toBe(false);
+      }));
+
+    test(`while nothing lies there is found out, brought back by ${cure}, and hears the next card`, () =>
+      withCcid({}, async ({ reader, lines, sees }) => {
+        await sees("");
+        reader.faults.hang(cure);
+        await eventually(() => stepsIn(lines).length >= steps.length);
+        expect(stepsIn(lines)).toEqual(steps);
+        reader.put(card("one"));
+        await sees(one);
+      }));
+  }
+
+  test("for good is given up after every step, each with its outcome, and nothing is taken away", () =>
+    withCcid({}, async ({ reader, states, lines, ended, sees }) => {
+      reader.put(card("one"));
+      await sees(one);
+      reader.faults.hang("replug");
+      const failure = await ended;
+      expect(failure).toBeInstanceOf(ServiceError);
+      expect(failure).toMatchObject({ code: "reader-gone" });
+      expect(stepsIn(lines)).toEqual(["abort: no", "slot power cycle: no", "USB reset: no", "re-open: no"]);
+      for (const line of lines) expect(line).toMatch(/outcome=/);
+      expect(states.at(-1)).toBe(one);
+    }));
+
+  test("is set up again after a reset: its buzzer stays silent", () =>
+    withCcid({}, async ({ reader, lines, sees }) => {
+      await sees("");
+      expect(reader.buzzes).toBe(false);
+      reader.faults.hang("reset");
+      await eventually(() => stepsIn(lines).includes("USB reset: helped"));
+      expect(reader.buzzes).toBe(false);
+    }));
+});
+
+describe("what goes wrong on the wire", () => {
+  const faults = {
+    "an answer that is lost": ({ loseAnswers }) => loseAnswers(1),
+    "an answer that comes twice": ({ doubleAnswers }) => doubleAnswers(3),
+    "an answer with another sequence number": ({ alterAnswer }) => alterAnswer(6),
+    "an answer of another type": ({ alterAnswer }) => alterAnswer(0),
+    "an answer with another length": ({ alterAnswer }) => alterAnswer(1),
+    "a bulk-in pipe that halts": ({ stall }) => stall("bulk-in"),
+    "a bulk-out pipe that halts": ({ stall }) => stall("bulk-out"),
+    "an interrupt pipe that halts": ({ stall }) => stall("interrupt-in"),
+    "answers that are late": ({ delayAnswers }) => delayAnswers(60),
+    "a reader that asks for time": ({ askForTime }) => askForTime(5),
+  } satisfies Record<string, (faults: CcidFaults) => unknown>;
+
+  for (const [name, strike] of Object.entries(faults)) {
+    test(`${name} loses no card, and invents none`, () =>
+      withCcid({}, async ({ reader, states, sees, hasEnded }) => {
+        await sees("");
+        strike(reader.faults);
+        reader.put(card("one"));
+        await sees(one);
+        strike(reader.faults);
+        reader.take();
+        await sees("");
+        expect(states).toEqual(["", one, ""]);
+        expect(hasEnded()).toBe(false);
+      }));
+  }
+
+  test("an answer that comes twice while the reader is opened is no answer to what follows", () =>
+    withCcid(
+      { before: ({ faults }) => faults.doubleAnswers(20) },
+      async ({ session, reader, lines, sees }) => {
+        expect(session.info).toBe("ACR122U216 with a PN532 v1.6");
+        reader.put(card("one"));
+        await sees(one);
+        expect(stepsIn(lines)).toEqual([]);
+      },
+    ));
+
+  test("a chip that dies inside a reader that answers is no removal, and ends the session", () =>
+    withCcid({}, async ({ reader, states, ended, sees }) => {
+      reader.put(card("one"));
+      await sees(one);
+      reader.killChip();
+      expect(await ended).toMatchObject({ code: "reader-gone" });
+      expect(states.at(-1)).toBe(one);
+    }));
+});
+
+test("a clone that tells nothing by itself is asked", () =>
+  withCcid({ isMute: true }, async ({ reader, states, sees }) => {
+    await sees("");
+    reader.put(card("one"));
+    await sees(one);
+    reader.take();
+    await sees("");
+    expect(states).toEqual(["", one, ""]);
+  }));
+
+test("a reader that tells of cards is asked once a second, and heard at once", async () => {
+  const clock = createManualClock();
+  await withCcid({ clock }, async ({ reader, sees }) => {
+    await sees("");
+    let commands = 0;
+    reader.onCommand(() => {
+      commands += 1;
+    });
+    // No time passes for the driver: only the reader's word can wake it.
+    reader.put(card("one"));
+    await sees(one);
+    reader.take();
+    await eventually(() => {
+      clock.advance(100);
+      return commands > 0;
+    });
+    await sees("");
+    await settled();
+    commands = 0;
+    clock.advance(990);
+    await settled();
+    expect(commands).toBe(0);
+    clock.advance(10);
+    await eventually(() => commands > 0);
+  });
+});
+
+test("an early firmware, whose answers must be fetched, is read the same", () =>
+  withCcid({ answersLater: true }, async ({ reader, sees }) => {
+    const long = "x".repeat(120);
+    reader.put(card(long));
+    await sees(`04a1b2c3d4e5f6 ${long}`);
+  }));
+
+test("the buzzer sounds where the settings say so, and follows them", async () => {
+  let feedback = true;
+  await withCcid({ feedback: () => feedback }, async ({ reader }) => {
+    expect(reader.buzzes).toBe(true);
+    feedback = false;
+    await eventually(() => !reader.buzzes);
+    feedback = true;
+    await eventually(() => reader.buzzes);
+  });
+});
+
+test("cards of other families are told as a PN532 on a line tells them", () =>
+  withCcid({}, async ({ reader, last }) => {
+    reader.put(createClassicTag(Uint8Array.fromHex("de4a1b7c")));
+    await eventually(() => last()?.[0]?.uid === "de4a1b7c");
+    expect(last()?.[0]?.type).toBe("MIFARE");
+    reader.take();
+    reader.put(
+      createIsoDepTag(Uint8Array.fromHex("04112233445566"), Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80)),
+    );
+    await eventually(() => last()?.[0]?.uid === "04112233445566");
+    expect(last()?.[0]?.type).toBe("DESFire");
+  }));
+
+for (const kind of ["acr122u", "plain"] as const) {
+  test(`a tag on the reader (${kind}) is written, read back, and reported anew`, () =>
+    withCcid({ kind }, async ({ reader, session, sees }) => {
+      reader.put(card("one"));
+      await sees(one);
+      await session.write?.({ text: "another text", force: false, claim: () => true }, never);
+      await sees("04a1b2c3d4e5f6 another text");
+    }));
+}
+
+describe("any other contactless reader", () => {
+  const plain = { kind: "plain" } as const;
+
+  test("is named by its product, and reads a tag 16 bytes at a time", () =>
+    withCcid(plain, async ({ reader, session, last, sees }) => {
+      expect(session.info).toBe("ACR122U PICC Interface");
+      const long = "y".repeat(100);
+      reader.put(card(long));
+      await sees(`04a1b2c3d4e5f6 ${long}`);
+      expect(last()?.[0]?.type).toBe("NTAG");
+    }));
+
+  test("tells cards that take each other's place apart, and each once", () =>
+    withCcid(plain, async ({ reader, states, sees }) => {
+      await sees("");
+      reader.put(card("one"));
+      await sees(one);
+      reader.take();
+      reader.put(card("two", otherUid));
+      await sees(two);
+      reader.take();
+      await sees("");
+      expect(states.filter((state) => state !== "")).toEqual([one, two]);
+    }));
+
+  test("knows a Classic and a processor card by their UIDs", () =>
+    withCcid({ ...plain, isMute: true }, async ({ reader, last }) => {
+      reader.put(createClassicTag(Uint8Array.fromHex("de4a1b7c")));
+      await eventually(() => last()?.[0]?.uid === "de4a1b7c");
+      expect(last()?.[0]?.type).toBe("MIFARE");
+      reader.take();
+      await eventually(() => last()?.length === 0);
+      reader.put(
+        createIsoDepTag(Uint8Array.fromHex("04112233445566"), Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80)),
+      );
+      await eventually(() => last()?.[0]?.uid === "04112233445566");
+    }));
+
+  test("that hangs is brought back by a slot power cycle", () =>
+    withCcid(plain, async ({ reader, lines, sees }) => {
+      await sees("");
+      reader.faults.hang("power");
+      await eventually(() => stepsIn(lines).length >= 2);
+      expect(stepsIn(lines)).toEqual(["abort: no", "slot power cycle: helped"]);
+      reader.put(card("one"));
+      await sees(one);
+    }));
+});
