@@ -99,6 +99,9 @@ export const sealedMessageBytesMax = 65_535; // Of one transport message (Noise 
 export const sealedFrameCharsMax = 1536 * 1024; // A payload of 1 MiB takes 1,398,496; the rest is for other ways to write JSON.
 export const handshakeCharsMax = 1024; // It takes some 150.
 export const sealedClientIdCharsMax = 64; // A UUID has 36.
+export const pairingDigits = 6; // Three tries of a million: a guess gets in with a chance of 0.0003 %.
+export const pairingTriesMax = 3; // Of one opening, from whatever address.
+export const pairingOpenMs = 2 * 60 * 1000; // Time to take a phone out and type.
 
 // The media index.
 export const folderDepthMax = 64; // Folders in folders below a system's; deeper is a loop that no link explains.

@@ -5,10 +5,11 @@
  *   reply   {"v":2,"e":"<base64 of Noise message 2>"}                     the service's
  *   sealed  {"e":"<base64 of one or more transport messages>"}            of either, after these two
  *
- * Unknown members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space, and with no bit set
- * that carries nothing: one spelling only, so that no text can be altered without altering its bytes.
+ * Unknown members are ignored. Base64 has one spelling only (`base64.ts`), so that no text can be altered without altering
+ * its bytes.
  */
 import { handshakeCharsMax, sealedClientIdCharsMax, sealedFrameCharsMax } from "../core/limits.ts";
+import { fromBase64, toBase64 } from "./base64.ts";
 import { secureVersion } from "./failure.ts";
 import { keyBytes, tagBytes } from "./primitives.ts";
 
@@ -36,7 +37,7 @@ export function readHello(text: string): Hello {
 }
 
 export function helloText(clientId: string, message: Uint8Array): string {
-  return JSON.stringify({ v: secureVersion, t: clientId, e: message.toBase64() });
+  return JSON.stringify({ v: secureVersion, t: clientId, e: toBase64(message) });
 }
 
 /** Noise message 2; undefined where the text is anything else. */
@@ -48,7 +49,7 @@ export function readReply(text: string): Uint8Array | undefined {
 }
 
 export function replyText(message: Uint8Array): string {
-  return JSON.stringify({ v: secureVersion, e: message.toBase64() });
+  return JSON.stringify({ v: secureVersion, e: toBase64(message) });
 }
 
 /** The transport messages, one behind the other; undefined where the text is anything else, such as a handshake. */
@@ -58,7 +59,7 @@ export function readSealed(text: string): Uint8Array | undefined {
 }
 
 export function sealedText(messages: Uint8Array): string {
-  return `{"e":"${messages.toBase64()}"}`;
+  return `{"e":"${toBase64(messages)}"}`;
 }
 
 /** 1 to `sealedClientIdCharsMax` characters of ASCII that are seen: it stands in the prologue byte by byte. */
@@ -84,13 +85,5 @@ function readObject(text: string, charsMax: number): Frame | undefined {
 }
 
 function readBytes(value: unknown): Uint8Array | undefined {
-  if (typeof value !== "string") return undefined;
-  try {
-    const bytes = Uint8Array.fromBase64(value, { lastChunkHandling: "strict" });
-    // The decoder skips white space; a text longer than its bytes need had some.
-    return value.length === Math.ceil(bytes.length / 3) * 4 ? bytes : undefined;
-  } catch {
-    // Not base64 is all that there is to say of it.
-    return undefined;
-  }
+  return typeof value === "string" ? fromBase64(value) : undefined;
 }

@@ -3,7 +3,7 @@
  * (decisions, "The secure layer, version 2").
  */
 import { assert, ServiceError } from "../core/errors.ts";
-import { fromHex } from "../core/hex.ts";
+import { fromHex, toHex } from "../core/hex.ts";
 import { encryptionRequired, SecureFailure, unsupportedVersion } from "./failure.ts";
 import { helloText, isClientId, readHello, readReply, replyText } from "./frames.ts";
 import { createHandshake, type Handshake, nnPsk0 } from "./noise.ts";
@@ -93,7 +93,7 @@ function answer(
   lookup: SecretLookup,
 ): Accepted {
   // A stranger is held against a secret that nobody has. It is drawn for everyone, so that the work is the same.
-  const nobodys = primitives.randomBytes(keyBytes).toHex();
+  const nobodys = toHex(primitives.randomBytes(keyBytes));
   const psk = readSecret(lookup(clientId) ?? nobodys);
   assert(psk !== undefined, "a client is stored with a secret of 64 hex characters");
   const handshake = begin(primitives, "responder", clientId, psk);
