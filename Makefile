@@ -4,7 +4,7 @@ ARCH := $(shell uname -m | sed -e 's/x86_64/x64/' -e 's/aarch64/arm64/')
 RUNTIME := $(shell uname -m | sed -e 's/x86_64/x64/')
 BUN := node_modules/@oven/bun-linux-$(RUNTIME)/bin/bun
 BIN := node_modules/.bin
-SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' 2>/dev/null)
+SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check build deb bench clean tools

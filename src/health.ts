@@ -19,6 +19,8 @@ export interface HealthParts {
   readonly askDatabase: () => void;
   /** Why the config file as it stands is not in use. */
   readonly settingsFault: () => string | undefined;
+  /** Of the certificate that is shown; undefined without TLS. */
+  readonly fingerprint: () => string | undefined;
 }
 
 export function createHealth(parts: HealthParts): () => Health {
@@ -32,11 +34,13 @@ export function createHealth(parts: HealthParts): () => Health {
       check("disk", () => fullness(parts.dataFolder)),
       check("settings", () => parts.settingsFault() ?? ""),
     ];
+    const fingerprint = parts.fingerprint();
     return {
       status: checks.every(({ ok }) => ok) ? "ok" : "degraded",
       readers: { connected: parts.connected(), configured: parts.configured() },
       uptime: Math.floor((parts.clock.now() - parts.startedMs) / 1000),
       checks,
+      ...(fingerprint === undefined ? {} : { tls: { fingerprint } }),
     };
   };
 }

@@ -28,8 +28,10 @@ import { openStore, type Store } from "./store/open.ts";
 import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
+import { pageFile } from "./web/page-file.ts";
 import { followFolders } from "./wiring/media.ts";
-import { followCertificate, tlsOf } from "./wiring/tls.ts";
+import { createPairing, pairingService } from "./wiring/pairing.ts";
+import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
   readonly places: Places;
@@ -137,7 +139,9 @@ async function assemble({
   });
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
-  const wired: { readers?: Readers; api?: ApiServer } = {};
+  const wired: { readers?: Readers; api?: ApiServer; certificates?: ShownCertificate } = {};
+  const fingerprint = () => wired.certificates?.fingerprint();
+  const pairing = createPairing({ clock, log, addClient: (name) => services.clients.add(name) });
   const services = createServices({
     launcher,
     playTime,
@@ -149,6 +153,12 @@ async function assemble({
     dataFolder,
     readers: () => wired.readers,
     cutClient: (id) => wired.api?.cutClient(id),
+    fingerprint,
+    pairing: pairingService(pairing, {
+      listen: () => config().api.listen,
+      port: () => wired.api?.port ?? 0,
+      fingerprint,
+    }),
   });
   const tls = await tlsOf(config().api.tlsPort, tlsFolder, log);
   const serving = serveApi({
@@ -161,6 +171,8 @@ async function assemble({
     socketPath,
     accept: (hello) => acceptHandshake(hello, (id) => store.clients.get(id)?.secret),
     onProved: store.clients.seen,
+    pairing,
+    page: pageFile,
     tls,
     uid: process.getuid?.() ?? -1,
     ownerOf,
@@ -173,7 +185,7 @@ async function assemble({
     throw error;
   });
   wired.api = api;
-  const certificates = tls === undefined ? undefined : followCertificate(tlsFolder, tls, { api, clock, log });
+  if (tls !== undefined) wired.certificates = followCertificate(tlsFolder, tls, { api, clock, log });
   const launching = createHolding({ bus, clock, log, launcher, readers: config().readers });
   const readers = startReaders({
     ...config().readers,
@@ -205,7 +217,7 @@ async function assemble({
         playTime,
         readers,
         api,
-        certificates,
+        certificates: wired.certificates,
         indexing,
         media,
         mapper,

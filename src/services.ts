@@ -3,6 +3,7 @@ import type {
   ClientService,
   MediaService,
   OpenRpcDocument,
+  PairingService,
   Settings as PublicSettings,
   Services,
 } from "./api/services.ts";
@@ -30,6 +31,9 @@ export interface Sources {
   readonly dataFolder: string;
   /** Ends the live sessions of a client. */
   readonly cutClient: (id: string) => void;
+  readonly pairing: PairingService;
+  /** Of the certificate that is shown over TLS. */
+  readonly fingerprint: () => string | undefined;
   /** Undefined while the service starts. */
   readonly readers: () => Readers | undefined;
 }
@@ -45,6 +49,8 @@ export function createServices({
   dataFolder,
   readers,
   cutClient,
+  pairing,
+  fingerprint,
 }: Sources): Services {
   const list = () => readers()?.list() ?? [];
   // Nothing but `rpc.discover` needs it, and few ask for it: it is made when they do.
@@ -84,11 +90,13 @@ export function createServices({
       readerFaults: () => readers()?.faults() ?? [],
       askDatabase: () => store.check(),
       settingsFault: () => settings.fault(),
+      fingerprint,
     }),
     media,
     mappings: mapper,
     settings: { read: () => publicSettings(settings), update: (changes) => settings.update(changes) },
     clients: clientsOf(store, clock, cutClient),
+    pairing,
     describe: () => (description ??= describe()),
   };
 }

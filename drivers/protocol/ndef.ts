@@ -146,6 +146,17 @@ export const uriBeginnings: readonly string[] = [
   "urn:nfc:",
 ];
 
+/** A message of one record, as a `WriteOrder` asks for it. */
+export function encodeMessage({
+  text,
+  record = "text",
+}: {
+  readonly text: string;
+  readonly record?: "text" | "uri" | undefined;
+}): Uint8Array {
+  return record === "uri" ? encodeUriMessage(text) : encodeTextMessage(text);
+}
+
 /** A message of one Text record in UTF-8. */
 export function encodeTextMessage(text: string, language = "en"): Uint8Array {
   const payload = new TextEncoder().encode(`${language}${text}`);

@@ -3,7 +3,7 @@ import { assert } from "../../src/core/errors.ts";
 import type { WriteOrder } from "../../src/readers/contract.ts";
 
 /** An order whose tag was found. */
-export interface ClaimedOrder extends Pick<WriteOrder, "text" | "force"> {
+export interface ClaimedOrder extends Pick<WriteOrder, "text" | "record" | "force"> {
   /** The write has ended: well, or with what it failed with. */
   end(failure?: unknown): void;
 }
@@ -44,7 +44,7 @@ export function createOrders(): Orders {
     claimed(uid) {
       if (waiting === undefined || !waiting.order.claim(uid)) return undefined;
       const { order, end } = waiting;
-      running = { text: order.text, force: order.force, end };
+      running = { text: order.text, record: order.record, force: order.force, end };
       waiting = undefined;
       return running;
     },

@@ -16,7 +16,11 @@ export interface RouteParts {
   readonly streams: EventStreams;
   readonly places: Places;
   readonly allowLaunch: AllowLaunch;
+  readonly page: PageFiles;
 }
+
+/** A file of the device's own page; undefined where there is none of this path. */
+export type PageFiles = (path: string, request: Request) => Response | undefined;
 
 const apiPaths: ReadonlySet<string> = new Set(["/api/v0.1", "/api/v0", "/api/", "/api"]);
 const eventPaths: ReadonlySet<string> = new Set(
@@ -24,7 +28,7 @@ const eventPaths: ReadonlySet<string> = new Set(
 );
 
 export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<Peer>) => MaybeResponse {
-  const { services, allowLaunch } = parts;
+  const { services, allowLaunch, page } = parts;
   return (visit, server) => {
     const { path, request } = visit;
     if (apiPaths.has(path)) return answerApi(parts, visit, server);
@@ -34,6 +38,8 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<P
     if (eventPaths.has(path)) return openEvents(parts, visit, server);
     if (path === "/ping") return new Response("pong");
     if (path === "/health") return healthResponse(services);
+    const file = page(path, request);
+    if (file !== undefined) return file;
     return sentence(404, "there is nothing here: the API is at /api/v0.1");
   };
 }

@@ -10,8 +10,9 @@ import { createEventStreams } from "./event-stream.ts";
 import type { AllowLaunch } from "./launch-endpoint.ts";
 import { listen, listenAtPath, listenTls, type TlsOptions } from "./listen.ts";
 import { forwardEvents, type Listener } from "./notifications.ts";
+import type { PairingDoor } from "./pairing-line.ts";
 import { createPlaces } from "./places.ts";
-import { createRoutes } from "./routes.ts";
+import { createRoutes, type PageFiles } from "./routes.ts";
 import type { AcceptHello } from "./sealed-line.ts";
 import type { Services } from "./services.ts";
 import { createSockets, type Peer } from "./sockets.ts";
@@ -31,6 +32,9 @@ export interface ApiOptions extends Pick<DoorOptions<Peer>, "rules" | "uid" | "o
   readonly tls: (TlsOptions & { readonly port: number }) | undefined;
   readonly allowLaunch: AllowLaunch;
   readonly accept: AcceptHello;
+  readonly pairing: PairingDoor;
+  /** The device's own page, by path; undefined for what is none of its files. */
+  readonly page: PageFiles;
   /** A client from afar has shown that it knows its secret. */
   readonly onProved: (clientId: string, address: string) => void;
 }
@@ -61,7 +65,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     onOpen: places.take,
     onClose: places.leave,
   });
-  const answer = createRoutes({ services, dispatch, streams, places, allowLaunch });
+  const answer = createRoutes({ services, dispatch, streams, places, allowLaunch, page: options.page });
   const doors = createDoors({ ...options, answer });
 
   const websocket = sockets.handler;

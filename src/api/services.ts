@@ -37,6 +37,7 @@ export interface Services {
   readonly mappings: MappingService;
   readonly settings: SettingsService;
   readonly clients: ClientService;
+  readonly pairing: PairingService;
   /** The OpenRPC document of this API. */
   describe(): Promise<OpenRpcDocument>;
 }
@@ -83,6 +84,8 @@ export interface WriteRequest {
   readonly force?: boolean | undefined;
   /** Passes over a tag that still lies there from the write before. */
   readonly newTag?: boolean | undefined;
+  /** What the text becomes on the tag; a Text record where absent. */
+  readonly record?: "text" | "uri" | undefined;
 }
 
 export interface MediaService {
@@ -152,6 +155,36 @@ export interface Client {
   readonly address: string;
 }
 
+export interface PairingService {
+  describe(): Promise<PairingFacts>;
+  open(): Promise<OpenPairing>;
+  /** Throws `not-found` where none is open. */
+  wait(): Promise<PairingEnd>;
+  cancel(): void;
+}
+
+export interface PairingFacts {
+  /** Names and addresses for links, the best first; IPv6 ones in brackets. */
+  readonly hosts: readonly string[];
+  readonly port: number;
+  /** Of the certificate that is shown over TLS. */
+  readonly fingerprint?: string;
+  readonly open?: Omit<OpenPairing, "code">;
+}
+
+export interface OpenPairing {
+  /** Six digits. */
+  readonly code: string;
+  /** RFC 3339. */
+  readonly expires: string;
+  readonly triesLeft: number;
+}
+
+export interface PairingEnd {
+  readonly reason: "paired" | "tries" | "expired" | "cancelled";
+  readonly client?: { readonly id: string; readonly name: string };
+}
+
 export interface HistoryPage {
   readonly limit: number;
   /** Only launches before this time, in milliseconds since 1970. */
@@ -174,6 +207,8 @@ export interface Health {
   /** Seconds since the start. */
   readonly uptime: number;
   readonly checks: readonly HealthCheck[];
+  /** What is shown over TLS, where it is on. */
+  readonly tls?: { readonly fingerprint: string };
 }
 
 export interface HealthCheck {

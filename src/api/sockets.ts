@@ -8,6 +8,7 @@ import { type Connection, createConnection } from "./connection.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import type { Listener } from "./notifications.ts";
+import { type PairingDoor, withPairing } from "./pairing-line.ts";
 import { type AcceptHello, createSealedLine, type SealedLine } from "./sealed-line.ts";
 import { createTurns, type Lane } from "./turns.ts";
 
@@ -47,6 +48,7 @@ export interface SocketParts {
   /** Connections join and leave. */
   readonly listeners: Set<Listener>;
   readonly accept: AcceptHello;
+  readonly pairing: PairingDoor;
   /** A client from afar has shown that it knows its secret. */
   readonly onProved: (clientId: string, address: string) => void;
   readonly onOpen: (address: string) => void;
@@ -55,10 +57,10 @@ export interface SocketParts {
 
 const unsealedMs = 10_000; // Decisions, "Limits": an unsealed remote connection is closed after this.
 const idleSeconds = 120; // Bun pings on its own before; a peer that answers no ping in this time is gone.
-const [goingAway, policyViolation, tooBig] = [1001, 1008, 1009];
+const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
 
 export function createSockets(parts: SocketParts): Sockets {
-  const { dispatch, clock, listeners, accept, onProved, onOpen, onClose } = parts;
+  const { dispatch, clock, listeners, accept, pairing, onProved, onOpen, onClose } = parts;
   const sockets = new Set<Socket>();
   const turns = createTurns();
 
@@ -74,16 +76,23 @@ export function createSockets(parts: SocketParts): Sockets {
     turns.take(lane, () => serveOn(dispatch, connection, payload), 2 * payload.length);
   const seal = (socket: Socket): SealedLine => {
     const { address } = socket.data;
-    const line = createSealedLine({
+    const sealed = createSealedLine({
       accept,
       send: (text) => void socket.send(text),
       onProved(clientId) {
         socket.data.leaving?.[Symbol.dispose]();
-        admit(socket, line.send);
+        admit(socket, sealed.send);
         onProved(clientId, address);
       },
       onPayload: (text) => socket.data.speaking !== undefined && serve(socket.data.speaking, text),
       refuse: (error) => refuse(socket, error),
+    });
+    const line = withPairing(sealed, {
+      door: pairing,
+      address,
+      send: (text) => void socket.send(text),
+      refuse: (error) => refuse(socket, error),
+      onPaired: () => socket.close(normal, "paired"),
     });
     socket.data.leaving = clock.after(unsealedMs, () => socket.close(policyViolation, "encryption required"));
     return line;

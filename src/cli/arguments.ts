@@ -22,6 +22,16 @@ export interface CommandLine extends Common {
   readonly list: string | undefined;
   readonly reader: string | undefined;
   readonly force: boolean;
+  readonly pair: PairFlags;
+}
+
+/** `pair` has a way of its own with each of them, and takes one. */
+export interface PairFlags {
+  readonly card: boolean;
+  readonly code: boolean;
+  readonly list: boolean;
+  readonly revoke: string | undefined;
+  readonly host: string | undefined;
 }
 
 export type Asked =
@@ -42,6 +52,10 @@ const options = {
   list: { type: "string" },
   reader: { type: "string" },
   force: { type: "boolean" },
+  card: { type: "boolean" },
+  code: { type: "boolean" },
+  revoke: { type: "string" },
+  host: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "V" },
 } as const;
@@ -59,11 +73,24 @@ export function parseArguments(argv: readonly string[]): Asked {
   if (values.version) return { kind: "version" };
   const common = { config: values.config, data: values.data };
   if (first === undefined) {
-    const ofCommands = ["port", "uid", "for", "timeout", "json", "write", "list", "reader", "force"] as const;
+    const ofCommands = [
+      "port",
+      "uid",
+      "for",
+      "timeout",
+      "json",
+      "write",
+      "list",
+      "reader",
+      "force",
+      ...pairOnly,
+    ] as const;
     const stray = ofCommands.find((name) => values[name] !== undefined);
     if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
     return { kind: "serve", ...common };
   }
+  const strayPair = first === "pair" ? undefined : pairOnly.find((name) => values[name] !== undefined);
+  if (strayPair !== undefined) throw usage(`--${strayPair} belongs to tapdeck pair`);
   const { wordsMin, wordsMax, usage: form } = commandHelp[first];
   if (words.length < wordsMin || words.length > wordsMax) throw usage(`use it as: tapdeck ${form}`);
   if (first === "write" && (words.length === 1) === (values.list !== undefined))
@@ -79,15 +106,34 @@ export function parseArguments(argv: readonly string[]): Asked {
     timeoutMs: wholeNumber("timeout", values.timeout, 1, 3_600_000),
     json: values.json ?? false,
     write: values.write ?? false,
-    list: values.list,
+    list: typeof values.list === "string" ? values.list : undefined,
     reader: values.reader,
     force: values.force ?? false,
+    pair: pairFlags(values, words),
   };
 }
 
+const pairOnly = ["card", "code", "revoke", "host"] as const;
+type Values = ReturnType<typeof parse>["values"];
+
+function pairFlags(
+  { card = false, code = false, list, revoke, host }: Values,
+  words: readonly string[],
+): PairFlags {
+  const flags = { card, code, list: list === true, revoke, host };
+  const ways = [flags.card, flags.code, flags.list, revoke !== undefined].filter(Boolean).length;
+  const namesNobody = flags.list || flags.code || revoke !== undefined;
+  if (ways > 1 || (ways === 1 && namesNobody && words.length > 0 && typeof list !== "string"))
+    throw usage(`use it as: tapdeck ${commandHelp.pair.usage}`);
+  return flags;
+}
+
 function parse(argv: readonly string[]) {
+  // `write` takes a file behind --list, `pair` takes nothing.
+  const [first] = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false }).positionals;
+  const list = { type: first === "pair" ? "boolean" : "string" } as const;
   try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true });
+    return parseArgs({ args: [...argv], options: { ...options, list }, allowPositionals: true });
   } catch (error) {
     const flag =
       argv.find((word) => word.startsWith("-") && !flagNames.includes(word.split("=")[0] ?? "")) ?? "";

@@ -8,6 +8,7 @@ export type CommandName =
   | "call"
   | "watch"
   | "readers"
+  | "pair"
   | "ping"
   | "config";
 
@@ -78,6 +79,20 @@ Exit code 1 where the service refused.`,
     wordsMin: 0,
     wordsMax: 0,
   },
+  pair: {
+    usage: "pair [NAME] [--card | --code | --list | --revoke ID]",
+    summary: "let a phone in: a QR code, a card, or a short code",
+    more: `Shows a link as a QR code: whoever opens it on a phone can use this device from there. NAME is how you know it later.
+  --card        write the link to a card instead, and tap the phone on that
+  --code        show six digits to type into the phone, good for two minutes and three tries
+  --list        the phones and programs that were let in
+  --revoke ID   shut one out, by its id or its name
+  --host HOST   put this name or address of the device into the link
+Behind the link, the SHA-256 of the certificate, as browsers show it for https.
+Exit code 1 where nothing was paired.`,
+    wordsMin: 0,
+    wordsMax: 1,
+  },
   ping: {
     usage: "ping [--timeout MS]",
     summary: "exit code 0 where the service answers",
@@ -102,6 +117,7 @@ export const commandNames = [
   "call",
   "watch",
   "readers",
+  "pair",
   "ping",
   "config",
 ] as const satisfies readonly CommandName[];

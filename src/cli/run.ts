@@ -8,6 +8,7 @@ import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { helpText } from "./help.ts";
 import { indexMedia, searchMedia } from "./media.ts";
+import { pairPhone } from "./pair.ts";
 import { notificationLine, readersTable } from "./show.ts";
 import { writeTags } from "./write-tags.ts";
 
@@ -64,6 +65,12 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
             ? JSON.stringify(await client.call("media.search", { query: asked.words.join(" ") }))
             : await searchMedia(client, asked.words.join(" ")),
         );
+      case "pair":
+        return await pairPhone(client, asked, {
+          isTerminal: process.stdout.isTTY === true,
+          print,
+          prompt: (line) => process.stderr.write(`${line}\n`),
+        });
       case "write":
         return await writeTags(client, {
           text: asked.words[0],

@@ -12,6 +12,8 @@ export interface WriteTagsOptions {
   /** The first reader that can write where absent. */
   readonly readerId: string | undefined;
   readonly force: boolean;
+  /** What becomes of the text: a Text record, or a URI record, which phones open. */
+  readonly record?: "text" | "uri";
   /** Takes lines for stdout, and those that only a person needs. */
   readonly print: (line: string) => void;
   readonly prompt: (line: string) => void;
@@ -32,6 +34,7 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
   const common = {
     ...(readerId === undefined ? {} : { readerId }),
     ...(options.force ? { force: true } : {}),
+    ...(options.record === undefined ? {} : { record: options.record }),
   };
 
   for (const [index, text] of texts.entries()) {
@@ -65,6 +68,7 @@ async function tryWrite(
     readonly readerId?: string;
     readonly force?: boolean;
     readonly newTag?: boolean;
+    readonly record?: "text" | "uri";
   },
 ): Promise<Refusal | undefined> {
   try {
@@ -102,7 +106,7 @@ async function read(path: string): Promise<string> {
 }
 
 /** Ctrl-C and the like, until disposed: the first one calls `run`, and a second one ends the program as ever. */
-function onInterrupt(run: () => void): Disposable & { happened(): boolean } {
+export function onInterrupt(run: () => void): Disposable & { happened(): boolean } {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   let happened = false;
   const listener = () => {

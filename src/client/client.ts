@@ -1,35 +1,35 @@
 /**
  * A client of the control API: calls, and notifications as they come. Needs nothing but a WebSocket, so it runs in
- * browsers too.
+ * browsers too. From another machine it needs an identity, which `pair` gets, or a link of `tapdeck pair`.
  *
- *     const client = await connect("ws://tapdeck.local:7497/api/v0.1", { reconnect: true });
+ *     const { id, secret } = await pair("ws://tapdeck.local:7497/api/v0.1", "123 456", { name: "my phone" });
+ *     const client = await connect("ws://tapdeck.local:7497/api/v0.1", { id, secret, reconnect: true });
  *     const { readers } = await client.call("readers");
  *     for await (const { method, params } of client.notifications()) console.log(method, params);
  */
 import type { Calls, Notification } from "../api/calls.ts";
 import { deferred } from "./deferred.ts";
 import { type Link, openLink } from "./link.ts";
+import { isStranger, RpcError } from "./rpc-error.ts";
+import { openSealedLink } from "./sealed-link.ts";
 import { createStream } from "./stream.ts";
 
+export { type PairOptions, pair } from "./pair.ts";
+export { RpcError } from "./rpc-error.ts";
+export type { Identity } from "./sealed-link.ts";
 export type { Calls, Notification };
 
-/** The service refused: its code, its sentence, and `data.reason`. */
-export class RpcError extends Error {
-  override readonly name = "RpcError";
-  readonly code: number;
-  readonly data: unknown;
-
-  constructor(code: number, message: string, data: unknown) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-}
-
 export interface ConnectOptions {
+  /** With `secret`: all that goes over the connection is sealed, as a device asks of those who are not on it. */
+  readonly id?: string;
+  /** 64 hex characters. */
+  readonly secret?: string;
   /** Aborts the first connecting. */
   readonly signal?: AbortSignal;
-  /** Connects again, as long as it takes, whenever the connection is lost. Calls made meanwhile wait for it. */
+  /**
+   * Connects again, as long as it takes, whenever the connection is lost. Calls made meanwhile wait for it. It ends where
+   * the device no longer knows this client.
+   */
   readonly reconnect?: boolean;
   /** Milliseconds between heartbeats; 0 for none. A line that answers none for twice as long counts as lost. */
   readonly heartbeatMs?: number;
@@ -74,15 +74,23 @@ const [backOffMsMin, backOffMsMax] = [250, 10_000];
 
 /** Connects to `ws://host:port/api/v0.1`; rejects where nobody answers, or when `signal` aborts before. */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
-  const { signal, reconnect = false, heartbeatMs = heartbeatMsDefault } = options;
+  const { signal, id, secret, reconnect = false, heartbeatMs = heartbeatMsDefault } = options;
   const pending = new Map<string, Pending>();
   const listeners = new Set<(notification: Notification) => void>();
   const stateListeners = new Set<(state: "connected" | "lost") => void>();
   const ended = deferred<void>();
   const closing = new AbortController();
 
-  const open = (within: AbortSignal | undefined) =>
-    openLink(url, { onMessage: (text) => take(text, pending, listeners), heartbeatMs, signal: within });
+  const open = (within: AbortSignal | undefined) => {
+    const over = {
+      onMessage: (text: string) => take(text, pending, listeners),
+      heartbeatMs,
+      signal: within,
+    };
+    return id === undefined || secret === undefined
+      ? openLink(url, over)
+      : openSealedLink(url, { id, secret }, over);
+  };
   /** The link that calls go over; pending while there is none. */
   let link = Promise.resolve(await open(signal));
 
@@ -101,7 +109,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       for (const listener of stateListeners) listener("connected");
       return await keep(next);
     } catch {
-      // Closed while it tried.
+      // Closed while it tried, or no longer known there.
       ended.resolve();
     }
   };
@@ -110,11 +118,12 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const callAny = async (method: string, params?: unknown, { signal: givenUp }: CallOptions = {}) => {
     givenUp?.throwIfAborted();
     const over = await abortable(link, givenUp);
-    const id = newId();
+    const request = newId();
     const answered = deferred<unknown>();
-    pending.set(id, answered);
-    over.send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) }));
-    return abortable(answered.promise, givenUp).finally(() => pending.delete(id));
+    pending.set(request, answered);
+    const text = { jsonrpc: "2.0", id: request, method, ...(params === undefined ? {} : { params }) };
+    over.send(JSON.stringify(text));
+    return abortable(answered.promise, givenUp).finally(() => pending.delete(request));
   };
   return {
     call: (method, params, how) => callAny(method, params, how) as Promise<Calls[typeof method]["result"]>,
@@ -144,15 +153,16 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   };
 }
 
-/** Tries until it opens, ever more slowly; rejects when the signal aborts. */
+/** Tries until it opens, ever more slowly; rejects when the signal aborts, or where this client is a stranger. */
 async function reopen(open: () => Promise<Link>, signal: AbortSignal): Promise<Link> {
   for (let waitMs = backOffMsMin; ; waitMs = Math.min(waitMs * 2, backOffMsMax)) {
     // A part of it by chance, so that the clients of a service that comes back do not all come at once.
     await pause(waitMs * (0.5 + Math.random() / 2), signal);
     try {
       return await open();
-    } catch {
+    } catch (error) {
       signal.throwIfAborted();
+      if (isStranger(error)) throw error;
     }
   }
 }

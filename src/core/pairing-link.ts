@@ -20,7 +20,9 @@ const anyLink = /(https?:\/\/[^\s/]+\/?#pair=)[A-Za-z0-9_-]+/gi;
 export function pairingLink(base: string, { id, secret }: PairingLink): string | undefined {
   const bytes = fromHex(id.replaceAll("-", "") + secret);
   if (bytes?.length !== idBytes + secretBytes) return undefined;
-  const text = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+  const text = btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
   return `${base}/${mark}${text}`;
 }
 
@@ -43,4 +45,10 @@ export function isPairingLink(text: string): boolean {
 export function withoutPairingSecrets(text: string): string {
   // Most texts are none, and this stands on a tap's way.
   return text.includes("pair=") || text.includes("PAIR=") ? text.replace(anyLink, "$1*") : text;
+}
+
+/** A card that lets a phone in, without what lets it in: its memory holds that, too. */
+export function withoutSecrets<T extends { readonly text: string; readonly data: string }>(seen: T): T {
+  const text = withoutPairingSecrets(seen.text);
+  return text === seen.text ? seen : { ...seen, text, data: "" };
 }

@@ -9,6 +9,7 @@ import { messageOf, ServiceError } from "../core/errors.ts";
 import { launchQueueMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
+import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
@@ -106,6 +107,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
   const runOne = async (run: Run, explain: (why: string) => void): Promise<void> => {
     const { script, card, ending } = run;
     if (script === "") throw new ServiceError("failed", noTextSentence(run.problem));
+    if (isPairingLink(script))
+      throw new ServiceError("failed", "this card lets a phone in: tap the phone on it, not the reader");
     const ready = readyScript(script, run.trusted);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
       const playing = worker.active();
@@ -146,7 +149,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const { readerId = "", trusted = true, isTap = false, problem } = from;
     const { type, uid, text, data } = token;
     const timeMs = clock.now();
-    const script = map(token) ?? text;
+    const script = withoutPairingSecrets(map(token) ?? text);
     if (trusted) lastToken = token;
     else refuseForbidden(script);
     const id = history.open({ timeMs, type, uid, text, data, script, readerId });
@@ -176,7 +179,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
     launch(token, from = {}) {
       if (token.uid === "" && token.text === "" && token.data === "")
         throw new ServiceError("invalid-params", "at least one of uid, text and data must not be empty");
-      enqueue(token, from, false);
+      // What lets a phone in is neither kept nor told on.
+      enqueue(withoutSecrets(token), from, false);
     },
     stop: () => behind(stopAll()),
     stopMedia(why, card) {

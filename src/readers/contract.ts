@@ -75,8 +75,10 @@ export interface ReaderSession {
 }
 
 export interface WriteOrder {
-  /** Becomes an NDEF message of one Text record, in UTF-8 and English; it is well-formed and has no byte-order mark. */
+  /** In UTF-8; it is well-formed and has no byte-order mark. */
   readonly text: string;
+  /** The NDEF message's one record: Text, in English, where absent; or URI, which phones open. */
+  readonly record?: "text" | "uri" | undefined;
   /** Also onto a tag that holds something that is not ours to replace (`foreign`). */
   readonly force: boolean;
   /** Asked of each tag, by its UID in lower-case hex, before anything is done with it: true where it is to be written. */

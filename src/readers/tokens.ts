@@ -4,6 +4,7 @@
  */
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
+import { withoutSecrets } from "../core/pairing-link.ts";
 import type { Sighting, Token, TokenParams } from "../core/token.ts";
 
 export interface Tokens {
@@ -39,17 +40,15 @@ export function createTokens(bus: Bus, clock: Clock): Tokens {
   };
 
   return {
-    added: (sighting, readerId) => add({ ...sighting, scanTime: rfc3339(clock.now()), readerId }),
-    removed: (sighting, readerId) =>
-      remove(
-        active.find(
-          (token) =>
-            token.readerId === readerId && token.uid === sighting.uid && token.text === sighting.text,
-        ),
-      ),
+    added: (sighting, readerId) =>
+      add({ ...withoutSecrets(sighting), scanTime: rfc3339(clock.now()), readerId }),
+    removed(sighting, readerId) {
+      const { uid, text } = withoutSecrets(sighting);
+      remove(active.find((token) => token.readerId === readerId && token.uid === uid && token.text === text));
+    },
     virtual(params, durationMs) {
       endVirtual();
-      const { uid, text, data } = params;
+      const { uid, text, data } = withoutSecrets(params);
       const token = {
         type: params.type || "api",
         uid,

@@ -14,7 +14,7 @@ import type { Presence } from "./presence.ts";
 export const tagWaitMs = 30_000;
 
 export interface WriteRequest {
-  /** A launch script; a URI is one, too, and stays text. */
+  /** A launch script; a URI is one, too, and stays text unless `record` says otherwise. */
   readonly text: string;
   /** The first reader that can write where absent. */
   readonly readerId?: string | undefined;
@@ -22,6 +22,8 @@ export interface WriteRequest {
   readonly force?: boolean | undefined;
   /** A tag that still lies there from the write before is passed over. */
   readonly newTag?: boolean | undefined;
+  /** As `WriteOrder.record`; `text` where absent. */
+  readonly record?: "text" | "uri" | undefined;
 }
 
 export interface Writing {
@@ -60,7 +62,8 @@ export function createWriting({ attendance, presenceOf, clock, log }: WritingPar
     };
     pending.set(readerId, calling);
     try {
-      await place({ text: request.text, force: request.force ?? false, claim }, calling.signal);
+      const { text, force = false, record } = request;
+      await place({ text, record, force, claim }, calling.signal);
       log.info("readers", "a tag was written", { reader: readerId, uid: claimed ?? "" });
     } catch (error) {
       throw asAnswer(error, claimed !== undefined);

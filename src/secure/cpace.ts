@@ -11,7 +11,7 @@
  * X25519 is libsodium's. The map from hash to point is arithmetic on BigInts, whose time depends on the code a little:
  * it is done once for each try, and a code is good for three.
  */
-import { type Primitives, keyBytes } from "./primitives.ts";
+import { keyBytes, type Primitives } from "./primitives.ts";
 import { hmacSha512, sha512, sha512BlockBytes } from "./sha512.ts";
 import { wipe } from "./wipe.ts";
 

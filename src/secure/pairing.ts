@@ -198,7 +198,8 @@ function readBytes(value: unknown, length?: number): Uint8Array | undefined {
 
 function readCredentials(bytes: Uint8Array): Credentials | undefined {
   const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-  if (typeof value !== "object" || value === null || !("id" in value) || !("secret" in value)) return undefined;
+  if (typeof value !== "object" || value === null || !("id" in value) || !("secret" in value))
+    return undefined;
   const { id, secret } = value;
   return typeof id === "string" && typeof secret === "string" ? { id, secret } : undefined;
 }

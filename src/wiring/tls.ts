@@ -22,12 +22,17 @@ export async function tlsOf(port: number, folder: string, log: Log) {
 // An owner copies the certificate and its key one after the other.
 const certificateGatherMs = 500;
 
+export interface ShownCertificate extends Disposable {
+  /** As browsers show it: `AB:CD:...`. */
+  fingerprint(): string;
+}
+
 /** Shows the owner's certificate as soon as it is put into the folder, or changed there. */
 export function followCertificate(
   folder: string,
   shown: { readonly port: number; readonly cert: string },
   { api, clock, log }: { readonly api: ApiServer; readonly clock: Clock; readonly log: Log },
-): Disposable {
+): ShownCertificate {
   let { cert } = shown;
   let timer: Disposable | undefined;
   const look = async () => {
@@ -42,6 +47,7 @@ export function followCertificate(
     timer = clock.after(certificateGatherMs, () => void look());
   });
   return {
+    fingerprint: () => fingerprintOf(cert),
     [Symbol.dispose]() {
       watching[Symbol.dispose]();
       timer?.[Symbol.dispose]();

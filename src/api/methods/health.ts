@@ -5,7 +5,7 @@ import { method, noParams } from "../method.ts";
 export const health = method({
   name: "health",
   access: "anyone",
-  docs: "Whether readers, database and disk are well, with a sentence where they are not; `uptime` in seconds.",
+  docs: "Whether readers, database and disk are well, with a sentence where they are not; `uptime` in seconds; `tls.fingerprint` is the SHA-256 of the certificate that is shown over TLS.",
   params: noParams,
   result: v.object({
     status: v.picklist(["ok", "degraded"]),
@@ -21,6 +21,7 @@ export const health = method({
         reason: v.exactOptional(v.string()),
       }),
     ),
+    tls: v.exactOptional(v.object({ fingerprint: v.string() })),
   }),
   run: (services) => services.health(),
 });

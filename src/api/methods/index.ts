@@ -6,6 +6,7 @@ import { health } from "./health.ts";
 import { launch, run } from "./launch.ts";
 import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mappings.ts";
 import { media, mediaActive, mediaIndex, mediaIndexCancel, mediaSearch } from "./media.ts";
+import { pairing, pairingCancel, pairingOpen, pairingWait } from "./pairing.ts";
 import { playtime, playtimeLimitsUpdate } from "./playtime.ts";
 import { readers, readersWrite, readersWriteCancel } from "./readers.ts";
 import { rpcDiscover } from "./rpc-discover.ts";
@@ -46,6 +47,10 @@ export const methods = [
   clients,
   clientsNew,
   clientsDelete,
+  pairing,
+  pairingOpen,
+  pairingWait,
+  pairingCancel,
   version,
   health,
   rpcDiscover,

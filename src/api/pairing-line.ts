@@ -1,0 +1,90 @@
+/**
+ * Pairing by a code on a remote socket: where its first text asks for it, the socket carries that and nothing else, and
+ * ends. Whatever else the first text is goes to the sealed line.
+ */
+import { ServiceError } from "../core/errors.ts";
+import { SecureFailure } from "../secure/failure.ts";
+import type { PairingHello } from "../secure/pairing.ts";
+import type { SealedLine } from "./sealed-line.ts";
+
+/** One try at the code. */
+export interface PairingTry {
+  readonly reply: string;
+  /** Takes the proof, and returns the grant. Throws `forbidden` where the code was another. */
+  prove(proof: string): string;
+  /** The socket is gone: the try counts as failed unless it was granted. */
+  close(): void;
+}
+
+export interface PairingDoor {
+  /** Undefined where the text is no hello of a pairing. */
+  read(text: string): PairingHello | undefined;
+  /** Takes one of the tries. Throws `forbidden` where no pairing is open, and `secure-failure` for a forged share. */
+  begin(hello: PairingHello, address: string): Promise<PairingTry>;
+}
+
+export interface PairingLineParts {
+  readonly door: PairingDoor;
+  readonly address: string;
+  readonly send: (text: string) => void;
+  readonly refuse: (error: ServiceError) => void;
+  /** The grant was sent: there is nothing more to say. */
+  readonly onPaired: () => void;
+}
+
+/** `sealed`, with pairing before it. */
+export function withPairing(sealed: SealedLine, parts: PairingLineParts): SealedLine {
+  const { door, address, send, refuse, onPaired } = parts;
+  let mode: "new" | "sealed" | "pairing" | "closed" = "new";
+  let attempt: PairingTry | undefined;
+
+  const close = () => {
+    mode = "closed";
+    attempt?.close();
+  };
+  const fail = (error: unknown) => {
+    if (mode === "closed") return;
+    close();
+    if (!(error instanceof ServiceError)) throw error;
+    refuse(error);
+  };
+  const begin = async (hello: PairingHello) => {
+    mode = "pairing";
+    try {
+      attempt = await door.begin(hello, address);
+      // It may have been cut off meanwhile.
+      if (mode === "pairing") send(attempt.reply);
+      else attempt.close();
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const prove = (text: string) => {
+    try {
+      if (attempt === undefined) throw new SecureFailure();
+      send(attempt.prove(text));
+      close();
+      onPaired();
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  return {
+    take(text) {
+      const hello = mode === "new" ? door.read(text) : undefined;
+      if (hello !== undefined) return void begin(hello);
+      if (mode === "pairing") return prove(text);
+      if (mode === "new") mode = "sealed";
+      if (mode === "sealed") sealed.take(text);
+    },
+    send: sealed.send,
+    get clientId() {
+      return sealed.clientId;
+    },
+    close() {
+      close();
+      sealed.close();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** `tapdeck pair`: lets phones and programs in from afar, lists them, and shuts them out. */
+import type { Calls, Client } from "../client/client.ts";
+import { exitCodes, StartError } from "../core/errors.ts";
+import { pairingLink } from "../core/pairing-link.ts";
+import type { CommandLine } from "./arguments.ts";
+import { qrText } from "./qr.ts";
+import { onInterrupt, writeTags } from "./write-tags.ts";
+
+export interface PairScreen {
+  readonly isTerminal: boolean;
+  /** Takes lines for stdout, and those that only a person needs. */
+  readonly print: (line: string) => void;
+  readonly prompt: (line: string) => void;
+}
+
+/** Returns the exit code; throws `StartError` and, where the service refuses, `RpcError`. */
+export async function pairPhone(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
+  const { card, code, list, revoke } = asked.pair;
+  if (list) return await listClients(client, asked.json, screen);
+  if (revoke !== undefined) return await revokeClient(client, revoke, screen);
+  if (code) return await pairByCode(client, screen);
+  return card ? await pairByCard(client, asked, screen) : await pairByLink(client, asked, screen);
+}
+
+async function pairByLink(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
+  const { link, facts } = await newLink(client, asked);
+  if (screen.isTerminal) screen.print(`${qrText(link)}\nPoint the phone's camera at it, or open there:`);
+  screen.print(link);
+  if (screen.isTerminal) {
+    const [, ...others] = facts.hosts;
+    if (asked.pair.host === undefined && others.length > 0)
+      screen.print(`\nIf the phone does not find it, try --host with ${others.join(" or ")}.`);
+    screen.print(
+      "Whoever has the link can use this device: tapdeck pair --list and --revoke shut it out again.",
+    );
+    if (facts.fingerprint !== undefined) screen.print(`Certificate (SHA-256): ${facts.fingerprint}`);
+  }
+  return exitCodes.ok;
+}
+
+/** A card that was not written lets nobody in. */
+async function pairByCard(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
+  const { link, id } = await newLink(client, asked);
+  try {
+    await writeTags(client, {
+      text: link,
+      record: "uri",
+      list: undefined,
+      readerId: asked.reader,
+      force: asked.force,
+      print: () => screen.print("written: tap a phone on it. Whoever has the card can use this device."),
+      prompt: screen.prompt,
+    });
+    return exitCodes.ok;
+  } catch (error) {
+    await client.call("clients.delete", { id });
+    throw error;
+  }
+}
+
+async function newLink(client: Client, { words, pair }: CommandLine) {
+  const facts = await client.call("pairing");
+  const host = pair.host ?? facts.hosts[0];
+  if (host === undefined)
+    throw new StartError(
+      exitCodes.failed,
+      "the service is not reached from the network: see api.listen in the settings, or name its address with --host",
+    );
+  const made = await client.call("clients.new", { name: words[0] ?? "" });
+  const link = pairingLink(
+    `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${facts.port}`,
+    made,
+  );
+  if (link === undefined)
+    throw new StartError(exitCodes.internal, "the service made a client of another kind");
+  return { link, facts, id: made.id };
+}
+
+async function pairByCode(client: Client, screen: PairScreen): Promise<number> {
+  const { code } = await client.call("pairing.open");
+  using interruption = onInterrupt(() => {
+    // Where it has ended meanwhile, there is nothing to call off.
+    client.call("pairing.cancel").catch(() => {});
+  });
+  const { hosts, port } = await client.call("pairing");
+  screen.print(`${code.slice(0, 3)} ${code.slice(3)}`);
+  screen.prompt(
+    `Open http://${hosts[0] ?? "<this device>"}:${port} on the phone and type it there. It is good for two minutes; Ctrl-C ends it.`,
+  );
+  const { reason, client: paired } = await client.call("pairing.wait");
+  switch (reason) {
+    case "paired":
+      screen.print(`paired ${paired?.name || "a phone without a name"}`);
+      return exitCodes.ok;
+    case "tries":
+      throw new StartError(exitCodes.failed, "three wrong codes were tried: somebody may be guessing");
+    case "expired":
+      throw new StartError(exitCodes.failed, "nobody typed it in time");
+    case "cancelled":
+      throw new StartError(
+        exitCodes.failed,
+        interruption.happened() ? "called off" : "it was called off elsewhere",
+      );
+  }
+}
+
+async function listClients(client: Client, json: boolean, { print }: PairScreen): Promise<number> {
+  const { clients } = await client.call("clients");
+  // Secrets stay where they are.
+  const shown = clients.map(({ id, name, address }) => ({ id, name, address }));
+  if (json) print(JSON.stringify(shown));
+  else if (shown.length === 0) print("Nobody was let in yet. (tapdeck pair)");
+  else
+    for (const { id, name, address } of shown)
+      print(`${id}  ${name || "-"}  ${address === "" ? "not seen yet" : `last seen at ${address}`}`);
+  return exitCodes.ok;
+}
+
+type Listed = Calls["clients"]["result"]["clients"][number];
+
+async function revokeClient(client: Client, which: string, { print }: PairScreen): Promise<number> {
+  const { clients } = await client.call("clients");
+  const found = clients.filter(({ id, name }) => id === which || name === which);
+  const [first]: readonly (Listed | undefined)[] = found;
+  if (first === undefined)
+    throw new StartError(
+      exitCodes.failed,
+      `nobody with the id or name ${which} was let in: tapdeck pair --list`,
+    );
+  if (found.length > 1)
+    throw new StartError(
+      exitCodes.failed,
+      `${found.length} have the name ${which}: say which by its id (tapdeck pair --list)`,
+    );
+  await client.call("clients.delete", { id: first.id });
+  print(`${first.name || first.id} can no longer come in`);
+  return exitCodes.ok;
+}

@@ -1,0 +1,53 @@
+/** A link over the secure layer: shakes hands as it opens, and seals and opens what goes over it from then on. */
+import { startHandshake } from "../secure/handshake.ts";
+import type { Session } from "../secure/session.ts";
+import { deferred } from "./deferred.ts";
+import { type Link, type LinkOptions, openLink } from "./link.ts";
+import { readProtocolError } from "./rpc-error.ts";
+
+export interface Identity {
+  /** Of a client of the device, as `clients.new`, a pairing link or `pair` gave it. */
+  readonly id: string;
+  /** 64 hex characters. */
+  readonly secret: string;
+}
+
+/**
+ * As `openLink`. Rejects with `RpcError` where the device refuses, with `ServiceError` where id or secret cannot be right, or
+ * the other side does not know the secret.
+ */
+export async function openSealedLink(
+  url: string,
+  { id, secret }: Identity,
+  options: LinkOptions,
+): Promise<Link> {
+  const handshake = await startHandshake(id, secret);
+  const shaken = deferred<Session>();
+  let session: Session | undefined;
+  const take = (text: string) => {
+    try {
+      // A refusal comes in the clear: nobody can be sure who sent it, but what follows it is the line's end anyway.
+      const refusal = readProtocolError(text);
+      if (refusal !== undefined) throw refusal;
+      if (session === undefined) {
+        session = handshake.finish(text);
+        shaken.resolve(session);
+        return;
+      }
+      const opened = session.open(text);
+      if (opened.kind === "payload") options.onMessage(opened.text);
+    } catch (error) {
+      shaken.reject(error);
+      link.close();
+    }
+  };
+  const link = await openLink(url, { ...options, onMessage: take });
+  void link.ended.then((error) => {
+    shaken.reject(error);
+    session?.close();
+  });
+  options.signal?.addEventListener("abort", link.close, { once: true });
+  link.send(handshake.hello);
+  const open = await shaken.promise.finally(() => options.signal?.removeEventListener("abort", link.close));
+  return { ...link, send: (text) => link.send(open.seal(text)) };
+}

@@ -1,0 +1,48 @@
+/** The files of the device's page, as the service answers them. Whoever may ask for anything may have them: they hold no secret. */
+import { bundlePage } from "./bundle.ts" with { type: "macro" };
+
+const bundle = bundlePage();
+
+/**
+ * Nothing but what the device itself serves, no page around it, and no address of it told to others. libsodium is
+ * WebAssembly.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const headers = {
+  "content-encoding": "gzip",
+  "content-security-policy": policy,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+/** Undefined for what is no file of the page. */
+export function pageFile(path: string, { headers: asked, method }: Request): Response | undefined {
+  const file = Object.hasOwn(bundle, path) ? bundle[path] : undefined;
+  if (file === undefined) return undefined;
+  const gzip = Buffer.from(file.gzip, "base64");
+  const takesGzip = /\bgzip\b/.test(asked.get("accept-encoding") ?? "");
+  const body = takesGzip ? gzip : Bun.gunzipSync(gzip);
+  const { "content-encoding": encoding, ...plain } = headers;
+  return new Response(method === "HEAD" ? null : body, {
+    headers: {
+      ...plain,
+      ...(takesGzip ? { "content-encoding": encoding } : {}),
+      "content-type": file.type,
+      vary: "accept-encoding",
+      // A name with a hash in it never means anything else.
+      "cache-control": path === "/" ? "no-cache" : "public, max-age=31536000, immutable",
+    },
+  });
+}

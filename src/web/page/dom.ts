@@ -1,0 +1,73 @@
+/** Elements in one line each. Texts become text nodes, never markup: what a card says cannot become a part of the page. */
+
+type Child = Node | string | undefined;
+
+interface Props {
+  readonly class?: string;
+  readonly onclick?: () => void;
+  readonly [attribute: string]: string | (() => void) | undefined;
+}
+
+export function el<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  props: Props = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== undefined));
+  return element;
+}
+
+export function section(title: string, ...children: readonly Child[]): HTMLElement {
+  return el("section", { "aria-label": title }, el("h2", {}, title), ...children);
+}
+
+/** An element of the page's own HTML. */
+export function byId(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`the page has no #${id}`);
+  return found;
+}
+
+const noteMs = 6000;
+
+/** A sentence at the foot of the page, for a while. */
+export function note(text: string): void {
+  const shown = el("p", {}, text);
+  byId("notes").append(shown);
+  setTimeout(() => shown.remove(), noteMs);
+}
+
+/** Runs what a button does; what is refused is told. */
+export function telling(run: () => Promise<unknown>): () => void {
+  return () => void run().catch((error: unknown) => note(sentenceOf(error)));
+}
+
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export interface Dialog {
+  readonly closed: Promise<void>;
+  close(): void;
+}
+
+/** Opens a dialog over the page; Escape and its last button close it. */
+export function openDialog(title: string, last: string, ...children: readonly Child[]): Dialog {
+  const close = el("button", { type: "button" }, last);
+  const dialog = el("dialog", { "aria-label": title }, el("h2", {}, title), ...children, close);
+  const closed = new Promise<void>((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve();
+    });
+  });
+  close.addEventListener("click", () => dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+  return { closed, close: () => dialog.close() };
+}

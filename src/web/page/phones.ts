@@ -1,0 +1,103 @@
+/** At the device itself: phones are let in, by a QR code or a short code, and shown out. */
+import { encode } from "uqr";
+import type { Client } from "../../client/client.ts";
+import { pairingLink } from "../../core/pairing-link.ts";
+import { el, note, openDialog, section, telling } from "./dom.ts";
+
+export function phonesCard(client: Client) {
+  const list = el("ul", { class: "rows" });
+  const byLink = el(
+    "button",
+    { type: "button", class: "main", onclick: telling(() => pairByLink()) },
+    "Pair a phone",
+  );
+  const byCode = el("button", { type: "button", onclick: telling(() => pairByCode()) }, "Show a short code");
+  const card = section("Phones", list, el("div", { class: "bar" }, byLink, byCode));
+
+  const refresh = async () => {
+    const { clients } = await client.call("clients");
+    const rows = clients.map(({ id, name, address }) => {
+      const label = name || `Phone ${id.slice(0, 8)}`;
+      const revoke = telling(async () => {
+        await client.call("clients.delete", { id });
+        note(`${label} can no longer come in.`);
+        await refresh();
+      });
+      return el(
+        "li",
+        {},
+        el(
+          "div",
+          { class: "what" },
+          el("span", { class: "name" }, label),
+          el("span", { class: "more" }, address === "" ? "not seen yet" : `last seen at ${address}`),
+        ),
+        el("button", { type: "button", "aria-label": `Revoke ${label}`, onclick: revoke }, "Revoke"),
+      );
+    });
+    list.replaceChildren(
+      ...(rows.length === 0 ? [el("li", { class: "quiet" }, "No phone was let in yet.")] : rows),
+    );
+  };
+  const pairByLink = async () => {
+    const { hosts, port } = await client.call("pairing");
+    const [host] = hosts;
+    if (host === undefined)
+      throw new Error("No network that a phone could be on: see api.listen in the settings.");
+    const made = await client.call("clients.new", { name: "" });
+    const link = pairingLink(`http://${host}:${port}`, made) ?? "";
+    await refresh();
+    const dialog = openDialog(
+      "Pair a phone",
+      "Done",
+      qrCode(link),
+      el(
+        "p",
+        {},
+        "Point the phone's camera at it. Whoever has this link can use the device; it is good for one phone.",
+      ),
+      el("p", { class: "link" }, link),
+    );
+    await dialog.closed;
+    await refresh();
+  };
+  const pairByCode = async () => {
+    const { code, expires } = await client.call("pairing.open");
+    const { hosts, port } = await client.call("pairing");
+    const until = new Date(expires).toLocaleTimeString([], { timeStyle: "short" });
+    const dialog = openDialog(
+      "Pair by a code",
+      "Cancel",
+      el("p", {}, `Open http://${hosts[0] ?? location.hostname}:${port} on the phone, and type:`),
+      el("p", { class: "code" }, `${code.slice(0, 3)} ${code.slice(3)}`),
+      el("p", { class: "quiet" }, `Good until ${until}, for three tries.`),
+    );
+    // Where it has ended, there is nothing to call off.
+    void dialog.closed.then(() => client.call("pairing.cancel").catch(() => {}));
+    const { reason } = await client.call("pairing.wait");
+    dialog.close();
+    if (reason === "paired") note("The phone is paired.");
+    if (reason === "tries") note("Three wrong codes: somebody may be guessing. Open it again to go on.");
+    await refresh();
+  };
+  return { card, refresh };
+}
+
+const quietModules = 4; // ISO/IEC 18004: the border that a reader needs.
+
+function qrCode(text: string): SVGSVGElement {
+  const { data, size } = encode(text, { ecc: "L", border: quietModules });
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
+  svg.setAttribute("class", "qr");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", "QR code of the pairing link");
+  const path = document.createElementNS(space, "path");
+  path.setAttribute(
+    "d",
+    data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : []))).join(""),
+  );
+  svg.append(path);
+  return svg;
+}
