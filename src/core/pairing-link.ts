@@ -44,7 +44,7 @@ export function isPairingLink(text: string): boolean {
 /** The text with the secrets of pairing links left out: `http://tapdeck.local:7497/#pair=*`. */
 export function withoutPairingSecrets(text: string): string {
   // Most texts are none, and this stands on a tap's way.
-  return text.includes("pair=") || text.includes("PAIR=") ? text.replace(anyLink, "$1*") : text;
+  return text.includes(mark) ? text.replace(anyLink, "$1*") : text;
 }
 
 /** A card that lets a phone in, without what lets it in: its memory holds that, too. */

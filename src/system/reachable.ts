@@ -31,7 +31,7 @@ export async function reachableHosts(listen: readonly string[]): Promise<readonl
 
 function isLan(address: string): boolean {
   const reach = reachOf(address);
-  return reach === "private" || reach === "public";
+  return reach !== "loopback" && reach !== "link-local";
 }
 
 /** An IPv6 address stands in brackets in a link. */

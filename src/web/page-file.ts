@@ -21,7 +21,6 @@ const policy = [
 const headers = {
   "content-encoding": "gzip",
   "content-security-policy": policy,
-  "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",

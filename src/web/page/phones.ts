@@ -54,7 +54,7 @@ export function phonesCard(client: Client) {
       el(
         "p",
         {},
-        "Point the phone's camera at it. Whoever has this link can use the device; it is good for one phone.",
+        "Point the phone's camera at it. Whoever has this link can use the device: make one for each phone.",
       ),
       el("p", { class: "link" }, link),
     );
