@@ -30,7 +30,7 @@ import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
 import { pageFile } from "./web/page-file.ts";
 import { followFolders } from "./wiring/media.ts";
-import { createPairing, pairingService } from "./wiring/pairing.ts";
+import { createPairing, type Pairing, pairingService } from "./wiring/pairing.ts";
 import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
@@ -218,6 +218,7 @@ async function assemble({
         readers,
         api,
         certificates: wired.certificates,
+        pairing,
         indexing,
         media,
         mapper,
@@ -238,6 +239,7 @@ interface Running {
   readonly settings: Settings;
   readonly mapper: Mapper;
   readonly certificates: Disposable | undefined;
+  readonly pairing: Pairing;
   readonly indexing: Disposable;
   readonly media: MediaLibrary;
 }
@@ -250,6 +252,7 @@ async function closeAll({
   readers,
   api,
   certificates,
+  pairing,
   indexing,
   media,
   mapper,
@@ -263,6 +266,7 @@ async function closeAll({
     ["play time", () => playTime[Symbol.dispose]()],
     ["readers", () => readers.close()],
     ["certificates", () => certificates?.[Symbol.dispose]()],
+    ["pairing", () => pairing.cancel()],
     ["connections", () => api.close()],
     ["mappings", () => mapper.close()],
     ["indexing", () => indexing[Symbol.dispose]()],
