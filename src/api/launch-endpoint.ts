@@ -26,6 +26,7 @@ export function answerLaunch({ launch, allowLaunch }: LaunchEndpoint, visit: Vis
   if (request.method !== "GET") return sentence(405, "a launch is a GET", { allow: "GET" });
   if (isBackground(request.headers))
     return sentence(403, "pages may not launch in the background: follow the link yourself");
+  if (isUnexplained(request.headers)) return steppingStone();
   const text = textOf(request.url);
   if (text === undefined) return sentence(400, "the text is badly encoded: it must be percent-encoded UTF-8");
   if (text.trim() === "") return sentence(400, "there is no text behind the slash");
@@ -43,7 +44,9 @@ export function answerLaunch({ launch, allowLaunch }: LaunchEndpoint, visit: Vis
     return sentence(error.data?.limit === "scriptBytesMax" ? 400 : 503, messageOf(error));
   }
   const wantsPage = (request.headers.get("accept") ?? "").includes("text/html");
-  return wantsPage ? page() : json(200, '{"launched":true}');
+  return wantsPage
+    ? htmlPage("Launched.", "default-src 'none'; frame-ancestors 'none'")
+    : json(200, '{"launched":true}');
 }
 
 /**
@@ -57,8 +60,40 @@ function isBackground(headers: Headers): boolean {
   if (site !== "cross-site" && site !== "same-site") return false;
   const isFollowed =
     headers.get("sec-fetch-mode") === "navigate" &&
-    (headers.get("sec-fetch-dest") ?? "document") === "document";
+    (headers.get("sec-fetch-dest") ?? "document") === "document" &&
+    (headers.get("sec-fetch-user") === "?1" || !tellsOfUsers(headers));
   return !isFollowed;
+}
+
+/**
+ * Chromium and Firefox say `Sec-Fetch-User: ?1` where a person followed the link, and nothing where the page went there by
+ * itself; Safari never says it, and must not be refused for that. No page can change its browser's name here.
+ */
+function tellsOfUsers(headers: Headers): boolean {
+  return /(Chrome|Firefox)\//.test(headers.get("user-agent") ?? "");
+}
+
+/** What the device's own page alone can send along: others would have to ask first, and are refused. */
+const ownHeader = "x-tapdeck-launch";
+
+/**
+ * Browsers say where a request comes from only to addresses that they trust: TLS and loopback (Fetch Metadata, "2.").
+ * Elsewhere an image looks much like a link. So a browser that says nothing gets a page first, which launches once it is
+ * shown, and which no frame may show.
+ */
+function isUnexplained(headers: Headers): boolean {
+  const isBrowser = (headers.get("user-agent") ?? "").startsWith("Mozilla/");
+  return isBrowser && !headers.has("sec-fetch-site") && !headers.has(ownHeader);
+}
+
+const stepScript = `fetch(location.href,{headers:{"${ownHeader}":"1"}}).then(async(a)=>{document.querySelector("p").textContent=a.ok?"Launched.":await a.text()})`;
+const stepHash = new Bun.CryptoHasher("sha256").update(stepScript).digest("base64");
+
+function steppingStone(): Response {
+  return htmlPage(
+    `Launching …<noscript> needs JavaScript in this browser.</noscript></p><script>${stepScript}</script>`,
+    `default-src 'none'; script-src 'sha256-${stepHash}'; connect-src 'self'; frame-ancestors 'none'`,
+  );
 }
 
 /** All behind the prefix, the query string too, percent-decoded once; undefined where that fails. */
@@ -73,14 +108,13 @@ function textOf(url: string): string | undefined {
   }
 }
 
-function page(): Response {
+function htmlPage(body: string, policy: string): Response {
   const headers = {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "content-security-policy": policy,
     "x-content-type-options": "nosniff",
   };
-  const html =
-    '<!doctype html><meta name="viewport" content="width=device-width"><title>Tapdeck</title><p>Launched.';
+  const html = `<!doctype html><meta name="viewport" content="width=device-width"><title>Tapdeck</title><p>${body}`;
   return new Response(html, { headers });
 }

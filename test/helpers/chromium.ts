@@ -1,0 +1,38 @@
+/** A real Chromium, steered from a test; in a network namespace, where one is given. */
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+
+const program = Bun.which("chromium");
+
+export interface TestBrowser {
+  readonly browser: Browser;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** `names` maps host names to addresses, as a name server would. */
+export async function startChromium(
+  names: Readonly<Record<string, string>>,
+  via: (command: readonly string[]) => readonly string[] = (command) => command,
+): Promise<TestBrowser> {
+  if (program === null) throw new Error("chromium is missing: install it, or run tools/test-setup");
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-chromium-"));
+  const wrapper = join(folder, "chromium");
+  await writeFile(wrapper, `#!/bin/sh\nexec ${via([program]).join(" ")} "$@"\n`);
+  await chmod(wrapper, 0o755);
+  const rules = Object.entries(names).map(([name, address]) => `MAP ${name} ${address}`);
+  const browser = await chromium.launch({
+    executablePath: wrapper,
+    // Root may not use Chromium's own sandbox; what it visits here is ours.
+    args: ["--no-sandbox", ...(rules.length === 0 ? [] : [`--host-resolver-rules=${rules.join(",")}`])],
+    timeout: 60_000,
+  });
+  return {
+    browser,
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
