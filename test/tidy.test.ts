@@ -50,6 +50,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/events.ts": ["src/core/"],
   "src/core/": ["src/core/"],
   "src/secure/": ["src/secure/", "src/core/"],
+  "src/web/": ["src/web/", "src/client/", "src/core/"],
   "src/client/": ["src/client/", "src/secure/", "src/core/", "src/api/ (types)", "src/events.ts (types)"],
   "drivers/index.ts": ["drivers/", "src/readers/contract.ts"],
   "drivers/emulator/": ["drivers/emulator/", "drivers/protocol/", "drivers/io/", "src/core/"],

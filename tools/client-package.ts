@@ -27,13 +27,15 @@ export async function makeClientPackage(): Promise<void> {
   const built = await Bun.build({
     entrypoints: [join(root, "src/client/client.ts")],
     outdir: packageFolder,
-    naming: "index.js",
+    // libsodium in a part of its own, which is loaded where something is sealed.
+    splitting: true,
+    naming: { entry: "index.js", chunk: "part-[hash].js" },
     target: "browser",
     format: "esm",
   });
   if (!built.success) throw new AggregateError(built.logs, "the client could not be bundled");
   const write = (name: string, text: string) => Bun.write(join(packageFolder, name), text);
-  await write("index.d.ts", (await declarations()).replaceAll('"../api/calls.ts"', '"./calls.js"'));
+  for (const [name, text] of await declarations()) await write(name, text);
   await write("calls.d.ts", callsText());
   await write("README.md", readme);
   await write("LICENSE", await readFile(join(root, "LICENSE"), "utf8"));
@@ -44,21 +46,32 @@ export async function makeClientPackage(): Promise<void> {
       types: "./index.d.ts",
       exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
     },
-    ...{ files: ["index.js", "index.d.ts", "calls.d.ts"] },
+    ...{ files: ["*.js", "*.d.ts"] },
   };
   await write("package.json", `${JSON.stringify(facts, null, 2)}\n`);
 }
 
-/** The declarations of client.ts itself. */
-async function declarations(): Promise<string> {
+/** The modules whose types a user of client.ts sees. */
+const typed = ["client", "pair", "identity", "rpc-error"] as const;
+
+/** The declarations of client.ts, which become the package's, and of those that it names. */
+async function declarations(): Promise<readonly (readonly [name: string, text: string])[]> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-client-"));
   const command = [join(root, "node_modules/.bin/tsc"), "-p", join(root, "tools/client-types.json")];
   const child = Bun.spawn([...command, "--outDir", folder], { stdout: "pipe", stderr: "inherit" });
   const said = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`tsc: ${said}`);
-  const text = await readFile(join(folder, "src/client/client.d.ts"), "utf8");
+  const texts = await Promise.all(
+    typed.map(async (name) => {
+      const text = await readFile(join(folder, `src/client/${name}.d.ts`), "utf8");
+      const plain = text
+        .replaceAll('"../api/calls.ts"', '"./calls.js"')
+        .replace(/"(\.\/[\w-]+)\.ts"/g, '"$1.js"');
+      return [name === "client" ? "index.d.ts" : `${name}.d.ts`, plain] as const;
+    }),
+  );
   await rm(folder, { recursive: true });
-  return text;
+  return texts;
 }
 
 /** Params and results as plain types, made of the API's own description. */
@@ -111,6 +124,16 @@ import { connect } from "tapdeck-client";
 const client = await connect("ws://127.0.0.1:7497/api/v0.1", { reconnect: true });
 await client.call("launch", "SNES/Super Game.sfc");
 for await (const { method, params } of client.notifications()) console.log(method, params);
+\`\`\`
+
+From another machine it takes an identity, by the code that \`tapdeck pair --code\` shows on the device. Keep it as a password:
+
+\`\`\`js
+import { connect, pair } from "tapdeck-client";
+
+const url = "ws://tapdeck.local:7497/api/v0.1";
+const { id, secret } = await pair(url, "123 456", { name: "my program" });
+const client = await connect(url, { id, secret, reconnect: true });
 \`\`\`
 `;
 

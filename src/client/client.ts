@@ -14,9 +14,9 @@ import { isStranger, RpcError } from "./rpc-error.ts";
 import { openSealedLink } from "./sealed-link.ts";
 import { createStream } from "./stream.ts";
 
+export type { Identity } from "./identity.ts";
 export { type PairOptions, pair } from "./pair.ts";
 export { RpcError } from "./rpc-error.ts";
-export type { Identity } from "./sealed-link.ts";
 export type { Calls, Notification };
 
 export interface ConnectOptions {

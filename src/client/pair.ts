@@ -1,9 +1,9 @@
 /** Pairing by the short code that a device shows: a client gets its id and secret, for `connect`. */
 import { readCode, startPairing } from "../secure/pairing.ts";
 import { deferred } from "./deferred.ts";
+import type { Identity } from "./identity.ts";
 import { openLink } from "./link.ts";
 import { readProtocolError } from "./rpc-error.ts";
-import type { Identity } from "./sealed-link.ts";
 
 export interface PairOptions {
   /** By which the device's owner will know this client; at most 255 characters. */

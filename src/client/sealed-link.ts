@@ -2,15 +2,9 @@
 import { startHandshake } from "../secure/handshake.ts";
 import type { Session } from "../secure/session.ts";
 import { deferred } from "./deferred.ts";
+import type { Identity } from "./identity.ts";
 import { type Link, type LinkOptions, openLink } from "./link.ts";
 import { readProtocolError } from "./rpc-error.ts";
-
-export interface Identity {
-  /** Of a client of the device, as `clients.new`, a pairing link or `pair` gave it. */
-  readonly id: string;
-  /** 64 hex characters. */
-  readonly secret: string;
-}
 
 /**
  * As `openLink`. Rejects with `RpcError` where the device refuses, with `ServiceError` where id or secret cannot be right, or

@@ -3,8 +3,10 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect } from "../../src/client/client.ts";
 import { makeClientPackage, packageFolder } from "../../tools/client-package.ts";
-import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { canMakeNetworks, makeNetwork } from "../helpers/namespaces.ts";
+import { makePlace, startTapdeck, program as tapdeck } from "../helpers/tapdeck.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "tapdeck-user-"));
 afterAll(() => rm(folder, { recursive: true }));
@@ -58,6 +60,55 @@ test("a stranger installs the client, their types are checked, and Node runs it"
   const said = run(["node", "--experimental-websocket", join(folder, "user.js"), url]);
   expect(said).toBe("linux running 3\n");
 }, 60_000);
+
+const sealedProgram = `
+import { connect, pair } from "tapdeck-client";
+const [url, code] = process.argv.slice(2);
+const { id, secret } = await pair(url, code, { name: "Node" });
+const client = await connect(url, { id, secret });
+await client.call("launch", "**delay:1");
+const { platform } = await client.call("version");
+console.log(platform, (await client.call("rpc.discover")).openrpc);
+client.close();
+await client.closed;
+`;
+
+test.skipIf(!canMakeNetworks)(
+  "Node on another machine pairs by the code, and seals",
+  async () => {
+    await writeFile(join(folder, "sealed.js"), sealedProgram);
+    await using network = await makeNetwork();
+    await using place = await makePlace();
+    await Bun.write(`${place.folder}/config.toml`, "[readers]\ndetect = false\n");
+    const device = Bun.spawn([...network.onDevice([tapdeck, `--data=${place.folder}`])], {
+      stdio: ["ignore", "ignore", "ignore"],
+    });
+    try {
+      const client = await connectAsSoonAsItCan(`ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`);
+      const { code } = await client.call("pairing.open");
+      const url = `ws://${network.deviceAddress}:7497/api/v0.1`;
+      const node = ["node", "--experimental-websocket", join(folder, "sealed.js"), url, code];
+      expect(run(network.onNeighbour(node))).toBe("linux 1.3.2\n");
+      client.close();
+    } finally {
+      device.kill("SIGTERM");
+      await device.exited;
+    }
+  },
+  60_000,
+);
+
+async function connectAsSoonAsItCan(url: string) {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    try {
+      return await connect(url);
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await Bun.sleep(20);
+    }
+  }
+}
 
 function run(command: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd: folder });

@@ -178,6 +178,19 @@ test("nothing that happens in the background of a page launches", async () => {
   expect((await fetch(`${base}/l/**delay:1`, { headers: followed })).status).toBe(200);
 });
 
+test("a browser that says nothing of where it comes from gets a page that no frame shows, and that launches", async () => {
+  const browser = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64)", accept: "text/html" };
+  const ask = (headers: Record<string, string>) => fetch(`${base}/l/**delay:2`, { headers });
+  service.heard.forget();
+  const answer = await ask(browser);
+  expect(answer.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  expect(await answer.text()).toContain("x-tapdeck-launch");
+  await service.client.call("version");
+  expect(service.heard.all.some(({ params }) => "text" in params && params.text === "**delay:2")).toBe(false);
+  await ask({ ...browser, "x-tapdeck-launch": "1" });
+  await service.heard.next("running", ({ text }) => text === "**delay:2");
+});
+
 async function launch(text: string): Promise<void> {
   // The queue holds 64; whoever is faster than it waits for it.
   for (;;) {

@@ -57,6 +57,12 @@ export async function attack(target: string): Promise<AttackResult[]> {
     tryOut("fetch a launch, no-cors", async () =>
       text(await fetch(`http://${target}${path}`, { mode: "no-cors", credentials: "include" })),
     ),
+    tryOut("fetch a launch with the page's own header", async () =>
+      text(await fetch(`http://${target}${path}`, { headers: { "x-tapdeck-launch": "1" } })),
+    ),
+    tryOut("fetch a launch as though it were followed", async () =>
+      text(await fetch(`http://${target}${path}`, { mode: "no-cors", headers: { accept: "text/html" } })),
+    ),
     tryOut("fetch the events", async () => text(await fetch(`http://${target}/api/v0.1/events`))),
     tryOut("fetch the page", async () => text(await fetch(`http://${target}/`))),
     tryOut("fetch the health", async () => text(await fetch(`http://${target}/health`))),
