@@ -12,7 +12,12 @@ import { join } from "node:path";
 /** By its path: the content in gzip and base64, and how often it may change. */
 export type Bundle = Readonly<Record<string, { readonly type: string; readonly gzip: string }>>;
 
-const types = { js: "text/javascript", css: "text/css", html: "text/html", svg: "image/svg+xml" } as const;
+const types: Readonly<Record<string, string>> = {
+  js: "text/javascript",
+  css: "text/css",
+  html: "text/html",
+  svg: "image/svg+xml",
+};
 
 export function bundlePage(): Bundle {
   const folder = join(import.meta.dir, "page");
@@ -24,7 +29,8 @@ export function bundlePage(): Bundle {
     if (exitCode !== 0) throw new Error(`the page could not be bundled: ${stderr.toString()}`);
     return Object.fromEntries(
       readdirSync(out).map((name) => {
-        const type = types[name.split(".").at(-1) as keyof typeof types];
+        const type = types[name.split(".").at(-1) ?? ""];
+        if (type === undefined) throw new Error(`the page has a file of an unknown kind: ${name}`);
         const gzip = Buffer.from(Bun.gzipSync(readFileSync(join(out, name)), { level: 9 })).toString(
           "base64",
         );

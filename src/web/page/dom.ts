@@ -35,9 +35,10 @@ export function byId(id: string): HTMLElement {
 
 const noteMs = 6000;
 
-/** A sentence at the foot of the page, for a while. */
-export function note(text: string): void {
-  const shown = el("p", {}, text);
+/** A sentence at the foot of the page, for a while; with a button, where something can be done about it. */
+export function note(text: string, action?: HTMLButtonElement): void {
+  const shown = el("p", {}, text, action);
+  action?.addEventListener("click", () => shown.remove());
   byId("notes").append(shown);
   setTimeout(() => shown.remove(), noteMs);
 }

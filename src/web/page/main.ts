@@ -1,7 +1,7 @@
 /** The page: comes in, shows the cards, and keeps them as the device tells. */
 import type { Client } from "../../client/client.ts";
 import { forget, kept, takeFromAddress } from "./credentials.ts";
-import { byId, el, note } from "./dom.ts";
+import { byId, el, note, telling } from "./dom.ts";
 import { phonesCard } from "./phones.ts";
 import { indexCard, playingCard } from "./playing.ts";
 import { searchCard } from "./search.ts";
@@ -50,6 +50,7 @@ function ask(why: string): void {
 async function show(client: Client, isDevice: boolean): Promise<void> {
   current = client;
   let canWrite = false;
+  let guarded = "";
   const playing = playingCard(client);
   const library = indexCard(client);
   const find = searchCard(client, () => canWrite);
@@ -67,9 +68,18 @@ async function show(client: Client, isDevice: boolean): Promise<void> {
     if (method === "media.indexing") library.show(params);
     if (method === "media.started" || method === "media.stopped") void playing.refresh();
     if (method === "readers.added" || method === "readers.removed") void readers.refresh();
+    if (method === "launch.guarded") {
+      guarded = params.time;
+      const confirm = telling(() => client.call("confirm"));
+      note(
+        `${params.playing} plays.`,
+        el("button", { type: "button", onclick: confirm }, "Switch all the same"),
+      );
+    }
     if (method !== "launch.finished") return;
     void taps.refresh();
-    if (!params.success) note(params.error ?? "It did not start.");
+    // What the guard holds back has had its note.
+    if (!params.success && params.time !== guarded) note(params.error ?? "It did not start.");
   });
   client.onState((now) => {
     if (now === "lost") return state("off", "Connection lost, trying again …");

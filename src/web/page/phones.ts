@@ -6,13 +6,18 @@ import { el, note, openDialog, section, telling } from "./dom.ts";
 
 export function phonesCard(client: Client) {
   const list = el("ul", { class: "rows" });
+  const name = el("input", {
+    placeholder: "Whose phone is it?",
+    "aria-label": "Whose phone is it?",
+    maxlength: "255",
+  });
   const byLink = el(
     "button",
     { type: "button", class: "main", onclick: telling(() => pairByLink()) },
     "Pair a phone",
   );
   const byCode = el("button", { type: "button", onclick: telling(() => pairByCode()) }, "Show a short code");
-  const card = section("Phones", list, el("div", { class: "bar" }, byLink, byCode));
+  const card = section("Phones", list, name, el("div", { class: "bar" }, byLink, byCode));
 
   const refresh = async () => {
     const { clients } = await client.call("clients");
@@ -44,8 +49,9 @@ export function phonesCard(client: Client) {
     const [host] = hosts;
     if (host === undefined)
       throw new Error("No network that a phone could be on: see api.listen in the settings.");
-    const made = await client.call("clients.new", { name: "" });
+    const made = await client.call("clients.new", { name: name.value.trim() });
     const link = pairingLink(`http://${host}:${port}`, made) ?? "";
+    name.value = "";
     await refresh();
     const dialog = openDialog(
       "Pair a phone",
