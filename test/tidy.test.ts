@@ -110,6 +110,22 @@ test("the codecs are pure: no timers, no files, no Bun", () => {
   expect(wrong).toEqual([]);
 });
 
+test("what runs in browsers needs nothing of Bun's or Node's", () => {
+  const inBrowsers = [
+    "src/client/",
+    "src/secure/",
+    "src/web/page/",
+    "src/core/pairing-link.ts",
+    "src/core/hex.ts",
+  ];
+  const foreign = /from "(node|bun):|\bBun\.|\bBuffer\b|\bprocess\.|\brequire\(/;
+  const wrong = sources.filter(
+    (file) =>
+      inBrowsers.some((prefix) => file.startsWith(prefix)) && foreign.test(withoutComments(read(file))),
+  );
+  expect(wrong).toEqual([]);
+});
+
 test("src never names a chip", () => {
   const wrong = sources.filter(
     (file) =>

@@ -82,6 +82,7 @@ ${how}${player} In another terminal, in this folder:
   ${tap(first?.text)}     plays ${first?.title}
   ${tap(second?.text)}  plays ${second?.title}
   dist/tapdeck watch     shows all that happens; more cards: ${others}
+Or open http://localhost:${port}/ in a browser.
 Stop it with Ctrl-C here.
 `;
 }

@@ -49,10 +49,10 @@ export function createPairing({ clock, log, addClient }: PairingParts): Pairing 
     for (const device of which.running) device.close();
     which.ended.resolve(how);
   };
-  /** A try has ended without having been granted; the last one ends the opening. */
-  const drop = (which: Opening, device: PairingDevice) => {
-    which.running.delete(device);
-    device.close();
+  /** A try has ended without having been granted, or never began; the last one ends the opening. */
+  const drop = (which: Opening, device: PairingDevice | undefined) => {
+    if (device !== undefined) which.running.delete(device);
+    device?.close();
     if (which.triesLeft === 0 && which.running.size === 0) end(which, { reason: "tries" });
   };
   const attempt = (which: Opening, device: PairingDevice, name: string, address: string): PairingTry => ({
@@ -103,7 +103,10 @@ export function createPairing({ clock, log, addClient }: PairingParts): Pairing 
       if (which === undefined || which.triesLeft === 0) throw notOpen();
       which.triesLeft -= 1;
       const device = await answerPairing(which.code, hello);
-      if (device === undefined) throw new SecureFailure();
+      if (device === undefined) {
+        drop(which, device);
+        throw new SecureFailure();
+      }
       which.running.add(device);
       return attempt(which, device, hello.name, address);
     },

@@ -192,6 +192,17 @@ test("a try that goes away without proving itself is spent", async () => {
   expect(await ended).toEqual({ reason: "tries" });
 });
 
+test("forged shares are refused, and spend the tries", async () => {
+  const { pairing } = world();
+  await pairing.open();
+  const ended = pairing.wait();
+  for (let run = 0; run < pairingTriesMax; run++) {
+    const begun = pairing.begin({ name: "", share: new Uint8Array(32) }, "10.0.0.7");
+    expect(await begun.catch(({ code }) => code)).toBe("secure-failure");
+  }
+  expect(await ended).toEqual({ reason: "tries" });
+});
+
 test("a wrong code leaves what is left of the tries to the right one", async () => {
   const { pairing, knock } = world();
   const { code } = await pairing.open();
