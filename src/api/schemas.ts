@@ -111,12 +111,13 @@ export const mediaStopped = v.object({
   ...startedMedia,
   elapsed: count,
   exitCode: v.nullable(wholeNumber),
+  reason: v.exactOptional(v.picklist(["ended", "stopped", "failed"])),
 });
 export const activeMedia = v.object({
   ...startedMedia,
   positionMs: v.exactOptional(count),
   durationMs: v.exactOptional(count),
-  playbackState: v.exactOptional(v.string()),
+  playbackState: v.exactOptional(v.picklist(["loading", "playing", "paused", "buffering"])),
 });
 
 export const indexStatus = v.object({

@@ -9,7 +9,14 @@ export interface ActiveMedia {
   readonly launcherId: string;
   /** RFC 3339. */
   readonly started: string;
+  /** Of players that tell: how far it is, how long it is, and what it does. */
+  readonly positionMs?: number;
+  readonly durationMs?: number;
+  readonly playbackState?: PlaybackState;
 }
+
+/** `loading`: it was started and shows nothing yet; `buffering`: it waits for more of the file. */
+export type PlaybackState = "loading" | "playing" | "paused" | "buffering";
 
 /** A system: the console, or the kind of media, that files are grouped under (contract, System object). */
 export interface System {

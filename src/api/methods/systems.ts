@@ -15,13 +15,14 @@ export const systems = method({
 export const launchers = method({
   name: "launchers",
   access: "anyone",
-  docs: "The players of the config file and the built-in ones: what each plays, and whether its program is here. No systems or no extensions means any.",
+  docs: "The players of the config file and the built-in ones: what each plays, how it is spoken with, and whether its program is here. No systems or no extensions means any.",
   params: noParams,
   result: v.object({
     launchers: v.array(
       v.object({
         id: v.string(),
         name: v.string(),
+        kind: v.picklist(["process", "mpv", "retroarch"]),
         systems: v.array(v.string()),
         extensions: v.array(v.string()),
         available: v.boolean(),
