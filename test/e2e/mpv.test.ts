@@ -74,7 +74,7 @@ test("it pauses, goes on, and goes where it is told", async () => {
   expect(await at()).toBeLessThan(14_000);
 });
 
-test("its volume is its own", async () => {
+test("its volume is its own, and never beyond the owner's ceiling", async () => {
   await using deck = await mpvDeck();
   expect(
     await deck.run("Audio/long.wav||**delay:media_ready||**volume:30||**volume:+5||**control:mute"),

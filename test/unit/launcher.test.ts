@@ -222,8 +222,8 @@ test("a script that waits until media is ready waits for the proof, or fails whe
   deck.launch("SNES/a.loud||**delay:media_ready||**echo:never");
   await eventually(() => deck.ends().length === 2);
   expect(deck.ends()[1]).toMatch(/^the player loud ended with code 3/);
-  deck.launch("SNES/a.sleep||**delay:media_ready");
-  process.kill(await deck.playerOf("a.sleep"), "SIGTERM");
+  deck.launch("SNES/b.sleep||**delay:media_ready");
+  process.kill(await deck.playerOf("b.sleep"), "SIGTERM");
   await eventually(() => deck.ends().length === 3);
   expect(deck.ends()[2]).toMatch(/^the player sleep was ended by a signal/);
 });

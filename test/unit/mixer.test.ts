@@ -38,13 +38,13 @@ const wpctl = 'echo "Volume: 0.98"';
 const pactl = 'echo "Volume: front-left: 19661 /  30% / -31.37 dB,   front-right: 19661 /  30% / -31.37 dB"';
 const amixer = 'echo "  Front Left: Playback 30000 [46%] [on]"';
 
-test.each([
+test.each<[Readonly<Record<string, string>>, VolumeChange, string]>([
   [{ wpctl }, half, "wpctl set-volume @DEFAULT_AUDIO_SINK@ 50%\n"],
   [{ wpctl }, up, "wpctl get-volume @DEFAULT_AUDIO_SINK@\nwpctl set-volume @DEFAULT_AUDIO_SINK@ 100%\n"],
   [{ pactl }, down, "pactl get-sink-volume @DEFAULT_SINK@\npactl set-sink-volume @DEFAULT_SINK@ 25%\n"],
   [{ amixer }, half, "amixer --mapped-volume --quiet set Master 50%\n"],
   [{ amixer }, up, "amixer --mapped-volume get Master\namixer --mapped-volume --quiet set Master 51%\n"],
-] as const)("the program %p is told in its own words: %p", async (programs, wanted, said) => {
+])("each program is told in its own words", async (programs, wanted, said) => {
   expect(await change(programs, wanted)).toBe(said);
 });
 
