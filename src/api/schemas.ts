@@ -11,6 +11,7 @@ import {
   tokenTypeCharsMax,
   uidCharsMax,
 } from "../core/limits.ts";
+import { playbackStates } from "../core/media.ts";
 import { type TokenParams, tagProblems } from "../core/token.ts";
 
 export const nothing = v.null();
@@ -117,7 +118,7 @@ export const activeMedia = v.object({
   ...startedMedia,
   positionMs: v.exactOptional(count),
   durationMs: v.exactOptional(count),
-  playbackState: v.exactOptional(v.picklist(["loading", "playing", "paused", "buffering"])),
+  playbackState: v.exactOptional(v.picklist(playbackStates)),
 });
 
 export const indexStatus = v.object({

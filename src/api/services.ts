@@ -2,7 +2,7 @@
 import type { LaunchEntry } from "../core/launch-entry.ts";
 import type { MappingParams, Mapping as StoredMapping } from "../core/mapping.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
-import type { ControlAction } from "../core/playback.ts";
+import type { ControlAction, PlayerKind } from "../core/playback.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 
 export interface Services {
@@ -165,7 +165,7 @@ export interface HistoryPage {
 export interface LauncherEntry {
   readonly id: string;
   readonly name: string;
-  readonly kind: "process" | "mpv" | "retroarch";
+  readonly kind: PlayerKind;
   readonly systems: readonly string[];
   readonly extensions: readonly string[];
   readonly available: boolean;

@@ -1,6 +1,7 @@
 /** The `[[launchers]]` of the config file: the owner's own players. */
 import { argvMax, launcherEnvironmentMax, launchersMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
+import { type PlayerKind, playerKinds } from "../core/playback.ts";
 import {
   type Check,
   folder,
@@ -13,7 +14,7 @@ import {
   tableOf,
   text,
 } from "./checks.ts";
-import { type LauncherConfig, type PlayerKind, playerKinds } from "./shape.ts";
+import type { LauncherConfig } from "./shape.ts";
 
 /** Throws `Refusal`, which tells of several launchers which one it is about. */
 export function launchersOf(value: unknown): readonly LauncherConfig[] {

@@ -1,5 +1,7 @@
 /** The config file as the service holds it: every key with its meaning and default (decisions, "The config file"). */
+
 import type { MediaFolders, SystemFolder, TitlePreferences } from "../core/media.ts";
+import type { PlayerKind } from "../core/playback.ts";
 
 export interface Config {
   readonly api: {
@@ -93,9 +95,6 @@ export interface LauncherConfig {
   /** Of RetroArch: the name of a libretro core, or its file; where absent, the usual one of the system. */
   readonly core?: string;
 }
-
-export const playerKinds = ["process", "mpv", "retroarch"] as const;
-export type PlayerKind = (typeof playerKinds)[number];
 
 /** The defaults; `rootFolders` is the data folder's `media` and so filled in by the reader. */
 export const defaultConfig: Config = {

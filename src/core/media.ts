@@ -16,7 +16,8 @@ export interface ActiveMedia {
 }
 
 /** `loading`: it was started and shows nothing yet; `buffering`: it waits for more of the file. */
-export type PlaybackState = "loading" | "playing" | "paused" | "buffering";
+export const playbackStates = ["loading", "playing", "paused", "buffering"] as const;
+export type PlaybackState = (typeof playbackStates)[number];
 
 /** A system: the console, or the kind of media, that files are grouped under (contract, System object). */
 export interface System {

@@ -1,5 +1,9 @@
 /** What may be asked of what plays, in the words of cards and of the API: control actions and volumes. */
 
+/** How a player is spoken with: `process` not at all. */
+export const playerKinds = ["process", "mpv", "retroarch"] as const;
+export type PlayerKind = (typeof playerKinds)[number];
+
 /** Where to go in what plays: so far on or back, to a place from the start, or to a part of the whole. */
 export type SeekTarget =
   | { readonly kind: "by"; readonly ms: number }

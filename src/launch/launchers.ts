@@ -4,6 +4,7 @@ import type { LauncherConfig } from "../config/shape.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
+import type { PlayerKind } from "../core/playback.ts";
 import { kindOf, mediaExtensions } from "../media/kinds.ts";
 import { systemByName } from "../media/systems.ts";
 import type { PlayerOrder } from "../players/contract.ts";
@@ -71,7 +72,7 @@ export function availableLaunchers(
 export interface LauncherState {
   readonly id: string;
   readonly name: string;
-  readonly kind: PlayerOrder["kind"];
+  readonly kind: PlayerKind;
   readonly systems: readonly string[];
   readonly extensions: readonly string[];
   readonly available: boolean;

@@ -1,12 +1,12 @@
 /** What a player is to the rest: a process, and, where it can be spoken with, a state and things that it does. */
 import type { Clock } from "../core/clock.ts";
 import type { PlaybackState } from "../core/media.ts";
-import type { ControlAction, VolumeChange } from "../core/playback.ts";
+import type { ControlAction, PlayerKind, VolumeChange } from "../core/playback.ts";
 import type { Player } from "../system/process.ts";
 
 /** How a player is to be started: a launcher with the file in its place. */
 export interface PlayerOrder {
-  readonly kind: "process" | "mpv" | "retroarch";
+  readonly kind: PlayerKind;
   readonly argv: readonly string[];
   /** Where in `argv` further options may stand: before the file. */
   readonly optionsAt: number;

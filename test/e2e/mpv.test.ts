@@ -151,3 +151,16 @@ test("it is taken over: the old one is gone before the new one starts, and leave
   await deck.run("**stop");
   await eventually(() => sockets().length <= before);
 });
+
+test("the next item of a playlist is the next that plays, and a stop ends the playlist with it", async () => {
+  await using deck = await mpvDeck();
+  await deck.file("Audio/list.m3u", "long.wav\nother.wav\n");
+  expect(await deck.run("**playlist.play:Audio/list.m3u")).toBe(true);
+  expect(await deck.run("**control:next")).toBe(true);
+  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "other" });
+  await deck.launcher.control({ kind: "previous" });
+  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "long" });
+  await deck.launcher.control({ kind: "stop" });
+  expect(deck.launcher.playlist()).toBeUndefined();
+  expect(deck.launcher.activeMedia()).toBeUndefined();
+});

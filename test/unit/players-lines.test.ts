@@ -129,3 +129,29 @@ test("an mpv that talks nonsense is not believed, and one that hangs up has ende
     await rm(folder, { recursive: true });
   }
 });
+
+test("the owner's ceiling holds for the volume of mpv, from its start on", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const said = join(folder, "said");
+  // Answers everything by 58, and notes what it was asked and what it was started with.
+  const script = `echo "$*" >${said}; while read -r line <&3; do
+    echo "$line" >>${said}
+    id=\${line##*:}
+    echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":58}" >&3
+  done`;
+  const player = startMpv(order(script), { clock: systemClock, volumeMax: 60 });
+  try {
+    await player.changeVolume?.({ kind: "by", percent: 5 }, 60);
+    await player.changeVolume?.({ kind: "to", percent: 90 }, 60);
+    await player.changeVolume?.({ kind: "by", percent: -8 }, 60);
+    const text = await Bun.file(said).text();
+    expect(text).toStartWith("--input-ipc-client=fd://3 --volume=60\n");
+    const volumes = [...text.matchAll(/"set_property","volume",(\d+)/g)].map(([, percent]) =>
+      Number(percent),
+    );
+    expect(volumes).toEqual([60, 60, 50]);
+  } finally {
+    await player.process.stop(1000);
+    await rm(folder, { recursive: true });
+  }
+});

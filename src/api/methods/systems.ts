@@ -1,5 +1,6 @@
 /** `systems` and `launchers`: what there is to play, and what plays it (contract, System object; decisions). */
 import * as v from "valibot";
+import { playerKinds } from "../../core/playback.ts";
 import { method, noParams } from "../method.ts";
 import { system } from "../schemas.ts";
 
@@ -22,7 +23,7 @@ export const launchers = method({
       v.object({
         id: v.string(),
         name: v.string(),
-        kind: v.picklist(["process", "mpv", "retroarch"]),
+        kind: v.picklist(playerKinds),
         systems: v.array(v.string()),
         extensions: v.array(v.string()),
         available: v.boolean(),
