@@ -87,14 +87,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
     start(file, choice) {
       const player = startPlayer(choice, { name: choice.launcherId, clock, volumeMax: volumeMax() });
       const startedMs = clock.now();
-      const media: ActiveMedia = {
-        systemId: file.system.id,
-        systemName: file.system.name,
-        mediaPath: file.path,
-        mediaName: mediaNameOf(file.path),
-        launcherId: choice.launcherId,
-        started: rfc3339(startedMs),
-      };
+      const media = mediaOf(file, choice, startedMs);
       const started: Current = {
         media,
         player,
@@ -129,6 +122,17 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
       await current.player.changeVolume(change, volumeMax());
       return true;
     },
+  };
+}
+
+function mediaOf({ path, system }: MediaFile, { launcherId }: Choice, startedMs: number): ActiveMedia {
+  return {
+    systemId: system.id,
+    systemName: system.name,
+    mediaPath: path,
+    mediaName: mediaNameOf(path),
+    launcherId,
+    started: rfc3339(startedMs),
   };
 }
 

@@ -72,7 +72,7 @@ export const mediaControl = method({
   async run(services, { action, args }) {
     const to = args?.to;
     const read = readAction(action, typeof to === "number" ? to.toFixed(3) : to);
-    if (read.kind === "error") throw new ServiceError("invalid-params", `action: ${read.message}`);
+    if (read.kind === "error") throw new ServiceError("failed", read.message);
     await services.control(read.action);
     return null;
   },
