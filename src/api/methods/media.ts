@@ -51,26 +51,27 @@ export const mediaActive = method({
 export const mediaControl = method({
   name: "media.control",
   access: "anyone",
-  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, and what else the script command `control` takes. `args.to` is a place, as that command has it: `+10`, `-10`, `1:30`, `1m30s` or `50%`; a number is seconds from the start. Answers once the player has done it.",
+  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, and what else the script command `control` takes. `args` are what that command has behind the comma, a place: `+10`, `-10`, `1:30`, `1m30s` or `50%`, in a list; a number is seconds from the start. Answers once the player has done it.",
   params: v.object({
     action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
     args: v.optional(
       v.nullable(
-        v.object({
-          to: v.optional(
+        v.pipe(
+          v.array(
             v.union([
               v.pipe(v.string(), v.maxLength(64)),
               v.pipe(v.number(), v.minValue(0), v.maxValue(999_999)),
             ]),
           ),
-        }),
+          v.maxLength(1),
+        ),
       ),
     ),
   }),
   result: nothing,
   errors: ["failed"],
   async run(services, { action, args }) {
-    const to = args?.to;
+    const to = args?.[0];
     const read = readAction(action, typeof to === "number" ? to.toFixed(3) : to);
     if (read.kind === "error") throw new ServiceError("failed", read.message);
     await services.control(read.action);
