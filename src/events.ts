@@ -19,6 +19,8 @@ export interface Running {
 export interface MediaStopped extends ActiveMedia {
   readonly elapsed: number;
   readonly exitCode: number | null;
+  /** `ended` by itself, `stopped` because it was asked to, or `failed`: a code other than 0, or a signal. */
+  readonly reason?: "ended" | "stopped" | "failed";
 }
 
 /** A script ended. `time` is that of its `running`. */

@@ -12,6 +12,7 @@ import type { Clock } from "./core/clock.ts";
 import { ServiceError } from "./core/errors.ts";
 import { toHex } from "./core/hex.ts";
 import { createHealth } from "./health.ts";
+import { installedCores } from "./launch/control-ports.ts";
 import type { Launcher } from "./launch/launcher.ts";
 import { describeLaunchers } from "./launch/launchers.ts";
 import type { Mapper } from "./launch/mappings/mapper.ts";
@@ -79,8 +80,9 @@ export function createServices({
       await ready.write(request);
     },
     cancelWrite: (readerId) => readers()?.cancel(readerId),
-    activeMedia: () => launcher.activeMedia(),
-    launchers: () => describeLaunchers(settings.current().launchers, Bun.which),
+    playback: () => launcher.playback(),
+    control: (action) => launcher.control(action),
+    launchers: () => describeLaunchers(settings.current().launchers, Bun.which, installedCores),
     health: createHealth({
       clock,
       startedMs: clock.now(),

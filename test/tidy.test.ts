@@ -25,6 +25,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/launch/",
     "src/script/",
     "src/media/",
+    "src/players/",
     "src/store/",
     "src/config/",
     "src/system/",
@@ -32,6 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "src/events.ts",
     "src/core/",
   ],
+  "src/players/": ["src/players/", "src/system/", "src/core/"],
   "src/media/": [
     "src/media/",
     "src/store/",

@@ -2,7 +2,7 @@
  * One PN532 behind a byte link: sends a command, waits for its ACK and its answer, and repairs what a line spoils
  * (UM0701-02, section 6.2.1). Commands are strictly one after another; every wait ends.
  */
-import { type Clock, sleep } from "../../src/core/clock.ts";
+import { afterSilence, type Clock, sleep } from "../../src/core/clock.ts";
 import { assert, ServiceError } from "../../src/core/errors.ts";
 import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
@@ -11,6 +11,7 @@ import { chipToHost } from "../protocol/pn532-commands.ts";
 import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";
 
 const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b); doubled for USB converters.
+const probeAckTimeoutMs = 120; // A probe has one try, and must not lose a chip to a busy moment of the machine.
 const answerTimeoutMs = 250; // The slowest exchange: 51 ms of RF time-out (7.3.1), tried twice, and 264 bytes at 9600.
 // What was sent or asked for twice may be answered twice, and the second answer must not pass for the answer to the next
 // command. The host's ACK stops the chip; what it had begun has left the line and the converter by then.
@@ -63,12 +64,13 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
   };
   const arm = (wait: Waiting, ms: number) => {
     wait.timer?.[Symbol.dispose]();
-    wait.timer = clock.after(ms, () => expire(wait));
+    wait.timer = afterSilence(clock, ms, () => expire(wait));
   };
   const transmit = (wait: Waiting) => {
     wait.sends += 1;
     wait.acknowledged = false;
-    arm(wait, ackTimeoutMs);
+    // Twice as long each time: a machine that is busy with a game hands the bytes on late, too.
+    arm(wait, wait.sendsMax === 1 ? probeAckTimeoutMs : ackTimeoutMs * 2 ** (wait.sends - 1));
     void send(wait.frame);
   };
   const askAgain = (wait: Waiting) => {

@@ -1,5 +1,5 @@
 /** The Toy Pad as something that can be asked: one command at a time, each with its answer or none. */
-import type { Clock } from "../../src/core/clock.ts";
+import { afterSilence, type Clock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
@@ -59,7 +59,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log): Pad {
         resolve(data);
       };
       const onAbort = () => refuse(signal?.reason);
-      const timer = clock.after(answerMs, () => end(undefined));
+      const timer = afterSilence(clock, answerMs, () => end(undefined));
       [waiting, fail] = [{ number, end }, refuse];
       signal?.addEventListener("abort", onAbort, { once: true });
       link.write(encodeCommand(command, number, parameters)).catch(refuse);

@@ -44,7 +44,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   "tokens.removed": { docs: "A token left its reader.", params: token },
   "media.started": { docs: "A player plays.", params: mediaStarted },
   "media.stopped": {
-    docs: "What played has ended, after `elapsed` seconds; `exitCode` is null where a signal ended the player.",
+    docs: "What played has ended, after `elapsed` seconds; `exitCode` is null where a signal ended the player. `reason`: it `ended` by itself, was `stopped`, or `failed`.",
     params: mediaStopped,
   },
   "media.indexing": {

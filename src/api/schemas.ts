@@ -11,6 +11,7 @@ import {
   tokenTypeCharsMax,
   uidCharsMax,
 } from "../core/limits.ts";
+import { playbackStates } from "../core/media.ts";
 import { type TokenParams, tagProblems } from "../core/token.ts";
 
 export const nothing = v.null();
@@ -111,12 +112,13 @@ export const mediaStopped = v.object({
   ...startedMedia,
   elapsed: count,
   exitCode: v.nullable(wholeNumber),
+  reason: v.exactOptional(v.picklist(["ended", "stopped", "failed"])),
 });
 export const activeMedia = v.object({
   ...startedMedia,
   positionMs: v.exactOptional(count),
   durationMs: v.exactOptional(count),
-  playbackState: v.exactOptional(v.string()),
+  playbackState: v.exactOptional(v.picklist(playbackStates)),
 });
 
 export const indexStatus = v.object({

@@ -2,6 +2,7 @@
 import type { LaunchEntry } from "../core/launch-entry.ts";
 import type { MappingParams, Mapping as StoredMapping } from "../core/mapping.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
+import type { ControlAction, PlayerKind } from "../core/playback.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 
 export interface Services {
@@ -30,7 +31,10 @@ export interface Services {
   write(request: WriteRequest): Promise<void>;
   /** Ends the write that waits for a tag, on this reader or on all; throws `not-found` for an unknown one. */
   cancelWrite(readerId: string | undefined): void;
-  activeMedia(): ActiveMedia | undefined;
+  /** What plays, with what its player says of it now. */
+  playback(): Promise<ActiveMedia | undefined>;
+  /** Has the player of what plays do something; rejects with `failed` where nothing plays, or it cannot. */
+  control(action: ControlAction): Promise<void>;
   launchers(): readonly LauncherEntry[];
   health(): Health;
   readonly media: MediaService;
@@ -194,6 +198,7 @@ export interface HistoryPage {
 export interface LauncherEntry {
   readonly id: string;
   readonly name: string;
+  readonly kind: PlayerKind;
   readonly systems: readonly string[];
   readonly extensions: readonly string[];
   readonly available: boolean;

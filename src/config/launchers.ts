@@ -1,7 +1,10 @@
 /** The `[[launchers]]` of the config file: the owner's own players. */
-import { argvMax, launchersMax } from "../core/limits.ts";
+import { argvMax, launcherEnvironmentMax, launchersMax } from "../core/limits.ts";
+import { didYouMean } from "../core/nearest.ts";
+import { type PlayerKind, playerKinds } from "../core/playback.ts";
 import {
   type Check,
+  folder,
   known,
   launcherTexts,
   list,
@@ -29,30 +32,78 @@ export function launchersOf(value: unknown): readonly LauncherConfig[] {
   return launchers;
 }
 
+/** What players of a kind are started with where nothing else is said. */
+export const usualCommands: Readonly<Record<Exclude<PlayerKind, "process">, readonly string[]>> = {
+  // Sound goes nowhere where there is no device for it, and a picture stays until it is stopped.
+  mpv: [
+    "mpv",
+    "--no-terminal",
+    "--no-config",
+    "--fullscreen",
+    "--ao=pipewire,pulse,alsa,null",
+    "--image-display-duration=inf",
+    "--",
+    "{path}",
+  ],
+  retroarch: ["retroarch", "--fullscreen", "{path}"],
+};
+
+const keys = ["id", "systems", "extensions", "command", "kind", "env", "cwd", "core"];
+
 function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherConfig {
-  known(table, ["id", "systems", "extensions", "command", "kind"], "launchers.");
+  known(table, keys, "launchers.");
   const id = text(table.id, "launchers.id");
   if (earlier.some((other) => other.id === id))
     throw new Refusal("launchers.id", `there are two launchers with the id ${id}`);
-  if (table.kind !== undefined && table.kind !== "process")
-    throw new Refusal("launchers.kind", kindSentence(table.kind));
-  const command = list(text, argvMax)(table.command, "launchers.command");
-  if (!command.slice(1).some((part) => part.includes("{path}"))) {
-    const sentence = `the command of the launcher ${id} must name the file: put "{path}" where it belongs, behind the program`;
-    throw new Refusal("launchers.command", sentence);
-  }
+  const kind = kindOf(table.kind ?? "process", "launchers.kind");
+  const systems = launcherTexts(text)(table.systems ?? [], "launchers.systems");
+  const extensions = launcherTexts(extension)(table.extensions ?? [], "launchers.extensions");
+  const isOfSystem = kind === "process" && systems.length > 0 && extensions.length === 0;
+  if (table.core !== undefined && kind !== "retroarch")
+    throw new Refusal("launchers.core", `launchers.core is only for kind = "retroarch"`);
   return {
     id,
-    systems: launcherTexts(text)(table.systems ?? [], "launchers.systems"),
-    extensions: launcherTexts(extension)(table.extensions ?? [], "launchers.extensions"),
-    command,
+    systems,
+    extensions,
+    command: commandOf(table.command, id, kind, isOfSystem),
+    ...(kind === "process" ? {} : { kind }),
+    ...(table.env === undefined ? {} : { environment: environmentOf(table.env) }),
+    ...(table.cwd === undefined ? {} : { folder: folder(table.cwd, "launchers.cwd") }),
+    ...(table.core === undefined ? {} : { core: text(table.core, "launchers.core") }),
   };
 }
 
-function kindSentence(kind: unknown): string {
-  return kind === "mpv" || kind === "retroarch"
-    ? `launchers.kind "${kind}" is not supported yet: leave it out, and write the program in command`
-    : `launchers.kind can only be "process" so far, not ${shown(kind)}`;
+/** `isOfSystem`: it may start a system without a file, such as its menu. */
+function commandOf(value: unknown, id: string, kind: PlayerKind, isOfSystem: boolean): readonly string[] {
+  if (value === undefined && kind !== "process") return usualCommands[kind];
+  const command = list(text, argvMax)(value, "launchers.command");
+  if (command.length > 0 && (isOfSystem || command.slice(1).some((part) => part.includes("{path}"))))
+    return command;
+  const sentence = `the command of the launcher ${id} must name the file: put "{path}" where it belongs, behind the program`;
+  throw new Refusal("launchers.command", sentence);
+}
+
+const kindOf: Check<PlayerKind> = (value, key) => {
+  const kind = playerKinds.find((one) => one === value);
+  if (kind !== undefined) return kind;
+  const meant = typeof value === "string" ? didYouMean(value, playerKinds) : "";
+  throw new Refusal(key, `${key} can only be "process", "mpv" or "retroarch", not ${shown(value)}${meant}`);
+};
+
+function environmentOf(value: unknown): Readonly<Record<string, string>> {
+  const table = tableOf(value, "launchers.env");
+  const entries = Object.entries(table);
+  if (entries.length > launcherEnvironmentMax)
+    throw new Refusal("launchers.env", `launchers.env has more than ${launcherEnvironmentMax} entries`);
+  for (const [name, one] of entries) {
+    if (!/^[A-Za-z_]\w*$/.test(name))
+      throw new Refusal(
+        "launchers.env",
+        `launchers.env must hold names such as SDL_VIDEODRIVER, not ${shown(name)}`,
+      );
+    if (one !== "") text(one, "launchers.env");
+  }
+  return Object.fromEntries(entries.map(([name, one]) => [name, String(one)]));
 }
 
 const extension: Check<string> = (value, key) => {

@@ -1,5 +1,7 @@
 /** The config file as the service holds it: every key with its meaning and default (decisions, "The config file"). */
+
 import type { MediaFolders, SystemFolder, TitlePreferences } from "../core/media.ts";
+import type { PlayerKind } from "../core/playback.ts";
 
 export interface Config {
   readonly api: {
@@ -84,6 +86,14 @@ export interface LauncherConfig {
   readonly extensions: readonly string[];
   /** The program and its arguments; `{path}` stands for the file. No shell reads it. */
   readonly command: readonly string[];
+  /** How it is spoken with; a plain process where absent. */
+  readonly kind?: PlayerKind;
+  /** Added to the environment of the service. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The folder that it works in; the service's own where absent. */
+  readonly folder?: string;
+  /** Of RetroArch: the name of a libretro core, or its file; where absent, the usual one of the system. */
+  readonly core?: string;
 }
 
 /** The defaults; `rootFolders` is the data folder's `media` and so filled in by the reader. */

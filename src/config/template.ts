@@ -121,8 +121,12 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # Runs when what was started has ended.
 #on_stop = ""
 
-# Players of your own come before the built-in ones, each in a part like this one. {path} stands for the file, no shell
-# reads the command, and an empty list of systems or extensions, or none, means all.
+# Players of your own come before the built-in ones, each in a part like these. {path} stands for the file, no shell
+# reads the command, and an empty list of systems or extensions, or none, means all. cwd is the folder that it works in.
+# kind says how a player is spoken with: "mpv" and "retroarch" can be paused, asked how far they are, and more; they need
+# no command of their own. A "process" can be started and stopped. core names the libretro core of a "retroarch", or its
+# file, where the usual one of the system is not what you want. A "process" that names systems and no extensions may do
+# without {path}: **launch.system starts it.
 #
 # [[launchers]]
 # id = "snes9x"
@@ -130,4 +134,12 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # extensions = [".sfc", ".smc"]
 # command = ["snes9x", "-fullscreen", "{path}"]
 # kind = "process"
+# cwd = "/srv/games"
+# env = { SDL_VIDEODRIVER = "kmsdrm" }
+#
+# [[launchers]]
+# id = "nes"
+# systems = ["NES"]
+# kind = "retroarch"
+# core = "nestopia"
 `;

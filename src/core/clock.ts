@@ -33,6 +33,26 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+const lateMs = 5; // A timer that comes so much later found a process that had no time.
+const secondLooks = 2;
+
+/**
+ * As `clock.after`, for waits on a device. A timer that comes late proves no silence, for the same want of time kept what
+ * has arrived from being read: then as long is waited once more, at most twice.
+ */
+export function afterSilence(clock: Clock, ms: number, run: () => void): Disposable {
+  let looks = 0;
+  const wait = () => {
+    const dueMs = clock.now() + ms;
+    return clock.after(ms, () => {
+      if (clock.now() - dueMs <= lateMs || looks++ === secondLooks) run();
+      else timer = wait();
+    });
+  };
+  let timer = wait();
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}
+
 /** RFC 3339 in UTC with milliseconds, the form of every time on the wire. */
 export function rfc3339(epochMs: number): string {
   return new Date(epochMs).toISOString();

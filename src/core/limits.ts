@@ -59,6 +59,11 @@ export const ccidExtensionsMax = 20; // Times that a reader may ask for more tim
 export const configBytesMax = 1024 * 1024;
 export const launchersMax = 256;
 export const argvMax = 64;
+export const playerWordsBytesMax = 4096; // Kept of what a player wrote to its error output last: what people read of it is less.
+export const playerLineBytesMax = 64 * 1024; // One message of a player that we speak with; a title or an error has a few hundred.
+export const playerRequestsMax = 32; // Unanswered ones: far less than the socket holds, so that writing never waits.
+export const mediaReadyMsMax = 60_000; // A script may wait for a slow disc, but not hold the queue for ever.
+export const launcherEnvironmentMax = 64; // Variables of one launcher.
 export const configListMax = 1000; // Systems or endings of one launcher: more than there are.
 
 // Over the API.

@@ -9,7 +9,15 @@ export interface ActiveMedia {
   readonly launcherId: string;
   /** RFC 3339. */
   readonly started: string;
+  /** Of players that tell: how far it is, how long it is, and what it does. */
+  readonly positionMs?: number;
+  readonly durationMs?: number;
+  readonly playbackState?: PlaybackState;
 }
+
+/** `loading`: it was started and shows nothing yet; `buffering`: it waits for more of the file. */
+export const playbackStates = ["loading", "playing", "paused", "buffering"] as const;
+export type PlaybackState = (typeof playbackStates)[number];
 
 /** A system: the console, or the kind of media, that files are grouped under (contract, System object). */
 export interface System {

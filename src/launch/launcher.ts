@@ -10,6 +10,7 @@ import { launchQueueMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
+import type { ControlAction } from "../core/playback.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
@@ -17,6 +18,7 @@ import { cardOf } from "./card.ts";
 import { confirmMs, createGuard } from "./guard.ts";
 import type { SearchedMedia } from "./index-port.ts";
 import { noTextSentence } from "./no-text.ts";
+import type { Proof } from "./playing.ts";
 import type { PlaylistState } from "./playlist.ts";
 import { createWorker } from "./worker.ts";
 
@@ -50,6 +52,10 @@ export interface Launcher {
   /** Launches what the guard holds back; throws `not-found` where it holds nothing. */
   confirm(): void;
   activeMedia(): ActiveMedia | undefined;
+  /** As `activeMedia`, with what the player says of itself now. */
+  playback(): Promise<ActiveMedia | undefined>;
+  /** Has the player of what plays do something; rejects with `ServiceError` where nothing plays, or it cannot. */
+  control(action: ControlAction): Promise<void>;
   playlist(): PlaylistState | undefined;
   /** The card whose script started what plays, or played last; undefined where no card did. */
   cardOfMedia(): string | undefined;
@@ -96,6 +102,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
   let lastToken = noToken;
   const worker = createWorker(parts, () => lastToken);
   const guard = createGuard<{ readonly card: string; readonly run: Run }>(clock);
+  const unsettled = new Set<Promise<void>>();
 
   const finish = (run: Run, error?: unknown, said?: string) => {
     const why = error === undefined ? {} : { error: sentenceOf(error, log) };
@@ -103,6 +110,18 @@ export function createLauncher(parts: LauncherParts): Launcher {
     history.finish(run.id, why.error);
     const note = said === undefined ? {} : { note: said };
     bus.emit("launch.finished", { time: run.time, uid, text, success: error === undefined, ...why, ...note });
+  };
+  /** A launch has gone well once the player that it started has proved itself; the next one does not wait for that. */
+  const settle = (run: Run, before: Proof | undefined, said: string | undefined) => {
+    const proof = worker.lastProof();
+    if (proof === undefined || proof === before) return finish(run, undefined, said);
+    const settling = proof.settled
+      .then(
+        () => finish(run, undefined, said),
+        (error) => finish(run, error, said),
+      )
+      .finally(() => unsettled.delete(settling));
+    unsettled.add(settling);
   };
   const runOne = async (run: Run, explain: (why: string) => void): Promise<void> => {
     const { script, card, ending } = run;
@@ -132,8 +151,9 @@ export function createLauncher(parts: LauncherParts): Launcher {
       const explain = (why: string) => {
         note = why;
       };
+      const before = worker.lastProof();
       await runOne(run, explain).then(
-        () => finish(run, undefined, note),
+        () => settle(run, before, note),
         (error) => finish(run, error, note),
       );
     }
@@ -194,6 +214,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
       enqueue(token, { readerId, trusted, isTap: true }, true);
     },
     activeMedia: worker.active,
+    playback: worker.playback,
+    control: worker.control,
     playlist: worker.playlist,
     cardOfMedia: () => worker.startedBy()?.card,
     isLaunching: (card) =>
@@ -203,6 +225,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
       worker.close();
       await stopAll();
       await working;
+      await Promise.all(unsettled);
     },
   };
 }

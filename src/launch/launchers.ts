@@ -1,32 +1,47 @@
-/** Players: the ones of the config file, then mpv where it is installed. Which one plays a file. */
+/** Players: the ones of the config file, then RetroArch and mpv where they are installed. Which one plays a file. */
+import { usualCommands } from "../config/launchers.ts";
 import type { LauncherConfig } from "../config/shape.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
-import { mediaExtensions } from "../media/kinds.ts";
+import type { PlayerKind } from "../core/playback.ts";
+import { kindOf, mediaExtensions } from "../media/kinds.ts";
+import { systemByName } from "../media/systems.ts";
+import type { PlayerOrder } from "../players/contract.ts";
+import { type Cores, coredSystems, coreFileOf, coreNamesOf } from "../players/retroarch-cores.ts";
 import type { MediaFile } from "./media-file.ts";
 
-// Sound goes nowhere where there is no device for it, and a picture stays until it is stopped.
 const mpv: LauncherConfig = {
   id: "mpv",
   systems: [],
   extensions: mediaExtensions,
-  command: [
-    "mpv",
-    "--no-terminal",
-    "--no-config",
-    "--fullscreen",
-    "--ao=pipewire,pulse,alsa,null",
-    "--image-display-duration=inf",
-    "--",
-    "{path}",
-  ],
+  command: usualCommands.mpv,
+  kind: "mpv",
+};
+const retroArch: LauncherConfig = {
+  id: "retroarch",
+  systems: coredSystems,
+  extensions: [],
+  command: usualCommands.retroarch,
+  kind: "retroarch",
 };
 
-export interface Choice {
+/** A player with the file in its place. */
+export interface Choice extends PlayerOrder {
   readonly launcherId: string;
-  readonly argv: readonly string[];
 }
+
+export interface AvailableLauncher extends LauncherConfig {
+  /** Of RetroArch: the cores that are installed. */
+  readonly cores?: Cores;
+}
+
+/** Finds a program, as a path; null where there is none. */
+export type Find = (program: string) => string | null;
+/** Finds the libretro cores; asked only where RetroArch is there. */
+export type FindCores = () => Cores;
+
+const noCores: FindCores = () => new Map();
 
 /**
  * The launchers of the config, those that name systems first, then those that name extensions, else as in the file; and
@@ -34,17 +49,30 @@ export interface Choice {
  */
 export function availableLaunchers(
   configured: readonly LauncherConfig[],
-  find: (program: string) => string | null,
-): readonly LauncherConfig[] {
+  find: Find,
+  findCores: FindCores = noCores,
+): readonly AvailableLauncher[] {
   const inOrder = configured.toSorted((a, b) => specificity(b) - specificity(a));
-  const program = find("mpv");
-  if (program === null || configured.some(({ id }) => id === mpv.id)) return inOrder;
-  return [...inOrder, { ...mpv, command: [program, ...mpv.command.slice(1)] }];
+  const builtIn = [retroArch, mpv].flatMap((launcher): readonly LauncherConfig[] => {
+    const [name = "", ...rest] = launcher.command;
+    const program = configured.some(({ id }) => id === launcher.id) ? null : find(name);
+    return program === null ? [] : [{ ...launcher, command: [program, ...rest] }];
+  });
+  const all = [...inOrder, ...builtIn];
+  if (!all.some(({ kind }) => kind === "retroarch")) return all;
+  const cores = findCores();
+  return all.flatMap((launcher): readonly AvailableLauncher[] => {
+    if (launcher.kind !== "retroarch") return [launcher];
+    if (!builtIn.includes(launcher)) return [{ ...launcher, cores }];
+    const systems = coredSystems.filter((id) => coreFileOf(id, undefined, cores) !== undefined);
+    return systems.length === 0 ? [] : [{ ...launcher, systems, cores }];
+  });
 }
 
 export interface LauncherState {
   readonly id: string;
   readonly name: string;
+  readonly kind: PlayerKind;
   readonly systems: readonly string[];
   readonly extensions: readonly string[];
   readonly available: boolean;
@@ -55,21 +83,37 @@ export interface LauncherState {
 /** Every launcher in the order in which they are asked, and whether its program is there; the built-in ones too. */
 export function describeLaunchers(
   configured: readonly LauncherConfig[],
-  find: (program: string) => string | null,
+  find: Find,
+  findCores: FindCores = noCores,
 ): readonly LauncherState[] {
-  const known = availableLaunchers(configured, find);
-  const all = known.some(({ id }) => id === mpv.id) ? known : [...known, mpv];
-  return all.map(({ id, systems, extensions, command: [program = ""] }) => {
-    const available = find(program) !== null;
-    const why = available ? {} : { reason: `there is no program ${program}` };
-    return { id, name: id, systems, extensions, available, ...why };
+  const known = availableLaunchers(configured, find, findCores);
+  const missing = [retroArch, mpv].filter(({ id }) => !known.some((one) => one.id === id));
+  return [...known, ...missing].map((launcher) => {
+    const { id, systems, extensions, kind = "process" } = launcher;
+    const reason = missingOf(launcher, find);
+    const state = { id, name: id, kind, systems, extensions, available: reason === undefined };
+    return reason === undefined ? state : { ...state, reason };
   });
+}
+
+/** What keeps a launcher from playing anything at all. */
+function missingOf(launcher: AvailableLauncher, find: Find): string | undefined {
+  const { command, kind, systems, core, cores = noCores() } = launcher;
+  const [program = ""] = command;
+  if (find(program) === null) return `there is no program ${program}`;
+  if (kind !== "retroarch") return undefined;
+  if (core !== undefined)
+    return coreFileOf("", core, cores) === undefined ? `there is no libretro core ${core}` : undefined;
+  const asked = systems.length === 0 ? coredSystems : systems;
+  return asked.some((id) => coreFileOf(systemIdOf(id), undefined, cores) !== undefined)
+    ? undefined
+    : "none of the libretro cores for its systems is installed";
 }
 
 /** Throws `ServiceError("failed")` with what to do where none plays it. */
 export function chooseLauncher(
   file: MediaFile,
-  launchers: readonly LauncherConfig[],
+  launchers: readonly AvailableLauncher[],
   wantedId: string | undefined,
 ): Choice {
   const launcher =
@@ -83,16 +127,13 @@ export function chooseLauncher(
         : `there is no launcher ${wantedId}`;
     throw new ServiceError("failed", `${what}: add one to the config file under [[launchers]]`);
   }
-  return {
-    launcherId: launcher.id,
-    argv: launcher.command.map((part) => part.replaceAll("{path}", () => file.path)),
-  };
+  return orderOf(launcher, file);
 }
 
 /** The first launcher that names the system and takes no file; throws `ServiceError("failed")` with what to do. */
 export function chooseSystemLauncher(system: System, launchers: readonly LauncherConfig[]): Choice {
   const launcher = launchers.find(
-    ({ systems, command }) => systems.includes(system.id) && !command.some((part) => part.includes("{path}")),
+    (candidate) => candidate.systems.includes(system.id) && !takesFile(candidate),
   );
   if (launcher === undefined) {
     throw new ServiceError(
@@ -100,16 +141,67 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
       `no player starts ${system.id} without a file: add one under [[launchers]] whose command has no {path}`,
     );
   }
-  return { launcherId: launcher.id, argv: launcher.command };
+  return orderOf(launcher, { path: "", system });
+}
+
+/** The launcher with the file in its place, and, of RetroArch, the core for it. */
+function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Choice {
+  const { id, kind = "process", command, environment, folder } = launcher;
+  const optionsAt = placeOfOptions(command);
+  const options = kind === "retroarch" ? ["-L", coreOf(launcher, system)] : [];
+  return {
+    launcherId: id,
+    kind,
+    argv: command.toSpliced(optionsAt, 0, ...options).map((part) => part.replaceAll("{path}", () => path)),
+    optionsAt: optionsAt + options.length,
+    ...(environment === undefined ? {} : { environment }),
+    ...(folder === undefined ? {} : { folder }),
+  };
+}
+
+/** Before the file, and before the `--` that ends the options; behind a program that starts the player, too. */
+function placeOfOptions(command: readonly string[]): number {
+  const file = command.findIndex((part, index) => index > 0 && part.includes("{path}"));
+  if (file === -1) return command.length;
+  return file > 1 && command[file - 1] === "--" ? file - 1 : file;
+}
+
+function coreOf({ id, core, cores = noCores() }: AvailableLauncher, system: System): string {
+  const systemId = systemIdOf(system.id);
+  const file = coreFileOf(systemId, core, cores);
+  if (file !== undefined) return file;
+  const [usual] = coreNamesOf(systemId);
+  throw new ServiceError(
+    "failed",
+    core !== undefined
+      ? `there is no libretro core ${core}: install it, or name another one in the launcher ${id}`
+      : usual === undefined
+        ? `no libretro core is known for ${system.id}: name one with core = "..." in the launcher ${id}`
+        : `no libretro core for ${system.id} is installed: install one, such as ${usual}`,
+  );
+}
+
+/** As the table of cores knows it: the owner may spell it in other ways. */
+function systemIdOf(name: string): string {
+  return systemByName(name)?.id ?? name;
 }
 
 function specificity({ systems, extensions }: LauncherConfig): number {
   return (systems.length > 0 ? 2 : 0) + (extensions.length > 0 ? 1 : 0);
 }
 
-function plays({ systems, extensions }: LauncherConfig, { path, system }: MediaFile): boolean {
+function plays(launcher: LauncherConfig, { path, system }: MediaFile): boolean {
+  const { systems, extensions, kind } = launcher;
   if (systems.length > 0 && !systems.includes(system.id)) return false;
-  return extensions.length === 0 || extensions.includes(extensionOf(path));
+  if (extensions.length > 0) return extensions.includes(extensionOf(path));
+  // What starts a system alone plays no file, and the picture beside a game is none.
+  return kind === "retroarch"
+    ? kindOf(extensionOf(path)) === undefined
+    : systems.length === 0 || takesFile(launcher);
+}
+
+function takesFile({ command }: LauncherConfig): boolean {
+  return command.some((part) => part.includes("{path}"));
 }
 
 function describe({ path, system }: MediaFile): string {

@@ -5,6 +5,7 @@ import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
+import { type ControlParts, createControlPorts, installedCores } from "./control-ports.ts";
 import { createIndexPort, type SearchedMedia } from "./index-port.ts";
 import { availableLaunchers, type Choice, chooseLauncher, chooseSystemLauncher } from "./launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "./media-file.ts";
@@ -20,7 +21,7 @@ export interface ScriptPortsParts {
   readonly config: () => Config;
   readonly clock: Clock;
   readonly log: Log;
-  readonly playing: Pick<Playing, "active">;
+  readonly playing: Playing;
   readonly starting: Starting;
   readonly playlists: Playlists;
   /** Where there is no index, commands that need one say so. */
@@ -33,6 +34,7 @@ export interface ScriptPortsParts {
 export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) => ScriptPorts {
   const { config, clock, log, playing, starting, playlists, media, token } = parts;
   const players = createPlayers(() => config().launchers);
+  const control = controlOf(parts);
   let last: { readonly file: MediaFile; readonly choice: Choice } | undefined;
   const start = async (file: MediaFile, choice: Choice, run: RunContext) => {
     await starting.start(file, choice, run);
@@ -60,20 +62,36 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     },
     ...index,
     playlist: playlists.portsOf(run),
+    stop: control.stop,
+    ...createControlPorts(control, run),
+    delay: (ms, signal) => sleep(clock, ms, signal),
+    echo: (text) => log.info("script", text),
+  });
+}
+
+/** What plays, as it may be steered. */
+export function controlOf({
+  config,
+  playing,
+  playlists,
+  starting,
+}: Pick<ScriptPortsParts, "config" | "playing" | "playlists" | "starting">): ControlParts {
+  return {
+    playing,
+    playlists,
     stop() {
       playlists.clear();
       return starting.stop();
     },
-    delay: (ms, signal) => sleep(clock, ms, signal),
-    echo: (text) => log.info("script", text),
-  });
+    volumeMax: () => config().audio.volumeMax,
+  };
 }
 
 /** The players that there are, looked for when the config changes and not at each tap. */
 function createPlayers(configured: () => readonly LauncherConfig[]) {
   const look = (from: readonly LauncherConfig[]) => ({
     from,
-    launchers: availableLaunchers(from, Bun.which),
+    launchers: availableLaunchers(from, Bun.which, installedCores),
     knownSystems: from.flatMap(({ systems }) => systems),
   });
   let found = look(configured());

@@ -5,12 +5,13 @@ import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
+import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
 import { createHooks } from "./hooks.ts";
 import type { SearchedMedia } from "./index-port.ts";
 import { findMediaFile } from "./media-file.ts";
-import { createPlaying } from "./playing.ts";
+import { createPlaying, type Proof } from "./playing.ts";
 import { createPlaylists, type PlaylistState } from "./playlist.ts";
 import type { RunContext } from "./run-context.ts";
 import { createScriptPorts } from "./script-ports.ts";
@@ -29,6 +30,12 @@ export interface WorkerParts {
 export interface Worker {
   portsOf(run: RunContext): ScriptPorts;
   active(): ActiveMedia | undefined;
+  /** As `active`, with what the player says of itself now. */
+  playback(): Promise<ActiveMedia | undefined>;
+  /** Has the player of what plays do something, on nobody's card's behalf. */
+  control(action: ControlAction): Promise<void>;
+  /** Of the player that was started last. */
+  lastProof(): Proof | undefined;
   playlist(): PlaylistState | undefined;
   isPlaylistOf(card: string): boolean;
   /** On whose behalf the player runs that was started last. */
@@ -46,7 +53,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
   const { config, bus, clock, log, media, refusal = () => undefined } = parts;
   const elapsedMs = parts.elapsedMs ?? (() => performance.now());
   let stopping = new AbortController();
-  const playing = createPlaying(bus, clock);
+  const playing = createPlaying(bus, clock, () => config().audio.volumeMax);
   const starting = createStarting({ playing, refusal, before: (what, run) => hooks.before(what, run) });
   const playlists = createPlaylists({
     clock,
@@ -84,6 +91,12 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
   return {
     portsOf,
     active: playing.active,
+    playback: playing.playback,
+    control(action) {
+      const run = { card: undefined, isHook: false, signal: stopping.signal };
+      return portsOf(run).control(action);
+    },
+    lastProof: playing.lastProof,
     playlist: playlists.state,
     isPlaylistOf: playlists.isOf,
     startedBy,

@@ -1,4 +1,5 @@
 /** What a script command is, and the ports through which it sees the world. */
+import type { ControlAction, VolumeChange } from "../core/playback.ts";
 import type { Facts } from "./variables.ts";
 
 export interface LaunchHow {
@@ -94,8 +95,12 @@ export interface ScriptPorts {
   request(request: WebRequest, signal: AbortSignal): Promise<void>;
   /** Runs a program to its end, without a shell; rejects as `request` does, and where it ends with a code other than 0. */
   execute(argv: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Resolves once the player of what plays shows it; absent where no player tells. */
-  mediaReady?(signal: AbortSignal): Promise<void>;
+  /** Resolves once the player of what plays shows it, or has run for as long as one that works; bounded. */
+  mediaReady(signal: AbortSignal): Promise<void>;
+  /** Has the player of what plays do something; rejects where nothing plays, or it cannot. */
+  control(action: ControlAction): Promise<void>;
+  /** Of the player of what plays where it has a volume, else of the device; rejects where neither can be had. */
+  changeVolume(change: VolumeChange, signal: AbortSignal): Promise<void>;
   readonly playlist: PlaylistPorts;
   /** Absent where there is none. */
   readonly index?: MediaIndex;

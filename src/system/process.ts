@@ -1,9 +1,13 @@
 /**
- * Players as processes: started without a shell, in a session and so a process group of their own, ended as a whole
- * group. What a player leaves behind of its group ends with it.
+ * Players as processes: started without a shell, in a session and so a process group of their own, and ended as a whole:
+ * the group, and what left it but carries the mark of its launch.
+ *
+ * The group is the player: a program that starts the real one and ends well hands on to what is left of its group, and,
+ * where it ends as fast as starters do, to what left the group too. One that ends badly takes the rest with it.
  */
-import { readdirSync, readFileSync } from "node:fs";
 import { messageOf, ServiceError } from "../core/errors.ts";
+import { createMarks, type Family, isLiving, livingOf, type Member, markName } from "./descendants.ts";
+import { keepLastWords } from "./last-words.ts";
 
 export interface Exit {
   /** Null where a signal ended it. */
@@ -12,64 +16,138 @@ export interface Exit {
 
 export interface Player {
   readonly pid: number;
-  /** Resolves when the player itself has ended. */
+  /** Resolves when the player has ended, with how the program that was started did. */
   readonly exited: Promise<Exit>;
-  /** Resolves when, after that, nothing of its group is left. */
+  /** Resolves when, after that, nothing of it is left. */
   readonly gone: Promise<void>;
-  /** Asks the group to end (TERM), makes it end after `graceMs` (KILL), and resolves when all of it is gone. */
+  /** The last lines that it wrote to its error output; empty where it said nothing. */
+  lastWords(): Promise<string>;
+  /** Our end of a socket that is its descriptor 3, where it was asked for; whoever asked closes it. */
+  readonly line: number | undefined;
+  /** Asks all of it to end (TERM), makes it end after `graceMs` (KILL), and resolves when it is gone. */
   stop(graceMs: number): Promise<Exit>;
 }
 
-// How often a group is looked at that was asked to end and whose leader has: there is no event for it.
-const groupPollMs = 10;
+export interface PlayerOptions {
+  /** Added to the service's own variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The folder that it works in; the service's own where absent. */
+  readonly folder?: string | undefined;
+  /** What it finds at its standard input: a file in memory. */
+  readonly input?: Uint8Array | undefined;
+  readonly hasLine?: boolean;
+  /** False for a program that is known to be the player itself, so that nothing it leaves behind is. */
+  readonly mayHandOn?: boolean;
+}
+
+// How often processes are looked at that nobody tells us of: those that were asked to end, and those handed on to.
+const endPollMs = 20;
+const handedOnPollMs = 250;
 const leftoverGraceMs = 1000;
 // The kernel ends a killed process at once, unless it waits for a device; then nobody can help it.
 const killMsMax = 200;
+// A program that starts another one and leaves is done by then.
+const starterMsMax = 3000;
 
 /** Starts `argv`; throws `ServiceError("failed")` with a sentence where the program cannot be started. */
-export function spawnPlayer(argv: readonly string[]): Player {
-  const child = spawn(argv);
+export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}): Player {
+  const birth = nextMark();
+  const startedMs = performance.now();
+  const child = spawn(argv, birth.mark, options);
   const { pid } = child;
-  const exited = child.exited.then(
-    (): Exit => ({ exitCode: child.signalCode === null ? child.exitCode : null }),
-  );
-  // What the player forked and forgot must not play on.
-  const group: Group = { pid, leaderRuns: () => child.exitCode === null && child.signalCode === null };
-  const gone = exited.then(() => endGroup(group, leftoverGraceMs));
-
+  const words = keepLastWords(child.stderr);
+  const line = options.hasLine === true ? (child.stdio[3] ?? undefined) : undefined;
+  const leader: Promise<Exit> = child.exited.then(() => ({
+    exitCode: child.signalCode === null ? child.exitCode : null,
+  }));
+  const family: Family = { group: pid, ...birth };
+  const leaderRuns = () => child.exitCode === null && child.signalCode === null;
+  const stopped = Promise.withResolvers<void>();
+  let ending: Promise<void> | undefined;
+  const endAll = (graceMs: number) => {
+    ending ??= endFamily(family, { leader, leaderRuns }, graceMs).finally(stopped.resolve);
+    return ending;
+  };
+  const exited = leader.then(async (exit) => {
+    if (options.mayHandOn !== false && exit.exitCode === 0 && ending === undefined) {
+      const isStarter = performance.now() - startedMs < starterMsMax;
+      await Promise.race([stopped.promise, outlived(family, isStarter)]);
+    }
+    return exit;
+  });
+  const gone = exited
+    .then(() => endAll(leftoverGraceMs))
+    .finally(async () => {
+      await words.lines();
+      await words.close();
+    });
   return {
     pid,
     exited,
     gone,
+    line,
+    lastWords: words.lines,
     async stop(graceMs) {
-      await endGroup(group, graceMs);
-      return exited;
+      await endAll(graceMs);
+      return leader;
     },
   };
 }
 
-interface Group {
-  /** Of its leader, and so of the group. */
-  readonly pid: number;
+const nextMark = createMarks();
+
+/** Resolves when nothing is left that the program handed on to. */
+async function outlived(family: Family, withEscaped: boolean): Promise<void> {
+  const isPlayer = (member: Member) => member.isInGroup || withEscaped;
+  for (let left = await livingOf(family); left.some(isPlayer); left = await livingOf(family)) {
+    const [one] = left.filter(isPlayer);
+    while (one !== undefined && (await isLiving(one, family))) await Bun.sleep(handedOnPollMs);
+  }
+}
+
+interface Leader {
+  readonly leader: Promise<Exit>;
   readonly leaderRuns: () => boolean;
 }
 
-/** TERM to the whole group, KILL to what is left of it after `graceMs`. */
-async function endGroup(group: Group, graceMs: number): Promise<void> {
-  signalGroup(group, "SIGTERM");
-  if (await isGroupGone(group, graceMs)) return;
-  signalGroup(group, "SIGKILL");
-  await isGroupGone(group, killMsMax);
+/** TERM to all of it, KILL to what is left after `graceMs`. */
+async function endFamily(family: Family, { leader, leaderRuns }: Leader, graceMs: number): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  const asked = new Set<number>();
+  send(-family.group, "SIGTERM");
+  for (;;) {
+    const left = await livingOf(family);
+    if (!leaderRuns() && left.length === 0) return;
+    for (const { pid, isInGroup } of left) {
+      if (isInGroup || asked.has(pid)) continue;
+      asked.add(pid);
+      send(pid, "SIGTERM");
+    }
+    const restMs = deadline - performance.now();
+    if (restMs <= 0) break;
+    await shortly(leaderRuns() ? leader : undefined, Math.min(endPollMs, restMs));
+  }
+  const killDeadline = performance.now() + killMsMax;
+  // What was just about to fork may have done so between two looks: hence once more each time.
+  while (performance.now() < killDeadline) {
+    send(-family.group, "SIGKILL");
+    const left = await livingOf(family);
+    if (!leaderRuns() && left.length === 0) return;
+    for (const { pid, isInGroup } of left) if (!isInGroup) send(pid, "SIGKILL");
+    await shortly(leaderRuns() ? leader : undefined, endPollMs);
+  }
 }
 
-/** Waits for the end of the group, at most `ms`; tells whether it came. */
-async function isGroupGone(group: Group, ms: number): Promise<boolean> {
-  const deadline = performance.now() + ms;
-  while (isGroupAlive(group)) {
-    if (performance.now() >= deadline) return false;
-    await Bun.sleep(groupPollMs);
+async function shortly(event: Promise<unknown> | undefined, ms: number): Promise<void> {
+  await (event === undefined ? Bun.sleep(ms) : Promise.race([event, Bun.sleep(ms)]));
+}
+
+function send(target: number, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(target, signal);
+  } catch {
+    // ESRCH: nothing of it is left, which is what was asked for.
   }
-  return true;
 }
 
 const refusals: Readonly<Record<string, string>> = {
@@ -78,53 +156,31 @@ const refusals: Readonly<Record<string, string>> = {
   ENOEXEC: "it is not a program for this machine",
 };
 
-function spawn(argv: readonly string[]) {
+function spawn(
+  argv: readonly string[],
+  mark: string,
+  { environment, folder, input, hasLine = false }: PlayerOptions,
+) {
+  // The runtime makes a file in memory of bytes.
+  const standard = [input ?? "ignore", "ignore", "pipe"] as const;
   try {
     return Bun.spawn([...argv], {
-      stdio: ["ignore", "ignore", "ignore"],
-      env: playerEnvironment,
+      stdio: hasLine ? [...standard, "pipe"] : [...standard],
+      env: { ...ownEnvironment, ...environment, [markName]: mark },
+      ...(folder === undefined ? {} : { cwd: folder }),
       detached: true,
     });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     const why = refusals[code] ?? messageOf(error);
-    throw new ServiceError("failed", `the player ${argv[0]} could not be started: ${why}`, { cause: error });
+    const where = folder === undefined ? "" : ` in the folder ${folder}`;
+    throw new ServiceError("failed", `the player ${argv[0]} could not be started${where}: ${why}`, {
+      cause: error,
+    });
   }
 }
 
 // Made once: what steers our own runtime must not steer a player that happens to use the same one.
-const playerEnvironment: Record<string, string | undefined> = Object.fromEntries(
+const ownEnvironment: Record<string, string | undefined> = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_")),
 );
-
-function signalGroup({ pid }: Group, signal: "SIGTERM" | "SIGKILL"): void {
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // ESRCH: nothing of the group is left, which is what was asked for.
-  }
-}
-
-function isGroupAlive({ pid, leaderRuns }: Group): boolean {
-  if (leaderRuns()) return true;
-  try {
-    process.kill(-pid, 0);
-  } catch {
-    // ESRCH, as above.
-    return false;
-  }
-  // Dead members that nobody has reaped still answer, for as long as whoever inherited them likes.
-  return readdirSync("/proc").some((name) => /^\d+$/.test(name) && isLiveMember(name, pid));
-}
-
-/** proc(5), `stat`: pid (name) state ppid pgrp; the name may hold anything, brackets too. */
-function isLiveMember(process: string, group: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${process}/stat`, "latin1");
-    const [state = "", , pgrp] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return Number(pgrp) === group && !"ZX".includes(state);
-  } catch {
-    // It ended between the two looks.
-    return false;
-  }
-}

@@ -90,9 +90,6 @@ export const emulatedReaders: Readonly<Record<string, () => EmulatedReader>> = {
 /** Emulated readers are plugged into this bus, and the drivers of USB readers look for theirs on it. */
 const usbBus = createUsbBus();
 
-/** Drivers whose devices have no node in /dev: the same ones, on the emulated bus. */
-export const joinedDrivers: Readonly<Record<string, Driver>> = { "acr122u-usb": acr122uOn(usbBus) };
-
 const longMs = 60_000;
 const text = "SNES/Game.sfc";
 const longUid = Uint8Array.fromHex("04c1c2c3c4c5c6");
@@ -192,6 +189,7 @@ function acr122uOnBus(): EmulatedReader {
     run?.();
   });
   return {
+    driver: acr122uOn(usbBus),
     path: socket.path,
     expected: sightingOfNtag,
     lay: (_session, { uid, text }) =>

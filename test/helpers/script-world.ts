@@ -80,12 +80,18 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
       move: async (by) => void asked.push(`playlist move ${by}`),
       goTo: async (place) => void asked.push(`playlist go to ${place}`),
     },
+    async mediaReady() {
+      asked.push("media ready");
+    },
+    async control(action) {
+      asked.push(`control ${JSON.stringify(action)}`);
+    },
+    async changeVolume(change) {
+      asked.push(`volume ${JSON.stringify(change)}`);
+    },
     ...(bare
       ? {}
       : {
-          async mediaReady() {
-            asked.push("media ready");
-          },
           index: {
             title: async (wanted) => ({ path: await found("title", wanted) }),
             search: (query) => found("search", query),
@@ -98,7 +104,7 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
 
 export interface Transcript {
   readonly script: string;
-  /** `playing`, `untrusted`, `bare`: no index, and no player that tells when it is ready. */
+  /** `playing`, `untrusted`, `bare`: no index. */
   readonly settings: readonly string[];
   readonly expected: readonly string[];
 }

@@ -25,7 +25,7 @@ test("the template has a default line for every key that there is", () => {
   expect(keys(parseToml(uncommented))).toEqual(keys(sections));
 });
 
-test("the template's example of a launcher is right", () => {
+test("the template's examples of launchers are right", () => {
   const example = template().slice(template().indexOf("# [[launchers]]")).replace(/^# /gm, "");
   expect(configOf(example, "config.toml", "/data").launchers).toEqual([
     {
@@ -33,6 +33,16 @@ test("the template's example of a launcher is right", () => {
       systems: ["SNES"],
       extensions: [".sfc", ".smc"],
       command: ["snes9x", "-fullscreen", "{path}"],
+      folder: "/srv/games",
+      environment: { SDL_VIDEODRIVER: "kmsdrm" },
+    },
+    {
+      id: "nes",
+      systems: ["NES"],
+      extensions: [],
+      command: ["retroarch", "--fullscreen", "{path}"],
+      kind: "retroarch",
+      core: "nestopia",
     },
   ]);
 });

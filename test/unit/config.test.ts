@@ -145,6 +145,32 @@ command = ["any", "--file={path}"]
   });
 });
 
+test("players that are spoken with need no command, and one that starts a system needs no file", async () => {
+  const { launchers } = await read(`
+[[launchers]]
+id = "films"
+kind = "mpv"
+[[launchers]]
+id = "games"
+systems = ["NES"]
+kind = "retroarch"
+core = "nestopia"
+cwd = "/srv"
+env = { A = "1", B = "" }
+[[launchers]]
+id = "menu"
+systems = ["SNES"]
+command = ["menu"]
+`);
+  expect(launchers).toMatchObject([
+    { id: "films", kind: "mpv", extensions: [] },
+    { id: "games", kind: "retroarch", core: "nestopia", folder: "/srv", environment: { A: "1", B: "" } },
+    { id: "menu", command: ["menu"] },
+  ]);
+  expect(launchers[0]?.command).toContain("{path}");
+  expect(launchers[1]?.command.at(-1)).toBe("{path}");
+});
+
 test("launches over GET can be opened to all, and an empty hook is none", async () => {
   const { api, hooks } = await read('[api]\nallow_launch = true\n[hooks]\non_scan = ""');
   expect(api.allowLaunch).toBe(true);
@@ -232,10 +258,25 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
     'line 3: the command of the launcher b must name the file: put "{path}" where it belongs, behind the program',
   ],
   [
-    `${launcher}kind = "mpv"`,
-    'line 4: launchers.kind "mpv" is not supported yet: leave it out, and write the program in command',
+    `${launcher}kind = "magic"`,
+    'line 4: launchers.kind can only be "process", "mpv" or "retroarch", not "magic"',
   ],
-  [`${launcher}kind = "magic"`, 'line 4: launchers.kind can only be "process" so far, not "magic"'],
+  [
+    `${launcher}kind = "retroarc"`,
+    'line 4: launchers.kind can only be "process", "mpv" or "retroarch", not "retroarc"; did you mean retroarch?',
+  ],
+  [`${launcher}core = "nestopia"`, 'line 4: launchers.core is only for kind = "retroarch"'],
+  [`${launcher}cwd = "games"`, 'line 4: launchers.cwd must be a full path that begins with /, not "games"'],
+  [`${launcher}env = "A=1"`, 'line 4: launchers.env must be a section, [launchers.env], not "A=1"'],
+  [`${launcher}env = { A = 1 }`, "line 4: launchers.env must be a text, not 1"],
+  [
+    `${launcher}env = { "A B" = "1" }`,
+    'line 4: launchers.env must hold names such as SDL_VIDEODRIVER, not "A B"',
+  ],
+  [
+    '[[launchers]]\nid = "b"\nkind = "mpv"\ncommand = ["mpv"]',
+    'line 4: the command of the launcher b must name the file: put "{path}" where it belongs, behind the program',
+  ],
   [`${launcher}extensions = [""]`, 'line 4: launchers.extensions must be a text, not ""'],
   [
     `${launcher}extensions = ["."]`,

@@ -11,6 +11,7 @@ import { createLog, silentLog } from "../../src/core/log.ts";
 import type { TokenParams } from "../../src/core/token.ts";
 import type { EventName, Events } from "../../src/events.ts";
 import { createLauncher } from "../../src/launch/launcher.ts";
+import { proofMs } from "../../src/launch/playing.ts";
 import { openStore } from "../../src/store/open.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
@@ -37,7 +38,17 @@ async function makeDeck({
 } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-launcher-"));
   await mkdir(join(folder, "SNES"));
-  for (const name of ["a.sleep", "b.sleep", "a.true", "a.false", "a.stubborn", "a.family", "a.none", "a.odd"])
+  for (const name of [
+    "a.sleep",
+    "b.sleep",
+    "a.true",
+    "a.false",
+    "a.loud",
+    "a.stubborn",
+    "a.family",
+    "a.none",
+    "a.odd",
+  ])
     await writeFile(join(folder, "SNES", name), "");
   const lines: string[] = [];
   const log = createLog({ debug: false, write: (line) => lines.push(line) });
@@ -60,10 +71,11 @@ async function makeDeck({
         sh("sleep", `${ready}; exec sleep 600`),
         sh("true", "exit 0"),
         sh("false", "exit 9"),
+        sh("loud", "echo no screen >&2; echo no sound >&2; exit 3"),
         sh("stubborn", `trap "" TERM; ${ready}; while :; do sleep 1; done`),
         sh(
           "family",
-          `(trap "" TERM; ${ready}; while :; do sleep 1; done) & until [ -s "$0.pid" ]; do sleep 0.01; done`,
+          `(trap "" TERM; ${ready}; while :; do sleep 1; done) & until [ -s "$0.pid" ]; do sleep 0.01; done; exit 1`,
         ),
         { ...sh("none", ""), command: [join(folder, "no-such-player"), "{path}"] },
       ],
@@ -154,7 +166,79 @@ test("a player that crashes is told without an exit code", async () => {
   deck.launch("SNES/a.sleep");
   process.kill(await deck.playerOf("a.sleep"), "SIGKILL");
   await eventually(() => deck.count("media.stopped") === 1);
-  expect(deck.heard.at(-1)?.payload).toMatchObject({ mediaName: "a", exitCode: null });
+  expect(deck.heard.find(({ name }) => name === "media.stopped")?.payload).toMatchObject({
+    mediaName: "a",
+    exitCode: null,
+    reason: "failed",
+  });
+});
+
+test("a player that fails at once is a launch that failed, with its last words, in the history too", async () => {
+  const deck = await makeDeck();
+  deck.launch("SNES/a.loud||**echo:goes on");
+  await eventually(() => deck.ends().length === 1);
+  expect(deck.ends()[0]).toMatch(/^the player loud ended with code 3 after \d+\.\d s: no screen\nno sound$/);
+  expect(deck.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
+  expect(deck.lines).toEqual(["info  script: goes on"]);
+});
+
+test("a player that does not tell has proved itself after a while, and nobody waits for that", async () => {
+  const clock = createManualClock();
+  const deck = await makeDeck({ clock });
+  deck.launch("SNES/a.sleep");
+  deck.launch("**echo:the next one");
+  await deck.playerOf("a.sleep");
+  await eventually(() => deck.ends().length === 1);
+  expect(deck.lines).toEqual(["info  script: the next one"]);
+  clock.advance(proofMs - 1);
+  await Bun.sleep(0);
+  expect(deck.ends()).toEqual([true]);
+  clock.advance(1);
+  await eventually(() => deck.ends().length === 2);
+  expect(deck.ends()).toEqual([true, true]);
+  expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "a" });
+});
+
+test("a player that is taken over before it has proved itself did not fail", async () => {
+  const deck = await makeDeck({ clock: createManualClock() });
+  deck.launch("SNES/a.sleep");
+  await deck.playerOf("a.sleep");
+  deck.launch("SNES/b.sleep");
+  await deck.playerOf("b.sleep");
+  expect(deck.ends()).toEqual([true]);
+  expect(
+    deck.heard.filter(({ name }) => name.startsWith("media.")).map(({ payload }) => payload),
+  ).toMatchObject([{ mediaName: "a" }, { mediaName: "a", reason: "stopped" }, { mediaName: "b" }]);
+});
+
+test("a script that waits until media is ready waits for the proof, or fails when there is none", async () => {
+  const clock = createManualClock();
+  const deck = await makeDeck({ clock });
+  deck.launch("SNES/a.sleep||**delay:media_ready||**echo:ready");
+  await deck.playerOf("a.sleep");
+  expect(deck.lines).toEqual([]);
+  clock.advance(proofMs);
+  await eventually(() => deck.lines.length === 1);
+  deck.launch("SNES/a.loud||**delay:media_ready||**echo:never");
+  await eventually(() => deck.ends().length === 2);
+  expect(deck.ends()[1]).toMatch(/^the player loud ended with code 3/);
+  deck.launch("SNES/b.sleep||**delay:media_ready");
+  process.kill(await deck.playerOf("b.sleep"), "SIGTERM");
+  await eventually(() => deck.ends().length === 3);
+  expect(deck.ends()[2]).toMatch(/^the player sleep was ended by a signal/);
+});
+
+test("what a plain player cannot do is said, with what to do, and stop it can", async () => {
+  const deck = await makeDeck();
+  deck.launch("SNES/a.sleep||**control:pause");
+  await eventually(() => deck.ends().length === 1);
+  expect(deck.ends()).toEqual([
+    'the player sleep can only be started and stopped: pause needs kind = "mpv" or "retroarch" in its [[launchers]]',
+  ]);
+  expect(await deck.launcher.playback()).toEqual(deck.launcher.activeMedia());
+  await deck.launcher.control({ kind: "stop" });
+  expect(deck.launcher.activeMedia()).toBeUndefined();
+  expect(deck.launcher.control({ kind: "stop" })).rejects.toThrow("nothing plays");
 });
 
 test("new media takes over: the old player is gone before the new one starts", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +15,28 @@ async function withFolder(run: (folder: string) => Promise<void>): Promise<void>
     await run(folder);
   } finally {
     await rm(folder, { recursive: true });
+  }
+}
+
+/** A shell that says its own id in the file $0, and then runs on and on. */
+const loop = (first: string) =>
+  `/bin/sh -c '${first.replaceAll("'", "")}; echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do sleep 0.05; done' "$0"`;
+
+async function processIn(file: string): Promise<number> {
+  const said = async () => Number(await readFile(file, "utf8").catch(() => ""));
+  await eventually(async () => (await said()) > 0);
+  return said();
+}
+
+const isReaped = (pid: number) => !existsSync(`/proc/${pid}`);
+
+/** A dead one that its own parent has not looked after runs no more. */
+function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return !"ZX".includes(stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "Z");
+  } catch {
+    return false;
   }
 }
 
@@ -62,12 +85,112 @@ test("a child that ignores TERM does not outlive the stop of a player that obeys
     expect(await liveMembers(player.pid)).toEqual([]);
   }));
 
-test("what a player leaves behind ends with it", async () => {
-  const player = spawnPlayer(["/bin/sh", "-c", "sleep 600 & exit 0"]);
-  expect(await player.exited).toEqual({ exitCode: 0 });
-  await player.gone;
-  expect(await liveMembers(player.pid)).toEqual([]);
+test("what a player leaves behind ends with it, where it ended badly or was known to be the player itself", async () => {
+  for (const [script, options] of [
+    ["sleep 600 & exit 5", {}],
+    ["sleep 600 & exit 0", { mayHandOn: false }],
+  ] as const) {
+    const player = spawnPlayer(["/bin/sh", "-c", script], options);
+    expect(await player.exited).toEqual({ exitCode: script.endsWith("5") ? 5 : 0 });
+    await player.gone;
+    expect(await liveMembers(player.pid)).toEqual([]);
+  }
 });
+
+test("a program that starts the player and leaves is not its end: what is left of its group is the player", () =>
+  withFolder(async (folder) => {
+    const stop = join(folder, "stop");
+    const player = spawnPlayer(["/bin/sh", "-c", 'until [ -e "$0" ]; do sleep 0.01; done & exit 0', stop]);
+    let hasExited = false;
+    void player.exited.then(() => (hasExited = true));
+    await eventually(() => isReaped(player.pid));
+    expect(await liveMembers(player.pid)).toHaveLength(1);
+    expect(hasExited).toBe(false);
+    await writeFile(stop, "");
+    expect(await player.exited).toEqual({ exitCode: 0 });
+    await player.gone;
+  }));
+
+test("a player that left the group of its starter is the player all the same, and is stopped with it", () =>
+  withFolder(async (folder) => {
+    const ready = join(folder, "ready");
+    const player = spawnPlayer(sh(`setsid ${loop('trap "exit 0" TERM')} & exit 0`, ready));
+    const game = await processIn(ready);
+    await eventually(() => isReaped(player.pid));
+    expect(await liveMembers(player.pid)).toEqual([]);
+    expect(isRunning(game)).toBe(true);
+    expect(await player.stop(5000)).toEqual({ exitCode: 0 });
+    expect(isRunning(game)).toBe(false);
+  }));
+
+test("nothing outlives a stop: not what forked twice, left the group and ignores TERM", () =>
+  withFolder(async (folder) => {
+    const ready = join(folder, "ready");
+    const player = spawnPlayer(sh(`(setsid ${loop('trap "" TERM')} &) & exec sleep 600`, ready));
+    const escaped = await processIn(ready);
+    const before = await liveMembers(player.pid);
+    expect(before).toContain(player.pid);
+    expect(before).not.toContain(escaped);
+    await player.stop(100);
+    expect(await liveMembers(player.pid)).toEqual([]);
+    await eventually(() => !isRunning(escaped));
+    await player.gone;
+  }));
+
+test("a player without mercy for its own marks is ended as a group, and hangs nobody", () =>
+  withFolder(async (folder) => {
+    // What clears its environment and leaves the group cannot be told from others: it keeps our pipe, and no more.
+    const ready = join(folder, "ready");
+    const player = spawnPlayer(sh(`env -i setsid ${loop(":")} & exec sleep 600`, ready));
+    const stranger = await processIn(ready);
+    await player.stop(100);
+    await player.gone;
+    expect(isRunning(stranger)).toBe(true);
+    process.kill(stranger, "SIGKILL");
+  }));
+
+test("no descriptor outlives a player, whatever it forked, however it ended", async () => {
+  const open = () => readdirSync("/proc/self/fd").length;
+  await spawnPlayer(["true"]).gone;
+  const before = open();
+  for (const script of ["exit 0", "exit 1", "kill -KILL $$", "sleep 600 & exit 1", "exec sleep 600"]) {
+    const player = spawnPlayer(["/bin/sh", "-c", script]);
+    await player.stop(100);
+    await player.gone;
+  }
+  await eventually(() => open() <= before);
+});
+
+test("the dead are buried: no zombie of ours is left after a stop", async () => {
+  const player = spawnPlayer(["/bin/sh", "-c", "sleep 600 & sleep 600"]);
+  await eventually(async () => (await liveMembers(player.pid)).length >= 2);
+  await player.stop(1000);
+  await eventually(() => isReaped(player.pid));
+});
+
+test("the last lines that it wrote to its error output are known, after a flood too", async () => {
+  const script =
+    'head -c 1000000 /dev/zero >&2; printf "\\033[31mone\\033[0m\\n\\ntwo\\r\\nthree" >&2; exit 3';
+  const player = spawnPlayer(["/bin/sh", "-c", script]);
+  await player.exited;
+  expect(await player.lastWords()).toEndWith("one\ntwo\nthree");
+  expect((await player.lastWords()).length).toBeLessThan(1000);
+});
+
+test("a player finds its own variables, its folder and its input", () =>
+  withFolder(async (folder) => {
+    const player = spawnPlayer(
+      ["/bin/sh", "-c", 'printf "%s %s %s" "$GAME" "$PWD" "$(cat /dev/stdin)" >out'],
+      {
+        environment: { GAME: "on" },
+        folder,
+        input: new TextEncoder().encode("told"),
+      },
+    );
+    expect(await player.exited).toEqual({ exitCode: 0 });
+    expect(await readFile(join(folder, "out"), "utf8")).toBe(`on ${folder} told`);
+    expect(() => spawnPlayer(["true"], { folder: join(folder, "none") })).toThrow(/in the folder .*none/);
+  }));
 
 test("stopping a player that has ended tells how it ended", async () => {
   const player = spawnPlayer(["/bin/sh", "-c", "exit 4"]);

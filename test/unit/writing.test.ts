@@ -296,7 +296,7 @@ test("every driver says that it can write where its readers can, and only there"
     const reader = emulatedReaders[driver.id]?.();
     if (reader === undefined) throw new Error(`${driver.id} has no emulated device`);
     const context = { clock: systemClock, log: silentLog };
-    const session = await driver.open(reader.path, context, new AbortController().signal);
+    const session = await (reader.driver ?? driver).open(reader.path, context, new AbortController().signal);
     expect([driver.id, session.write !== undefined]).toEqual([
       driver.id,
       driver.capabilities.includes("write"),

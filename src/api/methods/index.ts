@@ -5,7 +5,7 @@ import { confirm } from "./confirm.ts";
 import { health } from "./health.ts";
 import { launch, run } from "./launch.ts";
 import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mappings.ts";
-import { media, mediaActive, mediaIndex, mediaIndexCancel, mediaSearch } from "./media.ts";
+import { media, mediaActive, mediaControl, mediaIndex, mediaIndexCancel, mediaSearch } from "./media.ts";
 import { pairing, pairingCancel, pairingOpen, pairingWait } from "./pairing.ts";
 import { playtime, playtimeLimitsUpdate } from "./playtime.ts";
 import { readers, readersWrite, readersWriteCancel } from "./readers.ts";
@@ -28,6 +28,7 @@ export const methods = [
   tokensHistory,
   media,
   mediaActive,
+  mediaControl,
   mediaSearch,
   mediaIndex,
   mediaIndexCancel,

@@ -1,6 +1,8 @@
 /** The media index and what plays (contract, methods details 2 to 4; decisions, "Methods ..."). */
 import * as v from "valibot";
+import { ServiceError } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
+import { readAction } from "../../core/playback.ts";
 import { method, noParams } from "../method.ts";
 import { activeMedia, count, indexStatus, media as mediaObject, nothing, ruleSchemas } from "../schemas.ts";
 
@@ -26,8 +28,8 @@ export const media = method({
     active: v.array(activeMedia),
     playlists: v.array(playlist),
   }),
-  run(services) {
-    const active = services.activeMedia();
+  async run(services) {
+    const active = await services.playback();
     const loaded = services.playlist();
     return {
       database: services.media.status(),
@@ -40,10 +42,41 @@ export const media = method({
 export const mediaActive = method({
   name: "media.active",
   access: "anyone",
-  docs: "The media that plays now, or null.",
+  docs: "The media that plays now, or null. `positionMs`, `durationMs` and `playbackState` (`loading`, `playing`, `paused`, `buffering`) are there where its player tells them.",
   params: noParams,
   result: v.nullable(activeMedia),
-  run: (services) => services.activeMedia() ?? null,
+  run: async (services) => (await services.playback()) ?? null,
+});
+
+export const mediaControl = method({
+  name: "media.control",
+  access: "anyone",
+  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, and what else the script command `control` takes. `args` are what that command has behind the comma, a place: `+10`, `-10`, `1:30`, `1m30s` or `50%`, in a list; a number is seconds from the start. Answers once the player has done it.",
+  params: v.object({
+    action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
+    args: v.optional(
+      v.nullable(
+        v.pipe(
+          v.array(
+            v.union([
+              v.pipe(v.string(), v.maxLength(64)),
+              v.pipe(v.number(), v.minValue(0), v.maxValue(999_999)),
+            ]),
+          ),
+          v.maxLength(1),
+        ),
+      ),
+    ),
+  }),
+  result: nothing,
+  errors: ["failed"],
+  async run(services, { action, args }) {
+    const to = args?.[0];
+    const read = readAction(action, typeof to === "number" ? to.toFixed(3) : to);
+    if (read.kind === "error") throw new ServiceError("failed", read.message);
+    await services.control(read.action);
+    return null;
+  },
 });
 
 interface Asked {

@@ -1,5 +1,6 @@
 /** `systems` and `launchers`: what there is to play, and what plays it (contract, System object; decisions). */
 import * as v from "valibot";
+import { playerKinds } from "../../core/playback.ts";
 import { method, noParams } from "../method.ts";
 import { system } from "../schemas.ts";
 
@@ -15,13 +16,14 @@ export const systems = method({
 export const launchers = method({
   name: "launchers",
   access: "anyone",
-  docs: "The players of the config file and the built-in ones: what each plays, and whether its program is here. No systems or no extensions means any.",
+  docs: "The players of the config file and the built-in ones: what each plays, how it is spoken with, and whether its program is here. No systems or no extensions means any.",
   params: noParams,
   result: v.object({
     launchers: v.array(
       v.object({
         id: v.string(),
         name: v.string(),
+        kind: v.picklist(playerKinds),
         systems: v.array(v.string()),
         extensions: v.array(v.string()),
         available: v.boolean(),

@@ -1,5 +1,6 @@
 /** Every script command, one line each. */
 import type { ScriptCommand } from "../command.ts";
+import { control } from "./control.ts";
 import { delay } from "./delay.ts";
 import { echo } from "./echo.ts";
 import { execute } from "./execute.ts";
@@ -21,6 +22,7 @@ import {
   playlistStop,
 } from "./playlist.ts";
 import { stop } from "./stop.ts";
+import { volume } from "./volume.ts";
 
 export const commands: readonly ScriptCommand[] = [
   launch,
@@ -37,6 +39,8 @@ export const commands: readonly ScriptCommand[] = [
   playlistPrevious,
   playlistGoto,
   stop,
+  control,
+  volume,
   delay,
   echo,
   httpGet,
@@ -47,7 +51,6 @@ export const commands: readonly ScriptCommand[] = [
 /** Names that cards carry and that are to come: a card with one of them is not misspelt. */
 export const notYet: readonly string[] = [
   "playlist.open",
-  "control",
   "input.keyboard",
   "input.gamepad",
   "input.coinp1",
@@ -56,5 +59,4 @@ export const notYet: readonly string[] = [
   "coinp1",
   "coinp2",
   "write",
-  "volume",
 ];

@@ -1,0 +1,127 @@
+/** What may be asked of what plays, in the words of cards and of the API: control actions and volumes. */
+
+/** How a player is spoken with: `process` not at all. */
+export const playerKinds = ["process", "mpv", "retroarch"] as const;
+export type PlayerKind = (typeof playerKinds)[number];
+
+/** Where to go in what plays: so far on or back, to a place from the start, or to a part of the whole. */
+export type SeekTarget =
+  | { readonly kind: "by"; readonly ms: number }
+  | { readonly kind: "to"; readonly ms: number }
+  | { readonly kind: "part"; readonly percent: number };
+
+const plainActions = {
+  pause: ["pause"],
+  resume: ["resume", "play", "unpause", "continue"],
+  toggle: ["toggle", "toggle_pause", "pause_toggle", "play_pause"],
+  stop: ["stop"],
+  mute: ["mute", "toggle_mute"],
+  next: ["next"],
+  previous: ["previous", "prev"],
+  "save-state": ["save_state", "save"],
+  "load-state": ["load_state", "load"],
+  reset: ["reset"],
+  menu: ["menu", "toggle_menu"],
+  screenshot: ["screenshot"],
+} as const;
+
+export type PlainAction = keyof typeof plainActions;
+
+export type ControlAction =
+  | { readonly kind: PlainAction }
+  | { readonly kind: "seek"; readonly to: SeekTarget }
+  /** Faster, or so far on where the player can go to a place. */
+  | { readonly kind: "fast-forward"; readonly to: SeekTarget }
+  | { readonly kind: "rewind"; readonly to: SeekTarget };
+
+export interface VolumeChange {
+  /** `to` from 0 to 100, `by` from -100 to 100. */
+  readonly kind: "to" | "by";
+  readonly percent: number;
+}
+
+export type ReadAction =
+  | { readonly kind: "action"; readonly action: ControlAction }
+  | { readonly kind: "error"; readonly message: string };
+
+const stepMs = 10_000;
+const names: ReadonlyMap<string, PlainAction> = new Map(
+  Object.entries(plainActions).flatMap(([kind, words]) =>
+    words.map((word): [string, PlainAction] => [word, kind as PlainAction]),
+  ),
+);
+const forwardNames = ["fast_forward", "forward", "ff", "skip"];
+const rewindNames = ["rewind", "back"];
+
+/** Every word for an action, for messages and docs. */
+export const actionNames: readonly string[] = [...names.keys(), "seek", ...forwardNames, ...rewindNames];
+
+/** What `name` asks for; `place` where it has one. Words may be spelt with any capitals, and `-` for `_`. */
+export function readAction(name: string, place: string | undefined): ReadAction {
+  const word = name.trim().toLowerCase().replaceAll("-", "_");
+  const plain = names.get(word);
+  if (plain !== undefined) {
+    return place === undefined
+      ? { kind: "action", action: { kind: plain } }
+      : error(`${word} takes no place`);
+  }
+  if (word === "seek" && place === undefined)
+    return error("seek needs a place: +10, -10, 1:30, 1m30s or 50%");
+  const to = place === undefined ? undefined : readPlace(place);
+  if (place !== undefined && to === undefined)
+    return error(`a place is written +10, -10, 1:30, 1m30s or 50%, not "${place.slice(0, 64)}"`);
+  if (word === "seek" && to !== undefined) return { kind: "action", action: { kind: "seek", to } };
+  if (forwardNames.includes(word))
+    return { kind: "action", action: { kind: "fast-forward", to: onwards(to, 1) } };
+  if (rewindNames.includes(word)) return { kind: "action", action: { kind: "rewind", to: onwards(to, -1) } };
+  return error(`no player knows the action "${name.slice(0, 64)}": it is one of ${actionNames.join(", ")}`);
+}
+
+function onwards(to: SeekTarget | undefined, sign: 1 | -1): SeekTarget {
+  const ms = to === undefined || to.kind === "part" ? stepMs : Math.abs(to.ms);
+  return { kind: "by", ms: sign * ms };
+}
+
+/** `90` and `90s` are seconds, `1:30` and `1:02:03` as clocks write them, `1m30s`; `+` or `-` before one: from here. */
+export function readPlace(text: string): SeekTarget | undefined {
+  const part = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text.trim());
+  if (part !== null) {
+    const percent = Number(part[1]);
+    return percent <= 100 ? { kind: "part", percent } : undefined;
+  }
+  const [, sign = "", rest = ""] = /^([+-]?)(.*)$/s.exec(text.trim()) ?? [];
+  const ms = timeMs(rest);
+  if (ms === undefined) return undefined;
+  return sign === "" ? { kind: "to", ms } : { kind: "by", ms: sign === "-" ? -ms : ms };
+}
+
+// No digits without end: a day has five of seconds.
+const clockTime = /^(?:(\d{1,3}):)?(\d{1,3}):(\d{1,2}(?:\.\d{1,3})?)$/;
+const wordedTime =
+  /^(?=\d)(?:(\d{1,3})h)?(?:(\d{1,5})m(?!s))?(?:(\d{1,6}(?:\.\d{1,3})?)(?:s|$))?(?:(\d{1,6})ms)?$/i;
+
+function timeMs(text: string): number | undefined {
+  const found = clockTime.exec(text) ?? wordedTime.exec(text);
+  if (found === null) return undefined;
+  const [hours, minutes, seconds, rest] = found.slice(1).map((one) => Number(one ?? 0));
+  return Math.round((((hours ?? 0) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0)) * 1000) + (rest ?? 0);
+}
+
+/** `50`, `50%`, `+5`, `-5`; undefined for anything else, or beyond 100. */
+export function readVolume(text: string): VolumeChange | undefined {
+  const found = /^([+-]?)(\d{1,3})%?$/.exec(text.trim());
+  if (found === null) return undefined;
+  const percent = Number(found[2]);
+  if (percent > 100) return undefined;
+  if (found[1] === "") return { kind: "to", percent };
+  return { kind: "by", percent: found[1] === "-" ? 0 - percent : percent };
+}
+
+/** A volume in whole percent, from 0 to the owner's ceiling (`audio.volume_max`). */
+export function clampVolume(percent: number, ceiling: number): number {
+  return Math.round(Math.min(Math.max(percent, 0), Math.min(Math.max(ceiling, 0), 100)));
+}
+
+function error(message: string): ReadAction {
+  return { kind: "error", message };
+}

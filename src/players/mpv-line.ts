@@ -1,0 +1,118 @@
+/**
+ * The line to mpv (mpv manual, "JSON IPC"): one JSON object a line, both ways.
+ *
+ *   we say      {"command": [name, ...], "request_id": n}
+ *   it answers  {"request_id": n, "error": "success", "data": ...}
+ *   it tells    {"event": name, ...}, of observed properties {"event": "property-change", "name": ..., "data": ...}
+ *
+ * The line is a socket that mpv finds as its descriptor 3 (`--input-ipc-client=fd://3`): there from its first moment, and
+ * nobody else's.
+ */
+import { closeSync, writeSync } from "node:fs";
+import type { Clock } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import { playerLineBytesMax, playerRequestsMax } from "../core/limits.ts";
+import { cutLines } from "./lines.ts";
+
+export type MpvMessage =
+  | { readonly kind: "answer"; readonly id: number; readonly error: string; readonly data: unknown }
+  | { readonly kind: "event"; readonly name: string; readonly facts: Readonly<Record<string, unknown>> }
+  | { readonly kind: "noise" };
+
+export interface MpvLine {
+  /** Resolves with `data`; rejects with `ServiceError("failed")` where mpv refuses, has gone, or does not answer. */
+  ask(command: readonly (string | number | boolean)[], msMax?: number): Promise<unknown>;
+  close(): void;
+}
+
+// mpv answers within a frame; one that loads from a slow disc takes longer.
+const answerMsMax = 2000;
+
+/** Speaks over the descriptor `line`, and closes it when told to. */
+export function openMpvLine(
+  line: number,
+  clock: Clock,
+  onEvent: (name: string, facts: Readonly<Record<string, unknown>>) => void,
+): MpvLine {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = 0;
+  let isOpen = true;
+  const reader = Bun.file(line).stream().getReader();
+  const cut = cutLines(playerLineBytesMax, (text) => {
+    const message = messageIn(text);
+    if (message.kind === "event") onEvent(message.name, message.facts);
+    if (message.kind !== "answer") return;
+    const asked = waiting.get(message.id);
+    if (message.error === "success") asked?.resolve(message.data);
+    else asked?.reject(new ServiceError("failed", `mpv says: ${message.error}`));
+  });
+  const hangUp = () => {
+    for (const { reject } of waiting.values()) reject(gone());
+  };
+  void (async () => {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) cut(read.value);
+  })()
+    // However it ended, nothing more comes.
+    .catch(() => {})
+    .finally(hangUp);
+  return {
+    async ask(command, msMax = answerMsMax) {
+      if (!isOpen) throw gone();
+      if (waiting.size >= playerRequestsMax) throw new ServiceError("failed", "mpv does not answer");
+      const id = ++lastId;
+      const asked = Promise.withResolvers<unknown>();
+      waiting.set(id, asked);
+      const late = clock.after(msMax, () => asked.reject(new ServiceError("failed", "mpv does not answer")));
+      try {
+        say(line, `${JSON.stringify({ command, request_id: id })}\n`);
+        return await asked.promise;
+      } finally {
+        late[Symbol.dispose]();
+        waiting.delete(id);
+      }
+    },
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      hangUp();
+      // The reader lets go before the number can belong to another file.
+      void reader
+        .cancel()
+        .catch(() => {})
+        .finally(() => closeSync(line));
+    },
+  };
+}
+
+/** What one line says. */
+export function messageIn(text: string): MpvMessage {
+  const value = parsed(text);
+  if (typeof value !== "object" || value === null) return { kind: "noise" };
+  const facts: Readonly<Record<string, unknown>> = { ...value };
+  if (typeof facts.event === "string") return { kind: "event", name: facts.event, facts };
+  const { request_id: id, error, data } = facts;
+  return typeof id === "number" && typeof error === "string"
+    ? { kind: "answer", id, error, data }
+    : { kind: "noise" };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Noise, which is an answer too.
+    return undefined;
+  }
+}
+
+function say(line: number, text: string): void {
+  try {
+    writeSync(line, text);
+  } catch (cause) {
+    throw gone(cause);
+  }
+}
+
+function gone(cause?: unknown): ServiceError {
+  return new ServiceError("failed", "mpv has ended", { cause });
+}

@@ -1,0 +1,143 @@
+/** mpv: sound, film and pictures, spoken with over its JSON IPC. */
+import { messageOf, ServiceError } from "../core/errors.ts";
+import { type ControlAction, clampVolume, type SeekTarget } from "../core/playback.ts";
+import { lastLines } from "../system/last-words.ts";
+import { spawnPlayer } from "../system/process.ts";
+import type { ControlledPlayer, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
+import { type MpvLine, openMpvLine } from "./mpv-line.ts";
+
+// Who asks how far it is waits no longer than this; then it is told what mpv said last.
+const stateMsMax = 250;
+const complaintLinesMax = 4;
+// What mpv begins with by itself: the sound as it is in the file.
+const fullVolume = 100;
+
+// What mpv tells of by itself, each time that it changes; the position, which always does, is asked for.
+const observed = ["pause", "duration", "paused-for-cache"] as const;
+
+interface Known {
+  isLoaded: boolean;
+  positionMs: number | undefined;
+  readonly properties: Map<string, unknown>;
+  readonly complaints: string[];
+}
+
+/** Starts it; throws as `spawnPlayer` does. */
+export function startMpv(
+  order: PlayerOrder,
+  { clock, volumeMax }: Pick<PlayerParts, "clock" | "volumeMax">,
+): ControlledPlayer {
+  const { argv, optionsAt, environment, folder } = order;
+  const ceiling = volumeMax < fullVolume ? [`--volume=${volumeMax}`] : [];
+  const process = spawnPlayer(argv.toSpliced(optionsAt, 0, "--input-ipc-client=fd://3", ...ceiling), {
+    ...(environment === undefined ? {} : { environment }),
+    folder,
+    hasLine: true,
+    mayHandOn: false,
+  });
+  const known: Known = { isLoaded: false, positionMs: undefined, properties: new Map(), complaints: [] };
+  const loaded = Promise.withResolvers<void>();
+  if (process.line === undefined) throw new Error("must hold: a player that was to have a line has one");
+  const line = openMpvLine(process.line, clock, (name, facts) => {
+    hear(known, name, facts);
+    if (known.isLoaded) loaded.resolve();
+  });
+  void process.exited.then(line.close);
+  observed.forEach((property, index) => void quietly(line, ["observe_property", index + 1, property]));
+  void quietly(line, ["request_log_messages", "error"]);
+  return {
+    process,
+    ready: loaded.promise,
+    async state() {
+      const position = await quietly(line, ["get_property", "time-pos"], stateMsMax);
+      if (typeof position === "number") known.positionMs = toMs(position);
+      return stateOf(known);
+    },
+    complaint: () => (known.complaints.length === 0 ? undefined : lastLines(known.complaints.join("\n"))),
+    control: (action) => control(line, action),
+    async changeVolume({ kind, percent }, ceiling) {
+      const before = kind === "to" ? 0 : await line.ask(["get_property", "volume"]);
+      const wanted = (typeof before === "number" ? before : 0) + percent;
+      await line.ask(["set_property", "volume", clampVolume(wanted, ceiling)]);
+    },
+  };
+}
+
+/** mpv manual, "List of events"; `end-file` has a `file_error` where the file could not be played. */
+function hear(known: Known, name: string, facts: Readonly<Record<string, unknown>>): void {
+  if (name === "file-loaded") known.isLoaded = true;
+  if (name === "start-file") {
+    known.isLoaded = false;
+    known.positionMs = undefined;
+  }
+  if (name === "property-change" && typeof facts.name === "string")
+    known.properties.set(facts.name, facts.data);
+  const said = name === "log-message" ? facts.text : name === "end-file" ? facts.file_error : undefined;
+  if (typeof said !== "string") return;
+  known.complaints.push(said.trim());
+  if (known.complaints.length > complaintLinesMax) known.complaints.shift();
+}
+
+function stateOf({ isLoaded, positionMs, properties }: Known): PlayerState {
+  if (!isLoaded) return { playbackState: "loading" };
+  const duration = properties.get("duration");
+  const isPaused = properties.get("pause") === true;
+  const waits = properties.get("paused-for-cache") === true;
+  return {
+    ...(positionMs === undefined ? {} : { positionMs }),
+    ...(typeof duration === "number" ? { durationMs: toMs(duration) } : {}),
+    playbackState: isPaused ? "paused" : waits ? "buffering" : "playing",
+  };
+}
+
+async function control(line: MpvLine, action: ControlAction): Promise<void> {
+  switch (action.kind) {
+    case "pause":
+      return void (await line.ask(["set_property", "pause", true]));
+    case "resume":
+      return void (await line.ask(["set_property", "pause", false]));
+    case "toggle":
+      return void (await line.ask(["cycle", "pause"]));
+    case "mute":
+      return void (await line.ask(["cycle", "mute"]));
+    case "next":
+      return void (await line.ask(["playlist-next"]));
+    case "previous":
+      return void (await line.ask(["playlist-prev"]));
+    case "screenshot":
+      return void (await line.ask(["screenshot"]));
+    case "seek":
+    case "fast-forward":
+    case "rewind":
+      return seek(line, action.to);
+    case "stop":
+    case "save-state":
+    case "load-state":
+    case "reset":
+    case "menu":
+      throw new ServiceError("failed", `mpv has no ${action.kind.replace("-", " ")}`);
+  }
+}
+
+async function seek(line: MpvLine, to: SeekTarget): Promise<void> {
+  const flags = { by: "relative", to: "absolute", part: "absolute-percent" } as const;
+  const amount = to.kind === "part" ? to.percent : to.ms / 1000;
+  try {
+    await line.ask(["seek", amount, `${flags[to.kind]}+exact`]);
+  } catch (cause) {
+    throw new ServiceError("failed", `mpv cannot go there: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** For what nobody waits for: where it fails, it is as if it had not been asked. */
+async function quietly(
+  line: MpvLine,
+  command: readonly (string | number)[],
+  msMax?: number,
+): Promise<unknown> {
+  return line.ask(command, msMax).catch(() => undefined);
+}
+
+function toMs(seconds: number): number {
+  return Math.max(0, Math.round(seconds * 1000));
+}

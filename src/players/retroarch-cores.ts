@@ -1,0 +1,161 @@
+/**
+ * Libretro cores: which ones play a system, the usual one first, and where they lie. A core is known by the name of its
+ * file, `<name>_libretro.so`, as docs.libretro.com lists them.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+
+/** By system id; systems that share their cores stand in one row. */
+const rows: readonly (readonly [systems: string, cores: string])[] = [
+  ["NES FDS", "mesen fceumm nestopia quicknes"],
+  ["SNES SNESMSU1 Sufami", "snes9x bsnes bsnes_hd_beta mesen-s snes9x2010 bsnes_mercury_balanced"],
+  ["SuperGameboy", "mesen-s bsnes sameboy mgba"],
+  ["Gameboy GameboyColor", "gambatte sameboy mgba gearboy tgbdual"],
+  ["Gameboy2P", "tgbdual"],
+  ["GBA", "mgba vba_next gpsp vbam"],
+  ["NDS", "melonds melondsds desmume"],
+  ["3DS", "citra azahar"],
+  ["Nintendo64", "mupen64plus_next parallel_n64"],
+  ["VirtualBoy", "mednafen_vb"],
+  ["GameCube Wii", "dolphin"],
+  ["PokemonMini", "pokemini"],
+  ["GameNWatch", "gw"],
+  ["SG1000 MasterSystem GameGear Genesis MegaCD SegaPico", "genesis_plus_gx picodrive"],
+  ["GenesisMSU", "genesis_plus_gx"],
+  ["Sega32X", "picodrive"],
+  ["Saturn", "mednafen_saturn kronos yabasanshiro yabause"],
+  ["Dreamcast NAOMI Atomiswave", "flycast"],
+  ["PSX", "swanstation mednafen_psx_hw mednafen_psx pcsx_rearmed"],
+  ["PS2", "pcsx2 play"],
+  ["PSP", "ppsspp"],
+  ["TurboGrafx16 TurboGrafx16CD", "mednafen_pce mednafen_pce_fast geargrafx"],
+  ["SuperGrafx", "mednafen_supergrafx mednafen_pce"],
+  ["PCFX", "mednafen_pcfx"],
+  ["NeoGeo NeoGeoMVS NeoGeoAES", "fbneo geolith mame"],
+  ["NeoGeoCD", "neocd fbneo"],
+  ["NeoGeoPocket NeoGeoPocketColor", "mednafen_ngp race"],
+  ["WonderSwan WonderSwanColor", "mednafen_wswan"],
+  ["Atari2600", "stella stella2014"],
+  ["Atari5200 Atari800 AtariXEGS", "atari800 a5200"],
+  ["Atari7800", "prosystem"],
+  ["AtariLynx", "handy mednafen_lynx"],
+  ["Jaguar", "virtualjaguar"],
+  ["AtariST", "hatari"],
+  ["3DO", "opera"],
+  ["CDI", "same_cdi"],
+  ["ColecoVision", "bluemsx gearcoleco"],
+  ["Intellivision", "freeintv"],
+  ["Vectrex", "vecx"],
+  ["Odyssey2 VideopacPlus", "o2em"],
+  ["ChannelF", "freechaf"],
+  ["SuperVision", "potator"],
+  ["MegaDuck", "sameduck"],
+  ["Uzebox", "uzem"],
+  ["Arduboy", "arduous ardens"],
+  ["Amiga Amiga500 Amiga1200 AmigaCD32 CommodoreCDTV", "puae puae2021 uae4arm"],
+  ["C64", "vice_x64 vice_x64sc frodo"],
+  ["C16 CommodorePlus4", "vice_xplus4"],
+  ["VIC20", "vice_xvic"],
+  ["PET2001", "vice_xpet"],
+  ["ZXSpectrum", "fuse"],
+  ["ZX81", "81"],
+  ["Amstrad AmstradGX4000", "cap32 crocods"],
+  ["MSX MSX1 MSX2 MSX2Plus SVI328 Spectravideo", "bluemsx fmsx"],
+  ["PC88", "quasi88"],
+  ["PC98", "np2kai nekop2"],
+  ["X1", "x1"],
+  ["X68000", "px68k"],
+  ["Thomson", "theodore"],
+  ["DOS", "dosbox_pure dosbox_core dosbox"],
+  ["Arcade CPS1 CPS2 CPS3 PGM", "fbneo mame mame2010 mame2003_plus mame2003"],
+  ["DAPHNE", "daphne"],
+  ["ScummVM", "scummvm"],
+  ["EasyRPG", "easyrpg"],
+  ["Lutro", "lutro"],
+  ["TIC80", "tic80"],
+  ["WASM4", "wasm4"],
+  ["Vircon32", "vircon32"],
+  ["LowResNX", "lowresnx"],
+  ["Pico8", "retro8 fake08"],
+];
+
+const coresOf: ReadonlyMap<string, readonly string[]> = new Map(
+  rows.flatMap(([systems, cores]) => systems.split(" ").map((system) => [system, cores.split(" ")] as const)),
+);
+
+/** The ids of all systems that a core is known for. */
+export const coredSystems: readonly string[] = [...coresOf.keys()];
+
+/** The names of its cores, the usual one first; empty where none is known. */
+export function coreNamesOf(systemId: string): readonly string[] {
+  return coresOf.get(systemId) ?? [];
+}
+
+/** Files of cores by their names. */
+export type Cores = ReadonlyMap<string, string>;
+
+const ending = "_libretro.so";
+
+/** The cores in these folders; of two with one name, that of the earlier folder. */
+export function findCores(folders: readonly string[]): Cores {
+  const found = new Map<string, string>();
+  for (const folder of folders) {
+    for (const file of filesIn(folder)) {
+      if (!file.endsWith(ending)) continue;
+      const name = file.slice(0, -ending.length);
+      if (!found.has(name)) found.set(name, join(folder, file));
+    }
+  }
+  return found;
+}
+
+/** Where RetroArch's own settings say that cores are, and then where they usually are. */
+export function coreFolders(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const home = environment.HOME ?? homedir();
+  const settings = join(environment.XDG_CONFIG_HOME ?? join(home, ".config"), "retroarch");
+  const flatpak = join(home, ".var/app/org.libretro.RetroArch/config/retroarch");
+  const stated = [join(settings, "retroarch.cfg"), "/etc/retroarch.cfg"].map(statedFolder);
+  const triplet = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
+  const usual = [
+    join(settings, "cores"),
+    join(flatpak, "cores"),
+    `/usr/lib/${triplet}/libretro`,
+    "/usr/lib/libretro",
+    "/usr/lib64/libretro",
+    "/usr/local/lib/libretro",
+    "/usr/local/lib64/libretro",
+    "/app/lib/libretro",
+  ];
+  const folders = stated.map((folder) => folder?.replace(/^~(?=\/)/, home));
+  return [...new Set([...folders, ...usual].filter((folder) => folder !== undefined))];
+}
+
+/** The file of the core: the named one, or the first of the system's that is there. */
+export function coreFileOf(systemId: string, named: string | undefined, cores: Cores): string | undefined {
+  if (named !== undefined)
+    return isAbsolute(named) ? named : cores.get(named.replace(/_libretro(\.so)?$/, ""));
+  return coreNamesOf(systemId)
+    .map((name) => cores.get(name))
+    .find((file) => file !== undefined);
+}
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Most of the usual folders are not there.
+    return [];
+  }
+}
+
+/** `libretro_directory = "/folder"` of a settings file of RetroArch. */
+function statedFolder(file: string): string | undefined {
+  try {
+    const [, folder] = /^\s*libretro_directory\s*=\s*"([^"]+)"/m.exec(readFileSync(file, "utf8")) ?? [];
+    return folder === "default" ? undefined : folder;
+  } catch {
+    // RetroArch has never run here.
+    return undefined;
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * RetroArch: games, by a libretro core for each system, spoken with over its network commands. What it needs for that it
+ * is told by a settings file in memory, on top of the owner's own, of which nothing is changed.
+ */
+import { type Clock, sleep } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import { mediaReadyMsMax } from "../core/limits.ts";
+import type { ControlAction, PlainAction } from "../core/playback.ts";
+import { spawnPlayer } from "../system/process.ts";
+import type { ControlledPlayer, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
+import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
+
+// It answers in its next frame; while a core loads, it does not at all.
+const stateMsMax = 250;
+const answerMsMax = 2000;
+const askAgainMs = 50;
+const pauseMsMax = 5000;
+// Ports that nobody is given by a registry (RFC 6335, 6).
+const portsFrom = 49_152;
+const portsCount = 16_384;
+
+/** Starts it; throws as `spawnPlayer` does. */
+export function startRetroArch(order: PlayerOrder, { clock }: Pick<PlayerParts, "clock">): ControlledPlayer {
+  const { argv, optionsAt, environment, folder } = order;
+  const port = portsFrom + ((crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % portsCount);
+  const process = spawnPlayer(argv.toSpliced(optionsAt, 0, "--appendconfig=/dev/stdin"), {
+    ...(environment === undefined ? {} : { environment }),
+    folder,
+    input: new TextEncoder().encode(settingsOf(port)),
+    mayHandOn: false,
+  });
+  const line = openRetroArchLine(port, clock);
+  const ended = new AbortController();
+  let last: RetroArchStatus | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  void process.exited.then(() => {
+    ended.abort();
+    line.close();
+  });
+  const ask = async (msMax: number) => {
+    const status = await line.status(msMax);
+    last = status ?? last;
+    return status;
+  };
+  return {
+    process,
+    ready: untilPlaying(ask, clock, ended.signal),
+    state: async () => stateOf((await ask(stateMsMax)) ?? last),
+    complaint: () => undefined,
+    control(action) {
+      // A pause is a toggle, and two at once would be none.
+      const mine = turn.then(() => control(line, ask, action, clock));
+      turn = mine.catch(() => {});
+      return mine;
+    },
+  };
+}
+
+/** Undefined where it does not answer within `msMax`. */
+type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
+
+/** Settings of RetroArch for this one start. */
+function settingsOf(port: number): string {
+  const lines = {
+    network_cmd_enable: "true",
+    network_cmd_port: String(port),
+    // What holds for this start must not get into the owner's own file.
+    config_save_on_exit: "false",
+    // There is no window manager that could give it the focus.
+    pause_nonactive: "false",
+  };
+  return Object.entries(lines)
+    .map(([key, value]) => `${key} = "${value}"\n`)
+    .join("");
+}
+
+/** Never rejects; a RetroArch that never answers is never ready. */
+async function untilPlaying(ask: Ask, clock: Clock, ended: AbortSignal): Promise<void> {
+  const deadline = performance.now() + mediaReadyMsMax;
+  while (performance.now() < deadline && !ended.aborted) {
+    const status = await ask(stateMsMax);
+    if (status === "playing" || status === "paused") return;
+    // Ended meanwhile: the loop ends too.
+    await sleep(clock, askAgainMs, ended).catch(() => {});
+  }
+  return new Promise(() => {});
+}
+
+function stateOf(status: RetroArchStatus | undefined): PlayerState {
+  if (status === undefined) return { playbackState: "loading" };
+  return status === "contentless" ? {} : { playbackState: status };
+}
+
+/** docs.libretro.com, "Network control interface". */
+const commands: Partial<Readonly<Record<PlainAction | "fast-forward", string>>> = {
+  mute: "MUTE",
+  "save-state": "SAVE_STATE",
+  "load-state": "LOAD_STATE",
+  reset: "RESET",
+  menu: "MENU_TOGGLE",
+  screenshot: "SCREENSHOT",
+  "fast-forward": "FAST_FORWARD",
+};
+
+async function control(line: RetroArchLine, ask: Ask, action: ControlAction, clock: Clock): Promise<void> {
+  const { kind } = action;
+  const now = await ask(answerMsMax);
+  if (now === undefined) throw new ServiceError("failed", "RetroArch does not answer");
+  if (kind === "pause" || kind === "resume" || kind === "toggle") {
+    const isWanted = kind === "toggle" ? now !== "paused" : kind === "pause";
+    return setPause({ line, ask, clock }, isWanted, now);
+  }
+  const command = kind === "seek" || kind === "rewind" ? undefined : commandOf(kind);
+  if (command === undefined)
+    throw new ServiceError(
+      "failed",
+      `RetroArch has no ${kind.replace("-", " ")} that it could be told to do`,
+    );
+  await line.say(command);
+}
+
+function commandOf(kind: PlainAction | "fast-forward"): string | undefined {
+  return commands[kind];
+}
+
+interface Asking {
+  readonly line: RetroArchLine;
+  readonly ask: Ask;
+  readonly clock: Clock;
+}
+
+/** Toggles once, and makes sure: a datagram may be lost, and the next frame may be late. */
+async function setPause(
+  { line, ask, clock }: Asking,
+  isWanted: boolean,
+  before: RetroArchStatus,
+): Promise<void> {
+  if ((before === "paused") === isWanted) return;
+  await line.say("PAUSE_TOGGLE");
+  const wanted = isWanted ? "paused" : "playing";
+  for (const deadline = performance.now() + pauseMsMax; performance.now() < deadline; ) {
+    await sleep(clock, askAgainMs);
+    if ((await ask(stateMsMax)) === wanted) return;
+  }
+  throw new ServiceError("failed", `RetroArch did not ${isWanted ? "pause" : "go on"}`);
+}

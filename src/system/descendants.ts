@@ -1,0 +1,66 @@
+/**
+ * What a player left of itself: the living processes of its group, and those that left the group but carry the player's
+ * mark in their environment. A process that clears its environment as well cannot be told from anybody else's.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { uptime } from "node:os";
+
+/** The variable that a player and all that it starts carry. */
+export const markName = "TAPDECK_LAUNCH";
+
+export interface Family {
+  /** The id of its leader, and so of its process group. */
+  readonly group: number;
+  /** The value of `markName`. */
+  readonly mark: string;
+  /** `os.uptime()` before it was started, in seconds: what is older is none of it. */
+  readonly bornSeconds: number;
+}
+
+export interface Member {
+  readonly pid: number;
+  readonly isInGroup: boolean;
+}
+
+// The unit of `starttime`: USER_HZ, 100 on every processor that we run on (time(7)).
+const ticksPerSecond = 100;
+// `os.uptime` may be a whole number.
+const bornMarginSeconds = 2;
+
+/** A mark that no other launch has, of this service or another one. */
+export function createMarks(): () => Pick<Family, "mark" | "bornSeconds"> {
+  const service = crypto.randomUUID();
+  let count = 0;
+  return () => ({ mark: `${service}.${++count}`, bornSeconds: uptime() - bornMarginSeconds });
+}
+
+/** Looks through all processes, off the main thread; the dead that nobody has reaped are none of the living. */
+export async function livingOf(family: Family): Promise<readonly Member[]> {
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const members = await Promise.all(ids.map((id) => memberOf(id, family)));
+  return members.filter((member) => member !== undefined);
+}
+
+/** Whether this one of them lives still. */
+export async function isLiving({ pid }: Member, family: Family): Promise<boolean> {
+  return (await memberOf(String(pid), family)) !== undefined;
+}
+
+/** proc(5), `stat`: pid (name) state ppid pgrp ... starttime, the 22nd; the name may hold anything, brackets too. */
+async function memberOf(id: string, family: Family): Promise<Member | undefined> {
+  const stat = await textOf(`/proc/${id}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state = "", , group] = fields;
+  if (state === "" || "ZX".includes(state)) return undefined;
+  if (Number(group) === family.group) return { pid: Number(id), isInGroup: true };
+  if (Number(fields[19]) / ticksPerSecond < family.bornSeconds) return undefined;
+  const environment = (await textOf(`/proc/${id}/environ`)).split("\0");
+  return environment.includes(`${markName}=${family.mark}`)
+    ? { pid: Number(id), isInGroup: false }
+    : undefined;
+}
+
+async function textOf(path: string): Promise<string> {
+  // It ended between the two looks, or belongs to somebody whose environment is not for us.
+  return readFile(path, "latin1").catch(() => "");
+}

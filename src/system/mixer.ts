@@ -1,0 +1,101 @@
+/** The volume of the device, by whichever of the usual programs for it is there and has a device to set. */
+import { ServiceError } from "../core/errors.ts";
+import { clampVolume, type VolumeChange } from "../core/playback.ts";
+import { lastLines } from "./last-words.ts";
+import { type ProgramEnd, runProgram } from "./program.ts";
+
+const mixerMsMax = 3000;
+
+interface Mixer {
+  readonly program: string;
+  /** Asks how loud it is. */
+  readonly get: readonly string[];
+  /** From its answer: percent. */
+  read(answer: string): number | undefined;
+  set(percent: number): readonly string[];
+}
+
+const percentIn = (answer: string): number | undefined => {
+  const [, percent] = /\b(\d{1,3})%/.exec(answer) ?? [];
+  return percent === undefined ? undefined : Number(percent);
+};
+
+/** In this order: the sound server that a PC has, then the bare card. */
+const mixers: readonly Mixer[] = [
+  {
+    // PipeWire: `Volume: 0.50`.
+    program: "wpctl",
+    get: ["get-volume", "@DEFAULT_AUDIO_SINK@"],
+    read(answer) {
+      const [, part] = /Volume: (\d(?:\.\d+)?)/.exec(answer) ?? [];
+      return part === undefined ? undefined : Number(part) * 100;
+    },
+    set: (percent) => ["set-volume", "@DEFAULT_AUDIO_SINK@", `${percent}%`],
+  },
+  {
+    // PulseAudio: `Volume: front-left: 32768 /  50% / ...`.
+    program: "pactl",
+    get: ["get-sink-volume", "@DEFAULT_SINK@"],
+    read: percentIn,
+    set: (percent) => ["set-sink-volume", "@DEFAULT_SINK@", `${percent}%`],
+  },
+  {
+    // ALSA, on the scale that people hear by: `Front Left: Playback 32768 [50%] [on]`.
+    program: "amixer",
+    get: ["--mapped-volume", "get", "Master"],
+    read: percentIn,
+    set: (percent) => ["--mapped-volume", "--quiet", "set", "Master", `${percent}%`],
+  },
+];
+
+/**
+ * Never beyond `ceiling`, in percent. Rejects with `ServiceError("failed")` and what to do where no program can. `find`
+ * finds a program, as a path.
+ */
+export async function changeSystemVolume(
+  change: VolumeChange,
+  ceiling: number,
+  find: (program: string) => string | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const complaints: string[] = [];
+  for (const mixer of mixers) {
+    const path = find(mixer.program);
+    if (path === null) continue;
+    const complaint = await changeBy(mixer, path, change, ceiling, signal);
+    if (complaint === undefined) return;
+    complaints.push(`${mixer.program}: ${complaint}`);
+  }
+  throw new ServiceError(
+    "failed",
+    complaints.length === 0
+      ? "the volume cannot be changed: what plays has none of its own, and none of wpctl, pactl and amixer is installed"
+      : `the volume could not be changed: ${complaints.join("; ")}`,
+  );
+}
+
+/** What the program complains of; undefined where it did it. */
+async function changeBy(
+  { get, read, set }: Mixer,
+  path: string,
+  { kind, percent }: VolumeChange,
+  ceiling: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const run = (words: readonly string[]) => runProgram([path, ...words], signal, mixerMsMax);
+  let before = 0;
+  if (kind === "by") {
+    const asked = await run(get);
+    const now = asked.exitCode === 0 ? read(asked.output) : undefined;
+    if (now === undefined) return complaintOf(asked);
+    before = now;
+  }
+  const done = await run(set(clampVolume(before + percent, ceiling)));
+  return done.exitCode === 0 ? undefined : complaintOf(done);
+}
+
+function complaintOf({ exitCode, output }: ProgramEnd): string {
+  const [why = ""] = lastLines(output).split("\n");
+  if (why !== "") return why;
+  return exitCode === null ? "a signal ended it" : `it ended with code ${exitCode}`;
+}

@@ -1,0 +1,96 @@
+/** Debian's RetroArch with a free core, for real and without a screen: it starts, answers, pauses, and stops. */
+import { expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { LauncherConfig } from "../../src/config/shape.ts";
+import { availableLaunchers } from "../../src/launch/launchers.ts";
+import { coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
+import { type Deck, makeDeck, makeNesGame } from "../helpers/player-deck.ts";
+import { eventually, liveMembers } from "../helpers/processes.ts";
+
+const settings = `
+video_driver = "null"
+audio_driver = "null"
+input_driver = "null"
+joypad_driver = "null"
+menu_driver = "null"
+video_vsync = "false"
+`;
+
+const launcher = (folder: string, more: Partial<LauncherConfig> = {}): LauncherConfig => ({
+  id: "games",
+  systems: ["NES"],
+  extensions: [],
+  command: ["retroarch", `--config=${join(folder, "retroarch.cfg")}`, "{path}"],
+  kind: "retroarch",
+  environment: { HOME: folder, XDG_CONFIG_HOME: folder },
+  ...more,
+});
+
+async function gameDeck(more: Partial<LauncherConfig> = {}): Promise<Deck> {
+  const deck = await makeDeck((folder) => [launcher(folder, more)]);
+  await deck.file("NES/Game.nes", makeNesGame());
+  await deck.file("retroarch.cfg", settings);
+  return deck;
+}
+
+const state = async (deck: Deck) => (await deck.launcher.playback())?.playbackState;
+
+test("it starts with the core of the system, answers, pauses, goes on and stops", async () => {
+  await using deck = await gameDeck();
+  expect(await deck.run("NES/Game.nes||**delay:media_ready")).toBe(true);
+  expect(await deck.launcher.playback()).toMatchObject({ systemId: "NES", playbackState: "playing" });
+  expect(await deck.run("**control:pause")).toBe(true);
+  expect(await state(deck)).toBe("paused");
+  // A pause that is asked for twice is no going on.
+  expect(await deck.run("**control:pause")).toBe(true);
+  expect(await state(deck)).toBe("paused");
+  expect(await deck.run("**control:toggle")).toBe(true);
+  expect(await state(deck)).toBe("playing");
+  await Promise.all([
+    deck.launcher.control({ kind: "pause" }),
+    deck.launcher.control({ kind: "pause" }),
+    deck.launcher.control({ kind: "resume" }),
+  ]);
+  expect(await state(deck)).toBe("playing");
+  expect(await deck.run("**control:save_state||**control:reset")).toBe(true);
+  expect(await deck.run("**control:seek,+10")).toBe("RetroArch has no seek that it could be told to do");
+
+  const player = await deck.playerOf("NES/Game.nes");
+  expect(await deck.run("**stop")).toBe(true);
+  expect(await liveMembers(player)).toEqual([]);
+  expect(deck.told("media.stopped")).toMatchObject([{ reason: "stopped", exitCode: 0 }]);
+  // The owner's settings are as they were.
+  expect(await readFile(join(deck.folder, "retroarch.cfg"), "utf8")).toBe(settings);
+});
+
+test("a game that the core does not know is a failed launch", async () => {
+  await using deck = await gameDeck();
+  await deck.file("NES/Broken.nes", "this is no game");
+  expect(await deck.run("NES/Broken.nes")).toMatch(/^the player games ended with code 1 after/);
+});
+
+test("a core that is not there is told before anything is started", async () => {
+  await using deck = await gameDeck({ core: "no_such_core" });
+  expect(await deck.run("NES/Game.nes")).toBe(
+    "there is no libretro core no_such_core: install it, or name another one in the launcher games",
+  );
+  expect(deck.told("media.started")).toEqual([]);
+});
+
+test("a crash is told", async () => {
+  await using deck = await gameDeck({ core: "nestopia" });
+  await deck.run("NES/Game.nes");
+  const player = await deck.playerOf("NES/Game.nes");
+  process.kill(player, "SIGKILL");
+  expect(await deck.next("media.stopped")).toMatchObject({ reason: "failed", exitCode: null });
+  await eventually(async () => (await liveMembers(player)).length === 0);
+});
+
+test("without being set up, it plays the systems whose cores are installed", () => {
+  const found = availableLaunchers([], Bun.which, () => findCores(coreFolders(process.env)));
+  const [retroArch] = found;
+  expect(retroArch).toMatchObject({ id: "retroarch", kind: "retroarch" });
+  expect(retroArch?.systems).toContain("NES");
+  expect(retroArch?.systems).not.toContain("Nintendo64");
+});

@@ -1,0 +1,147 @@
+/** A launcher with a real store, real files and real players, and all that it told. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createBus } from "../../src/bus.ts";
+import { type Config, defaultConfig, type LauncherConfig } from "../../src/config/shape.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { EventName, Events } from "../../src/events.ts";
+import { createLauncher, type Launcher } from "../../src/launch/launcher.ts";
+import { openStore } from "../../src/store/open.ts";
+import { eventually } from "./processes.ts";
+
+type Heard = { [Name in EventName]: { readonly name: Name; readonly payload: Events[Name] } }[EventName];
+
+export interface Deck extends AsyncDisposable {
+  readonly folder: string;
+  readonly launcher: Launcher;
+  readonly heard: readonly Heard[];
+  /** Makes a file below the media folder. */
+  file(path: string, content?: string | Uint8Array): Promise<string>;
+  /** Runs a script, and resolves when it has ended: true, or what it failed with. */
+  run(script: string): Promise<string | true>;
+  launch(script: string): void;
+  /** Each script's end so far. */
+  ends(): readonly (string | true)[];
+  /** The payloads of an event so far. */
+  told<Name extends EventName>(name: Name): readonly Events[Name][];
+  /** The process whose command line ends with the path of this file. */
+  playerOf(file: string): Promise<number>;
+  /** Resolves with the payload of the `count`th event of this name. */
+  next<Name extends EventName>(name: Name, count?: number): Promise<Events[Name]>;
+}
+
+// Real players on a machine that has other things to do.
+const deckMsMax = 40_000;
+const names = ["running", "media.started", "media.stopped", "launch.finished"] as const;
+
+/** `setUp` makes the players, which may need the folder. */
+export async function makeDeck(setUp: (folder: string) => readonly LauncherConfig[]): Promise<Deck> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-deck-"));
+  const launchers = setUp(folder);
+  const bus = createBus(silentLog);
+  const heard: Heard[] = [];
+  for (const name of names)
+    bus.on(name, (payload) => {
+      const one = { name, payload } as Heard;
+      heard.push(one);
+    });
+  const config: Config = {
+    ...defaultConfig,
+    systems: { ...defaultConfig.systems, rootFolders: [folder] },
+    launchers,
+  };
+  const { history, close } = openStore(folder, { clock: systemClock, log: silentLog });
+  const launcher = createLauncher({
+    config: () => config,
+    bus,
+    clock: systemClock,
+    log: silentLog,
+    history,
+    map: () => undefined,
+  });
+  const told = <Name extends EventName>(name: Name): readonly Events[Name][] =>
+    heard.flatMap((one) => (one.name === name ? [one.payload as Events[Name]] : []));
+  const ends = () => told("launch.finished").map(({ error }) => error ?? true);
+  const launch = (text: string) => launcher.launch({ type: "NTAG", uid: "04aa", text, data: "" });
+  return {
+    folder,
+    launcher,
+    heard,
+    launch,
+    ends,
+    told,
+    async file(path, content = "") {
+      const whole = join(folder, path);
+      await mkdir(dirname(whole), { recursive: true });
+      await writeFile(whole, content);
+      return whole;
+    },
+    async run(script) {
+      const before = ends().length;
+      launch(script);
+      await eventually(() => ends().length > before, deckMsMax);
+      return ends().at(-1) ?? "nothing";
+    },
+    async playerOf(file) {
+      let pid = 0;
+      await eventually(async () => {
+        pid = await processOf(join(folder, file));
+        return pid > 0;
+      });
+      return pid;
+    },
+    async next(name, count = 1) {
+      await eventually(() => told(name).length >= count, deckMsMax);
+      const payload = told(name)[count - 1];
+      if (payload === undefined) throw new Error(`no ${name}`);
+      return payload;
+    },
+    async [Symbol.asyncDispose]() {
+      await launcher.close();
+      close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** 0 where there is none. A process that is only being made into the player still has our own command line. */
+async function processOf(path: string): Promise<number> {
+  for (const id of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    // It may end between the two looks.
+    const line = await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
+    if (line.endsWith(`\0${path}\0`)) return Number(id);
+  }
+  return 0;
+}
+
+/** A sound file (RIFF WAVE, 8 kHz, 16 bits, one channel) that is silent for so long. */
+export function makeSound(seconds: number): Uint8Array {
+  const rate = 8000;
+  const bytes = Math.round(seconds * rate) * 2;
+  const file = Buffer.alloc(44 + bytes);
+  file.write("RIFF", 0);
+  file.writeUInt32LE(36 + bytes, 4);
+  file.write("WAVEfmt ", 8);
+  file.writeUInt32LE(16, 16);
+  file.writeUInt16LE(1, 20);
+  file.writeUInt16LE(1, 22);
+  file.writeUInt32LE(rate, 24);
+  file.writeUInt32LE(rate * 2, 28);
+  file.writeUInt16LE(2, 32);
+  file.writeUInt16LE(16, 34);
+  file.write("data", 36);
+  file.writeUInt32LE(bytes, 40);
+  return file;
+}
+
+/** A NES game (iNES, mapper 0, 16 KiB of program, 8 KiB of pictures): a jump to itself. */
+export function makeNesGame(): Uint8Array {
+  const program = new Uint8Array(16 * 1024).fill(0xea);
+  program.set([0x4c, 0x00, 0xc0]);
+  // The vectors of NMI, reset and IRQ: 0xC000, where the program lies.
+  program.set([0x00, 0xc0, 0x00, 0xc0, 0x00, 0xc0], 0x3ffa);
+  const header = Uint8Array.of(0x4e, 0x45, 0x53, 0x1a, 1, 1, ...new Array(10).fill(0));
+  return Buffer.concat([header, program, new Uint8Array(8 * 1024)]);
+}
