@@ -1,4 +1,4 @@
-/** Every driver, one line each. The conformance suite walks this list. */
+/** Every driver, one line each. The conformance suite walks this list. And what makes virtual devices. */
 import type { Driver } from "../src/readers/contract.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";
 import { file } from "./file.ts";
@@ -17,3 +17,5 @@ export const drivers: readonly Driver[] = [
   file,
   simulated,
 ];
+
+export { openUinput } from "./io/uinput.ts";

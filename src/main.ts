@@ -3,7 +3,7 @@
  * The program: reads the command line, runs the service until a signal ends it, or hands over to a command. A start
  * that fails is one sentence and an exit code.
  */
-import { drivers } from "../drivers/index.ts";
+import { drivers, openUinput } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/run.ts";
 import { readConfig } from "./config/read.ts";
@@ -45,7 +45,7 @@ async function main(argv: readonly string[]): Promise<number> {
 async function serve(options: PlaceOptions, write: (line: string) => void): Promise<number> {
   const stopped = signalled(["SIGINT", "SIGTERM", "SIGHUP"]);
   const places = placesOf(options, process.env);
-  const service = await startService({ places, drivers, write });
+  const service = await startService({ places, drivers, openInput: openUinput, write });
   await stopped;
   await service.close();
   return exitCodes.ok;

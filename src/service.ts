@@ -11,6 +11,7 @@ import { createSettings, type Settings } from "./config/settings.ts";
 import { mediaFolders } from "./config/shape.ts";
 import { systemClock } from "./core/clock.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
+import type { OpenInputDevice } from "./core/input.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createAllowLaunch } from "./launch/allow-launch.ts";
 import { createHolding } from "./launch/holding.ts";
@@ -29,6 +30,7 @@ import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
 import { pageFile } from "./web/page-file.ts";
+import { type AllDevices, createDevices } from "./wiring/devices.ts";
 import { followFolders } from "./wiring/media.ts";
 import { createPairing, type Pairing, pairingService } from "./wiring/pairing.ts";
 import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
@@ -36,6 +38,7 @@ import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts
 export interface ServiceOptions {
   readonly places: Places;
   readonly drivers: readonly Driver[];
+  readonly openInput: OpenInputDevice;
   /** Takes log lines. */
   readonly write: (line: string) => void;
 }
@@ -48,7 +51,7 @@ export interface Service {
 }
 
 /** Starts everything, or throws `StartError` with nothing left running. */
-export async function startService({ places, drivers, write }: ServiceOptions): Promise<Service> {
+export async function startService({ places, drivers, openInput, write }: ServiceOptions): Promise<Service> {
   const log = createLog({ debug: false, write });
   const settings = await createSettings({
     path: places.configPath,
@@ -72,6 +75,7 @@ export async function startService({ places, drivers, write }: ServiceOptions): 
       log,
       store,
       drivers,
+      openInput,
       dataFolder,
       tlsFolder,
       socketPath,
@@ -89,6 +93,7 @@ interface Parts {
   readonly log: ChangeableLog;
   readonly store: Store;
   readonly drivers: readonly Driver[];
+  readonly openInput: OpenInputDevice;
   readonly dataFolder: string;
   /** Mappings that people keep in files; beside the config file. */
   readonly mappingsFolder: string;
@@ -102,6 +107,7 @@ async function assemble({
   log,
   store,
   drivers,
+  openInput,
   dataFolder,
   tlsFolder,
   mappingsFolder,
@@ -127,6 +133,9 @@ async function assemble({
     store: store.playTimes,
     stopMedia: (why) => launcher.stopMedia(why),
   });
+  const wired: { readers?: Readers; api?: ApiServer; certificates?: ShownCertificate } = {};
+  const device = { openInput, settings, bus, clock, log, socketPath };
+  const devices = createDevices({ ...device, readers: () => wired.readers });
   const launcher = createLauncher({
     config,
     bus,
@@ -134,12 +143,12 @@ async function assemble({
     log,
     history: store.history,
     media,
+    devices,
     map: mapper.map,
     refusal: playTime.refusal,
   });
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
-  const wired: { readers?: Readers; api?: ApiServer; certificates?: ShownCertificate } = {};
   const fingerprint = () => wired.certificates?.fingerprint();
   const pairing = createPairing({ clock, log, addClient: (name) => services.clients.add(name) });
   const services = createServices({
@@ -147,6 +156,7 @@ async function assemble({
     playTime,
     mapper,
     media,
+    devices,
     store,
     clock,
     settings,
@@ -203,6 +213,7 @@ async function assemble({
     playTime.configure();
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
+  devices.startSounds();
   // Read now, so that the first tap does not wait for it.
   knownSystems();
   log.info("service", "listening", { port: api.port, version, platform });
@@ -215,6 +226,7 @@ async function assemble({
         launcher,
         launching,
         playTime,
+        devices,
         readers,
         api,
         certificates: wired.certificates,
@@ -232,6 +244,7 @@ interface Running {
   readonly log: Log;
   readonly launching: Disposable;
   readonly playTime: Disposable;
+  readonly devices: AllDevices;
   readonly launcher: Launcher;
   readonly readers: Readers;
   readonly api: ApiServer;
@@ -248,6 +261,7 @@ async function closeAll({
   log,
   launching,
   playTime,
+  devices,
   launcher,
   readers,
   api,
@@ -263,6 +277,7 @@ async function closeAll({
   launching[Symbol.dispose]();
   const steps: readonly [string, () => Promise<void> | void][] = [
     ["players", () => launcher.close()],
+    ["devices", () => devices.close()],
     ["play time", () => playTime[Symbol.dispose]()],
     ["readers", () => readers.close()],
     ["certificates", () => certificates?.[Symbol.dispose]()],

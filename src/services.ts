@@ -20,11 +20,13 @@ import type { PlayTime } from "./launch/play-time.ts";
 import type { Readers } from "./readers/readers.ts";
 import type { Store } from "./store/open.ts";
 import { platform, version } from "./system/version.ts";
+import type { AllDevices } from "./wiring/devices.ts";
 
 export interface Sources {
   readonly launcher: Launcher;
   readonly playTime: PlayTime;
   readonly mapper: Mapper;
+  readonly devices: Pick<AllDevices, "write" | "inputText">;
   readonly media: MediaService;
   readonly store: Store;
   readonly clock: Clock;
@@ -43,6 +45,7 @@ export function createServices({
   launcher,
   playTime,
   mapper,
+  devices,
   media,
   store,
   clock,
@@ -73,12 +76,8 @@ export function createServices({
     },
     history: (page) => store.history.list(page),
     readers: list,
-    async write(request) {
-      const ready = readers();
-      if (ready === undefined)
-        throw new ServiceError("no-reader", "the service is still starting: try again");
-      await ready.write(request);
-    },
+    write: (request) => devices.write(request),
+    input: devices.inputText,
     cancelWrite: (readerId) => readers()?.cancel(readerId),
     playback: () => launcher.playback(),
     control: (action) => launcher.control(action),

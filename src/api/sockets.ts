@@ -66,7 +66,8 @@ export function createSockets(parts: SocketParts): Sockets {
 
   /** From here on the socket may speak; `send` takes what goes to it. */
   const admit = (socket: Socket, send: (text: string) => void): Speaking => {
-    const connection = createConnection(socket.data.access, send);
+    const access = socket.data.line === undefined ? socket.data.access : "sealed";
+    const connection = createConnection(access, send);
     const speaking = { connection, lane: { cork: (work: () => void) => corked(socket, work), waiting: [] } };
     socket.data.speaking = speaking;
     listeners.add(connection);

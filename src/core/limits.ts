@@ -131,3 +131,10 @@ export const executeOutputBytesMax = 64 * 1024; // Kept of what it writes, for t
 
 // The command line.
 export const writeListBytesMax = 1024 * 1024; // Ten thousand cards, as many as anybody owns.
+
+// Virtual keyboards and gamepads.
+export const macroKeysMax = 512; // Presses of one macro: some lines of text.
+export const macroMsMax = 60_000; // Of one macro: the cards behind it wait.
+export const macrosWaitingMax = 16; // For the one that is played.
+
+export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: a person's taps, and no storm.

@@ -15,6 +15,7 @@ import type { TagProblem, TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
 import { cardOf } from "./card.ts";
+import type { Devices } from "./device-ports.ts";
 import { confirmMs, createGuard } from "./guard.ts";
 import type { SearchedMedia } from "./index-port.ts";
 import { noTextSentence } from "./no-text.ts";
@@ -31,6 +32,8 @@ export interface LauncherParts {
   readonly history: History;
   /** The media index, for the commands that look something up. */
   readonly media?: SearchedMedia;
+  /** What scripts may use besides players; where absent, they are told that there is nothing. */
+  readonly devices?: Devices;
   /** The text that a mapping puts in the place of the token's own; undefined where none matches. */
   readonly map: (token: TokenParams) => string | undefined;
   /** Why nothing may be started now, as a sentence; undefined where it may. */
@@ -134,7 +137,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
       if (playing !== undefined && guard.holds({ card, run })) throw heldBack(run, playing);
     }
     const signal = ending.signal;
-    await ready.run(worker.portsOf({ card, isHook: false, signal, explain }), signal);
+    const { uid } = run.token;
+    await ready.run(worker.portsOf({ card, uid, isHook: false, signal, explain }), signal);
   };
   const heldBack = ({ token, time }: Run, playing: ActiveMedia): ServiceError => {
     const { uid, text } = token;

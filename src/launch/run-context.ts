@@ -5,6 +5,8 @@ import type { TokenParams } from "../core/token.ts";
 export interface RunContext {
   /** The card that asked for it, as `cardOf` tells; undefined where none did. */
   readonly card: string | undefined;
+  /** Of the tag that says it; absent or empty where none does. */
+  readonly uid?: string;
   /** A script of the config's `hooks`: what it starts calls no hooks, for that would not end. */
   readonly isHook: boolean;
   /** Aborts when the script, or what it is about to start, is to be stopped. */

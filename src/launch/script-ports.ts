@@ -6,6 +6,7 @@ import type { Log } from "../core/log.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
 import { type ControlParts, createControlPorts, installedCores } from "./control-ports.ts";
+import { createDevicePorts, type Devices } from "./device-ports.ts";
 import { createIndexPort, type SearchedMedia } from "./index-port.ts";
 import { availableLaunchers, type Choice, chooseLauncher, chooseSystemLauncher } from "./launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "./media-file.ts";
@@ -26,6 +27,7 @@ export interface ScriptPortsParts {
   readonly playlists: Playlists;
   /** Where there is no index, commands that need one say so. */
   readonly media: SearchedMedia | undefined;
+  readonly devices: Devices | undefined;
   /** The token that was launched last. */
   readonly token: () => TokenParams;
 }
@@ -44,6 +46,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const index = media === undefined ? {} : { index: createIndexPort(media) };
   return (run) => ({
     ...outside,
+    ...createDevicePorts(parts.devices, run),
     facts: () => factsOf({ config: config(), token: token(), media: playing.active(), event: run.event }),
     async launch(path, how) {
       const { launchers, knownSystems } = players();

@@ -8,6 +8,7 @@ import type { ActiveMedia } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
+import type { Devices } from "./device-ports.ts";
 import { createHooks } from "./hooks.ts";
 import type { SearchedMedia } from "./index-port.ts";
 import { findMediaFile } from "./media-file.ts";
@@ -23,6 +24,7 @@ export interface WorkerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly media?: SearchedMedia;
+  readonly devices?: Devices;
   readonly refusal?: () => string | undefined;
   readonly elapsedMs?: () => number;
 }
@@ -67,7 +69,17 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
     stop: starting.stop,
     startedBy: starting.startedBy,
   });
-  const portsOf = createScriptPorts({ config, clock, log, playing, starting, playlists, media, token });
+  const portsOf = createScriptPorts({
+    config,
+    clock,
+    log,
+    playing,
+    starting,
+    playlists,
+    media,
+    devices: parts.devices,
+    token,
+  });
   const { startedBy } = starting;
   const hooks = createHooks({
     hooks: () => config().hooks,

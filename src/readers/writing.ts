@@ -6,6 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { normalizeUid } from "../core/uid.ts";
 import type { Attendance, Attended } from "./attendance.ts";
 import { type ReaderSession, writeFailed } from "./contract.ts";
 import type { Presence } from "./presence.ts";
@@ -24,14 +25,17 @@ export interface WriteRequest {
   readonly newTag?: boolean | undefined;
   /** As `WriteOrder.record`; `text` where absent. */
   readonly record?: "text" | "uri" | undefined;
+  /** The tag with this UID is passed over: it asks for another one to be written. */
+  readonly exceptUid?: string | undefined;
 }
 
 export interface Writing {
   /**
    * Resolves once the text stands on a tag. Throws `invalid-params` for a text that no tag can hold, `not-found` and `no-reader` for the reader, `conflict` while it
-   * has a write already, `write-failed` with `data.cause`, and `failed` where it was called off.
+   * has a write already, `write-failed` with `data.cause`, and `failed` where it was called off. Rejects with the signal's
+   * reason where that aborts before a tag was claimed.
    */
-  write(request: WriteRequest): Promise<void>;
+  write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
   /** Ends the write that waits for a tag, on this reader or on all; one that has begun is carried out. */
   cancel(readerId: string | undefined): void;
 }
@@ -46,21 +50,30 @@ export interface WritingParts {
 export function createWriting({ attendance, presenceOf, clock, log }: WritingParts): Writing {
   const pending = new Map<string, AbortController>();
 
-  const run = async (readerId: string, place: NonNullable<ReaderSession["write"]>, request: WriteRequest) => {
+  const run = async (
+    readerId: string,
+    place: NonNullable<ReaderSession["write"]>,
+    request: WriteRequest,
+    signal: AbortSignal | undefined,
+  ) => {
+    signal?.throwIfAborted();
     const calling = new AbortController();
+    const callOff = () => calling.abort(signal?.reason);
     const presence = presenceOf(readerId);
     let claimed: string | undefined;
     const waiting = clock.after(tagWaitMs, () =>
       calling.abort(writeFailed("timeout", `no tag was laid on the reader within ${tagWaitMs / 1000} s`)),
     );
+    const exceptUid = request.exceptUid === undefined ? undefined : normalizeUid(request.exceptUid);
     const claim = (uid: string) => {
-      if (request.newTag === true && presence.wasWritten(uid)) return false;
+      if (uid === exceptUid || (request.newTag === true && presence.wasWritten(uid))) return false;
       waiting[Symbol.dispose]();
       claimed = uid;
       presence.writing(uid);
       return true;
     };
     pending.set(readerId, calling);
+    signal?.addEventListener("abort", callOff, { once: true });
     try {
       const { text, force = false, record } = request;
       await place({ text, record, force, claim }, calling.signal);
@@ -68,13 +81,14 @@ export function createWriting({ attendance, presenceOf, clock, log }: WritingPar
     } catch (error) {
       throw asAnswer(error, claimed !== undefined);
     } finally {
+      signal?.removeEventListener("abort", callOff);
       waiting[Symbol.dispose]();
       pending.delete(readerId);
     }
   };
 
   return {
-    async write(request) {
+    async write(request, signal) {
       checkText(request.text);
       const { readerId, session } = writerOf(attendance, request.readerId);
       if (pending.has(readerId))
@@ -82,7 +96,7 @@ export function createWriting({ attendance, presenceOf, clock, log }: WritingPar
           "conflict",
           "this reader waits for a tag to write already: call that off first",
         );
-      await run(readerId, session, request);
+      await run(readerId, session, request, signal);
     },
     cancel(readerId) {
       if (readerId !== undefined && attendance.byId(readerId) === undefined) throw unknownReader(readerId);

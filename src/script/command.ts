@@ -1,4 +1,5 @@
 /** What a script command is, and the ports through which it sees the world. */
+import type { InputKind, InputStep } from "../core/input.ts";
 import type { ControlAction, VolumeChange } from "../core/playback.ts";
 import type { Facts } from "./variables.ts";
 
@@ -101,6 +102,10 @@ export interface ScriptPorts {
   control(action: ControlAction): Promise<void>;
   /** Of the player of what plays where it has a volume, else of the device; rejects where neither can be had. */
   changeVolume(change: VolumeChange, signal: AbortSignal): Promise<void>;
+  /** Presses keys of a virtual device, and resolves once all are up again; rejects where there can be none. */
+  input(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
+  /** Writes to the next tag that is not the one whose script this is, and resolves once it was read back equal. */
+  write(text: string, signal: AbortSignal): Promise<void>;
   readonly playlist: PlaylistPorts;
   /** Absent where there is none. */
   readonly index?: MediaIndex;

@@ -5,9 +5,13 @@
  *   plain    anything else: white space at its ends is dropped, unless it was escaped
  *   ^x       x itself, without any meaning; ^n ^t ^r are the control characters; a ^ at the very end is a ^
  *   [[ ]]    an expression, inside quotes too
+ *
+ * A macro (`input-macro.ts` reads what it says) is kept as it is written: \ and the character behind it, and what stands
+ * between { and }, end nothing; there are no expressions, so that no card presses what another one says.
  */
 import { parseExpression } from "./expression-parser.ts";
-import { type Failure, failure, type Source, skipWhiteSpace, unescaped } from "./source.ts";
+import { braceEnd } from "./input-macro.ts";
+import { type Failure, failure, isWhiteSpace, type Source, skipWhiteSpace, unescaped } from "./source.ts";
 import type { Text } from "./tree.ts";
 
 export interface Value {
@@ -44,6 +48,25 @@ export function lexValue(source: Source, start: number, endsAt: (at: number) => 
   }
   const last = reading.text.slice(0, reading.keptLength);
   return { kind: "value", text: last === "" ? reading.pieces : [...reading.pieces, last], end: reading.at };
+}
+
+/** Reads the macro that begins at `start`; `endsAt` as in `lexValue`. */
+export function lexMacro(source: Source, start: number, endsAt: (at: number) => boolean): Value | Failure {
+  const { text } = source;
+  const open = skipWhiteSpace(source, start);
+  let at = open;
+  let keptEnd = open;
+  while (at < text.length && !endsAt(at)) {
+    const char = text[at] ?? "";
+    const end = char === "{" ? braceEnd(text, at) : Math.min(at + (char === "\\" ? 2 : 1), text.length);
+    if (end === undefined)
+      return failure("a { has no end: close it with }, or write \\{", at, text.length - at);
+    source.steps += end - at;
+    at = end;
+    if (!isWhiteSpace(char)) keptEnd = end;
+  }
+  const macro = text.slice(open, keptEnd);
+  return { kind: "value", text: macro === "" ? [] : [macro], end: at };
 }
 
 interface Reading {

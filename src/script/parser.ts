@@ -5,13 +5,15 @@
  *   command   "**" name [ ":" value { "," value } ] [ options ]
  *             "@" value [ options ]                           one argument to `launch.title`, in which commas are literal
  *             value [ options ]                               one argument to `launch`, in which commas are literal
+ *             "**" name ":" macro [ options ]                 of `macroCommands`: one argument, in which commas are literal
  *   options   "?" key "=" value { "&" key "=" value }
  *
- * What a value is stands in the lexer. Where "?" is not followed by options of this form, it belongs to the value: file
+ * What a value and a macro are stands in the lexer. Where "?" is not followed by options of this form, it belongs to the value: file
  * names have it.
  */
 import { scriptBytesMax, scriptCommandsMax } from "../core/limits.ts";
-import { lexValue } from "./lexer.ts";
+import { lexMacro, lexValue } from "./lexer.ts";
+import { macroCommands } from "./macro-commands.ts";
 import { type Failure, failure, type Source, skipWhiteSpace, sourceOf } from "./source.ts";
 import type { Command, ParsedScript, Text } from "./tree.ts";
 
@@ -69,6 +71,8 @@ interface Head {
   /** Where its name ends. */
   readonly end: number;
   readonly commasSeparate: boolean;
+  /** Its one argument is a macro. */
+  readonly takesMacro: boolean;
 }
 
 function parseHead(source: Source, offset: number): Head | Failure {
@@ -76,7 +80,7 @@ function parseHead(source: Source, offset: number): Head | Failure {
   const isTitle = source.text[offset] === "@";
   const valuesAt = isTitle ? offset + 1 : offset;
   const name = isTitle ? "launch.title" : "launch";
-  return { kind: "head", name, valuesAt, end: valuesAt, commasSeparate: false };
+  return { kind: "head", name, valuesAt, end: valuesAt, commasSeparate: false, takesMacro: false };
 }
 
 function parseName(source: Source, offset: number): Head | Failure {
@@ -88,7 +92,8 @@ function parseName(source: Source, offset: number): Head | Failure {
   if (!nameForm.test(name))
     return failure('"**" must be followed by the name of a command, as in **stop', offset, end - offset);
   const valuesAt = text[end] === ":" ? end + 1 : undefined;
-  return { kind: "head", name: name.toLowerCase(), valuesAt, end, commasSeparate: true };
+  const takesMacro = macroCommands.has(name.toLowerCase());
+  return { kind: "head", name: name.toLowerCase(), valuesAt, end, commasSeparate: !takesMacro, takesMacro };
 }
 
 interface Values {
@@ -98,7 +103,10 @@ interface Values {
   readonly end: number;
 }
 
-function parseValues(source: Source, { valuesAt, end: nameEnd, commasSeparate }: Head): Values | Failure {
+function parseValues(
+  source: Source,
+  { valuesAt, end: nameEnd, commasSeparate, takesMacro }: Head,
+): Values | Failure {
   const { text } = source;
   const optionsAt = optionsFinder(source);
   const args: Text[] = [];
@@ -107,8 +115,12 @@ function parseValues(source: Source, { valuesAt, end: nameEnd, commasSeparate }:
     isCommandEnd(text, at) ||
     (commasSeparate && text[at] === ",") ||
     (text[at] === "?" && optionsAt(at) !== undefined);
-  for (let next = valuesAt; next !== undefined; next = text[end] === "," ? end + 1 : undefined) {
-    const value = lexValue(source, next, endsAt);
+  for (
+    let next = valuesAt;
+    next !== undefined;
+    next = commasSeparate && text[end] === "," ? end + 1 : undefined
+  ) {
+    const value = (takesMacro ? lexMacro : lexValue)(source, next, endsAt);
     if (value.kind === "error") return value;
     args.push(value.text);
     end = value.end;

@@ -3,6 +3,7 @@
  * character that could mean something is escaped, so that a printed script may be longer than the one it was read from.
  */
 import { type Expression, precedences } from "./expression.ts";
+import { macroCommands } from "./macro-commands.ts";
 import type { Command, Text } from "./tree.ts";
 
 export function printScript(commands: readonly Command[]): string {
@@ -10,7 +11,9 @@ export function printScript(commands: readonly Command[]): string {
 }
 
 function printCommand({ name, args, options }: Command): string {
-  const values = args.length === 0 ? "" : `:${args.map(printText).join(",")}`;
+  // A macro stands in the tree as it was written.
+  const print = macroCommands.has(name) ? (text: Text) => text.join("") : printText;
+  const values = args.length === 0 ? "" : `:${args.map(print).join(",")}`;
   const pairs = [...options].map(([key, value]) => `${key}=${printText(value)}`);
   return `**${name}${values}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`;
 }

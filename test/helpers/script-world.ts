@@ -1,6 +1,7 @@
 /** A world for script commands that notes what it was asked for, and transcripts of what commands make of it. */
 import { sleep } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
+import type { InputStep } from "../../src/core/input.ts";
 import type { ScriptPorts } from "../../src/script/command.ts";
 import { readyScript } from "../../src/script/run.ts";
 import type { Facts } from "../../src/script/variables.ts";
@@ -71,6 +72,12 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
     async execute(argv) {
       asked.push(`execute ${JSON.stringify(argv)}`);
     },
+    async input(kind, steps) {
+      asked.push(`${kind} ${steps.map(shownStep).join(" ")}`);
+    },
+    async write(text) {
+      asked.push(`write ${text}`);
+    },
     playlist: {
       play: async (path, how) =>
         void asked.push(`playlist play ${path ?? "what is loaded"} ${JSON.stringify(how)}`),
@@ -100,6 +107,12 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
         }),
   };
   return { clock, asked, ports };
+}
+
+/** `+30` a key goes down, `-30` up, `40ms` a wait. */
+function shownStep(step: InputStep): string {
+  if (step.kind === "wait") return `${step.ms}ms`;
+  return step.codes.map((code) => `${step.kind === "down" ? "+" : "-"}${code}`).join(" ");
 }
 
 export interface Transcript {

@@ -3,6 +3,7 @@ import type { Method } from "../method.ts";
 import { clients, clientsDelete, clientsNew } from "./clients.ts";
 import { confirm } from "./confirm.ts";
 import { health } from "./health.ts";
+import { inputGamepad, inputKeyboard } from "./input.ts";
 import { launch, run } from "./launch.ts";
 import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mappings.ts";
 import { media, mediaActive, mediaControl, mediaIndex, mediaIndexCancel, mediaSearch } from "./media.ts";
@@ -45,6 +46,8 @@ export const methods = [
   readers,
   readersWrite,
   readersWriteCancel,
+  inputKeyboard,
+  inputGamepad,
   clients,
   clientsNew,
   clientsDelete,

@@ -2,6 +2,7 @@
 import { ServiceError } from "../../core/errors.ts";
 import { delayMsMax } from "../../core/limits.ts";
 import type { ScriptCommand } from "../command.ts";
+import { timeMs } from "../time.ts";
 
 export const delay: ScriptCommand = {
   names: ["delay"],
@@ -21,13 +22,8 @@ export const delay: ScriptCommand = {
 
 /** Throws `ServiceError("failed")` for what is no time, or one beyond `delayMsMax`. */
 export function durationMs(text: string): number {
-  const plain = /^\d+$/.test(text);
-  const parts = /^(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?$/i.exec(text);
-  const [hours = 0, minutes = 0, seconds = 0, rest = 0] = (parts ?? [])
-    .slice(1)
-    .map((part) => Number(part ?? 0));
-  const ms = plain ? Number(text) : ((hours * 60 + minutes) * 60 + seconds) * 1000 + rest;
-  if (text === "" || (!plain && parts === null) || ms > delayMsMax) {
+  const ms = timeMs(text);
+  if (ms === undefined || ms > delayMsMax) {
     throw new ServiceError(
       "failed",
       `delay takes milliseconds from 0 to ${delayMsMax}, a time such as 1m30s, or media_ready, not "${text.slice(0, 64)}"`,

@@ -1,0 +1,165 @@
+/**
+ * Virtual keyboards and gamepads by the kernel's uinput (Documentation/input/uinput.rst): one open file is one device, for
+ * as long as it is open.
+ */
+import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { access, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, sleep, systemClock } from "../../src/core/clock.ts";
+import { messageOf, ServiceError } from "../../src/core/errors.ts";
+import type { InputDevice, InputDeviceShape, OpenInputDevice } from "../../src/core/input.ts";
+import {
+  encodeKeys,
+  encodeSetup,
+  keyEventType,
+  uinputRequests as requests,
+  sysNameBytes,
+} from "../protocol/uinput.ts";
+import { ioctl, ioctlValue } from "./libc.ts";
+
+/** The file that a device is made with; tests have one that needs no kernel. */
+export interface UinputFile {
+  /** True where the kernel did it; `argument` is read or filled in place. */
+  ioctl(request: number, argument: Uint8Array): boolean;
+  /** As `ioctl`, with a plain number. */
+  ioctlValue(request: number, value: number): boolean;
+  /** Throws where the kernel does not take all of it. */
+  write(bytes: Uint8Array): void;
+  close(): void;
+}
+
+export interface UinputParts {
+  /** Throws an error with a `code`, as `openSync` does. */
+  readonly openFile: () => UinputFile;
+  /** Where the kernel lists the devices that are made so. */
+  readonly sysFolder: string;
+  /** Where programs find their nodes. */
+  readonly devFolder: string;
+  readonly clock: Clock;
+}
+
+// devtmpfs makes the node at once, udev its rights a little later; where neither does, the keys are sent all the same.
+const nodeMsMax = 2000;
+const nodePollMs = 10;
+// Programs hear of a new device by udev or inotify once its node is there, and nothing tells when they have opened it.
+const settleMs = 300;
+const vendor = 0x0000; // Nobody's: there is no vendor of virtual devices.
+const version = 1;
+
+export const openUinput: OpenInputDevice = createUinput({
+  openFile: () => openFile("/dev/uinput"),
+  sysFolder: "/sys/devices/virtual/input",
+  devFolder: "/dev/input",
+  clock: systemClock,
+});
+
+export function createUinput(parts: UinputParts): OpenInputDevice {
+  return async (shape, signal) => {
+    signal.throwIfAborted();
+    const file = tryOpen(parts.openFile);
+    try {
+      make(file, shape);
+      await isTakenUp(file, parts, signal);
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+    return deviceOf(file);
+  };
+}
+
+function make(file: UinputFile, { name, product, keys }: InputDeviceShape): void {
+  const done =
+    file.ioctlValue(requests.setEventBit, keyEventType) &&
+    keys.every((code) => file.ioctlValue(requests.setKeyBit, code)) &&
+    file.ioctl(requests.setup, encodeSetup({ name, vendor, product, version })) &&
+    file.ioctlValue(requests.create, 0);
+  // The kernel needs 4.5 for the setup.
+  if (!done) throw new ServiceError("failed", "the kernel would not make a virtual input device");
+}
+
+/** Waits until its node is there, and then for those who watch for one. */
+async function isTakenUp(
+  file: UinputFile,
+  { sysFolder, devFolder, clock }: UinputParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const folder = join(sysFolder, sysNameOf(file));
+  for (let waitedMs = 0; waitedMs < nodeMsMax; waitedMs += nodePollMs) {
+    if (await hasNode(folder, devFolder)) break;
+    await sleep(clock, nodePollMs, signal);
+  }
+  await sleep(clock, settleMs, signal);
+}
+
+/** `input12`; empty where the kernel does not tell. */
+function sysNameOf(file: UinputFile): string {
+  const name = new Uint8Array(sysNameBytes);
+  if (!file.ioctl(requests.sysName, name)) return "";
+  const text = new TextDecoder().decode(name);
+  return text.slice(0, text.indexOf("\0"));
+}
+
+/** Whether the event device below `folder` has its node. */
+async function hasNode(folder: string, devFolder: string): Promise<boolean> {
+  try {
+    const event = (await readdir(folder)).find((name) => /^event\d+$/.test(name));
+    if (event === undefined) return false;
+    await access(join(devFolder, event));
+    return true;
+  } catch {
+    // Not there yet.
+    return false;
+  }
+}
+
+function deviceOf(file: UinputFile): InputDevice {
+  let isOpen = true;
+  return {
+    turn(codes, isDown) {
+      try {
+        if (isOpen) file.write(encodeKeys(codes, isDown));
+      } catch (error) {
+        throw new ServiceError("failed", `the virtual input device is gone: ${messageOf(error)}`, {
+          cause: error,
+        });
+      }
+    },
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      file.ioctlValue(requests.destroy, 0);
+      file.close();
+    },
+  };
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  ENOENT: "there is no /dev/uinput: load the kernel's module with `modprobe uinput`",
+  ENODEV: "there is no uinput in this kernel: load its module with `modprobe uinput`",
+  EACCES:
+    "this user may not open /dev/uinput: give it to the group `input`, as packaging/udev does, and add the user to that group",
+};
+
+function tryOpen(open: () => UinputFile): UinputFile {
+  try {
+    return open();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const why = refusals[code === "EPERM" ? "EACCES" : code] ?? messageOf(error);
+    throw new ServiceError("failed", `no virtual input device can be made: ${why}`, { cause: error });
+  }
+}
+
+function openFile(path: string): UinputFile {
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  return {
+    ioctl: (request, argument) => ioctl(fd, request, argument),
+    ioctlValue: (request, value) => ioctlValue(fd, request, value),
+    write(bytes) {
+      // The kernel takes whole events, as many as there are.
+      if (writeSync(fd, bytes) !== bytes.length) throw new Error("the kernel took a part of it only");
+    },
+    close: () => closeSync(fd),
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * What `input.keyboard` and `input.gamepad` are told to press, as cards write it: text to steps, or a sentence. Never throws
+ * and takes linear time; what it may come to has limits.
+ *
+ *   x                       a character as it stands; \x too, without any meaning
+ *   {name} {name+name} {x}  keys by name, together; {down*3} three times
+ *   {"text"} {text:text}    characters without any meaning, and with *3 three times
+ *   {delay:500}             a wait, in milliseconds or as 1s, 250ms
+ *   {press:k} {_k}          a key, or several with +, that stay down
+ *   {release:k} {^k}        and go up again; at the end, all do
+ *   {hold:k:1s} {~k:1s}     keys that are held so long
+ */
+import type { InputStep } from "../core/input.ts";
+import { macroKeysMax, macroMsMax } from "../core/limits.ts";
+import { didYouMean } from "../core/nearest.ts";
+import type { InputTable } from "./input-keys.ts";
+import { timeMs } from "./time.ts";
+
+export type InputMacro =
+  | { readonly kind: "macro"; readonly steps: readonly InputStep[] }
+  | { readonly kind: "error"; readonly message: string };
+
+// Two pictures at 50 Hz: most programs look at their keys once a picture.
+export const pressMs = 40;
+/** From one press to the next, where nothing else is said: as other programs of this kind do it. */
+export const defaultSpeedMs = 100;
+
+/** Reads a macro; `speedMs` is the time from one press to the next. */
+export function readMacro(text: string, table: InputTable, speedMs = defaultSpeedMs): InputMacro {
+  const playing: Playing = { table, speedMs, steps: [], held: [], keys: 0, ms: 0 };
+  let fault: string | undefined;
+  for (let at = 0; at < text.length && fault === undefined; ) {
+    const end = text[at] === "{" ? braceEnd(text, at) : undefined;
+    if (text[at] === "{" && end === undefined) fault = 'a "{" has no end: close it with }, or write \\{';
+    else if (end !== undefined) {
+      fault = playBraces(playing, text.slice(at + 1, end - 1));
+      at = end;
+    } else {
+      const isEscaped = text[at] === "\\" && at + 1 < text.length;
+      const char = String.fromCodePoint(text.codePointAt(at + (isEscaped ? 1 : 0)) ?? 0);
+      fault = playText(playing, [char]);
+      at += char.length + (isEscaped ? 1 : 0);
+    }
+  }
+  if (fault !== undefined) return { kind: "error", message: fault };
+  if (playing.steps.length === 0) return { kind: "error", message: "there is nothing to press" };
+  turn(playing, "up", playing.held.toReversed());
+  return { kind: "macro", steps: playing.steps };
+}
+
+/** Behind the `}` that ends the braces which open at `at`; undefined where none does. What \ escapes or a text in " holds ends none. */
+export function braceEnd(text: string, at: number): number | undefined {
+  let quoted = false;
+  for (let end = at + 1; end < text.length; end++) {
+    const char = text[end];
+    if (char === "\\") end++;
+    else if (char === '"' && (quoted || end === at + 1)) quoted = !quoted;
+    else if (char === "}" && !quoted) return end + 1;
+  }
+  return undefined;
+}
+
+interface Playing {
+  readonly table: InputTable;
+  readonly speedMs: number;
+  readonly steps: InputStep[];
+  /** Keys that stay down, in the order in which they went. */
+  held: number[];
+  keys: number;
+  ms: number;
+}
+
+type Fault = string | undefined;
+
+const verbs: readonly (readonly [
+  form: RegExp,
+  play: (playing: Playing, key: string, time: string) => Fault,
+])[] = [
+  [/^delay:(.*)$/s, (playing, time) => wait(playing, time)],
+  [/^(?:press:|_)(.+)$/s, playPress],
+  [/^(?:release:|\^)(.+)$/s, playRelease],
+  [/^(?:hold:|~)(.+):([^:]*)$/s, playHold],
+];
+
+function playBraces(playing: Playing, content: string): Fault {
+  // {^*3} is a ^ three times, and lets go of nothing.
+  const isOneChar = /^.(?:\*\d{1,5})?$/su.test(content);
+  for (const [form, play] of isOneChar ? [] : verbs) {
+    const [, first, second = ""] = form.exec(content) ?? [];
+    if (first !== undefined) return play(playing, first, second);
+  }
+  const [, inner = content, times = "1"] = /^(.+)\*(\d{1,5})$/s.exec(content) ?? [];
+  const literal = /^(?:"(.*)"|text:(.*))$/s.exec(inner);
+  if (literal !== null)
+    return repeat(Number(times), () => playText(playing, charsOf(literal[1] ?? literal[2] ?? "")));
+  const chord = chordOf(inner, playing.table);
+  if (typeof chord === "string") return chord;
+  return repeat(Number(times), () => playKeys(playing, chord));
+}
+
+/** Its end is the limits' matter: each time but the last adds keys, or does nothing. */
+function repeat(times: number, play: () => Fault): Fault {
+  if (times > macroKeysMax) return tooMany;
+  for (let time = 0; time < times; time++) {
+    const fault = play();
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** Without the \ that take the meaning from what stands behind them. */
+function charsOf(text: string): readonly string[] {
+  return [...text.replace(/\\(.)/gsu, "$1")];
+}
+
+function playText(playing: Playing, chars: readonly string[]): Fault {
+  for (const char of chars) {
+    const codes = playing.table.chars.get(char);
+    const fault = codes === undefined ? unknownChar(char, playing.table) : playKeys(playing, codes);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function playKeys(playing: Playing, codes: readonly number[]): Fault {
+  return playFor(playing, codes, pressMs) ?? pause(playing, Math.max(0, playing.speedMs - pressMs));
+}
+
+function playHold(playing: Playing, key: string, time: string): Fault {
+  const chord = chordOf(key, playing.table);
+  if (typeof chord === "string") return chord;
+  const ms = timeMs(time);
+  return ms === undefined ? noTime(time) : (playFor(playing, chord, ms) ?? pause(playing, pressMs));
+}
+
+/** What is held down already stays so. */
+function playFor(playing: Playing, codes: readonly number[], ms: number): Fault {
+  const mine = codes.filter((code) => !playing.held.includes(code));
+  turn(playing, "down", mine);
+  const fault = pause(playing, ms);
+  turn(playing, "up", mine.toReversed());
+  playing.keys += 1;
+  return fault ?? (playing.keys > macroKeysMax ? tooMany : undefined);
+}
+
+function playPress(playing: Playing, key: string): Fault {
+  const chord = chordOf(key, playing.table);
+  if (typeof chord === "string") return chord;
+  const mine = chord.filter((code) => !playing.held.includes(code));
+  turn(playing, "down", mine);
+  playing.held.push(...mine);
+  playing.keys += 1;
+  return playing.keys > macroKeysMax ? tooMany : pause(playing, pressMs);
+}
+
+function playRelease(playing: Playing, key: string): Fault {
+  const chord = chordOf(key, playing.table);
+  if (typeof chord === "string") return chord;
+  if (!chord.every((code) => playing.held.includes(code)))
+    return `{release:${key.slice(0, 32)}} lets go of what is not held: write {press:${key.slice(0, 32)}} before it`;
+  turn(playing, "up", chord.toReversed());
+  playing.held = playing.held.filter((code) => !chord.includes(code));
+  return pause(playing, pressMs);
+}
+
+function turn({ steps }: Playing, kind: "down" | "up", codes: readonly number[]): void {
+  if (codes.length > 0) steps.push({ kind, codes });
+}
+
+function wait(playing: Playing, time: string): Fault {
+  const ms = timeMs(time);
+  return ms === undefined ? noTime(time) : pause(playing, ms);
+}
+
+function pause(playing: Playing, ms: number): Fault {
+  playing.ms += ms;
+  if (ms > 0) playing.steps.push({ kind: "wait", ms });
+  return playing.ms > macroMsMax ? `it takes longer than ${macroMsMax / 1000} seconds` : undefined;
+}
+
+/** The keys of `ctrl+c`, `shift+esc`, `a`; a sentence where there is no such key. */
+function chordOf(text: string, table: InputTable): readonly number[] | string {
+  const names = [...text.matchAll(/\\?(.[^+]*)(?:\+|$)/gsu)].map(([, name = ""]) => name);
+  const codes = new Set<number>();
+  for (const name of names) {
+    // Ctrl+C is what others write ctrl+c; a capital on its own has its Shift.
+    const meant = names.length > 1 && /^[A-Z]$/.test(name) ? name.toLowerCase() : name;
+    const found = table.chars.get(meant) ?? table.names.get(meant.trim().toLowerCase());
+    if (found === undefined) return unknownKey(name, table);
+    for (const code of found) codes.add(code);
+  }
+  return codes.size === 0
+    ? "there is nothing between { and }: for plain braces write \\{ and \\}"
+    : [...codes];
+}
+
+const tooMany = `it presses more than ${macroKeysMax} keys`;
+
+function unknownChar(char: string, { chars, names }: InputTable): string {
+  if (chars.has("1")) return `a US keyboard has no key for ${JSON.stringify(char)}`;
+  return `a gamepad has no ${JSON.stringify(char)}: it has ${[...chars.keys()].join(" ")} and, in braces, ${[...names.keys()].join(" ")}`;
+}
+
+function unknownKey(name: string, { names }: InputTable): string {
+  const known = [...names.keys()];
+  const help =
+    didYouMean(name.toLowerCase(), known) ||
+    `: there are ${known.join(" ")}; for plain braces write \\{ and \\}`;
+  return `there is no {${name.slice(0, 32)}}${help}`;
+}
+
+function noTime(time: string): string {
+  return `a time is milliseconds, or such as 1s or 250ms, not "${time.slice(0, 32)}"`;
+}

@@ -1,0 +1,82 @@
+/**
+ * Devices beside readers and players: virtual keyboards and gamepads, tags that are written, and the sounds that tell how it
+ * went.
+ */
+import { dirname, join } from "node:path";
+import type { Bus } from "../bus.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Clock } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import type { OpenInputDevice } from "../core/input.ts";
+import type { Log } from "../core/log.ts";
+import type { Devices } from "../launch/device-ports.ts";
+import { createVirtualInput, type VirtualInput } from "../launch/input.ts";
+import type { Readers } from "../readers/readers.ts";
+import type { WriteRequest } from "../readers/writing.ts";
+import { createSounds } from "../system/sound.ts";
+
+export interface DeviceParts {
+  readonly openInput: OpenInputDevice;
+  /** Undefined while the service starts. */
+  readonly readers: () => Readers | undefined;
+  readonly settings: Settings;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The files of the sounds are put beside it. */
+  readonly socketPath: string;
+}
+
+export interface AllDevices extends Devices {
+  /** As `Services.input` of the API. */
+  readonly inputText: VirtualInput["playText"];
+  /** As `Services.write` of the API. */
+  write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
+  /** Is heard from now on. To be called behind all that launches, so that a sound comes last in a tap. */
+  startSounds(): void;
+  close(): Promise<void>;
+}
+
+export function createDevices(parts: DeviceParts): AllDevices {
+  const { openInput, readers, settings, bus, clock, log, socketPath } = parts;
+  const virtual = createVirtualInput({ open: openInput, clock, log });
+  const sounds = createSounds({
+    folder: join(dirname(socketPath), "tapdeck-sounds"),
+    isOn: settings.current().audio.feedback,
+    clock,
+    log,
+  });
+  const following: Disposable[] = [];
+  const write: AllDevices["write"] = async (request, signal) => {
+    const ready = readers();
+    if (ready === undefined) throw new ServiceError("no-reader", "the service is still starting: try again");
+    try {
+      await ready.write(request, signal);
+    } catch (error) {
+      sounds.play("failed");
+      throw error;
+    }
+    sounds.play("written");
+  };
+  return {
+    input: virtual.play,
+    inputText: virtual.playText,
+    write,
+    writeTag: write,
+    startSounds() {
+      following.push(
+        bus.on("tokens.added", () => sounds.play("scanned")),
+        bus.on("launch.finished", ({ success }) => {
+          if (!success) sounds.play("failed");
+        }),
+        settings.onChange((now) => sounds.configure(now.audio.feedback)),
+      );
+      sounds.play("ready");
+    },
+    close() {
+      virtual.close();
+      for (const one of following) one[Symbol.dispose]();
+      return sounds.close();
+    },
+  };
+}
