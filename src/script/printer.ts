@@ -11,11 +11,16 @@ export function printScript(commands: readonly Command[]): string {
 }
 
 function printCommand({ name, args, options }: Command): string {
-  // A macro stands in the tree as it was written.
-  const print = macroCommands.has(name) ? (text: Text) => text.join("") : printText;
+  const print = macroCommands.has(name) ? printMacro : printText;
   const values = args.length === 0 ? "" : `:${args.map(print).join(",")}`;
   const pairs = [...options].map(([key, value]) => `${key}=${printText(value)}`);
   return `**${name}${values}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`;
+}
+
+/** It stands in the tree as it was written. A bar at its end must not become one of the two that end the command. */
+function printMacro(text: Text): string {
+  const macro = text.join("");
+  return macro.endsWith("|") ? `${macro} ` : macro;
 }
 
 function printText(text: Text): string {
