@@ -94,7 +94,11 @@ function standIn(sysFolder: string, devFolder: string, { node = true } = {}) {
       if (!isOpen || !isMade || bytes.length % 24 !== 0) throw new Error("EINVAL");
       const view = new DataView(bytes.buffer, bytes.byteOffset);
       for (let at = 16; at < bytes.length; at += 24) {
-        const [type, code, value] = [view.getUint16(at, true), view.getUint16(at + 2, true), view.getInt32(at + 4, true)];
+        const [type, code, value] = [
+          view.getUint16(at, true),
+          view.getUint16(at + 2, true),
+          view.getInt32(at + 4, true),
+        ];
         // The kernel drops keys that the device does not have.
         if (type === 1 && keys.has(code)) said.push(`${value === 1 ? "+" : "-"}${code}`);
         if (type === 0) said.push(".");
@@ -185,7 +189,12 @@ test("a kernel that refuses leaves no open file", async () => {
     write: () => {},
     close: () => void said.push("closed"),
   };
-  const open = createUinput({ openFile: () => file, sysFolder: "/none", devFolder: "/none", clock: systemClock });
+  const open = createUinput({
+    openFile: () => file,
+    sysFolder: "/none",
+    devFolder: "/none",
+    clock: systemClock,
+  });
   await expect(open({ name: "n", product: 1, keys: [30] }, never)).rejects.toThrow("would not make");
   expect(said).toEqual(["closed"]);
 });

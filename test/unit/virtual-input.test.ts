@@ -103,7 +103,15 @@ test("a device that went away is made anew for the next macro", async () => {
   const next = input.playText("keyboard", "b");
   await pass(clock, 200);
   await next;
-  expect(said).toEqual(["open Tapdeck keyboard", "+30", "-30", "close", "open Tapdeck keyboard", "+48", "-48"]);
+  expect(said).toEqual([
+    "open Tapdeck keyboard",
+    "+30",
+    "-30",
+    "close",
+    "open Tapdeck keyboard",
+    "+48",
+    "-48",
+  ]);
 });
 
 test("only so many macros wait, and text that nothing can press is refused before any key", async () => {
