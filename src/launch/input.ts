@@ -29,6 +29,8 @@ export interface VirtualInputParts {
 }
 
 const tables: Readonly<Record<InputKind, InputTable>> = { keyboard, gamepad };
+// Of the API's two methods.
+const paramNames: Readonly<Record<InputKind, string>> = { keyboard: "keys", gamepad: "buttons" };
 const shapes: Readonly<Record<InputKind, InputDeviceShape>> = {
   keyboard: { name: "Tapdeck keyboard", product: 1, keys: codesOf(keyboard) },
   gamepad: { name: "Tapdeck gamepad", product: 2, keys: codesOf(gamepad) },
@@ -89,7 +91,8 @@ export function createVirtualInput({ open, clock, log }: VirtualInputParts): Vir
     play,
     async playText(kind, text) {
       const macro = readMacro(text, tables[kind]);
-      if (macro.kind === "error") throw new ServiceError("invalid-params", macro.message);
+      if (macro.kind === "error")
+        throw new ServiceError("invalid-params", `${paramNames[kind]}: ${macro.message}`);
       await play(kind, macro.steps, closing.signal);
     },
     close() {

@@ -185,6 +185,43 @@ describe("a write", () => {
       expect(textIn(two)).toBe("four");
     }));
 
+  test("that a card asks for passes over that card, and takes the next one", () =>
+    withBench(async ({ device, readers, events, lift }) => {
+      const [asking, other] = [uid, otherUid].map((own) =>
+        createType2Tag("ntag213", { uid: own, text: "before" }),
+      );
+      if (asking === undefined || other === undefined) throw new Error("no tags");
+      device.put(asking);
+      await eventually(() => events.length === 1);
+      const writing = readers.write({ text: "made", exceptUid: "04:A1:A2:A3:A4:A5:A6" });
+      await seenAgain(device);
+      await lift();
+      device.put(asking);
+      await eventually(() => events.length === 3);
+      device.take();
+      device.put(other);
+      await writing;
+      expect([textIn(asking), textIn(other)]).toEqual(["before", "made"]);
+      // The one that was written is not launched.
+      expect(events.some((event) => event.startsWith(`tokens.added ${otherUid.toHex()}`))).toBe(false);
+    }));
+
+  test("ends when whoever asked for it is stopped, and leaves the reader free", () =>
+    withBench(async ({ device, readers }) => {
+      const asking = new AbortController();
+      const stopped = failureOf(readers.write({ text: "x" }, asking.signal));
+      asking.abort(new ServiceError("failed", "it was stopped"));
+      expect(await stopped).toMatchObject({ code: "failed", message: "it was stopped" });
+      expect(await failureOf(readers.write({ text: "x" }, asking.signal))).toMatchObject({
+        message: "it was stopped",
+      });
+      const tag = createType2Tag("ntag213", { uid });
+      const second = readers.write({ text: "y" });
+      device.put(tag);
+      await second;
+      expect(textIn(tag)).toBe("y");
+    }));
+
   test("that has to wait is not joined by a second one on its reader, and can be called off", () =>
     withBench(async ({ device, readers, readerId, events }) => {
       const first = failureOf(readers.write({ text: "x" }));

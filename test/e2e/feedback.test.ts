@@ -1,0 +1,116 @@
+/** What a tap sounds like, and a card that makes another card: the compiled binary, a player of ours, an emulated reader. */
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/tags.ts";
+import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
+import { contentOf } from "../../drivers/protocol/type2-tag.ts";
+import { eventually } from "../helpers/processes.ts";
+import {
+  firstReader,
+  makePlace,
+  type Place,
+  program,
+  type Running,
+  startTapdeck,
+} from "../helpers/tapdeck.ts";
+
+const quiet = "[readers]\ndetect = false\n";
+
+/** The service, with an `aplay` that notes what it is given as the only player that it finds. */
+async function startHeard(place: Place): Promise<Running & { sounds: () => Promise<readonly string[]> }> {
+  const bin = join(place.folder, "bin");
+  const notes = join(place.folder, "notes");
+  await mkdir(bin);
+  await writeFile(
+    join(bin, "aplay"),
+    `#!/bin/sh\n[ "$1" = --quiet ] && /usr/bin/head -c 4 "$2" | /bin/grep -q RIFF && echo "$(/usr/bin/basename "$2")" >> "${notes}"\n`,
+  );
+  await chmod(join(bin, "aplay"), 0o755);
+  const service = await startTapdeck(place, ["/usr/bin/env", `PATH=${bin}`, program]);
+  const sounds = async () => (existsSync(notes) ? (await readFile(notes, "utf8")).trimEnd().split("\n") : []);
+  return { ...service, sounds };
+}
+
+test("ready, scanned and failed are heard, and switching audioFeedback counts at once", async () => {
+  await using place = await makePlace(quiet);
+  await using service = await startHeard(place);
+  const { client, sounds } = service;
+  await eventually(async () => (await sounds()).length === 1);
+  await client.call("tokens.scan", { text: "**echo:hello" });
+  await eventually(async () => (await sounds()).length === 2);
+  await client.call("settings.update", { audioFeedback: false });
+  await client.call("tokens.scan", { text: "no such file" });
+  await service.heard.next("launch.finished", ({ success }) => !success);
+  await client.call("settings.update", { audioFeedback: true });
+  await client.call("launch", "no such file");
+  await eventually(async () => (await sounds()).length === 3);
+  expect(await sounds()).toEqual(["ready.wav", "scanned.wav", "failed.wav"]);
+  expect(await service.stop()).toBe(0);
+  expect(await readdir(place.folder)).not.toContain("tapdeck-sounds");
+}, 30_000);
+
+test("a service that is killed leaves no shell that waits for a sound", async () => {
+  await using place = await makePlace(quiet);
+  await using service = await startHeard(place);
+  await eventually(async () => (await service.sounds()).length === 1);
+  const shells = async () => {
+    const all = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+    const lines = await Promise.all(
+      all.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+    );
+    return lines.filter((line) => line.includes(join(place.folder, "bin/aplay"))).length;
+  };
+  await eventually(async () => (await shells()) === 1);
+  process.kill(service.pid, "SIGKILL");
+  await eventually(async () => (await shells()) === 0);
+}, 30_000);
+
+function textIn({ memory }: EmulatedTag): string | undefined {
+  const content = contentOf(memory.subarray(12));
+  if (content.kind !== "message") return undefined;
+  const parsed = parseMessage(content.message);
+  return parsed.kind === "message" ? textOf(parsed.records) : "broken";
+}
+
+test("a card makes another card, stays as it is, and what it made is heard and plays when it is laid on again", async () => {
+  const device = createPn532Device({ timing: "real" });
+  try {
+    await using place = await makePlace(`${quiet}connect = ["pn532-uart:${device.path}"]\n`);
+    await using service = await startHeard(place);
+    await firstReader(service);
+    const script = '**write:"**echo:made||**delay:1"';
+    const maker = createType2Tag("ntag213", { uid: Uint8Array.fromHex("04a1a2a3a4a5a6"), text: script });
+    const blank = createType2Tag("ntag213", { uid: Uint8Array.fromHex("04b1b2b3b4b5b6") });
+    device.put(maker);
+    await service.heard.next("running");
+    device.take();
+    device.put(blank);
+    expect(await service.heard.next("launch.finished")).toMatchObject({ text: script, success: true });
+    expect([textIn(maker), textIn(blank)]).toEqual([script, "**echo:made||**delay:1"]);
+    await eventually(async () => (await service.sounds()).includes("written.wav"));
+    await service.heard.next("tokens.removed");
+    device.take();
+    // Another card shows that it has left.
+    device.put(maker);
+    await service.heard.next("running");
+    await service.client.call("stop");
+    expect(await service.heard.next("launch.finished")).toMatchObject({ error: "it was stopped" });
+    device.take();
+    device.put(blank);
+    expect(await service.heard.next("running")).toMatchObject({ text: "**echo:made||**delay:1" });
+  } finally {
+    await device.close();
+  }
+}, 60_000);
+
+test("a link may not write a card, nor type", async () => {
+  await using place = await makePlace(`allow_launch = true\n${quiet}`);
+  await using _service = await startTapdeck(place);
+  for (const script of ["**write:x", "**input.keyboard:a", "**input.gamepad:A"]) {
+    const answer = await fetch(`http://127.0.0.1:${place.port}/l/${encodeURIComponent(script)}`);
+    expect([script, answer.status]).toEqual([script, 403]);
+  }
+}, 30_000);
