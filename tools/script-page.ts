@@ -7,6 +7,8 @@ import {
   delayMsMax,
   executeMsMax,
   expressionPartsMax,
+  macroKeysMax,
+  macroMsMax,
   scriptBytesMax,
   scriptCommandsMax,
   webRequestMsMax,
@@ -73,6 +75,10 @@ a card they do what the owner's lists allow, and no list allows anything until s
   once, and the connection goes to the address that was looked at. An answer may take ${webRequestMsMax / 1000} s.
 - \`script.allow_execute\`: patterns, one of which must match the whole command line: the words with single spaces between
   them, each that is empty or holds spaces, quotes or backslashes written as in JSON. A program may run for ${executeMsMax / 1000} s.
+
+Keys, buttons and tags to write have no list: whoever holds a card may press what it says. A macro may press
+${macroKeysMax} keys and take ${macroMsMax / 1000} s. It takes \`/dev/uinput\`, which the Debian package gives to the service; elsewhere, copy
+\`packaging/udev/70-tapdeck.rules\` and add yourself to the group \`input\`.
 
 A wait is at most ${delayMsMax / 60_000} minutes long.
 `;

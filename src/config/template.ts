@@ -53,7 +53,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #insert_mode_exit_delay = 0
 
 [audio]
-# Whether a tap makes a sound.
+# Whether short sounds tell of a card that was read, a launch that failed, a tag that was written, and the start. It takes
+# pw-play, paplay or aplay.
 #feedback = true
 
 # The loudest that cards and programs may make a player, in percent.
