@@ -37,6 +37,9 @@ export interface AllDevices extends Devices {
   close(): Promise<void>;
 }
 
+// The start of what the card asks for has the processor to itself; nobody hears so little.
+const behindTapMs = 30;
+
 export function createDevices(parts: DeviceParts): AllDevices {
   const { openInput, readers, settings, bus, clock, log, socketPath } = parts;
   const virtual = createVirtualInput({ open: openInput, clock, log });
@@ -65,7 +68,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
     writeTag: write,
     startSounds() {
       following.push(
-        bus.on("tokens.added", () => sounds.play("scanned")),
+        bus.on("tokens.added", () => void clock.after(behindTapMs, () => sounds.play("scanned"))),
         bus.on("launch.finished", ({ success }) => {
           if (!success) sounds.play("failed");
         }),
