@@ -14,7 +14,7 @@ import {
   keyEventType,
   uinputRequests as requests,
   sysNameBytes,
-} from "../protocol/uinput.ts";
+} from "./uinput-events.ts";
 import { ioctl, ioctlValue } from "./libc.ts";
 
 /** The file that a device is made with; tests have one that needs no kernel. */

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createUinput, type UinputFile } from "../../drivers/io/uinput.ts";
-import { encodeKeys, encodeSetup, sysNameBytes, uinputRequests } from "../../drivers/protocol/uinput.ts";
+import { encodeKeys, encodeSetup, sysNameBytes, uinputRequests } from "../../drivers/io/uinput-events.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { codesOf, gamepad, keyboard } from "../../src/script/input-keys.ts";
 
