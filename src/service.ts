@@ -2,7 +2,6 @@
  * The composition root: reads the config, opens the store, joins bus, readers, launcher and API, and stops them in
  * reverse. The only place that knows them all.
  */
-import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ApiServer, serveApi } from "./api/server.ts";
 import { createBus } from "./bus.ts";
@@ -10,7 +9,7 @@ import { createMappingFiles } from "./config/mapping-files.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
 import { mediaFolders } from "./config/shape.ts";
 import { systemClock } from "./core/clock.ts";
-import { exitCodes, messageOf, StartError } from "./core/errors.ts";
+import { messageOf } from "./core/errors.ts";
 import type { OpenInputDevice } from "./core/input.ts";
 import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import { createAllowLaunch } from "./launch/allow-launch.ts";
@@ -30,6 +29,7 @@ import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
 import { pageFile } from "./web/page-file.ts";
+import { makeDataFolder } from "./wiring/data-folder.ts";
 import { type AllDevices, createDevices } from "./wiring/devices.ts";
 import { followFolders } from "./wiring/media.ts";
 import { createPairing, type Pairing, pairingService } from "./wiring/pairing.ts";
@@ -296,17 +296,5 @@ async function closeAll({
       // The rest must be closed all the same.
       log.error("service", "could not stop in order", { what, error: messageOf(error) });
     }
-  }
-}
-
-async function makeDataFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new StartError(
-      exitCodes.cannotCreate,
-      `cannot make the data folder ${folder}: ${messageOf(error)}. Name another one with --data.`,
-      error,
-    );
   }
 }

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Clock, sleep, systemClock } from "../../src/core/clock.ts";
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import type { InputDevice, InputDeviceShape, OpenInputDevice } from "../../src/core/input.ts";
+import { ioctl, ioctlValue } from "./libc.ts";
 import {
   encodeKeys,
   encodeSetup,
@@ -15,7 +16,6 @@ import {
   uinputRequests as requests,
   sysNameBytes,
 } from "./uinput-events.ts";
-import { ioctl, ioctlValue } from "./libc.ts";
 
 /** The file that a device is made with; tests have one that needs no kernel. */
 export interface UinputFile {
