@@ -42,7 +42,7 @@ test("ready, scanned and failed are heard, and switching audioFeedback counts at
   await client.call("tokens.scan", { text: "**echo:hello" });
   await eventually(async () => (await sounds()).length === 2);
   await client.call("settings.update", { audioFeedback: false });
-  await client.call("tokens.scan", { text: "no such file" });
+  await client.call("launch", "no such file");
   await service.heard.next("launch.finished", ({ success }) => !success);
   await client.call("settings.update", { audioFeedback: true });
   await client.call("launch", "no such file");
