@@ -160,6 +160,11 @@ test("no blind eye: no any, no ignored errors, no focused or disabled tests", ()
   expect(files.filter((file) => file !== self && marks.test(read(file)))).toEqual([]);
 });
 
+test("no file holds what a merge left behind", () => {
+  const marks = /^(?:<{7} |>{7} |={7}$)/m;
+  expect(tracked().filter((file) => marks.test(read(file)))).toEqual([]);
+});
+
 test("the lockfile names no host and every package in it is pinned by its hash", () => {
   const lock = JSON.parse(read("package-lock.json"));
   const packages: [string, { resolved?: string; integrity?: string }][] = Object.entries(lock.packages);

@@ -52,8 +52,7 @@ ${told.map(notificationPart).join("\n")}`;
 
 function methodPart(method: DescribedMethod): string {
   const { name, description, tags = [], result, errors = [] } = method;
-  const callers = tags.map(({ name: who }) => who).find((who) => who.startsWith("on the device"));
-  const onDevice = callers === undefined ? "" : ` ${callers.replace("on", "On")}.`;
+  const onDevice = tags.some((tag) => tag.name.startsWith("on the device")) ? " On the device only." : "";
   const own = errors.map(({ message }) => message).filter((reason) => reason !== "invalid-params");
   const short = method["x-shorthand"];
   return `### ${name}

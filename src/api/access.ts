@@ -4,11 +4,8 @@
  */
 import { hostname, networkInterfaces } from "node:os";
 
-/**
- * What an admitted caller may do: all, or all but what is for callers on the device, and of the rest all but what is for
- * callers who are known: a sealed one has shown its secret.
- */
-export type Access = "device" | "sealed" | "remote";
+/** What an admitted caller may do: all, or all but what is for callers on the device. */
+export type Access = "device" | "remote";
 
 export interface AccessRules {
   readonly allowedHosts: readonly string[];

@@ -30,8 +30,8 @@ export interface MethodFacts<
   readonly name: Name;
   /** Other names that callers know it by. */
   readonly aliases?: readonly string[];
-  /** `anyone` who is served at all, callers on the device and clients that have shown their secret, or only the former. */
-  readonly access: "anyone" | "known" | "device";
+  /** `anyone` who is served at all, or only callers on the device itself. */
+  readonly access: "anyone" | "device";
   readonly docs: string;
   readonly params: Params;
   /** A bare string as params stands for this field. */
@@ -74,11 +74,6 @@ export function method<
     call(services, params, access) {
       if (facts.access === "device" && access !== "device")
         throw new ServiceError("forbidden", `${facts.name} can be called on the device itself only`);
-      if (facts.access === "known" && access === "remote")
-        throw new ServiceError(
-          "forbidden",
-          `${facts.name} can be called on the device itself, and by a client with its secret over the secure layer`,
-        );
       const checked = v.safeParse(facts.params, named(params ?? {}, fields, facts.shorthand), {
         abortEarly: true,
       });

@@ -46,18 +46,12 @@ export function describeApi(version: string) {
   };
 }
 
-const callers = {
-  anyone: "anyone who is let in",
-  known: "on the device, or by a client with its secret",
-  device: "on the device only",
-} as const satisfies Record<Method["access"], string>;
-
 function described(method: Method): DescribedMethod[] {
   const params = schemaOf(method.params, "input");
   const one: DescribedMethod = {
     name: method.name,
     description: method.docs,
-    tags: [{ name: callers[method.access] }],
+    tags: [{ name: method.access === "device" ? "on the device only" : "anyone who is let in" }],
     paramStructure: "either",
     params: paramsOf(params),
     result: { name: "result", schema: schemaOf(method.result, "input") },

@@ -66,8 +66,7 @@ export function createSockets(parts: SocketParts): Sockets {
 
   /** From here on the socket may speak; `send` takes what goes to it. */
   const admit = (socket: Socket, send: (text: string) => void): Speaking => {
-    const access = socket.data.line === undefined ? socket.data.access : "sealed";
-    const connection = createConnection(access, send);
+    const connection = createConnection(socket.data.access, send);
     const speaking = { connection, lane: { cork: (work: () => void) => corked(socket, work), waiting: [] } };
     socket.data.speaking = speaking;
     listeners.add(connection);

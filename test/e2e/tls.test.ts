@@ -49,17 +49,13 @@ remoteTest(
     for (const host of [network.deviceAddress, `[${network.deviceAddress6}]`]) {
       const outcome = await visit(network.onNeighbour, {
         url: `wss://${host}:${tlsPort}/api/v0.1`,
-        send: [request("version"), request("clients"), request("input.keyboard"), "ping"],
+        send: [request("version"), request("clients"), "ping"],
         anyCertificate: true,
       });
       const answers = (outcome.messages ?? []).map((text) => (text === "pong" ? text : JSON.parse(text)));
       expect(answers).toContainEqual(expect.objectContaining({ id: "version", result: expect.anything() }));
       expect(answers).toContainEqual(
         expect.objectContaining({ id: "clients", error: expect.objectContaining({ code: 2 }) }),
-      );
-      // Whoever types on a device must be known to it.
-      expect(answers).toContainEqual(
-        expect.objectContaining({ id: "input.keyboard", error: expect.objectContaining({ code: 2 }) }),
       );
       expect(answers).toContain("pong");
     }
