@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build deb bench clean tools
+.PHONY: help run test check build deb bench hostile clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -31,11 +31,14 @@ build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 ## Compile dist/tapdeck-l
 deb: build ## Make the Debian packages dist/tapdeck_*.deb
 	@$(BUN) tools/deb.ts
 
-dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts node_modules/.ready
+dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts tools/sealed-runtime.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*
 
 bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Measure a tap's way, idle cost and start, beside competitors
 	@$(BUN) test/bench/main.ts
+
+hostile: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Attack the service for ten minutes from a network of its own (root)
+	@$(BUN) test/load/hostile.ts 600
 
 clean: ## Remove everything that the other targets made
 	@rm -rf node_modules dist build

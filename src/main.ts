@@ -3,6 +3,8 @@
  * The program: reads the command line, runs the service until a signal ends it, or hands over to a command. A start
  * that fails is one sentence and an exit code.
  */
+// First of all, for it may begin the program anew.
+import "./system/clean-start.ts";
 import { drivers, openUinput } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/run.ts";

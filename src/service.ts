@@ -22,15 +22,15 @@ import { knownSystems } from "./media/systems.ts";
 import { parseConnection } from "./readers/connection.ts";
 import type { Driver } from "./readers/contract.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
-import { acceptHandshake } from "./secure/handshake.ts";
 import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
 import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
 import { pageFile } from "./web/page-file.ts";
-import { makeDataFolder } from "./wiring/data-folder.ts";
+import { prepareDataFolder } from "./wiring/data-folder.ts";
 import { type AllDevices, createDevices } from "./wiring/devices.ts";
+import { createGuards, type Guards } from "./wiring/guards.ts";
 import { followFolders } from "./wiring/media.ts";
 import { createPairing, type Pairing, pairingService } from "./wiring/pairing.ts";
 import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
@@ -64,7 +64,7 @@ export async function startService({ places, drivers, openInput, write }: Servic
     },
   });
   log.configure(settings.current().log);
-  await makeDataFolder(places.dataFolder);
+  await prepareDataFolder(places.dataFolder, log);
   const store = openStore(places.dataFolder, { clock: systemClock, log });
   try {
     const mappingsFolder = join(dirname(places.configPath), "mappings");
@@ -150,7 +150,12 @@ async function assemble({
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
   const fingerprint = () => wired.certificates?.fingerprint();
-  const pairing = createPairing({ clock, log, addClient: (name) => services.clients.add(name) });
+  const guards = createGuards({
+    ...{ store, clock, log, dataFolder },
+    isV1Allowed: () => config().api.allowV1Clients,
+    cut: (id) => wired.api?.cutClient(id),
+  });
+  const pairing = createPairing({ clock, log, addClient: guards.addByCode });
   const services = createServices({
     launcher,
     playTime,
@@ -162,7 +167,7 @@ async function assemble({
     settings,
     dataFolder,
     readers: () => wired.readers,
-    cutClient: (id) => wired.api?.cutClient(id),
+    ...guards.services,
     fingerprint,
     pairing: pairingService(pairing, {
       listen: () => config().api.listen,
@@ -179,8 +184,7 @@ async function assemble({
     port: config().api.port,
     listen: config().api.listen,
     socketPath,
-    accept: (hello) => acceptHandshake(hello, (id) => store.clients.get(id)?.secret),
-    onProved: store.clients.seen,
+    ...guards.doors,
     pairing,
     page: pageFile,
     tls,
@@ -236,6 +240,7 @@ async function assemble({
         mapper,
         store,
         settings,
+        guards,
       }),
   };
 }
@@ -255,6 +260,7 @@ interface Running {
   readonly pairing: Pairing;
   readonly indexing: Disposable;
   readonly media: MediaLibrary;
+  readonly guards: Guards;
 }
 
 async function closeAll({
@@ -272,6 +278,7 @@ async function closeAll({
   mapper,
   store,
   settings,
+  guards,
 }: Running): Promise<void> {
   log.info("service", "stopping");
   launching[Symbol.dispose]();
@@ -287,6 +294,7 @@ async function closeAll({
     ["indexing", () => indexing[Symbol.dispose]()],
     ["media", () => media.close()],
     ["settings", () => settings.close()],
+    ["audit log", () => guards.close()],
     ["database", () => store.close()],
   ];
   for (const [what, close] of steps) {

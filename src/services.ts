@@ -1,6 +1,5 @@
 /** What the API may ask, joined from the parts that know: a thin hand-over, with no judgement of its own. */
 import type {
-  ClientService,
   MediaService,
   OpenRpcDocument,
   PairingService,
@@ -10,7 +9,6 @@ import type {
 import type { Settings } from "./config/settings.ts";
 import type { Clock } from "./core/clock.ts";
 import { ServiceError } from "./core/errors.ts";
-import { toHex } from "./core/hex.ts";
 import { createHealth } from "./health.ts";
 import { installedCores } from "./launch/control-ports.ts";
 import type { Launcher } from "./launch/launcher.ts";
@@ -32,8 +30,9 @@ export interface Sources {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly dataFolder: string;
-  /** Ends the live sessions of a client. */
-  readonly cutClient: (id: string) => void;
+  readonly clients: Services["clients"];
+  readonly pairByPin: Services["pairByPin"];
+  readonly audit: Services["audit"];
   readonly pairing: PairingService;
   /** Of the certificate that is shown over TLS. */
   readonly fingerprint: () => string | undefined;
@@ -52,7 +51,9 @@ export function createServices({
   settings,
   dataFolder,
   readers,
-  cutClient,
+  clients,
+  pairByPin,
+  audit,
   pairing,
   fingerprint,
 }: Sources): Services {
@@ -96,7 +97,9 @@ export function createServices({
     media,
     mappings: mapper,
     settings: { read: () => publicSettings(settings), update: (changes) => settings.update(changes) },
-    clients: clientsOf(store, clock, cutClient),
+    clients,
+    pairByPin,
+    audit,
     pairing,
     describe: () => (description ??= describe()),
   };
@@ -114,23 +117,5 @@ function publicSettings(settings: Settings): PublicSettings {
     consoleLogging: log.console,
     debug: log.debug,
     rootFolder: systems.statedRootFolders,
-  };
-}
-
-const secretBytes = 32;
-
-function clientsOf({ clients }: Store, clock: Clock, cut: (id: string) => void): ClientService {
-  return {
-    list: () => clients.list(),
-    add(name) {
-      const secret = toHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
-      const client = { id: crypto.randomUUID(), name, secret, address: "" };
-      clients.add(client, clock.now());
-      return client;
-    },
-    remove(id) {
-      if (!clients.remove(id)) throw new ServiceError("not-found", "there is no client with this id");
-      cut(id);
-    },
   };
 }

@@ -3,13 +3,15 @@
  *
  * The runtime of the other processor, and its addons, come from the package registry at the version and hash of package-lock.json, so
  * that the compiler itself never downloads anything. A compiled binary would by default read `.env` and
- * `bunfig.toml` of the folder it is started in, which is to run anybody's code: both are switched off.
+ * `bunfig.toml` of the folder it is started in, which is to run anybody's code: both are switched off, and so are the
+ * variables that steer the runtime.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { hidAddon, usbAddon } from "./addons.ts";
+import { sealRuntime } from "./sealed-runtime.ts";
 
 const root = join(import.meta.dir, "..");
 const targets = { x64: "@oven/bun-linux-x64", arm64: "@oven/bun-linux-aarch64" } as const;
@@ -27,11 +29,13 @@ for (const target of Object.keys(targets)) {
 async function build(target: Target): Promise<void> {
   const outfile = join(root, "dist", `tapdeck-linux-${target}`);
   await mkdir(join(root, "dist"), { recursive: true });
+  const sealed = join(root, "build/runtimes", `${target}-sealed`);
+  await sealRuntime(await runtimeOf(target), sealed);
   const built = await Bun.build({
     entrypoints: [join(root, "src/main.ts")],
     compile: {
       target: `bun-linux-${target}`,
-      executablePath: await runtimeOf(target),
+      executablePath: sealed,
       outfile,
       autoloadDotenv: false,
       autoloadBunfig: false,

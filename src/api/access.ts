@@ -2,7 +2,7 @@
  * Who may do what, decided here and nowhere else (decisions, "Who may do what"). A caller is known by the address of its
  * peer, never by what a header claims.
  */
-import { hostname, networkInterfaces } from "node:os";
+import { hostname } from "node:os";
 
 /** What an admitted caller may do: all, or all but what is for callers on the device. */
 export type Access = "device" | "remote";
@@ -12,11 +12,18 @@ export interface AccessRules {
   readonly allowedOrigins: readonly string[];
   /** A service that runs as root serves every user of the device. */
   readonly allowAnonymousLocal: boolean;
+  /** Clients of version 1 of the secure layer may come in, and with them the pages of their apps. */
+  readonly allowV1Clients: boolean;
 }
 
+/** The addresses of this device's interfaces now. */
+export type OwnAddresses = () => readonly string[];
+
+/** The origins of the known phone app's own pages, inside of a phone. */
+const appOrigins: readonly string[] = ["capacitor://localhost", "ionic://localhost", "https://localhost"];
+
+/** The headers that a browser sends, and a page cannot change. */
 export interface Caller {
-  /** The peer's IP address. */
-  readonly address: string;
   readonly host: string | null;
   readonly origin: string | null;
 }
@@ -26,7 +33,7 @@ export type Admission =
   | { readonly kind: "remote" }
   | { readonly kind: "refused"; readonly why: string };
 
-export function admit(caller: Caller, rules: AccessRules): Admission {
+export function admit(caller: Caller, isDevice: boolean, rules: AccessRules): Admission {
   const { host, origin } = caller;
   if (host === null || !isHostAllowed(host, rules)) {
     return {
@@ -34,7 +41,6 @@ export function admit(caller: Caller, rules: AccessRules): Admission {
       why: "this name is not one of this device: use its address, or add it to api.allowed_hosts",
     };
   }
-  const isDevice = isDeviceAddress(caller.address);
   if (origin !== null && !isOriginAllowed(origin, { host, isDevice }, rules)) {
     return {
       kind: "refused",
@@ -44,10 +50,15 @@ export function admit(caller: Caller, rules: AccessRules): Admission {
   return { kind: isDevice ? "device" : "remote" };
 }
 
-/** True for loopback, and for the addresses that this device has now. */
-export function isDeviceAddress(address: string, own: () => readonly string[] = ownAddresses): boolean {
+/**
+ * True for loopback, and for the addresses that this device has now. Not for link-local ones: a neighbour on one interface
+ * may take the address that another interface has. And an IPv4 address counts inside of IPv6 where the kernel maps it,
+ * nowhere else: anybody on the network can announce a prefix with 127.0.0.1 in it (6to4, NAT64).
+ */
+export function isDeviceAddress(address: string, own: OwnAddresses): boolean {
   const plain = plainAddress(address);
-  return plain === "::1" || /^127\.\d+\.\d+\.\d+$/.test(plain) || own().includes(plain);
+  if (plain === "::1" || /^127\.\d+\.\d+\.\d+$/.test(plain)) return true;
+  return !/^fe[89ab]/.test(plain) && own().some((one) => plainAddress(one) === plain);
 }
 
 /** IPv4 addresses that come mapped into IPv6 are IPv4 addresses. */
@@ -56,12 +67,6 @@ export function plainAddress(address: string): string {
     .toLowerCase()
     .replace(/^::ffff:(?=\d+\.)/, "")
     .replace(/%.*$/, "");
-}
-
-function ownAddresses(): readonly string[] {
-  return Object.values(networkInterfaces()).flatMap((list) =>
-    (list ?? []).map(({ address }) => plainAddress(address)),
-  );
 }
 
 /** An IP literal, localhost, this device's name, its .local name, or one that the owner allowed. */
@@ -83,8 +88,10 @@ interface Page {
   readonly isDevice: boolean;
 }
 
-function isOriginAllowed(origin: string, { host, isDevice }: Page, { allowedOrigins }: AccessRules): boolean {
-  if (allowedOrigins.includes(origin)) return true;
+function isOriginAllowed(origin: string, { host, isDevice }: Page, rules: AccessRules): boolean {
+  if (rules.allowedOrigins.includes(origin)) return true;
+  // On the device itself a page of that origin is any page, and would have all rights.
+  if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return true;
   const match = /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase());
   const authority = match?.[1];
   if (authority === undefined) return false;

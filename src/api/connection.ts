@@ -2,11 +2,14 @@
  * One connection as dispatch and notifications see it. While one of its requests is being answered, notifications wait:
  * the answer to a request comes before whatever the request causes (decisions, "Order").
  */
+import type { From } from "../core/audit.ts";
 import type { Access } from "./access.ts";
 
 /** Who calls, and how much of it is under way. */
 export interface Session {
   readonly access: Access;
+  /** Who it is, for the audit log. */
+  readonly from: From;
   /** Requests that are not answered yet. */
   inFlight: number;
 }
@@ -20,11 +23,12 @@ export interface Connection extends Session {
   hold(): () => void;
 }
 
-export function createConnection(access: Access, send: (text: string) => void): Connection {
+export function createConnection(access: Access, from: From, send: (text: string) => void): Connection {
   let holds = 0;
   let kept: string[] = [];
   return {
     access,
+    from,
     inFlight: 0,
     answer: send,
     notify(text) {

@@ -1,4 +1,5 @@
 /** From a payload to its answer: finds the methods, runs them, and says what came of it. Knows no transport. */
+import type { Audit } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { inFlightPerConnectionMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
@@ -12,6 +13,7 @@ import type { Services } from "./services.ts";
 export interface DispatchParts {
   readonly services: Services;
   readonly log: Log;
+  readonly audit: Audit;
 }
 
 /** The answer's text; undefined where none is due. A promise only where a method takes its time. */
@@ -20,13 +22,15 @@ export type Answer = string | undefined | Promise<string | undefined>;
 /** `onWait` is called where one of the methods answers only when something long has ended. */
 export type Dispatch = (session: Session, payload: string, onWait?: () => void) => Answer;
 
-export function createDispatch({ services, log }: DispatchParts): Dispatch {
+export function createDispatch({ services, log, audit }: DispatchParts): Dispatch {
   const run = (session: Session, item: Item, onWait: () => void): Answer => {
     if (item.kind === "response") return undefined;
     if (item.kind === "refused") return item.answer;
     const { id, params } = item;
     const answer = (result: unknown) => (id === undefined ? undefined : resultText(id, result));
     const refuse = (error: unknown) => {
+      if (error instanceof ServiceError && error.code === "forbidden" && session.access !== "device")
+        audit.refused("forbidden-method", session.from);
       if (!(error instanceof ServiceError)) {
         log.error("api", "internal error", {
           method: item.method,
@@ -38,6 +42,7 @@ export function createDispatch({ services, log }: DispatchParts): Dispatch {
     try {
       const method = find(session, item.method);
       const result = method.call(services, params, session.access);
+      if (method.launches === true && session.access !== "device") audit.launched(session.from);
       if (!(result instanceof Promise)) return answer(result);
       if (method.isLong === true) onWait();
       session.inFlight += 1;

@@ -1,8 +1,17 @@
 /** The doors by which a request comes in, and who it is then: over TCP by its address and user, or by the socket's file. */
 import type { Server } from "bun";
+import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
+import { requestsPerSecondMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { type AccessRules, admit, type Caller, plainAddress } from "./access.ts";
+import {
+  type AccessRules,
+  admit,
+  type Caller,
+  isDeviceAddress,
+  type OwnAddresses,
+  plainAddress,
+} from "./access.ts";
 import { sentence, type Visit } from "./http.ts";
 import type { MaybeResponse } from "./listen.ts";
 import { createRateLimit } from "./rate.ts";
@@ -19,6 +28,8 @@ export interface DoorOptions<Data> {
   readonly log: Log;
   /** Asked anew for each visit: the owner may have changed them. */
   readonly rules: () => AccessRules;
+  readonly ownAddresses: OwnAddresses;
+  readonly audit: Audit;
   /** The user that the service runs as. */
   readonly uid: number;
   /** The user that a caller on the device runs as, where that decides (decisions, "Who may do what"). */
@@ -26,17 +37,31 @@ export interface DoorOptions<Data> {
   readonly answer: (visit: Visit, server: Server<Data>) => MaybeResponse;
 }
 
+// Requests that wait behind this one on its connection are not even looked at.
+const hangUp = { connection: "close" };
+
 type Door<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
 
 const rootUid = 0;
 const loopback = "127.0.0.1";
 
-export function createDoors<Data>({ clock, log, rules, uid, ownerOf, answer }: DoorOptions<Data>): {
+export function createDoors<Data>({
+  clock,
+  log,
+  rules,
+  ownAddresses,
+  audit,
+  uid,
+  ownerOf,
+  answer,
+}: DoorOptions<Data>): {
   readonly byTcp: Door<Data>;
   readonly byTls: Door<Data>;
   readonly byPath: Door<Data>;
 } {
   const rate = createRateLimit(clock);
+  const inAll = createRateLimit(clock, { perMinute: 60 * requestsPerSecondMax, burst: requestsPerSecondMax });
+  const own = lately(ownAddresses, clock);
   let hasWarned = false;
   const warnOnce = () => {
     if (hasWarned) return;
@@ -51,10 +76,17 @@ export function createDoors<Data>({ clock, log, rules, uid, ownerOf, answer }: D
     (request, server) => {
       const peer = server.requestIP(request);
       const address = plainAddress(peer?.address ?? "");
-      const admission = admit(callerOf(request, address), rules());
-      if (admission.kind === "refused") return sentence(403, admission.why);
-      if (admission.kind === "remote" && !rate.take(address))
-        return sentence(429, "too many requests: wait a minute", { "retry-after": "60" });
+      const isDevice = isDeviceAddress(address, own);
+      // First of all: whoever floods must cost as little as can be.
+      if (!isDevice && !(rate.take(address) && inAll.take("all"))) {
+        audit.refused("too-many-requests", { address });
+        return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
+      }
+      const admission = admit(callerOf(request), isDevice, rules());
+      if (admission.kind === "refused") {
+        audit.refused("host-or-origin", { address });
+        return sentence(403, admission.why, isDevice ? {} : hangUp);
+      }
       const visit = {
         ...visitOf(request, address, admission.kind),
         isPrivate: isTls || admission.kind === "device",
@@ -74,7 +106,7 @@ export function createDoors<Data>({ clock, log, rules, uid, ownerOf, answer }: D
     byTls: byNetwork(true),
     // Who may open the socket's file is on the device, and let in by its mode.
     byPath(request, server) {
-      const admission = admit(callerOf(request, loopback), rules());
+      const admission = admit(callerOf(request), true, rules());
       return admission.kind === "refused"
         ? sentence(403, admission.why)
         : answer(visitOf(request, loopback, "device"), server);
@@ -82,10 +114,26 @@ export function createDoors<Data>({ clock, log, rules, uid, ownerOf, answer }: D
   };
 }
 
-function callerOf({ headers }: Request, address: string): Caller {
-  return { address, host: headers.get("host"), origin: headers.get("origin") };
+function callerOf({ headers }: Request): Caller {
+  return { host: headers.get("host"), origin: headers.get("origin") };
 }
 
 function visitOf(request: Request, address: string, access: Visit["access"]): Visit {
   return { request, address, access, isPrivate: true, path: new URL(request.url).pathname };
+}
+
+// A flood must not ask the kernel for its interfaces with each request: that takes a tenth of a millisecond, or ten.
+const ownAddressesMs = 1000;
+
+/** The same, as of a second ago at most. */
+function lately(ownAddresses: OwnAddresses, clock: Clock): OwnAddresses {
+  let known: readonly string[] = [];
+  let knownMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (Math.abs(clock.now() - knownMs) >= ownAddressesMs) {
+      known = ownAddresses();
+      knownMs = clock.now();
+    }
+    return known;
+  };
 }

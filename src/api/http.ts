@@ -18,7 +18,7 @@ export function sentence(status: number, text: string, headers: Readonly<Record<
   return new Response(`${text}\n`, { status, headers: { ...plain, ...headers } });
 }
 
-export function json(status: number, text: string): Response {
-  const headers = { "content-type": "application/json", "cache-control": "no-store" };
+export function json(status: number, text: string, more: Readonly<Record<string, string>> = {}): Response {
+  const headers = { "content-type": "application/json", "cache-control": "no-store", ...more };
   return new Response(text, { status, headers });
 }

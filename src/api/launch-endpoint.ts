@@ -2,6 +2,7 @@
  * `GET /l/{text}`: as though a token with that text had been scanned, for QR codes and simple tests (decisions, "Launch
  * endpoint"). A link is all that it takes, so it heeds who asks: a person who follows it, never a page in the background.
  */
+import type { Audit } from "../core/audit.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { TokenParams } from "../core/token.ts";
 import { json, sentence, type Visit } from "./http.ts";
@@ -19,10 +20,11 @@ export function isLaunchPath(path: string): boolean {
 export interface LaunchEndpoint {
   readonly launch: (token: TokenParams, from: { readonly trusted: boolean }) => void;
   readonly allowLaunch: AllowLaunch;
+  readonly audit: Audit;
 }
 
-export function answerLaunch({ launch, allowLaunch }: LaunchEndpoint, visit: Visit): Response {
-  const { request, access } = visit;
+export function answerLaunch({ launch, allowLaunch, audit }: LaunchEndpoint, visit: Visit): Response {
+  const { request, access, address } = visit;
   if (request.method !== "GET") return sentence(405, "a launch is a GET", { allow: "GET" });
   if (isBackground(request.headers))
     return sentence(403, "pages may not launch in the background: follow the link yourself");
@@ -30,14 +32,17 @@ export function answerLaunch({ launch, allowLaunch }: LaunchEndpoint, visit: Vis
   const text = textOf(request.url);
   if (text === undefined) return sentence(400, "the text is badly encoded: it must be percent-encoded UTF-8");
   if (text.trim() === "") return sentence(400, "there is no text behind the slash");
-  if (access !== "device" && !allowLaunch(text))
+  if (access !== "device" && !allowLaunch(text)) {
+    audit.refused("launch-not-allowed", { address });
     return sentence(
       403,
       "launching from afar is off, or not for this text: see allow_launch in the settings",
     );
+  }
   try {
     // Whoever follows a link did not write it, on the device or not.
     launch(toToken({ text }), { trusted: false });
+    if (access !== "device") audit.launched({ address });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.code === "forbidden") return sentence(403, messageOf(error));

@@ -39,6 +39,8 @@ export interface MethodFacts<
   readonly result: Result;
   /** It answers when something long has ended; what it causes is told before. */
   readonly isLong?: true;
+  /** It starts what a card would: from afar, the audit log tells of it. */
+  readonly launches?: true;
   /** Refusals of its own, beside those that any method may answer with. */
   readonly errors?: readonly ErrorCode[];
   readonly run: (

@@ -1,9 +1,9 @@
 /** Counts the connections that stay, in all and by address. */
-import { connectionsMax, connectionsPerAddressMax } from "../core/limits.ts";
+import { connectionsForDevice, connectionsMax, connectionsPerAddressMax } from "../core/limits.ts";
 import type { Access } from "./access.ts";
 
 export interface Places {
-  /** A caller on the device is counted in all only. */
+  /** A caller on the device is counted in all only, and has places that nobody else gets. */
   isFree(address: string, access: Access): boolean;
   take(address: string): void;
   leave(address: string): void;
@@ -20,8 +20,10 @@ export function createPlaces(): Places {
   };
   return {
     isFree: (address, access) =>
-      taken < connectionsMax &&
-      (access === "device" || (byAddress.get(address) ?? 0) < connectionsPerAddressMax),
+      access === "device"
+        ? taken < connectionsMax
+        : taken < connectionsMax - connectionsForDevice &&
+          (byAddress.get(address) ?? 0) < connectionsPerAddressMax,
     take: (address) => count(address, 1),
     leave: (address) => count(address, -1),
   };

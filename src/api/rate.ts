@@ -2,20 +2,26 @@
 import type { Clock } from "../core/clock.ts";
 import { ratedAddressesMax, requestBurstMax, requestsPerMinuteMax } from "../core/limits.ts";
 
-const refillMs = 60_000 / requestsPerMinuteMax;
-
 export interface RateLimit {
   /** Takes one from the address's allowance; false where there is none left. */
   take(address: string): boolean;
 }
 
-export function createRateLimit(clock: Clock): RateLimit {
+export interface Allowance {
+  readonly perMinute: number;
+  readonly burst: number;
+}
+
+const ofAnAddress: Allowance = { perMinute: requestsPerMinuteMax, burst: requestBurstMax };
+
+export function createRateLimit(clock: Clock, { perMinute, burst }: Allowance = ofAnAddress): RateLimit {
+  const refillMs = 60_000 / perMinute;
   /** When each address's allowance is full again, in the order in which they asked last. */
   const fullAt = new Map<string, number>();
   return {
     take(address) {
       const nowMs = clock.now();
-      const emptyMs = nowMs + requestBurstMax * refillMs;
+      const emptyMs = nowMs + burst * refillMs;
       const lastMs = fullAt.get(address) ?? 0;
       // A clock that was set back must not shut anybody out.
       const next = (lastMs > emptyMs ? nowMs : Math.max(lastMs, nowMs)) + refillMs;

@@ -1,10 +1,13 @@
 /** Which part of the API a visitor came for, by path and verb. */
 import type { Server } from "bun";
+import type { Audit } from "../core/audit.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { EventStreams } from "./event-stream.ts";
+import type { Failures } from "./failures.ts";
 import { sentence, type Visit } from "./http.ts";
 import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.ts";
 import type { MaybeResponse } from "./listen.ts";
+import { answerPair, isPairPath, type PairByPin } from "./pair.ts";
 import type { Places } from "./places.ts";
 import { answerPost } from "./post.ts";
 import type { Services } from "./services.ts";
@@ -15,6 +18,9 @@ export interface RouteParts {
   readonly dispatch: Dispatch;
   readonly streams: EventStreams;
   readonly places: Places;
+  readonly failures: Failures;
+  readonly pairByPin: PairByPin;
+  readonly audit: Audit;
   readonly allowLaunch: AllowLaunch;
   readonly page: PageFiles;
 }
@@ -28,16 +34,17 @@ const eventPaths: ReadonlySet<string> = new Set(
 );
 
 export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<Peer>) => MaybeResponse {
-  const { services, allowLaunch, page } = parts;
+  const { services, allowLaunch, page, audit } = parts;
   return (visit, server) => {
     const { path, request } = visit;
     if (apiPaths.has(path)) return answerApi(parts, visit, server);
-    if (isLaunchPath(path)) return answerLaunch({ launch: services.launch, allowLaunch }, visit);
+    if (isLaunchPath(path)) return answerLaunch({ launch: services.launch, allowLaunch, audit }, visit);
+    if (isPairPath(path)) return answerPair(parts.pairByPin, audit, visit);
     if (request.method !== "GET" && request.method !== "HEAD")
       return sentence(405, "only GET is served here", { allow: "GET, HEAD" });
     if (eventPaths.has(path)) return openEvents(parts, visit, server);
     if (path === "/ping") return new Response("pong");
-    if (path === "/health") return healthResponse(services);
+    if (path === "/health") return healthResponse(services, visit);
     const file = page(path, request);
     if (file !== undefined) return file;
     return sentence(404, "there is nothing here: the API is at /api/v0.1");
@@ -53,28 +60,38 @@ function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): Maybe
   }
   if (request.method !== "GET")
     return sentence(405, "connect with a WebSocket, or POST", { allow: "GET, POST" });
-  if (!parts.places.isFree(address, access)) return tooMany();
+  const blockedMs = isPrivate ? 0 : parts.failures.blockedMs(address);
+  if (blockedMs > 0) {
+    parts.audit.refused("too-many-failures", { address });
+    const seconds = String(Math.ceil(blockedMs / 1000));
+    return sentence(429, "too many handshakes failed: wait", { "retry-after": seconds });
+  }
+  if (!parts.places.isFree(address, access)) return tooMany(parts.audit, address);
   if (server.upgrade(request, { data: newPeer(address, access, isPrivate) })) return undefined;
   return sentence(426, "connect with a WebSocket, or POST a JSON-RPC request", { upgrade: "websocket" });
 }
 
 function openEvents(
-  { streams, places }: RouteParts,
+  { streams, places, audit }: RouteParts,
   { request, address, access, isPrivate }: Visit,
   server: Server<Peer>,
 ): Response {
   if (!isPrivate) return sentence(403, "encryption is required for remote connections");
-  if (!places.isFree(address, access)) return tooMany();
+  if (!places.isFree(address, access)) return tooMany(audit, address);
   places.take(address);
   server.timeout(request, 0);
   return streams.open(request.headers.get("last-event-id"), () => places.leave(address));
 }
 
-function tooMany(): Response {
+function tooMany(audit: Audit, address: string): Response {
+  audit.refused("too-many-connections", { address });
   return sentence(503, "too many connections: close some and try again");
 }
 
-function healthResponse(services: Services): Response {
-  const reasons = services.health().checks.flatMap(({ ok, reason }) => (ok ? [] : [reason ?? ""]));
-  return reasons.length === 0 ? new Response("OK") : sentence(503, reasons.join("; "));
+/** Callers on the device read why; from afar, anyone may ask, and learns no more than that something is not well. */
+function healthResponse(services: Services, { access }: Visit): Response {
+  const health = services.health();
+  if (health.status === "ok") return new Response("OK");
+  const reasons = health.checks.flatMap(({ ok, reason }) => (ok ? [] : [reason ?? ""]));
+  return sentence(503, access === "device" ? reasons.join("; ") : "degraded");
 }

@@ -1,15 +1,17 @@
 /**
  * A remote socket's way: one hello, one session, and from then on sealed payloads only (decisions, "The secure layer,
- * version 2"). Whatever else comes ends it.
+ * version 2"). Whatever else comes ends it. A hello of version 1 is answered by nothing, and more may follow at once.
  */
 import { ServiceError } from "../core/errors.ts";
+import { earlyFrameCharsMax, earlyFramesMax } from "../core/limits.ts";
 import { SecureFailure } from "../secure/failure.ts";
 import type { Accepted } from "../secure/handshake.ts";
 import type { Session } from "../secure/session.ts";
+import type { AcceptedV1 } from "../secure/v1/accept.ts";
 import { errorText } from "./envelope.ts";
 
 /** Answers a hello. Never rejects: what is wrong with it is a refusal. */
-export type AcceptHello = (hello: string) => Promise<Accepted>;
+export type AcceptHello = (hello: string) => Promise<Accepted | AcceptedV1>;
 
 export interface SealedLine {
   /** Takes what the peer sent. */
@@ -34,6 +36,9 @@ export interface SealedLineParts {
 export function createSealedLine({ accept, send, onProved, onPayload, refuse }: SealedLineParts): SealedLine {
   let session: Session | undefined;
   let state: "new" | "shaking" | "open" | "closed" = "new";
+  /** What came while the hello was looked at. */
+  const early: string[] = [];
+  let earlyChars = 0;
 
   const fail = (error: ServiceError) => {
     if (state === "closed") return;
@@ -42,19 +47,33 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
   };
   const close = () => {
     state = "closed";
+    early.length = 0;
     session?.close();
   };
   const shake = async (hello: string) => {
     state = "shaking";
     const accepted = await accept(hello);
     if (state !== "shaking") {
-      if (accepted.kind === "accepted") accepted.session.close();
+      if (accepted.kind !== "refused") accepted.session.close();
       return;
     }
     if (accepted.kind === "refused") return fail(accepted.error);
     session = accepted.session;
     state = "open";
-    send(accepted.reply);
+    const came = early.splice(0);
+    if (accepted.kind === "accepted") {
+      // The peer cannot know the keys before it has the reply: what came meanwhile is not from one that follows the rules.
+      if (came.length > 0) return fail(new SecureFailure());
+      return send(accepted.reply);
+    }
+    onProved(session.clientId);
+    onPayload(accepted.payload);
+    for (const text of came) take(text);
+  };
+  const keep = (text: string) => {
+    earlyChars += text.length;
+    if (early.length < earlyFramesMax && earlyChars <= earlyFrameCharsMax) early.push(text);
+    else fail(new SecureFailure());
   };
   const open = (text: string, over: Session) => {
     try {
@@ -68,13 +87,15 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
     }
   };
 
+  const take = (text: string) => {
+    if (state === "new") void shake(text);
+    else if (state === "shaking") keep(text);
+    else if (session !== undefined && state === "open") open(text, session);
+    else fail(new SecureFailure());
+  };
+
   return {
-    take(text) {
-      if (state === "new") void shake(text);
-      else if (session !== undefined && state === "open") open(text, session);
-      // The peer cannot know the keys before it has the reply: what comes meanwhile is not from one that follows the rules.
-      else fail(new SecureFailure());
-    },
+    take,
     send(text) {
       if (session === undefined || state !== "open") return;
       try {

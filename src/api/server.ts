@@ -2,22 +2,28 @@
 import { rm } from "node:fs/promises";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf, ServiceError } from "../core/errors.ts";
+import { handshakesPerSecondMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createDoors, type DoorOptions } from "./doors.ts";
 import { createEventStreams } from "./event-stream.ts";
+import { createFailures } from "./failures.ts";
 import type { AllowLaunch } from "./launch-endpoint.ts";
 import { listen, listenAtPath, listenTls, type TlsOptions } from "./listen.ts";
 import { forwardEvents, type Listener } from "./notifications.ts";
+import type { PairByPin } from "./pair.ts";
 import type { PairingDoor } from "./pairing-line.ts";
 import { createPlaces } from "./places.ts";
+import { createRateLimit } from "./rate.ts";
 import { createRoutes, type PageFiles } from "./routes.ts";
 import type { AcceptHello } from "./sealed-line.ts";
 import type { Services } from "./services.ts";
 import { createSockets, type Peer } from "./sockets.ts";
 
-export interface ApiOptions extends Pick<DoorOptions<Peer>, "rules" | "uid" | "ownerOf"> {
+type OfDoors = Pick<DoorOptions<Peer>, "rules" | "uid" | "ownerOf" | "ownAddresses" | "audit">;
+
+export interface ApiOptions extends OfDoors {
   readonly services: Services;
   readonly bus: Bus;
   readonly log: Log;
@@ -35,6 +41,7 @@ export interface ApiOptions extends Pick<DoorOptions<Peer>, "rules" | "uid" | "o
   readonly pairing: PairingDoor;
   /** The device's own page, by path; undefined for what is none of its files. */
   readonly page: PageFiles;
+  readonly pairByPin: PairByPin;
   /** A client from afar has shown that it knows its secret. */
   readonly onProved: (clientId: string, address: string) => void;
 }
@@ -53,19 +60,32 @@ const farewellMs = 100;
 
 /** Listens; throws `StartError` where it cannot. */
 export async function serveApi(options: ApiOptions): Promise<ApiServer> {
-  const { services, bus, log, clock, socketPath, allowLaunch } = options;
-  const dispatch = createDispatch({ services, log });
+  const { services, bus, log, clock, audit, socketPath, allowLaunch, pairByPin } = options;
+  const dispatch = createDispatch({ services, log, audit });
   const streams = createEventStreams(clock);
   const listeners = new Set<Listener>([streams]);
   const places = createPlaces();
+  const failures = createFailures(clock);
   const sockets = createSockets({
     ...options,
+    accept: inTime(options.accept, clock),
     dispatch,
     listeners,
+    onFailure: failures.note,
     onOpen: places.take,
     onClose: places.leave,
   });
-  const answer = createRoutes({ services, dispatch, streams, places, allowLaunch, page: options.page });
+  const answer = createRoutes({
+    services,
+    dispatch,
+    streams,
+    places,
+    failures,
+    pairByPin,
+    audit,
+    allowLaunch,
+    page: options.page,
+  });
   const doors = createDoors({ ...options, answer });
 
   const websocket = sockets.handler;
@@ -110,4 +130,17 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
       return [];
     }
   }
+}
+
+/** Turns hellos away that come faster than they may, from however many addresses. */
+function inTime(accept: AcceptHello, clock: Clock): AcceptHello {
+  const rate = createRateLimit(clock, {
+    perMinute: 60 * handshakesPerSecondMax,
+    burst: handshakesPerSecondMax,
+  });
+  return async (hello) => {
+    if (rate.take("all")) return accept(hello);
+    const data = { limit: "handshakesPerSecondMax" };
+    return { kind: "refused", error: new ServiceError("busy", "too many handshakes: try again", { data }) };
+  };
 }

@@ -1,9 +1,11 @@
 /** What the API may ask of the rest of the service. `service.ts` builds one; each method's handler picks what it needs. */
+import type { AuditEntry } from "../core/audit.ts";
 import type { LaunchEntry } from "../core/launch-entry.ts";
 import type { MappingParams, Mapping as StoredMapping } from "../core/mapping.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
 import type { ControlAction, PlayerKind } from "../core/playback.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
+import type { PairByPin } from "./pair.ts";
 
 export interface Services {
   readonly platform: string;
@@ -44,6 +46,9 @@ export interface Services {
   readonly settings: SettingsService;
   readonly clients: ClientService;
   readonly pairing: PairingService;
+  readonly pairByPin: Pick<PairByPin, "open" | "cancel">;
+  /** Of the audit log, newest first. */
+  audit(limit: number): Promise<readonly AuditEntry[]>;
   /** The OpenRPC document of this API. */
   describe(): Promise<OpenRpcDocument>;
 }

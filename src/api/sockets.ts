@@ -1,8 +1,15 @@
 /** The WebSocket side: heartbeats first, then one connection for each socket of a caller that may speak. */
 import type { ServerWebSocket, WebSocketHandler } from "bun";
+import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ServiceError } from "../core/errors.ts";
-import { messageBytesMax, sealedFrameCharsMax, unsentBytesMax } from "../core/limits.ts";
+import {
+  messageBytesMax,
+  sealedFrameCharsMax,
+  unsealedMax,
+  unsealedPerAddressMax,
+  unsentBytesMax,
+} from "../core/limits.ts";
 import type { Access } from "./access.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
@@ -51,22 +58,30 @@ export interface SocketParts {
   readonly pairing: PairingDoor;
   /** A client from afar has shown that it knows its secret. */
   readonly onProved: (clientId: string, address: string) => void;
+  readonly audit: Audit;
+  /** A handshake of this address came to nothing. */
+  readonly onFailure: (address: string) => void;
   readonly onOpen: (address: string) => void;
   readonly onClose: (address: string) => void;
 }
 
 const unsealedMs = 10_000; // Decisions, "Limits": an unsealed remote connection is closed after this.
+const farewellMs = 1000; // What a peer has to answer that it is being closed.
 const idleSeconds = 120; // Bun pings on its own before; a peer that answers no ping in this time is gone.
 const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
 
 export function createSockets(parts: SocketParts): Sockets {
-  const { dispatch, clock, listeners, accept, pairing, onProved, onOpen, onClose } = parts;
+  const { dispatch, clock, listeners, accept, pairing, audit } = parts;
+  const { onProved, onFailure, onOpen, onClose } = parts;
   const sockets = new Set<Socket>();
+  /** Those from afar that have not shown their secret, oldest first. */
+  const unsealed = new Set<Socket>();
   const turns = createTurns();
 
   /** From here on the socket may speak; `send` takes what goes to it. */
   const admit = (socket: Socket, send: (text: string) => void): Speaking => {
-    const connection = createConnection(socket.data.access, send);
+    const { access, address, line } = socket.data;
+    const connection = createConnection(access, { address, client: line?.clientId }, send);
     const speaking = { connection, lane: { cork: (work: () => void) => corked(socket, work), waiting: [] } };
     socket.data.speaking = speaking;
     listeners.add(connection);
@@ -74,6 +89,10 @@ export function createSockets(parts: SocketParts): Sockets {
   };
   const serve = ({ connection, lane }: Speaking, payload: string) =>
     turns.take(lane, () => serveOn(dispatch, connection, payload), 2 * payload.length);
+  const end = (socket: Socket) => {
+    socket.close(policyViolation, "encryption required");
+    clock.after(farewellMs, () => socket.terminate());
+  };
   const seal = (socket: Socket): SealedLine => {
     const { address } = socket.data;
     const sealed = createSealedLine({
@@ -81,20 +100,33 @@ export function createSockets(parts: SocketParts): Sockets {
       send: (text) => void socket.send(text),
       onProved(clientId) {
         socket.data.leaving?.[Symbol.dispose]();
+        unsealed.delete(socket);
         admit(socket, sealed.send);
         onProved(clientId, address);
       },
       onPayload: (text) => socket.data.speaking !== undefined && serve(socket.data.speaking, text),
-      refuse: (error) => refuse(socket, error),
+      refuse(error) {
+        if (error.code === "encryption-required") audit.refused("encryption-required", { address });
+        if (error.code === "secure-failure") audit.refused("secure-failure", { address });
+        // What fails once the secret was shown is a fault on the way, and no guess.
+        if (error.code === "secure-failure" && unsealed.has(socket)) onFailure(address);
+        refuse(socket, error);
+      },
     });
     const line = withPairing(sealed, {
       door: pairing,
       address,
       send: (text) => void socket.send(text),
-      refuse: (error) => refuse(socket, error),
+      refuse(error) {
+        if (error.data?.triesLeft !== undefined) audit.refused("wrong-code", { address });
+        refuse(socket, error);
+      },
       onPaired: () => socket.close(normal, "paired"),
     });
-    socket.data.leaving = clock.after(unsealedMs, () => socket.close(policyViolation, "encryption required"));
+    unsealed.add(socket);
+    // Not asked to go, which it need not heed: what it has sent of a long frame is kept until it is gone.
+    makeRoom(unsealed, address)?.terminate();
+    socket.data.leaving = clock.after(unsealedMs, () => end(socket));
     return line;
   };
 
@@ -123,6 +155,7 @@ export function createSockets(parts: SocketParts): Sockets {
     },
     close(socket) {
       if (!sockets.delete(socket)) return;
+      unsealed.delete(socket);
       const { address, leaving, line, speaking } = socket.data;
       onClose(address);
       leaving?.[Symbol.dispose]();
@@ -140,6 +173,17 @@ export function createSockets(parts: SocketParts): Sockets {
       for (const socket of sockets) socket.close(goingAway, "the service is stopping");
     },
   };
+}
+
+/**
+ * Which of those that have not shown their secret has to go, the newest being of `address`; undefined while there is room.
+ * Whoever knows a secret shows it at once: in a flood of those who do not, it is the oldest that goes.
+ */
+function makeRoom(unsealed: ReadonlySet<Socket>, address: string): Socket | undefined {
+  const ofAddress = [...unsealed].filter(({ data }) => data.address === address);
+  if (ofAddress.length > unsealedPerAddressMax) return ofAddress[0];
+  const [oldest] = unsealed;
+  return unsealed.size > unsealedMax ? oldest : undefined;
 }
 
 const pongBytes = new TextEncoder().encode("pong");

@@ -1,6 +1,7 @@
 /** The command line: words to what is asked for, or a sentence on what is wrong with them. */
 import { parseArgs } from "node:util";
 import { exitCodes, StartError } from "../core/errors.ts";
+import { auditPageMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { type CommandName, commandHelp, commandNames } from "./help.ts";
 
@@ -22,6 +23,7 @@ export interface CommandLine extends Common {
   readonly list: string | undefined;
   readonly reader: string | undefined;
   readonly force: boolean;
+  readonly lines: number | undefined;
   readonly pair: PairFlags;
 }
 
@@ -52,6 +54,7 @@ const options = {
   list: { type: "string" },
   reader: { type: "string" },
   force: { type: "boolean" },
+  lines: { type: "string", short: "n" },
   card: { type: "boolean" },
   code: { type: "boolean" },
   revoke: { type: "string" },
@@ -83,6 +86,7 @@ export function parseArguments(argv: readonly string[]): Asked {
       "list",
       "reader",
       "force",
+      "lines",
       ...pairOnly,
     ] as const;
     const stray = ofCommands.find((name) => values[name] !== undefined);
@@ -109,6 +113,7 @@ export function parseArguments(argv: readonly string[]): Asked {
     list: typeof values.list === "string" ? values.list : undefined,
     reader: values.reader,
     force: values.force ?? false,
+    lines: wholeNumber("lines", values.lines, 1, auditPageMax),
     pair: pairFlags(values, words),
   };
 }
@@ -138,7 +143,7 @@ function parse(argv: readonly string[]) {
     const flag =
       argv.find((word) => word.startsWith("-") && !flagNames.includes(word.split("=")[0] ?? "")) ?? "";
     const name = flag.split("=")[0] ?? "";
-    if (name !== "" && name !== "-h" && name !== "-V")
+    if (name !== "" && name !== "-h" && name !== "-V" && name !== "-n")
       throw usage(`there is no option ${name}${didYouMean(name, flagNames)}`);
     throw usage(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
   }

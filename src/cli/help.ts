@@ -10,6 +10,7 @@ export type CommandName =
   | "readers"
   | "pair"
   | "ping"
+  | "audit"
   | "config";
 
 interface CommandHelp {
@@ -100,6 +101,15 @@ Exit code 1 where nothing was paired.`,
     wordsMin: 0,
     wordsMax: 0,
   },
+  audit: {
+    usage: "audit [-n N] [--json]",
+    summary: "show who was let in, turned away, or launched from afar",
+    more: `  -n, --lines N   the newest N lines (20)
+  --json          an entry a line, as the API gives them
+Refusals and launches of a kind are counted together; tapdeck call tokens.history tells what was launched.`,
+    wordsMin: 0,
+    wordsMax: 0,
+  },
   config: {
     usage: "config [--write]",
     summary: "print a settings file with every key and its default",
@@ -119,6 +129,7 @@ export const commandNames = [
   "readers",
   "pair",
   "ping",
+  "audit",
   "config",
 ] as const satisfies readonly CommandName[];
 

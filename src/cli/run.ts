@@ -6,6 +6,7 @@ import type { Config } from "../config/shape.ts";
 import { template } from "../config/template.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
+import { auditText } from "./audit.ts";
 import { helpText } from "./help.ts";
 import { indexMedia, searchMedia } from "./media.ts";
 import { pairPhone } from "./pair.ts";
@@ -21,6 +22,7 @@ export interface CliParts {
   readonly version: string;
 }
 
+const auditLines = 20;
 const connectMs = 3000;
 const finishMs = 30_000; // A script may hold delays; nobody waits longer at a terminal.
 
@@ -53,6 +55,8 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
         return await tap(client, asked);
       case "watch":
         return await watch(client, asked.json);
+      case "audit":
+        return print(await auditText(client, asked.lines ?? auditLines, asked.json));
       case "index":
         await indexMedia(client, asked.words, {
           isTerminal: process.stdout.isTTY === true,

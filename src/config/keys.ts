@@ -62,6 +62,7 @@ export const sections = {
     allowed_hosts: texts,
     allowed_origins: texts,
     allow_anonymous_local: boolean,
+    allow_v1_clients: boolean,
   },
   readers: {
     connect: list(text, readersMax),
@@ -117,6 +118,7 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
       allowedHosts: a("allowed_hosts", api.allowed_hosts, d.api.allowedHosts),
       allowedOrigins: a("allowed_origins", api.allowed_origins, d.api.allowedOrigins),
       allowAnonymousLocal: a("allow_anonymous_local", api.allow_anonymous_local, d.api.allowAnonymousLocal),
+      allowV1Clients: a("allow_v1_clients", api.allow_v1_clients, d.api.allowV1Clients),
     },
     readers: {
       connect: r("connect", readers.connect, d.readers.connect),

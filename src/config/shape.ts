@@ -15,6 +15,8 @@ export interface Config {
     readonly allowedHosts: readonly string[];
     readonly allowedOrigins: readonly string[];
     readonly allowAnonymousLocal: boolean;
+    /** Whether clients that know version 1 of the secure layer only may pair and come in. */
+    readonly allowV1Clients: boolean;
   };
   readonly readers: {
     /** Connection strings `driver:path`. */
@@ -106,6 +108,7 @@ export const defaultConfig: Config = {
     allowedHosts: [],
     allowedOrigins: [],
     allowAnonymousLocal: false,
+    allowV1Clients: false,
   },
   readers: {
     connect: [],

@@ -34,6 +34,10 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # Whether programs of every user of this device may control the service where it runs as root.
 #allow_anonymous_local = false
 
+# Whether phone apps that know only the older, weaker encryption (version 1) may pair by PIN and come in: see
+# tapdeck call clients.pair.start. Their sessions have no forward secrecy: who steals a phone's key can read what was recorded before.
+#allow_v1_clients = false
+
 [readers]
 # Readers that are always wanted, as "driver:path": "pn532-uart:/dev/ttyUSB0", "acr122u-usb:1-1.4", "toypad:/dev/hidraw0",
 # "file:/run/deck/card", "serial-line:/dev/ttyACM0?baud=115200", or a reader that types by its USB id,

@@ -10,6 +10,13 @@ export const batchRequestsMax = 100;
 export const inFlightPerConnectionMax = 64;
 export const connectionsMax = 256;
 export const connectionsPerAddressMax = 16;
+export const connectionsForDevice = 32; // Of all, kept free for callers on the device, whoever floods from afar.
+export const unsealedMax = 8; // Connections from afar that have not shown their secret yet: each may make us keep 1.5 MB of a frame, or 3 MB.
+export const unsealedPerAddressMax = 4; // Then the oldest of the address makes room, else the oldest of all.
+export const handshakesPerSecondMax = 20; // From afar, in all: 1 ms of work each, 10 on a board.
+export const handshakeFailuresMax = 10; // Of one address in a row; then it is turned away for a while,
+export const handshakeBlockMsMin = 30_000; // twice as long with each failure more,
+export const handshakeBlockMsMax = 30 * 60_000; // and forgotten after as long without one.
 export const requestsWaitingMax = 8192; // Of all connections: what a fast machine serves in a few hundredths of a second.
 export const requestsWaitingBytesMax = 8 * 1024 * 1024;
 export const unsentBytesMax = 4 * 1024 * 1024;
@@ -81,9 +88,17 @@ export const settingsListMax = 256;
 export const settingsTextCharsMax = 4096; // A path: PATH_MAX of Linux.
 export const exitDelaySecondsMax = 24 * 60 * 60;
 
+// The audit log.
+export const auditPageMax = 1000;
+export const auditFileBytesMax = 128 * 1024; // Some 1,000 lines.
+export const auditFilesMax = 4; // Of each of its two kinds: 1 MiB in all.
+export const auditKindsMax = 64; // Addresses and reasons that are counted one by one at a time; the rest is counted as one.
+export const auditBufferBytesMax = 64 * 1024; // Not written yet, on a disk that does not take it.
+
 // HTTP (decisions, "Limits").
 export const requestsPerMinuteMax = 100;
 export const requestBurstMax = 20;
+export const requestsPerSecondMax = 200; // From afar, in all, however many addresses somebody has.
 export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
 export const eventsKeptMax = 256; // What a listener that comes back may have missed.
 
@@ -107,6 +122,21 @@ export const sealedClientIdCharsMax = 64; // A UUID has 36.
 export const pairingDigits = 6; // Three tries of a million: a guess gets in with a chance of 0.0003 %.
 export const pairingTriesMax = 3; // Of one opening, from whatever address.
 export const pairingOpenMs = 2 * 60 * 1000; // Time to take a phone out and type.
+export const earlyFramesMax = 16; // Frames that come before their handshake was answered; only version 1 may send some.
+export const earlyFrameCharsMax = 64 * 1024; // Of all of them.
+
+// The secure layer, version 1 (known clients).
+export const v1ClientsMax = 50;
+export const v1ClientNameBytesMax = 128;
+export const v1PakeBytesMax = 2048;
+export const v1PairBodyBytesMax = 16 * 1024;
+export const v1PinMsMax = 5 * 60_000;
+export const v1PinTriesMax = 3; // Over the whole device, whoever makes them: one chance in 333,333.
+export const v1ExchangesMax = 12; // Begun with one PIN. Each takes some 10 ms of work, 100 on a board.
+export const v1ExchangeMsMax = 2 * 60_000;
+export const v1FirstFrameCharsMax = 64 * 1024; // It carries the first request, before its sender has proved anything.
+export const v1TokenCharsMax = 64; // A UUID has 36.
+export const v1SaltsPerClientMax = 100_000; // Sessions of one client: 50 a day for five years, 3 MB; then it is paired anew.
 
 // The media index.
 export const folderDepthMax = 64; // Folders in folders below a system's; deeper is a loop that no link explains.

@@ -17,14 +17,12 @@ export class SecureFailure extends ServiceError {
   }
 }
 
-/** A handshake of another version than ours. */
-export function unsupportedVersion(): ServiceError {
+/** A handshake of another version than those that are spoken here. */
+export function unsupportedVersion(supported: readonly number[] = [secureVersion]): ServiceError {
   return new ServiceError(
     "unsupported-secure-version",
-    `the secure layer has version ${secureVersion} here`,
-    {
-      data: { supported: [secureVersion] },
-    },
+    `the secure layer has version ${supported.join(" or ")} here`,
+    { data: { supported } },
   );
 }
 

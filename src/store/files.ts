@@ -90,3 +90,17 @@ export async function syncFolderBehind(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
   await handle.sync();
 }
+
+/**
+ * Waits, off the event loop, until what was written to the file is on the disk; nothing where there is no such file. Not
+ * for a file that SQLite locks: to close it here would let go of those locks. The log (`-wal`) is not one.
+ */
+export async function syncBehind(path: string): Promise<void> {
+  try {
+    await using file = await open(path, "r");
+    await file.datasync();
+  } catch (error) {
+    // Without a log the database is written in place, and synced with each commit.
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
+}

@@ -7,18 +7,20 @@ import { type Log, silentLog } from "../core/log.ts";
 import { createBackup } from "./backup.ts";
 import { type Clients, createClients } from "./clients.ts";
 import { createGuard, isDamage } from "./durable.ts";
-import { keepPrivate, makePrivate } from "./files.ts";
+import { keepPrivate, makePrivate, syncBehind } from "./files.ts";
 import { createHistory, type History } from "./history.ts";
 import { createMappings, type Mappings } from "./mappings.ts";
 import { bringUpToDate } from "./migrate.ts";
 import { createPlayTimes, type PlayTimes } from "./play-time.ts";
 import { lossOf, type Recovery, recover, sentenceOf } from "./recover.ts";
+import { createV1Clients, type V1Clients } from "./v1-clients.ts";
 
 export interface Store {
   readonly history: History;
   readonly mappings: Mappings;
   readonly clients: Clients;
   readonly playTimes: PlayTimes;
+  readonly v1Clients: V1Clients;
   /** What was done at the start, where the file could not be used; undefined where it could. */
   readonly recovered: Recovery | undefined;
   /** Throws a sentence where something is not well: damage, a write that failed, or a recovery at this start. */
@@ -80,6 +82,7 @@ function assemble(database: Database, { path, clock, log, recovered }: Parts): S
       },
     },
     playTimes: createPlayTimes(database, guard),
+    v1Clients: createV1Clients(database, { ...guard, onDisk: () => syncBehind(`${path}-wal`) }),
     recovered,
     check() {
       history.check();

@@ -8,6 +8,7 @@
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { createMarks, type Family, isLiving, livingOf, type Member, markName } from "./descendants.ts";
 import { keepLastWords } from "./last-words.ts";
+import { playerEnvironment } from "./player-environment.ts";
 
 export interface Exit {
   /** Null where a signal ended it. */
@@ -166,7 +167,7 @@ function spawn(
   try {
     return Bun.spawn([...argv], {
       stdio: hasLine ? [...standard, "pipe"] : [...standard],
-      env: { ...ownEnvironment, ...environment, [markName]: mark },
+      env: { ...playerEnvironment, ...environment, [markName]: mark },
       ...(folder === undefined ? {} : { cwd: folder }),
       detached: true,
     });
@@ -179,8 +180,3 @@ function spawn(
     });
   }
 }
-
-// Made once: what steers our own runtime must not steer a player that happens to use the same one.
-const ownEnvironment: Record<string, string | undefined> = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_")),
-);

@@ -1,6 +1,7 @@
 /** Programs that a card runs: without a shell, to their end, in a process group of their own that ends with them. */
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { executeMsMax, executeOutputBytesMax } from "../core/limits.ts";
+import { playerEnvironment } from "./player-environment.ts";
 
 export interface ProgramEnd {
   /** Null where a signal ended it. */
@@ -60,10 +61,12 @@ const refusals: Readonly<Record<string, string>> = {
 };
 
 function spawn(argv: readonly string[]) {
-  // What steers our own runtime must not steer a program that happens to use the same one.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_")));
   try {
-    return Bun.spawn([...argv], { stdio: ["ignore", "pipe", "pipe"], env, detached: true });
+    return Bun.spawn([...argv], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: playerEnvironment,
+      detached: true,
+    });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     throw new ServiceError(

@@ -1,9 +1,11 @@
-/** The folder of the database, made where it is missing. */
+/** The data folder as the service needs it: there, and with its secrets closed to others. */
 import { mkdir } from "node:fs/promises";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { closeToOthers } from "../system/private-files.ts";
 
-/** Throws `StartError` where it cannot be made. */
-export async function makeDataFolder(folder: string): Promise<void> {
+/** Throws `StartError` where there can be no such folder. */
+export async function prepareDataFolder(folder: string, log: Log): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
@@ -13,4 +15,5 @@ export async function makeDataFolder(folder: string): Promise<void> {
       error,
     );
   }
+  await closeToOthers(folder, log);
 }

@@ -9,6 +9,8 @@ export interface Network {
   readonly deviceAddress: string;
   readonly deviceAddress6: string;
   readonly neighbourAddress: string;
+  /** The neighbour's end of the wire, to give it more addresses. */
+  readonly neighbourLink: string;
   /** Puts a command into the device's namespace. */
   onDevice(command: readonly string[]): readonly string[];
   onNeighbour(command: readonly string[]): readonly string[];
@@ -41,6 +43,7 @@ export async function makeNetwork(): Promise<Network> {
     deviceAddress: "10.77.0.1",
     deviceAddress6: "fd77::1",
     neighbourAddress: "10.77.0.2",
+    neighbourLink: otherEnd,
     onDevice: on(device),
     onNeighbour: on(neighbour),
     async [Symbol.asyncDispose]() {

@@ -1,12 +1,14 @@
 /** Who somebody is, by the address and the headers of a request (decisions, "Who may do what"). */
 import { expect, test } from "bun:test";
-import { hostname, networkInterfaces } from "node:os";
+import { hostname } from "node:os";
 import { admit, isDeviceAddress, plainAddress } from "../../src/api/access.ts";
+import { ownAddresses } from "../../src/system/addresses.ts";
 
 const rules = {
   allowedHosts: ["cards.home"],
   allowedOrigins: ["https://cards.example"],
   allowAnonymousLocal: false,
+  allowV1Clients: false,
 };
 const device = hostname().toLowerCase();
 
@@ -30,11 +32,35 @@ for (const [address, isDevice] of addresses) {
 }
 
 test("every address that this device has is this device", () => {
-  const own = Object.values(networkInterfaces()).flatMap((list) =>
-    (list ?? []).map(({ address }) => address),
-  );
+  const own = ownAddresses().filter((address) => !address.startsWith("fe80:"));
   expect(own.length).toBeGreaterThan(0);
-  for (const address of own) expect([address, isDeviceAddress(address)]).toEqual([address, true]);
+  for (const address of own)
+    expect([address, isDeviceAddress(address, ownAddresses)]).toEqual([address, true]);
+});
+
+test("what others may put into an address makes them no part of this device", () => {
+  const own = () => ["fe80::5054:ff:fe12:3456", "192.168.1.20"];
+  // Another interface's link-local address, and 127.0.0.1 and our own address by 6to4 and NAT64.
+  const foreign = [
+    "fe80::5054:ff:fe12:3456",
+    "fe80::5054:ff:fe12:3456%wlan0",
+    "2002:7f00:1::1",
+    "64:ff9b::7f00:1",
+  ];
+  for (const address of [...foreign, "::7f00:1", "64:ff9b::c0a8:114"])
+    expect([address, isDeviceAddress(address, own)]).toEqual([address, false]);
+  expect(isDeviceAddress("::ffff:192.168.1.20", own)).toBe(true);
+});
+
+test("pages of the known phone app come in where its clients may, and never as pages of the device", () => {
+  const kindOf = (isDevice: boolean, allowV1Clients: boolean) =>
+    admit({ host: "192.168.1.20:7497", origin: "capacitor://localhost" }, isDevice, {
+      ...rules,
+      allowV1Clients,
+    }).kind;
+  expect(kindOf(false, false)).toBe("refused");
+  expect(kindOf(false, true)).toBe("remote");
+  expect(kindOf(true, true)).toBe("refused");
 });
 
 test("an address is compared without its zone and its mapping", () => {
@@ -62,7 +88,7 @@ const hosts: readonly (readonly [host: string | null, isGood: boolean])[] = [
 
 for (const [host, isGood] of hosts) {
   test(`the Host ${JSON.stringify(host)} is ${isGood ? "" : "not "}one of this device`, () => {
-    const { kind } = admit({ address: "127.0.0.1", host, origin: null }, rules);
+    const { kind } = admit({ host, origin: null }, true, rules);
     expect(kind).toBe(isGood ? "device" : "refused");
   });
 }
@@ -85,7 +111,7 @@ const origins: readonly (readonly [origin: string, address: string, isGood: bool
 
 for (const [origin, address, isGood] of origins) {
   test(`the Origin "${origin}" of a caller at ${address} is ${isGood ? "let in" : "refused"}`, () => {
-    const { kind } = admit({ address, host: "192.168.1.20:7497", origin }, rules);
+    const { kind } = admit({ host: "192.168.1.20:7497", origin }, address !== "10.0.0.9", rules);
     expect(kind !== "refused").toBe(isGood);
   });
 }

@@ -68,6 +68,7 @@ allow_launch = ["SNES/.*"]
 allowed_hosts = ["deck.example"]
 allowed_origins = ["https://deck.example"]
 allow_anonymous_local = true
+allow_v1_clients = true
 [readers]
 connect = ["simulated:"]
 detect = false
@@ -117,6 +118,7 @@ command = ["any", "--file={path}"]
       allowedHosts: ["deck.example"],
       allowedOrigins: ["https://deck.example"],
       allowAnonymousLocal: true,
+      allowV1Clients: true,
     },
     readers: {
       connect: ["simulated:"],

@@ -214,17 +214,28 @@ test("a player that writes without end does not stall, and reads nothing", () =>
     expect((await readFile(out, "utf8")).trim()).toBe("0");
   }));
 
-test("variables of our runtime are not handed on, all others are", () =>
+test("players get the variables of a fixed list, and nothing else of what stands around", () =>
   withFolder(async (folder) => {
     // The environment is taken once at start: a process of its own has both.
     const out = join(folder, "out");
     const code = `import { spawnPlayer } from ${JSON.stringify(join(import.meta.dir, "../../src/system/process.ts"))};
       await spawnPlayer(["/bin/sh", "-c", 'env >"$0"', ${JSON.stringify(out)}]).exited;`;
-    const env = { ...process.env, BUN_CONFIG_TEST: "1", PLAYER_TEST: "1" };
+    const env = {
+      ...process.env,
+      ...{
+        BUN_CONFIG_TEST: "1",
+        LD_PRELOAD: "",
+        PASSWORD: "hunter2",
+        NODE_OPTIONS: "",
+        TAPDECK_CLIENT_SECRET: "5a",
+      },
+      ...{ DISPLAY: ":7", LC_TIME: "C", XDG_RUNTIME_DIR: "/run/user/7", SDL_VIDEODRIVER: "kmsdrm" },
+    };
     await Bun.spawn([process.execPath, "-e", code], { env, stdio: ["ignore", "inherit", "inherit"] }).exited;
     const names = (await readFile(out, "utf8")).split("\n").map((line) => line.split("=")[0] ?? "");
-    expect(names).toContain("PLAYER_TEST");
-    expect(names.filter((name) => name.startsWith("BUN_"))).toEqual([]);
+    for (const name of ["PATH", "DISPLAY", "LC_TIME", "XDG_RUNTIME_DIR", "SDL_VIDEODRIVER"])
+      expect(names).toContain(name);
+    expect(names.filter((name) => /^(BUN_|LD_|NODE_|PASSWORD|TAPDECK_CLIENT)/.test(name))).toEqual([]);
   }));
 
 test("a program that cannot be started is refused with a sentence", () =>

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { answerLaunch } from "../../src/api/launch-endpoint.ts";
 import { createBus } from "../../src/bus.ts";
 import { type Config, defaultConfig } from "../../src/config/shape.ts";
+import { silentAudit } from "../../src/core/audit.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
 import { createLauncher } from "../../src/launch/launcher.ts";
@@ -146,6 +147,7 @@ test.each([
     launch: (token: { readonly text: string }, from: { readonly trusted: boolean }) =>
       deck.launch(token.text, from.trusted),
     allowLaunch: () => true,
+    audit: silentAudit,
   };
   for (const access of ["device", "remote"] as const) {
     const request = new Request(`http://127.0.0.1/l/${text}`);

@@ -1,5 +1,6 @@
 /** Every method, one line each. */
 import type { Method } from "../method.ts";
+import { audit } from "./audit.ts";
 import { clients, clientsDelete, clientsNew } from "./clients.ts";
 import { confirm } from "./confirm.ts";
 import { health } from "./health.ts";
@@ -7,6 +8,7 @@ import { inputGamepad, inputKeyboard } from "./input.ts";
 import { launch, run } from "./launch.ts";
 import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mappings.ts";
 import { media, mediaActive, mediaControl, mediaIndex, mediaIndexCancel, mediaSearch } from "./media.ts";
+import { clientsPairCancel, clientsPairStart } from "./pair-by-pin.ts";
 import { pairing, pairingCancel, pairingOpen, pairingWait } from "./pairing.ts";
 import { playtime, playtimeLimitsUpdate } from "./playtime.ts";
 import { readers, readersWrite, readersWriteCancel } from "./readers.ts";
@@ -55,6 +57,9 @@ export const methods = [
   pairingOpen,
   pairingCancel,
   pairingWait,
+  clientsPairStart,
+  clientsPairCancel,
+  audit,
   version,
   health,
   rpcDiscover,

@@ -4,6 +4,7 @@ import { nothing, tokenParams, toToken } from "../schemas.ts";
 
 const facts = {
   access: "anyone",
+  launches: true,
   params: tokenParams,
   shorthand: "text",
   result: nothing,

@@ -1,0 +1,53 @@
+/** What the audit log tells: who was let in, who was turned out or away, and who launched from afar. No secret, no card's text. */
+
+/** What people did about who may come in. */
+export type AuditNote =
+  | { readonly event: "pairing-opened"; readonly by: PairedBy }
+  | { readonly event: "paired"; readonly client: string; readonly name: string; readonly by: PairedBy }
+  | { readonly event: "revoked"; readonly client: string; readonly name: string };
+
+/** `secret`: made on the device, with its secret; `pin`: by the PIN of a known client; `code`: by a short code. */
+export type PairedBy = "secret" | "pin" | "code";
+
+/** Why somebody was turned away. */
+export type Refusal =
+  | "host-or-origin"
+  | "too-many-requests"
+  | "too-many-connections"
+  | "encryption-required"
+  | "secure-failure"
+  | "too-many-failures"
+  | "wrong-pin"
+  | "wrong-code"
+  | "launch-not-allowed"
+  | "forbidden-method";
+
+/** Who called from afar: by address, and by client where it has shown that it is one. */
+export interface From {
+  readonly address: string;
+  readonly client?: string | undefined;
+}
+
+export interface Audit {
+  note(note: AuditNote): void;
+  /** Counted: many of a kind in a row become one line. */
+  refused(why: Refusal, from: From): void;
+  /** Counted, like refusals. What was launched is in the history. */
+  launched(from: From): void;
+}
+
+/** A line of the log. `time` is RFC 3339; of counted ones, that of the last. */
+export interface AuditEntry {
+  readonly time: string;
+  readonly event: AuditNote["event"] | "refused" | "launched";
+  readonly client?: string;
+  readonly name?: string;
+  readonly by?: PairedBy;
+  readonly why?: Refusal;
+  readonly address?: string;
+  /** How many there were since the line before of the same kind; 1 where absent. */
+  readonly count?: number;
+}
+
+/** For tests and tools that want none. */
+export const silentAudit: Audit = { note() {}, refused() {}, launched() {} };

@@ -1,0 +1,47 @@
+/** Who comes in, and what is noted of it: clients of both versions of the secure layer, pairing by PIN, and the audit log. */
+import type { ApiOptions } from "../api/server.ts";
+import type { Client, Services } from "../api/services.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { Store } from "../store/open.ts";
+import { ownAddresses } from "../system/addresses.ts";
+import { createAuditLog } from "../system/audit-log.ts";
+import { createClientService, seenIn } from "./clients.ts";
+import { acceptEither, createPairByPin } from "./v1.ts";
+
+export interface GuardParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly dataFolder: string;
+  /** What `api.allow_v1_clients` says now. */
+  readonly isV1Allowed: () => boolean;
+  /** Ends the live sessions of a client. */
+  readonly cut: (id: string) => void;
+}
+
+export interface Guards {
+  readonly services: Pick<Services, "clients" | "pairByPin" | "audit">;
+  readonly doors: Pick<ApiOptions, "accept" | "pairByPin" | "audit" | "ownAddresses" | "onProved">;
+  /** For a phone that was typed the short code of the device. */
+  readonly addByCode: (name: string) => Client;
+  /** Writes what the audit log has not yet. */
+  close(): Promise<void>;
+}
+
+export function createGuards({ store, clock, log, dataFolder, isV1Allowed, cut }: GuardParts): Guards {
+  const audit = createAuditLog({ folder: dataFolder, clock, log });
+  const v1 = { store, clock, log, audit, isAllowed: isV1Allowed };
+  const pairByPin = createPairByPin(v1);
+  const clients = createClientService({ store, clock, audit, cut });
+  return {
+    services: {
+      clients: { ...clients, add: (name) => clients.add(name, "secret") },
+      pairByPin,
+      audit: audit.read,
+    },
+    doors: { accept: acceptEither(v1), pairByPin, audit, ownAddresses, onProved: seenIn(store) },
+    addByCode: (name) => clients.add(name, "code"),
+    close: audit.close,
+  };
+}

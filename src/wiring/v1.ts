@@ -1,0 +1,108 @@
+/** The way in for known clients, version 1 of the secure layer, where `api.allow_v1_clients` opens it. */
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { PairByPin } from "../api/pair.ts";
+import type { AcceptHello } from "../api/sealed-line.ts";
+import type { Audit } from "../core/audit.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf, ServiceError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { SecureFailure, secureVersion, unsupportedVersion } from "../secure/failure.ts";
+import { acceptHandshake } from "../secure/handshake.ts";
+import { acceptFirstFrame } from "../secure/v1/accept.ts";
+import { createV1Pairing } from "../secure/v1/pairing.ts";
+import { type AesGcm, readFirstFrame } from "../secure/v1/session.ts";
+import type { Store } from "../store/open.ts";
+
+const [tagBytes, algorithm] = [16, "aes-256-gcm"] as const;
+
+/** The runtime's AES-256-GCM. */
+export const aes: AesGcm = {
+  seal(key, nonce, ad, plaintext) {
+    const cipher = createCipheriv(algorithm, key, nonce);
+    cipher.setAAD(ad);
+    return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+  },
+  open(key, nonce, ad, sealed) {
+    if (sealed.length < tagBytes) return undefined;
+    const decipher = createDecipheriv(algorithm, key, nonce);
+    decipher.setAAD(ad);
+    decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
+    try {
+      return Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - tagBytes)), decipher.final()]);
+    } catch {
+      // The tag does not fit, which is all that there is to say of it.
+      return undefined;
+    }
+  },
+};
+
+export interface V1Parts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly audit: Audit;
+  /** What `api.allow_v1_clients` says now. */
+  readonly isAllowed: () => boolean;
+}
+
+/** Answers the hello of either version; that of version 1 only where it is allowed. Never rejects. */
+export function acceptEither({ store, log, isAllowed }: V1Parts): AcceptHello {
+  const remember = async (clientId: string, salt: Uint8Array) => {
+    const found = await store.v1Clients.remember(clientId, salt);
+    if (found === "full")
+      log.warn("api", "a client of version 1 has used up its sessions: pair it again", { client: clientId });
+    return found === "new";
+  };
+  const parts = { aes, find: store.v1Clients.find, remember, randomBytes };
+  return async (hello) => {
+    const frame = isAllowed() ? readFirstFrame(hello) : undefined;
+    if (frame !== undefined) {
+      try {
+        return await acceptFirstFrame(frame, parts);
+      } catch (error) {
+        if (error instanceof SecureFailure) return { kind: "refused", error };
+        log.error("api", "a session of version 1 could not be noted, and so not opened", {
+          error: messageOf(error),
+        });
+        return { kind: "refused", error: new SecureFailure() };
+      }
+    }
+    const accepted = await acceptHandshake(hello, (id) => store.clients.get(id)?.secret);
+    const isOther = accepted.kind === "refused" && accepted.error.code === "unsupported-secure-version";
+    return isOther && isAllowed()
+      ? { kind: "refused", error: unsupportedVersion([1, secureVersion]) }
+      : accepted;
+  };
+}
+
+/** Pairing by PIN, as the API offers it. */
+export function createPairByPin({ store, clock, audit, isAllowed }: V1Parts): PairByPin {
+  const pairing = createV1Pairing({
+    now: clock.now,
+    randomBytes,
+    newId: () => crypto.randomUUID(),
+    full: () => (store.v1Clients.isFull() ? "maximum paired clients reached" : undefined),
+    onWrongPin: () => {},
+    keep({ name, token, key }) {
+      const id = crypto.randomUUID();
+      store.v1Clients.add({ id, name, token, key, address: "" }, clock.now());
+      audit.note({ event: "paired", client: id, name, by: "pin" });
+      return id;
+    },
+  });
+  return {
+    isAllowed,
+    open() {
+      if (!isAllowed())
+        throw new ServiceError(
+          "failed",
+          "these clients are not let in: set api.allow_v1_clients = true first",
+        );
+      audit.note({ event: "pairing-opened", by: "pin" });
+      return pairing.open();
+    },
+    cancel: pairing.cancel,
+    start: pairing.start,
+    finish: pairing.finish,
+  };
+}

@@ -1,0 +1,237 @@
+/**
+ * Who may do what, every cell of it (decisions, "Who may do what"): each caller, with each Host and each Origin, asks for each
+ * thing, and gets what these tables say. A caller comes over a real connection, those from afar out of a namespace of their own.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { connect } from "../../src/client/client.ts";
+import type { OneVisit } from "../helpers/many-visits.ts";
+import { canMakeNetworks, makeNetwork, type Network } from "../helpers/namespaces.ts";
+import { makePlace, type Place, program } from "../helpers/tapdeck.ts";
+
+const remoteTest = test.skipIf(!canMakeNetworks);
+const [port, tlsPort] = [7497, 7498];
+const device = hostname().toLowerCase();
+
+/** 1: what somebody is, by where the connection comes from. */
+const callers = [
+  // caller                       comes from    to                          is
+  ["loopback, IPv4", /*        */ "device", "127.0.0.1", /*              */ "device"],
+  ["loopback, another IPv4", /**/ "device", "127.3.2.1", /*              */ "device"],
+  ["loopback, IPv6", /*        */ "device", "::1", /*                    */ "device"],
+  ["loopback, mapped", /*      */ "device", "::ffff:127.0.0.1", /*       */ "device"],
+  ["own address, IPv4", /*     */ "device", "10.77.0.1", /*              */ "device"],
+  ["own address, IPv6", /*     */ "device", "fd77::1", /*                */ "device"],
+  ["own address, mapped", /*   */ "device", "::ffff:10.77.0.1", /*       */ "device"],
+  ["loopback over TLS", /*     */ "device", "tls 127.0.0.1", /*          */ "device"],
+  ["the socket's file", /*     */ "device", "path", /*                   */ "device"],
+  ["neighbour, IPv4", /*       */ "neighbour", "10.77.0.1", /*           */ "remote"],
+  ["neighbour, IPv6", /*       */ "neighbour", "fd77::1", /*             */ "remote"],
+  ["neighbour over TLS", /*    */ "neighbour", "tls 10.77.0.1", /*       */ "tls"],
+  ["neighbour over TLS, IPv6", /**/ "neighbour", "tls fd77::1", /*       */ "tls"],
+  ["neighbour, sealed", /*     */ "neighbour", "sealed 10.77.0.1", /*    */ "sealed"],
+] as const;
+
+/** 2: what that gets of each thing, where Host and Origin pass. A dash: it cannot be asked for in this way. */
+const things = [
+  // thing                          device         sealed         tls            remote
+  ["ping over a WebSocket", /*   */ "pong", /*  */ "pong", /*  */ "pong", /*  */ "pong"],
+  ["ordinary method", /*         */ "result", /**/ "result", /**/ "result", /**/ "error -32002"],
+  ["device's method", /*         */ "result", /**/ "error 2", /**/ "error 2", /**/ "error -32002"],
+  ["handshake", /*               */ "error -32600", "reply", /* */ "error -32600", "reply"],
+  ["POST of an ordinary method", "200", /*      */ "-", /*     */ "200", /*   */ "403"],
+  ["POST of a form", /*          */ "415", /*   */ "-", /*     */ "415", /*   */ "403"],
+  ["event stream", /*            */ "200", /*   */ "-", /*     */ "200", /*   */ "403"],
+  ["the device's page", /*       */ "200", /*   */ "-", /*     */ "200", /*   */ "200"],
+  ["GET /ping", /*               */ "200", /*   */ "-", /*     */ "200", /*   */ "200"],
+  ["GET /health", /*             */ "200", /*   */ "-", /*     */ "200", /*   */ "200"],
+  ["launch: a link followed", /* */ "200", /*   */ "-", /*     */ "403", /*   */ "403"],
+  ["launch: a foreign link", /*  */ "200", /*   */ "-", /*     */ "403", /*   */ "403"],
+  ["launch: a foreign image", /* */ "403", /*   */ "-", /*     */ "403", /*   */ "403"],
+  ["launch: a prefetch", /*      */ "403", /*   */ "-", /*     */ "403", /*   */ "403"],
+  ["launch that is allowed", /*  */ "200", /*   */ "-", /*     */ "200", /*   */ "200"],
+  ["pairing by PIN", /*          */ "404", /*   */ "-", /*     */ "404", /*   */ "404"],
+] as const;
+
+/** 3: the name that one is called by; all that is refused is refused with 403. */
+const hosts = [
+  ["127.0.0.1:7497", "passes"],
+  ["10.77.0.1", "passes"],
+  ["[fd77::1]:7497", "passes"],
+  ["localhost:7497", "passes"],
+  [device, "passes"],
+  [`${device}.local:7497`, "passes"],
+  ["cards.home:80", "passes"],
+  ["evil.example", "refused"],
+  ["127.0.0.1.evil.example:7497", "refused"],
+] as const;
+
+/** 4: the page that asks. `self`: a page of the Host itself. */
+const origins = [
+  // origin                       a caller on the device   any other
+  ["none", /*                  */ "passes", /*          */ "passes"],
+  ["self", /*                  */ "passes", /*          */ "passes"],
+  ["https://cards.example", /* */ "passes", /*          */ "passes"],
+  ["http://localhost:3000", /* */ "passes", /*          */ "refused"],
+  ["http://evil.example", /*   */ "refused", /*         */ "refused"],
+  ["null", /*                  */ "refused", /*         */ "refused"],
+] as const;
+
+type Caller = (typeof callers)[number];
+type Thing = (typeof things)[number];
+type Is = Caller[3];
+
+function expected(
+  is: Is,
+  [, ...answers]: Thing,
+  host: (typeof hosts)[number],
+  origin: (typeof origins)[number],
+) {
+  if (host[1] === "refused" || origin[is === "device" ? 1 : 2] === "refused") return "403";
+  return answers[["device", "sealed", "tls", "remote"].indexOf(is)] ?? "-";
+}
+
+const call = (method: string) => JSON.stringify({ jsonrpc: "2.0", id: 1, method });
+const json = { "content-type": "application/json" };
+const fetchMetadata = (site: string, mode: string, dest: string) => ({
+  "sec-fetch-site": site,
+  "sec-fetch-mode": mode,
+  "sec-fetch-dest": dest,
+});
+const launch = (headers: Readonly<Record<string, string>>, text = "SNES/none.sfc") => ({
+  method: "GET",
+  path: `/l/${text}`,
+  headers,
+});
+const ws = (send: string) => ({ method: "ws", path: "/api/v0.1", headers: {}, send });
+type Asking = Pick<OneVisit, "method" | "path" | "headers" | "body" | "send">;
+
+const asking: Readonly<Record<Thing[0], Asking>> = {
+  "ping over a WebSocket": ws("ping"),
+  "ordinary method": ws(call("version")),
+  "device's method": ws(call("clients")),
+  // It is made anew for each; whoever need not shake hands says it as a request, and it is none.
+  handshake: ws(""),
+  "POST of an ordinary method": { method: "POST", path: "/api/v0.1", headers: json, body: call("version") },
+  "POST of a form": {
+    method: "POST",
+    path: "/api/v0.1",
+    headers: { "content-type": "text/plain" },
+    body: call("version"),
+  },
+  "event stream": { method: "GET", path: "/api/v0.1/events", headers: {} },
+  "the device's page": { method: "GET", path: "/", headers: {} },
+  "GET /ping": { method: "GET", path: "/ping", headers: {} },
+  "GET /health": { method: "GET", path: "/health", headers: {} },
+  "launch: a link followed": launch(fetchMetadata("none", "navigate", "document")),
+  "launch: a foreign link": launch(fetchMetadata("cross-site", "navigate", "document")),
+  "launch: a foreign image": launch(fetchMetadata("cross-site", "no-cors", "image")),
+  "launch: a prefetch": launch({ "sec-purpose": "prefetch" }),
+  "launch that is allowed": launch({}, "**delay:1"),
+  "pairing by PIN": { method: "POST", path: "/api/pair/start", headers: json, body: "{}" },
+};
+
+let network: Network;
+let place: Place;
+let child: Bun.Subprocess;
+let client: { id: string; secret: string };
+const sources = { 4: ["10.77.0.2"], 6: ["fd77::2"] };
+
+beforeAll(async () => {
+  if (!canMakeNetworks) return;
+  network = await makeNetwork();
+  place = await makePlace();
+  // An address may ask 100 times a minute: there are many.
+  const batch = Array.from({ length: 150 }, (_, n) => n + 10).map((n) => {
+    sources[4].push(`10.77.0.${n}`);
+    sources[6].push(`fd77::${n}`);
+    return `address add 10.77.0.${n}/24 dev ${network.neighbourLink}\naddress add fd77::${n}/64 dev ${network.neighbourLink} nodad\n`;
+  });
+  const file = join(place.folder, "addresses");
+  await writeFile(file, batch.join(""));
+  expect(Bun.spawnSync([...network.onNeighbour(["ip", "-batch", file])]).exitCode).toBe(0);
+  await Bun.write(
+    `${place.folder}/config.toml`,
+    // Who a caller on the device is counts for services that run as root only, and has tests of its own.
+    `[api]
+allow_anonymous_local = true
+allowed_hosts = ["cards.home"]
+allowed_origins = ["https://cards.example"]
+allow_launch = ["\\\\*\\\\*delay:1"]
+[readers]
+detect = false
+`,
+  );
+  child = Bun.spawn([...network.onDevice([program, `--data=${place.folder}`])], {
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  for (let tries = 0; client === undefined && tries < 500; tries++) {
+    const local = await connect(`ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`).catch(() => undefined);
+    if (local === undefined) await Bun.sleep(20);
+    else client = await local.call("clients.new", { name: "phone" });
+    local?.close();
+  }
+}, 60_000);
+afterAll(async () => {
+  if (!canMakeNetworks) return;
+  child.kill("SIGTERM");
+  await child.exited;
+  await network[Symbol.asyncDispose]();
+  await place[Symbol.asyncDispose]();
+});
+
+function visitOf([, from, to, is]: Caller, thing: Thing, host: string, origin: string): OneVisit {
+  const address = to.split(" ").at(-1) ?? "";
+  const isTls = to.startsWith("tls ");
+  const asked = asking[thing[0]];
+  const page = origin === "self" ? { origin: `http://${host}` } : { origin };
+  const isHandshake = thing[0] === "handshake" || is === "sealed";
+  return {
+    ...asked,
+    ...(to === "path"
+      ? { to: `${place.folder}/tapdeck.sock` }
+      : { to: address, port: isTls ? tlsPort : port }),
+    isTls,
+    ...(from === "neighbour" ? { from: sources[address.includes(":") ? 6 : 4] } : {}),
+    headers: { host, ...asked.headers, ...(origin === "none" ? {} : page) },
+    ...(isHandshake ? { client } : {}),
+  };
+}
+
+async function visitAll(caller: Caller, visits: readonly OneVisit[]): Promise<readonly string[]> {
+  const file = join(place.folder, "visits.json");
+  await writeFile(file, JSON.stringify(visits));
+  const script = join(import.meta.dir, "../helpers/many-visits.ts");
+  const via = caller[1] === "device" ? network.onDevice : network.onNeighbour;
+  const visiting = Bun.spawn([...via([process.execPath, script, file])], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return JSON.parse(await new Response(visiting.stdout).text());
+}
+
+for (const caller of callers) {
+  const is = caller[3];
+  remoteTest(
+    `${caller[0]}: every thing, by every name, of every page`,
+    async () => {
+      const cells = things.flatMap((thing) =>
+        hosts.flatMap((host) => origins.map((origin) => ({ thing, host, origin }))),
+      );
+      const asked = cells.filter(({ thing }) => is !== "sealed" || thing[2] !== "-");
+      const outcomes = await visitAll(
+        caller,
+        asked.map(({ thing, host, origin }) => visitOf(caller, thing, host[0], origin[0])),
+      );
+      const wrong = asked.flatMap(({ thing, host, origin }, index) => {
+        const [want, got] = [expected(is, thing, host, origin), outcomes[index]];
+        return want === got ? [] : [`${thing[0]} | ${host[0]} | ${origin[0]}: ${want}, but was ${got}`];
+      });
+      expect(wrong).toEqual([]);
+      expect(outcomes.length).toBe(asked.length);
+      expect(asked.length).toBeGreaterThanOrEqual(is === "sealed" ? 4 * 9 * 6 : 16 * 9 * 6);
+    },
+    120_000,
+  );
+}

@@ -1,0 +1,26 @@
+/** Twenty seconds of everything at once from a neighbour: memory stays bounded, and whoever is on the device still launches. */
+import { expect, test } from "bun:test";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { runHostile } from "../load/hostile.ts";
+
+const seconds = 20;
+// What `make hostile` measures for ten minutes stays below 120 MB; a test machine may be slower to give memory back.
+const residentMbMax = 200;
+
+test.skipIf(!canMakeNetworks)(
+  "under hostile load from 40 addresses memory stays bounded, and every launch from the device starts its player",
+  async () => {
+    const report = await runHostile(seconds);
+    process.stdout.write(
+      `peak resident memory: ${report.peakMb.toFixed(0)} MB, ${report.taps.length} launches\n`,
+    );
+    expect(report.peakMb).toBeLessThan(residentMbMax);
+    expect(report.failedTaps).toBe(0);
+    expect(report.taps.length).toBeGreaterThan(0);
+    // It was an attack.
+    const opened = report.attackers.map((attacker) => JSON.parse(attacker).opened as number);
+    expect(opened.every((count) => count > 0)).toBe(true);
+    expect(opened.reduce((sum, count) => sum + count)).toBeGreaterThan(500);
+  },
+  120_000,
+);

@@ -1,0 +1,189 @@
+/**
+ * Many visits to the service, each over a connection of its own, told as JSON in the file of the first argument; prints what
+ * came of each as a word. Run in a namespace; it speaks HTTP and WebSocket by hand, so that every header is as it is told.
+ *
+ *   200, 403 ...       the status of an HTTP answer, or of a refused upgrade
+ *   pong               the heartbeat's
+ *   reply              of a handshake
+ *   result             of a call
+ *   error N            of a call, or a protocol error
+ */
+import { readFile } from "node:fs/promises";
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { type StartedHandshake, startHandshake } from "../../src/secure/handshake.ts";
+
+export interface OneVisit {
+  /** Of the service: an address, or the path of a socket. */
+  readonly to: string;
+  /** Undefined for a socket's path. */
+  readonly port?: number;
+  readonly isTls?: boolean;
+  /** The caller's own addresses, one after another, where it matters. */
+  readonly from?: readonly string[];
+  /** The request line's method and path; `ws` opens a WebSocket. */
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** What a WebSocket sends. */
+  readonly send?: string;
+  /** Shakes hands with these, and sends it sealed; without `send`, only the hello. */
+  readonly client?: { readonly id: string; readonly secret: string };
+}
+
+const atOnce = 6; // Fewer than those that may shake hands at a time.
+const retryMs = 50;
+
+const list = JSON.parse(await readFile(process.argv[2] ?? "", "utf8")) as readonly OneVisit[];
+const outcomes: string[] = new Array(list.length);
+let next = 0;
+await Promise.all(
+  Array.from({ length: atOnce }, async () => {
+    for (let index = next++; index < list.length; index = next++) outcomes[index] = await patiently(index);
+  }),
+);
+process.stdout.write(JSON.stringify(outcomes));
+process.exit(0);
+
+/** Limits on how often one may ask are not what is looked at here. */
+async function patiently(index: number): Promise<string> {
+  const visit = list[index];
+  if (visit === undefined) throw new Error("no such visit");
+  for (let tries = 0; ; tries++) {
+    const outcome = await once(visit, index + tries * 7).catch((error) => `failed: ${error}`);
+    const isFull = ["429", "503", "error -32000"].includes(outcome);
+    if (!isFull || tries > 400) return outcome;
+    await Bun.sleep(retryMs);
+  }
+}
+
+async function once(visit: OneVisit, turn: number): Promise<string> {
+  const socket = open(visit, turn);
+  const bytes = reader(socket);
+  const isSocket = visit.method === "ws";
+  const upgrade = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": btoa("0123456789abcdef"),
+  };
+  const body = visit.body ?? "";
+  const length = visit.body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const headers = { ...visit.headers, ...(isSocket ? upgrade : {}), ...length };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`${isSocket ? "GET" : visit.method} ${visit.path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+  try {
+    const head = await bytes.until("\r\n\r\n");
+    const status = head.slice(9, 12);
+    if (status !== "101") return status;
+    return await talk(socket, bytes, visit);
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function talk(socket: Socket, bytes: Reader, { send = "", client }: OneVisit): Promise<string> {
+  const say = (text: string) => socket.write(frameOf(text));
+  if (client === undefined) {
+    say(send);
+    return wordOf(await textOf(bytes));
+  }
+  const started: StartedHandshake = await startHandshake(client.id, client.secret);
+  say(started.hello);
+  const reply = await textOf(bytes);
+  if (wordOf(reply) !== "reply" || send === "") return wordOf(reply);
+  const session = started.finish(reply);
+  if (send === "ping") {
+    say(send);
+    return wordOf(await textOf(bytes));
+  }
+  say(session.seal(send));
+  const opened = session.open(await textOf(bytes));
+  return opened.kind === "payload" ? wordOf(opened.text) : "partial";
+}
+
+function wordOf(text: string): string {
+  if (text === "pong") return text;
+  const { result, error, e } = JSON.parse(text);
+  if (e !== undefined) return "reply";
+  return error === undefined ? (result === undefined ? "?" : "result") : `error ${error.code}`;
+}
+
+function open({ to, port, isTls = false, from = [] }: OneVisit, turn: number): Socket {
+  if (port === undefined) return connectTcp({ path: to });
+  const localAddress = from.length === 0 ? {} : { localAddress: from[turn % from.length] };
+  const options = { host: to, port, ...localAddress };
+  return isTls ? connectTls({ ...options, rejectUnauthorized: false }) : connectTcp(options);
+}
+
+interface Reader {
+  /** All up to and with this text; what comes behind it stays. */
+  until(end: string): Promise<string>;
+  take(count: number): Promise<Uint8Array>;
+}
+
+function reader(socket: Socket): Reader {
+  let kept: Buffer = Buffer.alloc(0);
+  let over: unknown;
+  let wake = () => {};
+  socket.on("data", (bytes: Buffer) => {
+    kept = Buffer.concat([kept, bytes]);
+    wake();
+  });
+  const ended = (why: unknown) => {
+    over ??= why;
+    wake();
+  };
+  socket.on("error", ended);
+  socket.on("close", () => ended("the connection was closed"));
+  const when = async (isThere: () => number | undefined): Promise<Buffer> => {
+    for (;;) {
+      const count = isThere();
+      if (count !== undefined) {
+        const taken = kept.subarray(0, count);
+        kept = kept.subarray(count);
+        return taken;
+      }
+      if (over !== undefined) throw over;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  return {
+    until: async (end) =>
+      (
+        await when(() => {
+          const at = kept.indexOf(end);
+          return at < 0 ? undefined : at + end.length;
+        })
+      ).toString("latin1"),
+    take: (count) => when(() => (kept.length >= count ? count : undefined)),
+  };
+}
+
+/** A text frame (RFC 6455, 5.2), masked by zeros. */
+function frameOf(text: string): Uint8Array {
+  const payload = Buffer.from(text);
+  const length =
+    payload.length < 126 ? [0x80 | payload.length] : [0x80 | 126, payload.length >> 8, payload.length & 0xff];
+  return Buffer.concat([Uint8Array.of(0x81, ...length, 0, 0, 0, 0), payload]);
+}
+
+/** The payload of the next text frame; those that the service sends of its own accord are none. */
+async function textOf(bytes: Reader): Promise<string> {
+  for (;;) {
+    const [first = 0, second = 0] = await bytes.take(2);
+    const view = (part: Uint8Array) => new DataView(part.buffer, part.byteOffset);
+    const length =
+      second < 126
+        ? second
+        : second === 126
+          ? view(await bytes.take(2)).getUint16(0)
+          : Number(view(await bytes.take(8)).getBigUint64(0));
+    const payload = Buffer.from(await bytes.take(length)).toString("utf8");
+    if (first === 0x88) throw new Error(`closed: ${payload.slice(2)}`);
+    if (first === 0x81 && !payload.includes('"method":')) return payload;
+  }
+}

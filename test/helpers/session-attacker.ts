@@ -1,0 +1,206 @@
+/**
+ * Shakes hands as a client that knows its secret, and then disturbs what it says: `session-attacker.ts KIND URL JSON`. Prints
+ * what came of each try. Run in a namespace.
+ */
+import { connect } from "node:net";
+import { startHandshake } from "../../src/secure/handshake.ts";
+import type { Session } from "../../src/secure/session.ts";
+
+const [kind = "", url = "", told = "{}"] = process.argv.slice(2);
+const { client, sources }: { client: { id: string; secret: string }; sources: readonly string[] } =
+  JSON.parse(told);
+const { hostname, port, pathname } = new URL(url);
+let turn = 0;
+
+interface Line {
+  readonly session: Session;
+  readonly hello: string;
+  readonly reply: string;
+  send(text: string): void;
+  /** Hangs up. */
+  leave(): void;
+  /** How it ends; `answered` where a frame came that opens. */
+  end(): Promise<string>;
+}
+
+const request = '{"jsonrpc":"2.0","id":1,"method":"version"}';
+const atOnce = 3; // With a second session each, fewer than may shake hands at a time.
+
+/** Each makes up what is sent of a fresh session; `undefined` where there is nothing to send. */
+type Attack = (line: Line) => Promise<readonly string[]> | readonly string[];
+
+const frameLength = 96; // Of the request, sealed, as text: each place of it is tried.
+
+const attacks: Readonly<Record<string, readonly Attack[]>> = {
+  undisturbed: [({ session }) => [session.seal(request)]],
+  altered: places((text, at) => {
+    const char = String.fromCharCode(text.charCodeAt(at) ^ 1);
+    return text.slice(0, at) + char + text.slice(at + 1);
+  }),
+  cut: places((text, at) => text.slice(0, at)),
+  replayed: [
+    ({ session }) => {
+      const frame = session.seal(request);
+      return [frame, frame];
+    },
+    async ({ session, hello }) => [session.seal(request), hello],
+    async () => {
+      const other = await open();
+      other.leave();
+      return [other.session.seal(request)];
+    },
+  ],
+  reordered: [
+    ({ session }) => [session.seal("one"), session.seal("two")].reverse(),
+    ({ session }) => {
+      const [one = "", , three = ""] = ["one", "two", "three"].map((text) => session.seal(text));
+      return [one, three];
+    },
+  ],
+  reflected: [({ reply }) => [reply]],
+  spliced: Array.from({ length: 64 }, (_, index): Attack => {
+    return async ({ session }) => {
+      const other = await open();
+      other.leave();
+      const [ours, theirs] = [session, other.session].map((one) =>
+        Uint8Array.fromBase64(JSON.parse(one.seal(request)).e),
+      );
+      if (ours === undefined || theirs === undefined) return [];
+      const at = Math.min(index, ours.length - 1);
+      const spliced = Uint8Array.from([...ours.subarray(0, at), ...theirs.subarray(at)]);
+      return [JSON.stringify({ e: spliced.toBase64() })];
+    };
+  }),
+};
+
+const list = attacks[kind] ?? [];
+const ends: string[] = [];
+let next = 0;
+await Promise.all(
+  Array.from({ length: atOnce }, async () => {
+    for (let attack = list[next++]; attack !== undefined; attack = list[next++])
+      ends.push(await tryIt(attack));
+  }),
+);
+process.stdout.write(JSON.stringify(ends));
+process.exit(0);
+
+function places(change: (text: string, at: number) => string): readonly Attack[] {
+  return Array.from({ length: frameLength }, (_, at) => ({ session }: Line) => {
+    const frame = session.seal(request);
+    const changed = change(frame, Math.min(at, frame.length - 1));
+    return changed === frame ? [] : [changed];
+  });
+}
+
+async function tryIt(attack: Attack): Promise<string> {
+  const line = await open();
+  for (const text of await attack(line)) line.send(text);
+  return line.end();
+}
+
+/** A session of its own, from the next of the addresses; tries again where a limit is reached. */
+async function open(): Promise<Line> {
+  const { id, secret } = client;
+  for (;;) {
+    const started = await startHandshake(id, secret);
+    const wire = await openWire(sources[turn++ % sources.length] ?? "");
+    wire?.send(started.hello);
+    const reply = await wire?.next();
+    if (
+      wire === undefined ||
+      reply === undefined ||
+      reply.kind === "closed" ||
+      !reply.text.includes('"v":2')
+    ) {
+      wire?.destroy();
+      await Bun.sleep(50);
+      continue;
+    }
+    const session = started.finish(reply.text);
+    return {
+      session,
+      hello: started.hello,
+      reply: reply.text,
+      send: wire.send,
+      leave: wire.destroy,
+      async end() {
+        let said = "";
+        for (;;) {
+          const told = await wire.next();
+          if (told.kind === "closed") return `${said}, closed ${told.code}`;
+          const { error, e } = JSON.parse(told.text);
+          if (error !== undefined) said = error.data.reason;
+          else if (kind === "undisturbed" && e !== undefined) {
+            wire.destroy();
+            return "answered";
+          }
+        }
+      },
+    };
+  }
+}
+
+type Told =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "closed"; readonly code: number };
+
+/** A WebSocket by hand, for one of our own cannot choose its address; undefined where it was not let in. */
+async function openWire(localAddress: string) {
+  const socket = connect({ host: hostname, port: Number(port), localAddress });
+  let kept: Buffer = Buffer.alloc(0);
+  let isOver = false;
+  let wake = () => {};
+  socket.on("data", (bytes: Buffer) => {
+    kept = Buffer.concat([kept, bytes]);
+    wake();
+  });
+  for (const event of ["close", "error"])
+    socket.on(event, () => {
+      isOver = true;
+      wake();
+    });
+  const when = async (count: () => number) => {
+    while (kept.length < count() && !isOver)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    return kept.length >= count();
+  };
+  const take = (count: number) => {
+    const taken = kept.subarray(0, count);
+    kept = kept.subarray(count);
+    return taken;
+  };
+  socket.write(
+    `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${btoa("0123456789abcdef")}\r\n\r\n`,
+  );
+  const headEnd = () => {
+    const at = kept.indexOf("\r\n\r\n");
+    return at < 0 ? Number.POSITIVE_INFINITY : at + 4;
+  };
+  if (!(await when(headEnd)) || !take(headEnd()).includes(" 101 ")) {
+    socket.destroy();
+    return undefined;
+  }
+  return {
+    destroy: () => socket.destroy(),
+    send(text: string) {
+      const payload = Buffer.from(text);
+      const length =
+        payload.length < 126 ? [payload.length] : [126, payload.length >> 8, payload.length & 0xff];
+      const [first = 0, ...more] = length;
+      socket.write(Buffer.concat([Uint8Array.of(0x81, 0x80 | first, ...more, 0, 0, 0, 0), payload]));
+    },
+    async next(): Promise<Told> {
+      if (!(await when(() => 2))) return { kind: "closed", code: 1006 };
+      const [first = 0, second = 0] = take(2);
+      let length = second;
+      if (second === 126) length = (await when(() => 2)) ? take(2).readUInt16BE() : 0;
+      if (!(await when(() => length))) return { kind: "closed", code: 1006 };
+      const payload = take(length);
+      if (first === 0x88) return { kind: "closed", code: payload.readUInt16BE() };
+      return { kind: "text", text: payload.toString("utf8") };
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * One attacker on the device's network, run in the neighbour's namespace: `attacker.ts KIND HOST SECONDS ADDRESS...`. It uses
+ * raw sockets only, from all the addresses that it is given in turn, and never gives up before its time.
+ */
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+const [kind = "", host = "", seconds = "1", ...addresses] = process.argv.slice(2);
+const [port, tlsPort] = [7497, 7498];
+const endMs = Date.now() + Number(seconds) * 1000;
+const counts = { opened: 0, refused: 0, closed: 0 };
+let turn = 0;
+const nextAddress = () => addresses[turn++ % addresses.length];
+
+interface Held {
+  readonly socket: Socket;
+  readonly closed: Promise<void>;
+}
+
+function open(onOpen: (socket: Socket) => void, over = port): Held {
+  const options = { host, port: over, localAddress: nextAddress(), rejectUnauthorized: false };
+  const socket = over === port ? connectTcp(options) : connectTls(options);
+  const closed = Promise.withResolvers<void>();
+  socket.on(over === port ? "connect" : "secureConnect", () => {
+    counts.opened += 1;
+    onOpen(socket);
+  });
+  socket.on("error", () => counts.refused++);
+  socket.on("close", () => {
+    counts.closed += 1;
+    closed.resolve();
+  });
+  socket.on("data", () => {});
+  return { socket, closed: closed.promise };
+}
+
+/** So many connections at a time, each opened anew when it has ended. */
+async function keep(count: number, one: () => Held): Promise<void> {
+  const all = Array.from({ length: count }, async (_, index) => {
+    // Not all in one blow: the kernel would drop most of them before anybody sees them.
+    await Bun.sleep(index / 5);
+    while (Date.now() < endMs) {
+      const held = one();
+      await Promise.race([held.closed, Bun.sleep(Math.max(0, endMs - Date.now()))]);
+      held.socket.destroy();
+      await Bun.sleep(5);
+    }
+  });
+  await Promise.all(all);
+}
+
+const upgrade = `GET /api/v0.1 HTTP/1.1\r\nHost: ${host}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ${btoa("0123456789abcdef")}\r\nSec-WebSocket-Version: 13\r\n\r\n`;
+
+/** A masked text frame (RFC 6455, 5.2) with a length of 64 bits, which may be a lie. */
+function frame(payload: Uint8Array, length = payload.length): Uint8Array {
+  const head = new DataView(new ArrayBuffer(14));
+  head.setUint16(0, 0x81ff);
+  head.setBigUint64(2, BigInt(length));
+  return Buffer.concat([new Uint8Array(head.buffer), payload]);
+}
+
+const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+const wrongHello = () =>
+  text({
+    v: 2,
+    t: crypto.randomUUID(),
+    e: Buffer.from(crypto.getRandomValues(new Uint8Array(48))).toString("base64"),
+  });
+
+/** Writes as long as the other side takes it. */
+function pump(socket: Socket, piece: Uint8Array): void {
+  const go = () => {
+    while (!socket.destroyed && socket.write(piece)) {
+      if (Date.now() > endMs) return socket.destroy();
+    }
+  };
+  socket.on("drain", go);
+  go();
+}
+
+const kinds: Readonly<Record<string, () => Promise<void>>> = {
+  /** Connections that say nothing. */
+  idle: () => keep(10_000, () => open(() => {})),
+  /** The same over TLS, with their handshake done. */
+  "idle-tls": () => keep(2_000, () => open(() => {}, tlsPort)),
+  unsealed: () => keep(600, () => open((socket) => socket.write(upgrade))),
+  /** A handshake with a secret that is wrong, again and again. */
+  wrong: () =>
+    keep(100, () =>
+      open((socket) => socket.write(Buffer.concat([Buffer.from(upgrade), frame(wrongHello())]))),
+    ),
+  /** Frames that announce a terabyte, or send as much as is taken. */
+  giant: () =>
+    keep(200, () =>
+      open((socket) => {
+        socket.write(upgrade);
+        if (Math.random() < 0.5) socket.write(frame(new Uint8Array(100_000), 2 ** 40));
+        else pump(socket, Buffer.concat([frame(new Uint8Array(0), 1_500_000), new Uint8Array(65_536)]));
+      }),
+    ),
+  /** Requests whose head comes a byte at a time. */
+  slow: () =>
+    keep(1_000, () =>
+      open((socket) => {
+        socket.write(`GET /ping HTTP/1.1\r\nHost: ${host}\r\nX: `);
+        const timer = setInterval(() => socket.write("x"), 1000);
+        socket.on("close", () => clearInterval(timer));
+      }),
+    ),
+  /** Bodies that are announced and never end. */
+  bodies: () =>
+    keep(300, () =>
+      open((socket) => {
+        const path = Math.random() < 0.5 ? "/api/v0.1" : "/api/pair/start";
+        socket.write(
+          `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n`,
+        );
+        socket.write(new Uint8Array(1_000_000));
+      }),
+    ),
+  /** Answers that nobody reads. */
+  deaf: () =>
+    keep(200, () =>
+      open((socket) => {
+        socket.pause();
+        pump(socket, Buffer.from(`GET /health HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(200)));
+      }),
+    ),
+};
+
+const run = kinds[kind];
+if (run === undefined) throw new Error(`no attack "${kind}": there are ${Object.keys(kinds).join(", ")}`);
+await run();
+process.stdout.write(`${JSON.stringify({ kind, ...counts })}\n`);
+process.exit(0);

@@ -1,0 +1,175 @@
+/**
+ * Hostile load: attackers in a namespace beside the device's, and what the service's memory and a tap's way are meanwhile.
+ *
+ *     bun test/load/hostile.ts [SECONDS] [KIND ...]
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Client, connect } from "../../src/client/client.ts";
+import { makeNetwork, type Network } from "../helpers/namespaces.ts";
+import { makePlace, type Place, program } from "../helpers/tapdeck.ts";
+
+export const attacks = ["idle", "idle-tls", "unsealed", "wrong", "giant", "slow", "bodies", "deaf"] as const;
+
+const addressCount = 40;
+
+export interface HostileReport {
+  readonly idleMb: number;
+  readonly peakMb: number;
+  /** Milliseconds from a launch's request to its process, sorted. */
+  readonly idleTaps: readonly number[];
+  readonly taps: readonly number[];
+  readonly failedTaps: number;
+  readonly attackers: readonly string[];
+}
+
+export async function runHostile(
+  seconds: number,
+  kinds: readonly string[] = attacks,
+  onSample: (line: string) => void = () => {},
+): Promise<HostileReport> {
+  await using network = await makeNetwork();
+  await using place = await makePlace();
+  const sources = addAddresses(network);
+  await place.file("SNES/Game.sfc");
+  await Bun.write(`${place.folder}/config.toml`, settings);
+  const child = Bun.spawn([...network.onDevice([program, `--data=${place.folder}`])], {
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  try {
+    const client = await reach(place);
+    const idleTaps = await taps(client, 50, 20);
+    const idleMb = residentMb(child.pid);
+    const running = kinds.map((kind) => attack(network, kind, seconds, sources));
+    const endMs = Date.now() + seconds * 1000;
+    const [during, failures]: [number[], unknown[]] = [[], []];
+    for (let round = 0; Date.now() < endMs; round++) {
+      // A client that comes new each time: the door must be open, not only a connection alive.
+      try {
+        const fresh = await reach(place);
+        during.push(...(await taps(fresh, 4, 20)));
+        fresh.close();
+      } catch (error) {
+        failures.push(error);
+      }
+      if (round % 20 === 0)
+        onSample(`${residentMb(child.pid).toFixed(0)} MB, ${median(during).toFixed(1)} ms`);
+    }
+    const peakMb = memory(child.pid, "VmHWM");
+    client.close();
+    const attackers = await Promise.all(running);
+    return {
+      idleMb,
+      peakMb,
+      idleTaps: idleTaps.toSorted((a, b) => a - b),
+      taps: during.toSorted((a, b) => a - b),
+      failedTaps: failures.length,
+      attackers,
+    };
+  } finally {
+    child.kill("SIGTERM");
+    await child.exited;
+  }
+}
+
+const settings = `
+[api]
+allow_v1_clients = true
+[readers]
+detect = false
+[[launchers]]
+id = "true"
+systems = ["SNES"]
+command = ["true", "{path}"]
+`;
+
+function addAddresses(network: Network): readonly string[] {
+  const sources = Array.from({ length: addressCount }, (_, n) => `10.77.0.${n + 10}`);
+  for (const source of sources) {
+    const link = network.onNeighbour(["ip", "address", "add", `${source}/24`, "dev", network.neighbourLink]);
+    if (Bun.spawnSync([...link]).exitCode !== 0) throw new Error(`cannot add ${source}`);
+  }
+  return sources;
+}
+
+async function attack(
+  network: Network,
+  kind: string,
+  seconds: number,
+  sources: readonly string[],
+): Promise<string> {
+  const script = join(import.meta.dir, "attacker.ts");
+  const command = [process.execPath, script, kind, network.deviceAddress, String(seconds), ...sources];
+  // In life an attacker has a processor of its own: here it gets what the service leaves.
+  const child = Bun.spawn(["nice", "-n", "19", ...network.onNeighbour(command)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const text = await new Response(child.stdout).text();
+  await child.exited;
+  return text.trim();
+}
+
+/** By the device's own door, which namespaces do not shut. */
+async function reach({ folder }: Place): Promise<Client> {
+  const endMs = Date.now() + 10_000;
+  for (;;) {
+    try {
+      return await connect(`ws+unix://${folder}/tapdeck.sock:/api/v0.1`, {
+        signal: AbortSignal.timeout(5000),
+      });
+    } catch (error) {
+      if (Date.now() > endMs) throw error;
+      await Bun.sleep(20);
+    }
+  }
+}
+
+/** Milliseconds from each launch to the start of its process. */
+async function taps(client: Client, count: number, gapMs: number): Promise<readonly number[]> {
+  const took: number[] = [];
+  let started = () => {};
+  using _listening = client.onNotification(({ method }) => {
+    if (method === "media.started") started();
+  });
+  for (let n = 0; n < count; n++) {
+    const begun = Promise.withResolvers<void>();
+    const late = setTimeout(() => begun.reject(new Error("nothing was started within 10 s")), 10_000);
+    started = () => begun.resolve();
+    const startMs = performance.now();
+    await client.call("launch", "SNES/Game.sfc");
+    await begun.promise;
+    clearTimeout(late);
+    took.push(performance.now() - startMs);
+    await Bun.sleep(gapMs);
+  }
+  return took;
+}
+
+function residentMb(pid: number): number {
+  return memory(pid, "VmRSS");
+}
+
+function memory(pid: number, name: "VmRSS" | "VmHWM"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
+}
+
+export function median(sorted: readonly number[]): number {
+  return sorted.toSorted((a, b) => a - b)[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+if (import.meta.main) {
+  const [seconds = "600", ...kinds] = process.argv.slice(2);
+  const report = await runHostile(Number(seconds), kinds.length > 0 ? kinds : attacks, (line) =>
+    process.stdout.write(`${line}\n`),
+  );
+  const p99 = (all: readonly number[]) => all[Math.floor(all.length * 0.99)] ?? 0;
+  const figures = [
+    `memory: ${report.idleMb.toFixed(0)} MB before, at most ${report.peakMb.toFixed(0)} MB`,
+    `a launch: ${median(report.idleTaps).toFixed(1)} ms before (p99 ${p99(report.idleTaps).toFixed(1)}), ` +
+      `${median(report.taps).toFixed(1)} ms meanwhile (p99 ${p99(report.taps).toFixed(1)}), ` +
+      `${report.taps.length} taps, ${report.failedTaps} failed`,
+    ...report.attackers,
+  ];
+  process.stdout.write(`${figures.join("\n")}\n`);
+}

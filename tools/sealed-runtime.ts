@@ -1,0 +1,43 @@
+/**
+ * The runtime with its own settings taken out. Whoever may set `BUN_OPTIONS` or `BUN_BE_BUN` for a compiled program runs code
+ * inside of it, and no switch of the compiler closes that: so the names that the runtime looks up are made names that no
+ * environment can hold. Their first byte becomes NUL, which ends a name; nothing else changes, and no length does.
+ */
+import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Each stands for all that begin with it. A name that is not in the runtime any more fails the build: look where it went. */
+const names = [
+  "BUN_OPTIONS", // Flags, `--preload` among them.
+  "BUN_BE_BUN", // Makes the program the command line tool `bun`.
+  "BUN_INSPECT", // A debugger, and what is loaded before it.
+  "BUN_JSC_", // Options of the JavaScript engine.
+  "BUN_BYTECODE_", // Files that it would write.
+  "BUN_CONFIG_VERBOSE_FETCH", // Requests and their headers on stderr.
+  "BUN_ENABLE_CRASH_REPORTING",
+  "BUN_CRASH_REPORT_URL", // Where the report of a crash would be sent.
+  "BUN_WATCHER_TRACE", // A file that it would write.
+  "BUN_TMPDIR", // Where addons are unpacked, and loaded from. TMPDIR says that, as for any program.
+] as const;
+
+/** Makes `target` from `source` where it is not there, or older. */
+export async function sealRuntime(source: string, target: string): Promise<void> {
+  const [made, from] = await Promise.all([stat(target).catch(() => undefined), stat(source)]);
+  const rules = await stat(import.meta.filename);
+  if (made !== undefined && made.mtimeMs > Math.max(from.mtimeMs, rules.mtimeMs)) return;
+  const bytes = await readFile(source);
+  for (const name of names) {
+    let found = 0;
+    for (let at = bytes.indexOf(name); at >= 0; at = bytes.indexOf(name, at + 1)) {
+      bytes[at] = 0;
+      found += 1;
+    }
+    if (found === 0)
+      throw new Error(`the runtime does not know ${name}: tools/sealed-runtime.ts is out of date`);
+  }
+  await mkdir(dirname(target), { recursive: true });
+  const fresh = `${target}.${process.pid}`;
+  await writeFile(fresh, bytes);
+  await chmod(fresh, 0o755);
+  await rename(fresh, target);
+}
