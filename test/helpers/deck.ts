@@ -8,12 +8,14 @@ import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
 import type { EventName, Events } from "../../src/events.ts";
 import { createLauncher, type LauncherParts } from "../../src/launch/launcher.ts";
+import { proofMs } from "../../src/launch/playing.ts";
 import { openStore } from "../../src/store/open.ts";
+import type { ManualClock } from "./manual-clock.ts";
 import { eventually } from "./processes.ts";
 
 export interface DeckOptions extends Partial<Pick<LauncherParts, "refusal" | "elapsedMs">> {
   readonly config?: Partial<Config>;
-  readonly clock?: Clock;
+  readonly clock?: Clock | ManualClock;
   /** Given the deck's bus before anything else listens to it. */
   readonly before?: (bus: Bus) => void;
 }
@@ -82,7 +84,11 @@ export async function makeDeck({ config = {}, clock = systemClock, before, ...mo
     /** Taps, and resolves with how the launch ended: true, or what it failed with. */
     async run(text: string): Promise<string | true> {
       const before = ends().length;
+      const begun = count("media.started");
       launcher.launch(token(text), { isTap: true });
+      await eventually(() => ends().length > before || count("media.started") > begun);
+      // A player of this kind has proved itself when it still plays some seconds later.
+      if ("advance" in clock && ends().length === before) clock.advance(proofMs);
       await eventually(() => ends().length > before);
       return ends()[before] ?? "";
     },

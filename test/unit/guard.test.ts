@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { confirmMs } from "../../src/launch/guard.ts";
+import { proofMs } from "../../src/launch/playing.ts";
 import { makeDeck } from "../helpers/deck.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -52,6 +53,8 @@ test("confirm launches what waits, as a launch of its own with a row in the hist
   deck.launcher.confirm();
   await Bun.sleep(0);
   expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
+  await eventually(() => deck.started().length === 2);
+  deck.clock.advance(proofMs);
   await eventually(() => deck.ends().length === 3);
   expect(deck.started()).toEqual(["a", "b"]);
   expect(deck.store.history.list({ limit: 9 }).map(({ success }) => success)).toEqual([true, false, true]);
@@ -61,6 +64,8 @@ test("what switches nothing is not held back: scripts without media, cards while
   await using deck = await guarded();
   expect(await deck.run("**echo:hello")).toBe(true);
   deck.launcher.launch(deck.token("SNES/b.sleep"));
+  await eventually(() => deck.started().length === 2);
+  deck.clock.advance(proofMs);
   await eventually(() => deck.ends().length === 3);
   expect(deck.ends()).toEqual([true, true, true]);
   expect(await deck.run("**stop")).toBe(true);

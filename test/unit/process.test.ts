@@ -104,7 +104,8 @@ test("a program that starts the player and leaves is not its end: what is left o
     let hasExited = false;
     void player.exited.then(() => (hasExited = true));
     await eventually(() => isReaped(player.pid));
-    expect(await liveMembers(player.pid)).toHaveLength(1);
+    // The loop, and perhaps the program that it waits for.
+    expect(await liveMembers(player.pid)).not.toEqual([]);
     expect(hasExited).toBe(false);
     await writeFile(stop, "");
     expect(await player.exited).toEqual({ exitCode: 0 });
