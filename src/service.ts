@@ -11,13 +11,13 @@ import { mediaFolders } from "./config/shape.ts";
 import { systemClock } from "./core/clock.ts";
 import { messageOf } from "./core/errors.ts";
 import type { OpenInputDevice } from "./core/input.ts";
-import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
+import { type ChangeableLog, createLog } from "./core/log.ts";
 import { createAllowLaunch } from "./launch/allow-launch.ts";
 import { createHolding } from "./launch/holding.ts";
-import { createLauncher, type Launcher } from "./launch/launcher.ts";
-import { createMapper, type Mapper } from "./launch/mappings/mapper.ts";
+import { createLauncher } from "./launch/launcher.ts";
+import { createMapper } from "./launch/mappings/mapper.ts";
 import { createPlayTime } from "./launch/play-time.ts";
-import { createMedia, type MediaLibrary } from "./media/media.ts";
+import { createMedia } from "./media/media.ts";
 import { knownSystems } from "./media/systems.ts";
 import { parseConnection } from "./readers/connection.ts";
 import type { Driver } from "./readers/contract.ts";
@@ -28,11 +28,12 @@ import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
 import { pageFile } from "./web/page-file.ts";
+import { closeAll } from "./wiring/close.ts";
 import { prepareDataFolder } from "./wiring/data-folder.ts";
-import { type AllDevices, createDevices } from "./wiring/devices.ts";
-import { createGuards, type Guards } from "./wiring/guards.ts";
+import { createDevices } from "./wiring/devices.ts";
+import { createGuards } from "./wiring/guards.ts";
 import { followFolders } from "./wiring/media.ts";
-import { createPairing, type Pairing, pairingService } from "./wiring/pairing.ts";
+import { createPairing, pairingService } from "./wiring/pairing.ts";
 import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
@@ -243,66 +244,4 @@ async function assemble({
         guards,
       }),
   };
-}
-
-interface Running {
-  readonly log: Log;
-  readonly launching: Disposable;
-  readonly playTime: Disposable;
-  readonly devices: AllDevices;
-  readonly launcher: Launcher;
-  readonly readers: Readers;
-  readonly api: ApiServer;
-  readonly store: Store;
-  readonly settings: Settings;
-  readonly mapper: Mapper;
-  readonly certificates: Disposable | undefined;
-  readonly pairing: Pairing;
-  readonly indexing: Disposable;
-  readonly media: MediaLibrary;
-  readonly guards: Guards;
-}
-
-async function closeAll({
-  log,
-  launching,
-  playTime,
-  devices,
-  launcher,
-  readers,
-  api,
-  certificates,
-  pairing,
-  indexing,
-  media,
-  mapper,
-  store,
-  settings,
-  guards,
-}: Running): Promise<void> {
-  log.info("service", "stopping");
-  launching[Symbol.dispose]();
-  const steps: readonly [string, () => Promise<void> | void][] = [
-    ["players", () => launcher.close()],
-    ["devices", () => devices.close()],
-    ["play time", () => playTime[Symbol.dispose]()],
-    ["readers", () => readers.close()],
-    ["certificates", () => certificates?.[Symbol.dispose]()],
-    ["pairing", () => pairing.cancel()],
-    ["connections", () => api.close()],
-    ["mappings", () => mapper.close()],
-    ["indexing", () => indexing[Symbol.dispose]()],
-    ["media", () => media.close()],
-    ["settings", () => settings.close()],
-    ["audit log", () => guards.close()],
-    ["database", () => store.close()],
-  ];
-  for (const [what, close] of steps) {
-    try {
-      await close();
-    } catch (error) {
-      // The rest must be closed all the same.
-      log.error("service", "could not stop in order", { what, error: messageOf(error) });
-    }
-  }
 }

@@ -1,0 +1,76 @@
+/** Stops what the service started, in an order in which nothing asks for what is gone already. */
+import type { ApiServer } from "../api/server.ts";
+import type { Settings } from "../config/settings.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { Launcher } from "../launch/launcher.ts";
+import type { Mapper } from "../launch/mappings/mapper.ts";
+import type { MediaLibrary } from "../media/media.ts";
+import type { Readers } from "../readers/readers.ts";
+import type { Store } from "../store/open.ts";
+import type { AllDevices } from "./devices.ts";
+import type { Guards } from "./guards.ts";
+import type { Pairing } from "./pairing.ts";
+
+export interface Running {
+  readonly log: Log;
+  readonly launching: Disposable;
+  readonly playTime: Disposable;
+  readonly devices: AllDevices;
+  readonly launcher: Launcher;
+  readonly readers: Readers;
+  readonly api: ApiServer;
+  readonly store: Store;
+  readonly settings: Settings;
+  readonly mapper: Mapper;
+  readonly certificates: Disposable | undefined;
+  readonly pairing: Pairing;
+  readonly indexing: Disposable;
+  readonly media: MediaLibrary;
+  readonly guards: Guards;
+}
+
+/** Each part is closed, whatever comes of the others. */
+export async function closeAll({
+  log,
+  launching,
+  playTime,
+  devices,
+  launcher,
+  readers,
+  api,
+  certificates,
+  pairing,
+  indexing,
+  media,
+  mapper,
+  store,
+  settings,
+  guards,
+}: Running): Promise<void> {
+  log.info("service", "stopping");
+  launching[Symbol.dispose]();
+  const steps: readonly [string, () => Promise<void> | void][] = [
+    ["players", () => launcher.close()],
+    ["devices", () => devices.close()],
+    ["play time", () => playTime[Symbol.dispose]()],
+    ["readers", () => readers.close()],
+    ["certificates", () => certificates?.[Symbol.dispose]()],
+    ["pairing", () => pairing.cancel()],
+    ["connections", () => api.close()],
+    ["mappings", () => mapper.close()],
+    ["indexing", () => indexing[Symbol.dispose]()],
+    ["media", () => media.close()],
+    ["settings", () => settings.close()],
+    ["audit log", () => guards.close()],
+    ["database", () => store.close()],
+  ];
+  for (const [what, close] of steps) {
+    try {
+      await close();
+    } catch (error) {
+      // The rest must be closed all the same.
+      log.error("service", "could not stop in order", { what, error: messageOf(error) });
+    }
+  }
+}
