@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { type CommandName, commandHelp, commandNames } from "./help.ts";
+import type { UpdateAction } from "./update.ts";
 
 export interface Common {
   readonly config: string | undefined;
@@ -22,6 +23,8 @@ export interface CommandLine extends Common {
   readonly list: string | undefined;
   readonly reader: string | undefined;
   readonly force: boolean;
+  /** Of `update`; undefined for the others. */
+  readonly update: UpdateAction | undefined;
 }
 
 export type Asked =
@@ -42,6 +45,10 @@ const options = {
   list: { type: "string" },
   reader: { type: "string" },
   force: { type: "boolean" },
+  "allow-older": { type: "boolean" },
+  status: { type: "boolean" },
+  undo: { type: "boolean" },
+  confirm: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "V" },
 } as const;
@@ -59,8 +66,8 @@ export function parseArguments(argv: readonly string[]): Asked {
   if (values.version) return { kind: "version" };
   const common = { config: values.config, data: values.data };
   if (first === undefined) {
-    const ofCommands = ["port", "uid", "for", "timeout", "json", "write", "list", "reader", "force"] as const;
-    const stray = ofCommands.find((name) => values[name] !== undefined);
+    const { config: _config, data: _data, ...ofCommands } = values;
+    const [stray] = Object.keys(ofCommands);
     if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
     return { kind: "serve", ...common };
   }
@@ -82,6 +89,7 @@ export function parseArguments(argv: readonly string[]): Asked {
     list: values.list,
     reader: values.reader,
     force: values.force ?? false,
+    update: first === "update" ? updateAction(words, values) : undefined,
   };
 }
 
@@ -96,6 +104,24 @@ function parse(argv: readonly string[]) {
       throw usage(`there is no option ${name}${didYouMean(name, flagNames)}`);
     throw usage(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
   }
+}
+
+/** A file, or one of the flags that need none. */
+function updateAction(
+  [path]: readonly string[],
+  values: {
+    readonly "allow-older"?: boolean | undefined;
+    readonly status?: boolean | undefined;
+    readonly undo?: boolean | undefined;
+    readonly confirm?: boolean | undefined;
+  },
+): UpdateAction {
+  const flags = (["status", "undo", "confirm"] as const).filter((name) => values[name]);
+  const [kind] = flags;
+  if (flags.length + (path === undefined ? 0 : 1) !== 1)
+    throw usage(`use it as: tapdeck ${commandHelp.update.usage}`);
+  if (kind !== undefined) return { kind };
+  return { kind: "install", path: path ?? "", allowOlder: values["allow-older"] ?? false };
 }
 
 function isCommand(word: string): word is CommandName {

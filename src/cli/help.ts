@@ -9,7 +9,8 @@ export type CommandName =
   | "watch"
   | "readers"
   | "ping"
-  | "config";
+  | "config"
+  | "update";
 
 interface CommandHelp {
   readonly usage: string;
@@ -92,6 +93,18 @@ Exit code 1 where the service refused.`,
     wordsMin: 0,
     wordsMax: 0,
   },
+  update: {
+    usage: "update FILE | --status | --undo",
+    summary: "put a new system on Tapdeck's own image",
+    more: `As root, in the image's shell. FILE is a signed bundle. It is checked as a whole, written beside the system that
+runs, read back, and tried: kept after a healthy minute, else the system before comes back by itself.
+  --allow-older   also a version before the one that runs
+  --status        what the two slots hold
+  --undo          try the system before the last update again
+Exit code 1 where the file was refused; then nothing was written.`,
+    wordsMin: 0,
+    wordsMax: 1,
+  },
 };
 
 export const commandNames = [
@@ -104,6 +117,7 @@ export const commandNames = [
   "readers",
   "ping",
   "config",
+  "update",
 ] as const satisfies readonly CommandName[];
 
 export function helpText(command: CommandName | undefined): string {

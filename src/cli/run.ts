@@ -9,6 +9,7 @@ import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { helpText } from "./help.ts";
 import { indexMedia, searchMedia } from "./media.ts";
 import { notificationLine, readersTable } from "./show.ts";
+import { runUpdate } from "./update.ts";
 import { writeTags } from "./write-tags.ts";
 
 export interface CliParts {
@@ -29,6 +30,11 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
   if (asked.kind === "version") return print(`tapdeck ${parts.version}`);
   if (asked.command === "config")
     return await printConfig(asked.write ? parts.configPathOf(asked) : undefined);
+  if (asked.update !== undefined)
+    return await runUpdate(asked.update, {
+      screen: { isTerminal: process.stdout.isTTY === true, write: (text) => void process.stdout.write(text) },
+      port: asked.port ?? (await parts.configOf(asked)).api.port,
+    });
   const params = asked.command === "call" ? parseJson(asked.words[1]) : undefined;
   const client = await reach(asked, parts);
   try {
@@ -64,6 +70,8 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
             ? JSON.stringify(await client.call("media.search", { query: asked.words.join(" ") }))
             : await searchMedia(client, asked.words.join(" ")),
         );
+      case "update":
+        throw new Error("must hold: an update needs no service");
       case "write":
         return await writeTags(client, {
           text: asked.words[0],

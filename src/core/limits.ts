@@ -132,3 +132,13 @@ export const executeOutputBytesMax = 64 * 1024; // Kept of what it writes, for t
 
 // The command line.
 export const writeListBytesMax = 1024 * 1024; // Ten thousand cards, as many as anybody owns.
+
+// Updates of the image.
+export const updateManifestBytesMax = 128 * 1024;
+export const updatePartsMax = 512; // A kernel, a few device trees and the firmware's overlays.
+export const updatePartNameCharsMax = 128;
+export const updateBootBytesMax = 64 * 1024 * 1024; // Half of the boot partition: the other half is the other slot's.
+export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own size is the nearer limit.
+export const updateVersionCharsMax = 32;
+export const updateKeysMax = 16;
+export const updateNoteBytesMax = 4096; // What an update left for the next start to read, and small files of the boot partition.
