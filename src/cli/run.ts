@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
 import type { Config } from "../config/shape.ts";
 import { template } from "../config/template.ts";
-import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { assert, exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { helpText } from "./help.ts";
 import { indexMedia, searchMedia } from "./media.ts";
@@ -30,11 +30,7 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
   if (asked.kind === "version") return print(`tapdeck ${parts.version}`);
   if (asked.command === "config")
     return await printConfig(asked.write ? parts.configPathOf(asked) : undefined);
-  if (asked.update !== undefined)
-    return await runUpdate(asked.update, {
-      screen: { isTerminal: process.stdout.isTTY === true, write: (text) => void process.stdout.write(text) },
-      port: asked.port ?? (await parts.configOf(asked)).api.port,
-    });
+  if (asked.command === "update") return await updateSystem(asked, parts);
   const params = asked.command === "call" ? parseJson(asked.words[1]) : undefined;
   const client = await reach(asked, parts);
   try {
@@ -70,8 +66,6 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
             ? JSON.stringify(await client.call("media.search", { query: asked.words.join(" ") }))
             : await searchMedia(client, asked.words.join(" ")),
         );
-      case "update":
-        throw new Error("must hold: an update needs no service");
       case "write":
         return await writeTags(client, {
           text: asked.words[0],
@@ -88,6 +82,15 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
   } finally {
     client.close();
   }
+}
+
+/** Without the service: it may be the very thing that an update mends. */
+async function updateSystem(asked: CommandLine, { configOf }: CliParts): Promise<number> {
+  assert(asked.update !== undefined, "the words of an update were read");
+  return runUpdate(asked.update, {
+    screen: { isTerminal: process.stdout.isTTY === true, write: (text) => void process.stdout.write(text) },
+    port: asked.port ?? (await configOf(asked)).api.port,
+  });
 }
 
 async function printConfig(path: string | undefined): Promise<number> {

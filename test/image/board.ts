@@ -15,7 +15,7 @@ import { patienceMs } from "./until.ts";
 export const image = join(root, "dist/tapdeck-qemu.img");
 /** Twice the image, and a power of two, as the Pi's controller wants it. */
 export const cardBytes = 2 ** 30;
-const slot = join(root, "build/image/boot/kernel-a");
+const slot = join(root, "build/image/boot/slot-a");
 const meta = readMeta();
 
 // The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.

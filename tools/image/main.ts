@@ -6,11 +6,14 @@
 import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { manifestName } from "../../src/update/manifest.ts";
+import { keptText } from "../../src/update/uboot.ts";
 import { unpackPackages } from "./debs.ts";
 import { readMeta, root } from "./meta.ts";
 import { copyModules, rootModules, systemModules } from "./modules.ts";
 import { makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
 import { run } from "./run.ts";
+import { ensureKey } from "./signing.ts";
 
 const packages = [
   "busybox-static",
@@ -41,6 +44,7 @@ const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
 const work = join(root, "build/image");
 const target = join(work, "root");
 const boot = join(work, "boot");
+const updateKeyPath = join(root, "build/update.key");
 const binary = join(root, "dist/tapdeck-linux-arm64");
 const meta = readMeta();
 const started = performance.now();
@@ -67,13 +71,9 @@ async function makeRoot(): Promise<void> {
   await copyModules(tree, kernel, { names: systemModules, target });
   await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });
   await cp(binary, join(target, "usr/bin/tapdeck"));
-  await run([
-    "aarch64-linux-gnu-gcc",
-    ...["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
-    join(root, "watchdog/tapdeck-watchdog.c"),
-    ...["-o", join(target, "usr/bin/tapdeck-watchdog")],
-  ]);
-  await run([join(root, "buildroot/board/common/post-build.sh"), target], {
+  for (const program of ["tapdeck-watchdog", "tapdeck-reboot"]) await compile(program);
+  await trustUpdates();
+  await run([join(root, "buildroot/board/common/post-build.sh"), target, "qemu"], {
     environment: epoch === "" ? {} : { SOURCE_DATE_EPOCH: epoch },
   });
   await rm(join(work, "root.squashfs"), { force: true });
@@ -86,15 +86,35 @@ async function makeRoot(): Promise<void> {
   ]);
 }
 
+async function compile(program: string): Promise<void> {
+  await run([
+    "aarch64-linux-gnu-gcc",
+    ...["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
+    join(root, `watchdog/${program}.c`),
+    ...["-o", join(target, "usr/bin", program)],
+  ]);
+}
+
+/** The stand-in image trusts a key of this checkout, so that its tests can sign updates. */
+async function trustUpdates(): Promise<void> {
+  const { publicHex } = await ensureKey(updateKeyPath);
+  await writeFile(join(target, "etc/tapdeck/update-keys"), `${publicHex} the tests of this checkout\n`);
+}
+
 /** Kernel, first file system and board's device tree; beside them what people edit. */
 async function makeBoot(): Promise<void> {
   await rm(boot, { recursive: true, force: true });
-  const slot = join(boot, "kernel-a");
+  const slot = join(boot, "slot-a");
   await mkdir(slot, { recursive: true });
   await cp(join(tree, `boot/vmlinuz-${kernel}`), join(slot, "Image"));
   await cp(join(tree, `usr/lib/linux-image-${kernel}`, board), join(slot, "bcm2710-rpi-zero-2-w.dtb"));
   await cp(join(root, "buildroot/board/common/boot"), boot, { recursive: true });
-  await writeFile(join(boot, "cmdline.txt"), `root=PARTUUID=${meta.diskId}-02 ro quiet\n`);
+  await run([
+    "mkimage",
+    ...["-q", "-A", "arm64", "-O", "linux", "-T", "script", "-C", "none", "-n", "Tapdeck"],
+    ...["-d", join(root, "buildroot/board/qemu/boot.cmd"), join(boot, "boot.scr")],
+  ]);
+  await writeFile(join(boot, "kept.env"), keptText("a"));
   const first = join(work, "first");
   await rm(first, { recursive: true, force: true });
   for (const folder of ["proc", "sys", "dev", "root"]) await mkdir(join(first, folder), { recursive: true });
@@ -112,6 +132,14 @@ async function makeImage(): Promise<void> {
   await rm(input, { recursive: true, force: true });
   await mkdir(input, { recursive: true });
   await rename(join(work, "root.squashfs"), join(input, "root.squashfs"));
+  const slot = join(boot, "slot-a");
+  await writeFile(
+    join(slot, manifestName),
+    await run([
+      join(root, "buildroot/board/common/slot-manifest"),
+      ...["qemu", join(input, "root.squashfs"), slot],
+    ]),
+  );
   const output = join(work, "output");
   await rm(output, { recursive: true, force: true });
   await run(
