@@ -42,7 +42,7 @@ test-image: ## Boot that image on emulated boards; CUTS=100 cuts the power that 
 	@tools/image-setup
 	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu
 	@mkdir -p build
-	@$(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-image.xml ./test/image/boots.ts ./test/image/watchdog.ts ./test/image/cuts.ts ./test/image/zero2w.ts
+	@$(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-image.xml ./test/image/boots.ts ./test/image/watchdog.ts ./test/image/updates.ts ./test/image/cuts.ts ./test/image/zero2w.ts
 
 bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Measure a tap's way, idle cost and start, beside competitors
 	@$(BUN) test/bench/main.ts

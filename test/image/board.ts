@@ -16,6 +16,8 @@ export const image = join(root, "dist/tapdeck-qemu.img");
 /** Twice the image, and a power of two, as the Pi's controller wants it. */
 export const cardBytes = 2 ** 30;
 const slot = join(root, "build/image/boot/slot-a");
+/** Of Debian's package u-boot-qemu. */
+const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();
 
 // The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.
@@ -32,7 +34,9 @@ export interface BoardOptions {
   readonly reader?: string;
   /** False leaves the hardware watchdog out. */
   readonly watchdog?: boolean;
-  /** More words for the kernel's command line. */
+  /** Starts U-Boot, which finds the kernel on the card, rather than the kernel itself. `virt` only. */
+  readonly loader?: boolean;
+  /** More words for the kernel's command line, where no boot loader has one of its own. */
   readonly append?: string;
 }
 
@@ -48,6 +52,8 @@ export interface Board extends AsyncDisposable {
   said(text: string, count?: number): Promise<number>;
   /** Runs a command in the guest, as root, and returns what it said. Rejects where it fails. `virt` only. */
   shell(command: string): Promise<string>;
+  /** The guest has restarted: the next command finds a new shell. */
+  restarted(): void;
   /** A client of the host, by TLS. It connects anew: a first start shows another certificate once it has an address. */
   client(): Promise<Client>;
   /** The power goes. */
@@ -69,7 +75,9 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       "qemu-system-aarch64",
       ...["-nodefaults", "-display", "none", "-chardev", "stdio,id=console,signal=off"],
       ...["-m", "512", "-smp", options.machine === "zero2w" ? "4" : "2"],
-      ...["-kernel", join(slot, "Image"), "-initrd", join(slot, "initrd")],
+      ...(options.loader
+        ? ["-bios", loader]
+        : ["-kernel", join(slot, "Image"), "-initrd", join(slot, "initrd")]),
       ...["-netdev", `user,id=net${forward.join("")}`],
       ...machine,
     ],
@@ -118,6 +126,10 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       shell ??= await openShell(shellPath);
       return shell.run(command);
     },
+    restarted() {
+      shell?.close();
+      shell = undefined;
+    },
     client: () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }),
     kill,
     async [Symbol.asyncDispose]() {
@@ -127,12 +139,16 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   };
 }
 
-const rootWords = `root=PARTUUID=${meta.diskId}-02 ro`;
+const rootWords = `root=PARTUUID=${meta.diskId}-02 ro tapdeck.slot=a`;
 
-function virt({ card, reader, watchdog = true, append = "" }: BoardOptions, shellPath: string): string[] {
+function virt(
+  { card, reader, watchdog = true, append = "", loader = false }: BoardOptions,
+  shellPath: string,
+): string[] {
   const words = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 ${append}`;
   return [
-    ...["-M", "virt", "-cpu", "cortex-a53", "-append", words, "-serial", "chardev:console"],
+    ...["-M", "virt", "-cpu", "cortex-a53", "-serial", "chardev:console"],
+    ...(loader ? [] : ["-append", words]),
     ...["-drive", `if=none,id=card,format=raw,cache=writeback,file=${card.url}`],
     ...["-device", "virtio-blk-pci,drive=card,romfile="],
     ...["-device", "virtio-net-pci,netdev=net,romfile=", "-device", "virtio-rng-pci"],
