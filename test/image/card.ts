@@ -17,13 +17,19 @@ export interface Card extends AsyncDisposable {
   readonly flushes: number;
   /** Bytes that were written from `from` on, up to `to`, since the card was made. */
   writtenBytes(from: number, to: number): number;
-  /** From now on nothing is taken any more once `count` more writes have come; `struck` is called then, once. */
-  cutAfter(count: number, struck: () => void): void;
+  /** From now on nothing is taken any more once `count` more writes have come, `within` these bytes; `struck` is called then, once. */
+  cutAfter(count: number, struck: () => void, within?: Range): void;
   /** The power went, and comes back: to be called when QEMU has ended. */
   powerCycle(seed: number): void;
   read(offset: number, length: number): Uint8Array;
   /** As a fault of the card would. */
   damage(offset: number, bytes: Uint8Array): void;
+}
+
+/** Bytes of the card, without the last. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
 }
 
 const blockBytes = 4096;
@@ -47,7 +53,7 @@ export async function makeCard(image: string, bytes: number): Promise<Card> {
   let unsafe: Write[] = [];
   const written = new Map<number, number>();
   const counts = { writes: 0, flushes: 0 };
-  let fuse: { left: number; readonly struck: () => void } | undefined;
+  let fuse: { left: number; readonly struck: () => void; readonly within: Range } | undefined;
   let dead = false;
 
   const blockOf = (blocks: Blocks, index: number): Uint8Array => {
@@ -91,7 +97,8 @@ export async function makeCard(image: string, bytes: number): Promise<Card> {
       counts.writes++;
       const mib = Math.floor(offset / 2 ** 20);
       written.set(mib, (written.get(mib) ?? 0) + data.length);
-      if (fuse !== undefined && --fuse.left <= 0) {
+      const isNear = fuse !== undefined && offset >= fuse.within.from && offset < fuse.within.to;
+      if (fuse !== undefined && isNear && --fuse.left <= 0) {
         dead = true;
         fuse.struck();
       }
@@ -118,8 +125,8 @@ export async function makeCard(image: string, bytes: number): Promise<Card> {
       const [first, last] = [from / 2 ** 20, to / 2 ** 20];
       return [...written].reduce((sum, [mib, count]) => (mib >= first && mib < last ? sum + count : sum), 0);
     },
-    cutAfter(count, struck) {
-      fuse = { left: count, struck };
+    cutAfter(count, struck, within = { from: 0, to: bytes }) {
+      fuse = { left: count, struck, within };
     },
     powerCycle(seed) {
       const random = randomOf(seed);
