@@ -28,7 +28,16 @@ export interface UpdateParts {
   /** Runs the command that restarts the machine. */
   readonly restart?: (command: readonly string[]) => Promise<void>;
   readonly lockPath?: string;
+  readonly time?: Time;
 }
+
+/** Of a clock that never jumps. */
+export interface Time {
+  now(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+const realTime: Time = { now: () => performance.now(), sleep: (ms) => Bun.sleep(ms) };
 
 /** Returns the exit code; throws `StartError` with a sentence. */
 export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promise<number> {
@@ -112,17 +121,17 @@ const answerMs = 3000;
 async function confirm(
   machine: Machine,
   paths: MachinePaths,
-  { port, screen }: UpdateParts,
+  { port, screen, time = realTime }: UpdateParts,
 ): Promise<number> {
   const { control, version } = machine;
   const [slot, kept] = [await control.running(), await control.kept()];
   if (slot === kept) return exitCodes.ok;
   const excused = (await readUpdateNote(paths))?.excused ?? "";
-  let trial: Trial = startTrial(performance.now());
+  let trial: Trial = startTrial(time.now());
   for (;;) {
     const { pong, complaint } = await healthOf(port);
     const healthy = pong && (complaint === "" || complaint === excused);
-    const judged = judge(trial, { nowMs: performance.now(), healthy });
+    const judged = judge(trial, { nowMs: time.now(), healthy });
     if (judged.verdict === "keep") break;
     if (judged.verdict === "give-up") {
       const why = pong ? complaint : "the service did not answer";
@@ -132,7 +141,7 @@ async function confirm(
       );
     }
     trial = judged.trial;
-    await Bun.sleep(askEveryMs);
+    await time.sleep(askEveryMs);
   }
   await whileWritable(paths, () => control.keep(slot));
   await writeUpdateNote(paths, { event: "kept", slot, version, excused: "" });
