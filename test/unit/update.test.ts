@@ -1,5 +1,6 @@
 /** Bundles of updates: which are taken, what is said of the others, and when a trial is over. */
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import fc from "fast-check";
 import { updateManifestBytesMax } from "../../src/core/limits.ts";
 import { readHead, readKeys } from "../../src/update/bundle.ts";
@@ -8,6 +9,7 @@ import { goBack, writeUpdate } from "../../src/update/install.ts";
 import { compareVersions, readManifest } from "../../src/update/manifest.ts";
 import { gapMsMax, healthyMs, judge, startTrial, trialMsMax } from "../../src/update/trial.ts";
 import { configFor, createTryboot, slotOfConfig } from "../../src/update/tryboot.ts";
+import { createUboot } from "../../src/update/uboot.ts";
 import { createCard } from "../emulators/card-with-cuts.ts";
 import { type Bundle, bundleOf, contentsOf, makeKeys, signBundle, sourceOf } from "../helpers/bundles.ts";
 
@@ -248,4 +250,27 @@ test("a trial is kept after a healthy minute without a gap, and given up after f
     ]),
   ).toBe("wait");
   expect(after([])).toBe("wait");
+});
+
+test("the boot loader's script and the files that it reads agree on each other's form", async () => {
+  const script = await Bun.file(join(import.meta.dir, "../../buildroot/board/qemu/boot.cmd")).text();
+  const [, note = ""] = /^setenv note (0x[0-9a-f]+)$/m.exec(script) ?? [];
+  const [, digit = ""] = /^\s+mw\.b (0x[0-9a-f]+) 0x30$/m.exec(script) ?? [];
+  const card = createCard(rootBytes);
+  const control = createUboot(card.files, "a");
+  await control.keep("a");
+  await control.tryOnce("b");
+  expect(card.textOf("trial.env")?.[Number(digit) - Number(note)]).toBe("1");
+  for (const [name, variables] of [
+    ["kept.env", "slot end"],
+    ["trial.env", "tries slot end"],
+  ] as const) {
+    expect(script).toContain(`load \${from} \${note} ${name}`);
+    expect(script).toContain(`env import -t \${note} \${filesize} ${variables}\n`);
+    const names = (card.textOf(name) ?? "").split("\n").map((line) => line.split("=")[0]);
+    expect(names).toEqual(
+      [...variables.split(" "), ""].sort((one, other) => names.indexOf(one) - names.indexOf(other)),
+    );
+    expect(card.textOf(name)).toEndWith("end=yes\n");
+  }
 });

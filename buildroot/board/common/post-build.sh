@@ -17,6 +17,7 @@ ln -s ../run/ssh "$target/root/.ssh" # The key comes from tapdeck.conf.
 chmod 0600 "$target/etc/shadow"
 chmod 0700 "$target/root"
 # An update says which board it is for. Buildroot hands the name over by BR2_ROOTFS_POST_SCRIPT_ARGS.
+mkdir -p "$target/etc/tapdeck"
 printf '%s\n' "${2:-unknown}" >"$target/etc/tapdeck/board"
 printf 'Tapdeck %s\n' "$TAPDECK_VERSION" >"$target/etc/tapdeck-release"
 # Where the board's clock starts from, at the latest.
