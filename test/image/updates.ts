@@ -57,10 +57,10 @@ test(
     print("start by U-Boot, to the first pong", seconds(await board.pong()));
     await board.shell(`wget -q -O /data/small ${address("small")} && cp /data/small /data/bad`);
     await board.shell("printf x | dd of=/data/bad bs=1 seek=8000000 conv=notrunc 2>/dev/null");
-    const said = await board.shell("tapdeck update /data/bad 2>&1 | tail -n 1; rm /data/bad");
+    const said = await board.shell("tapdeck update /data/bad 2>&1 </dev/null | tail -n 1; rm /data/bad");
     expect(said).toBe("tapdeck: the file is damaged: its part root is not what was signed; fetch it again");
     expect(card.writtenBytes(slotFrom.b, dataFrom)).toBe(0);
-    expect(await board.shell("tapdeck update --status")).toBe(
+    expect(await board.shell("tapdeck update --status </dev/null")).toBe(
       "slot a: 0.1.0, runs, is kept\nslot b: no whole system",
     );
   },
@@ -75,7 +75,7 @@ test(
     const struck = new Promise<void>((resolve) =>
       card.cutAfter(4, resolve, { from: slotFrom.b, to: dataFrom }),
     );
-    void board.shell("tapdeck update /data/small").catch(() => {}); // The power goes meanwhile.
+    void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power goes meanwhile.
     await struck;
     await board[Symbol.asyncDispose]();
     card.powerCycle(6);
@@ -84,7 +84,7 @@ test(
     expect(written).toBeLessThan(Bun.file(join(folder, "hangs.squashfs")).size);
     board = await startBoard({ card, loader: true });
     await board.pong();
-    expect(await board.shell("tapdeck update --status")).toBe(
+    expect(await board.shell("tapdeck update --status </dev/null")).toBe(
       "slot a: 0.1.0, runs, is kept\nslot b: no whole system",
     );
   },
@@ -96,7 +96,7 @@ test(
   async () => {
     await board.shell(`rm /data/small; wget -q -O /data/hangs ${address("hangs")} && sync`);
     const from = performance.now();
-    void board.shell("tapdeck update /data/hangs; rm /data/hangs").catch(() => {}); // It ends with the restart.
+    void board.shell("tapdeck update /data/hangs </dev/null").catch(() => {}); // It ends with the restart.
     await board.said("Tapdeck: starting slot b");
     print("an update, until it was written and the machine restarts", seconds(performance.now() - from));
     await board.said("Kernel panic");
@@ -105,7 +105,7 @@ test(
     await board.pong();
     print("an update that hangs, until the system before answers", seconds(performance.now() - hung));
     board.restarted();
-    expect((await board.shell("tapdeck update --status")).split("\n")).toEqual([
+    expect((await board.shell("tapdeck update --status </dev/null")).split("\n")).toEqual([
       "slot a: 0.1.0, runs, is kept",
       "slot b: 0.1.1",
       "last: 0.1.1 was tried and not kept: it did not start, or was not healthy for a minute",
@@ -120,13 +120,13 @@ test(
   async () => {
     await board.shell(`wget -q -O /data/good ${address("good")} && sync`);
     const tries = board.console().split("Tapdeck: starting slot b").length;
-    void board.shell("tapdeck update /data/good").catch(() => {}); // It ends with the restart.
+    void board.shell("tapdeck update /data/good </dev/null").catch(() => {}); // It ends with the restart.
     await board.said("Tapdeck: starting slot b", tries);
     const from = performance.now();
     await board.said("tapdeck: update: 0.1.2 was healthy for a minute, and is kept");
     print("an update that works, until it is kept", seconds(performance.now() - from));
     board.restarted();
-    expect((await board.shell("tapdeck update --status")).split("\n")).toEqual([
+    expect((await board.shell("tapdeck update --status </dev/null")).split("\n")).toEqual([
       "slot a: 0.1.0",
       "slot b: 0.1.2, runs, is kept",
       "last: 0.1.2 was tried and kept",

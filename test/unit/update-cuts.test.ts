@@ -151,7 +151,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
       } catch (error) {
         if (!(error instanceof PowerCut)) throw error;
         let started = lose(turn.seed);
-        // A trial that was armed before the cut is made now; by a hang or a loss of power it ends as any other.
+        // A trial that was armed before the cut is made now; by a hang or a loss of power it ends like every other.
         if (running !== (await firmware.control(card, running).kept())) started = lose(turn.seed + 1);
         expect(running).toBe(await firmware.control(card, running).kept());
         expect([...healthy]).toContain(started);
