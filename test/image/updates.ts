@@ -18,7 +18,7 @@ import { patienceMs } from "./until.ts";
 const meta = readMeta();
 const slotBytes = meta.slotMib * 2 ** 20;
 const slotFrom = { a: dataFrom - 2 * slotBytes, b: dataFrom - slotBytes };
-/** Once the watchdog guards it, the whole machine hangs: a panic that restarts nothing. */
+/** Once the watchdog guards it, and before anybody judges it, the whole machine hangs: a panic that restarts nothing. */
 const hang = `#!/bin/sh
 until ls -l "/proc/$(cat /var/run/tapdeck-watchdog.pid)/fd" 2>/dev/null | grep -q /dev/watchdog; do usleep 100000; done
 echo 0 >/proc/sys/kernel/panic
@@ -94,7 +94,8 @@ test(
 test(
   "an update that hangs at its start is tried once; the watchdog resets the machine, and the system before is back",
   async () => {
-    await board.shell(`rm /data/small; wget -q -O /data/hangs ${address("hangs")} && sync`);
+    await board.pong();
+    await board.shell(`rm -f /data/small; wget -q -O /data/hangs ${address("hangs")} && sync`);
     const from = performance.now();
     void board.shell("tapdeck update /data/hangs </dev/null").catch(() => {}); // It ends with the restart.
     await board.said("Tapdeck: starting slot b");
@@ -170,7 +171,7 @@ async function makeUpdate(name: string, version: string, script?: string): Promi
   const files = [`etc/tapdeck-release f 0644 0 0 echo Tapdeck ${version}`];
   if (script !== undefined) {
     await Bun.write(join(folder, "script"), script);
-    files.push(`etc/init.d/S93hang f 0755 0 0 cat ${join(folder, "script")}`);
+    files.push(`etc/init.d/S91hang f 0755 0 0 cat ${join(folder, "script")}`);
   }
   await run([
     ...["mksquashfs", join(root, "build/image/root"), squashfs, "-all-root", "-noappend", "-no-progress"],
