@@ -21,6 +21,8 @@ export interface HealthParts {
   readonly settingsFault: () => string | undefined;
   /** Of the certificate that is shown; undefined without TLS. */
   readonly fingerprint: () => string | undefined;
+  /** What the image around the service found wrong; none elsewhere. */
+  readonly machine: readonly { readonly name: HealthCheck["name"]; readonly ask: () => string }[];
 }
 
 export function createHealth(parts: HealthParts): () => Health {
@@ -33,6 +35,7 @@ export function createHealth(parts: HealthParts): () => Health {
       }),
       check("disk", () => fullness(parts.dataFolder)),
       check("settings", () => parts.settingsFault() ?? ""),
+      ...parts.machine.map(({ name, ask }) => check(name, ask)),
     ];
     const fingerprint = parts.fingerprint();
     return {

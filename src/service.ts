@@ -34,6 +34,7 @@ import { createDevices } from "./wiring/devices.ts";
 import { createGuards } from "./wiring/guards.ts";
 import { followFolders } from "./wiring/media.ts";
 import { createPairing, pairingService } from "./wiring/pairing.ts";
+import { followScreen } from "./wiring/screen.ts";
 import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
@@ -211,6 +212,7 @@ async function assemble({
     feedback: () => config().audio.feedback,
   });
   wired.readers = readers;
+  const screen = followScreen({ port: api.port, bus, readers: () => readers.list(), clock, log });
   const indexing = followFolders(media, settings, { clock, log });
   settings.onChange((now) => {
     log.configure(now.log);
@@ -236,6 +238,7 @@ async function assemble({
         api,
         certificates: wired.certificates,
         pairing,
+        screen,
         indexing,
         media,
         mapper,

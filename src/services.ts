@@ -17,6 +17,7 @@ import type { Mapper } from "./launch/mappings/mapper.ts";
 import type { PlayTime } from "./launch/play-time.ts";
 import type { Readers } from "./readers/readers.ts";
 import type { Store } from "./store/open.ts";
+import { machineChecks } from "./system/machine-checks.ts";
 import { platform, version } from "./system/version.ts";
 import type { AllDevices } from "./wiring/devices.ts";
 
@@ -93,6 +94,7 @@ export function createServices({
       askDatabase: () => store.check(),
       settingsFault: () => settings.fault(),
       fingerprint,
+      machine: machineChecks(process.env, clock),
     }),
     media,
     mappings: mapper,

@@ -12,7 +12,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/services.ts": ["src/"],
   "src/wiring/": ["src/"],
   "src/health.ts": ["src/core/", "src/api/services.ts"],
-  "src/cli/": ["src/cli/", "src/client/", "src/core/", "src/config/"],
+  "src/cli/": ["src/cli/", "src/client/", "src/core/", "src/config/", "src/update/"],
+  "src/update/": ["src/update/", "src/core/"],
   "src/api/": [
     "src/api/",
     "src/core/",

@@ -4,6 +4,7 @@ import { exitCodes, StartError } from "../core/errors.ts";
 import { auditPageMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { type CommandName, commandHelp, commandNames } from "./help.ts";
+import type { UpdateAction } from "./update.ts";
 
 export interface Common {
   readonly config: string | undefined;
@@ -25,6 +26,8 @@ export interface CommandLine extends Common {
   readonly force: boolean;
   readonly lines: number | undefined;
   readonly pair: PairFlags;
+  /** Of `update`; undefined for the others. */
+  readonly update: UpdateAction | undefined;
 }
 
 /** `pair` has a way of its own with each of them, and takes one. */
@@ -59,6 +62,10 @@ const options = {
   code: { type: "boolean" },
   revoke: { type: "string" },
   host: { type: "string" },
+  "allow-older": { type: "boolean" },
+  status: { type: "boolean" },
+  undo: { type: "boolean" },
+  confirm: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "V" },
 } as const;
@@ -76,20 +83,8 @@ export function parseArguments(argv: readonly string[]): Asked {
   if (values.version) return { kind: "version" };
   const common = { config: values.config, data: values.data };
   if (first === undefined) {
-    const ofCommands = [
-      "port",
-      "uid",
-      "for",
-      "timeout",
-      "json",
-      "write",
-      "list",
-      "reader",
-      "force",
-      "lines",
-      ...pairOnly,
-    ] as const;
-    const stray = ofCommands.find((name) => values[name] !== undefined);
+    const { config: _config, data: _data, ...ofCommands } = values;
+    const [stray] = Object.keys(ofCommands);
     if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
     return { kind: "serve", ...common };
   }
@@ -115,6 +110,7 @@ export function parseArguments(argv: readonly string[]): Asked {
     force: values.force ?? false,
     lines: wholeNumber("lines", values.lines, 1, auditPageMax),
     pair: pairFlags(values, words),
+    update: first === "update" ? updateAction(words, values) : undefined,
   };
 }
 
@@ -147,6 +143,24 @@ function parse(argv: readonly string[]) {
       throw usage(`there is no option ${name}${didYouMean(name, flagNames)}`);
     throw usage(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
   }
+}
+
+/** A file, or one of the flags that need none. */
+function updateAction(
+  [path]: readonly string[],
+  values: {
+    readonly "allow-older"?: boolean | undefined;
+    readonly status?: boolean | undefined;
+    readonly undo?: boolean | undefined;
+    readonly confirm?: boolean | undefined;
+  },
+): UpdateAction {
+  const flags = (["status", "undo", "confirm"] as const).filter((name) => values[name]);
+  const [kind] = flags;
+  if (flags.length + (path === undefined ? 0 : 1) !== 1)
+    throw usage(`use it as: tapdeck ${commandHelp.update.usage}`);
+  if (kind !== undefined) return { kind };
+  return { kind: "install", path: path ?? "", allowOlder: values["allow-older"] ?? false };
 }
 
 function isCommand(word: string): word is CommandName {

@@ -11,7 +11,8 @@ export type CommandName =
   | "pair"
   | "ping"
   | "audit"
-  | "config";
+  | "config"
+  | "update";
 
 interface CommandHelp {
   readonly usage: string;
@@ -117,6 +118,18 @@ Refusals and launches of a kind are counted together; tapdeck call tokens.histor
     wordsMin: 0,
     wordsMax: 0,
   },
+  update: {
+    usage: "update FILE | --status | --undo",
+    summary: "put a new system on Tapdeck's own image",
+    more: `As root, in the image's shell. FILE is a signed bundle. It is checked as a whole, written beside the system that
+runs, read back, and tried: kept after a healthy minute, else the system before comes back by itself.
+  --allow-older   also a version before the one that runs
+  --status        what the two slots hold
+  --undo          try the system before the last update again
+Exit code 1 where the file was refused; then nothing was written.`,
+    wordsMin: 0,
+    wordsMax: 1,
+  },
 };
 
 export const commandNames = [
@@ -131,6 +144,7 @@ export const commandNames = [
   "ping",
   "audit",
   "config",
+  "update",
 ] as const satisfies readonly CommandName[];
 
 export function helpText(command: CommandName | undefined): string {

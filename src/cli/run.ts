@@ -4,13 +4,14 @@ import { dirname } from "node:path";
 import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
 import type { Config } from "../config/shape.ts";
 import { template } from "../config/template.ts";
-import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { assert, exitCodes, messageOf, StartError } from "../core/errors.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { auditText } from "./audit.ts";
 import { helpText } from "./help.ts";
 import { indexMedia, searchMedia } from "./media.ts";
 import { pairPhone } from "./pair.ts";
 import { notificationLine, readersTable } from "./show.ts";
+import { runUpdate } from "./update.ts";
 import { writeTags } from "./write-tags.ts";
 
 export interface CliParts {
@@ -32,6 +33,7 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
   if (asked.kind === "version") return print(`tapdeck ${parts.version}`);
   if (asked.command === "config")
     return await printConfig(asked.write ? parts.configPathOf(asked) : undefined);
+  if (asked.command === "update") return await updateSystem(asked, parts);
   const params = asked.command === "call" ? parseJson(asked.words[1]) : undefined;
   const client = await reach(asked, parts);
   try {
@@ -91,6 +93,15 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
   } finally {
     client.close();
   }
+}
+
+/** Without the service: it may be the very thing that an update mends. */
+async function updateSystem(asked: CommandLine, { configOf }: CliParts): Promise<number> {
+  assert(asked.update !== undefined, "the words of an update were read");
+  return runUpdate(asked.update, {
+    screen: { isTerminal: process.stdout.isTTY === true, write: (text) => void process.stdout.write(text) },
+    port: asked.port ?? (await configOf(asked)).api.port,
+  });
 }
 
 async function printConfig(path: string | undefined): Promise<number> {

@@ -73,6 +73,10 @@ export const mediaReadyMsMax = 60_000; // A script may wait for a slow disc, but
 export const launcherEnvironmentMax = 64; // Variables of one launcher.
 export const configListMax = 1000; // Systems or endings of one launcher: more than there are.
 
+// What the machine's own start found wrong.
+export const machineFaultsMax = 16;
+export const machineFaultBytesMax = 1024; // A sentence, or the line of the watchdog's state file.
+
 // Over the API.
 export const scanMsMax = 60 * 60 * 1000; // A virtual card that is never taken off would hide every later one.
 export const mappingPatternBytesMax = 4096;
@@ -168,3 +172,13 @@ export const macroMsMax = 60_000; // Of one macro: the cards behind it wait.
 export const macrosWaitingMax = 16; // For the one that is played.
 
 export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: a person's taps, and no storm.
+
+// Updates of the image.
+export const updateManifestBytesMax = 128 * 1024;
+export const updatePartsMax = 512; // A kernel, a few device trees and the firmware's overlays.
+export const updatePartNameCharsMax = 128;
+export const updateBootBytesMax = 64 * 1024 * 1024; // Half of the boot partition: the other half is the other slot's.
+export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own size is the nearer limit.
+export const updateVersionCharsMax = 32;
+export const updateKeysMax = 16;
+export const updateNoteBytesMax = 4096; // What an update left for the next start to read, and small files of the boot partition.

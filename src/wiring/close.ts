@@ -25,6 +25,7 @@ export interface Running {
   readonly mapper: Mapper;
   readonly certificates: Disposable | undefined;
   readonly pairing: Pairing;
+  readonly screen: Disposable;
   readonly indexing: Disposable;
   readonly media: MediaLibrary;
   readonly guards: Guards;
@@ -41,6 +42,7 @@ export async function closeAll({
   api,
   certificates,
   pairing,
+  screen,
   indexing,
   media,
   mapper,
@@ -55,6 +57,7 @@ export async function closeAll({
     ["devices", () => devices.close()],
     ["play time", () => playTime[Symbol.dispose]()],
     ["readers", () => readers.close()],
+    ["screen", () => screen[Symbol.dispose]()],
     ["certificates", () => certificates?.[Symbol.dispose]()],
     ["pairing", () => pairing.cancel()],
     ["connections", () => api.close()],

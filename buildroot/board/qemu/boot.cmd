@@ -1,0 +1,43 @@
+# What U-Boot does on the emulated board; `mkimage` makes boot.scr of it. src/update/uboot.ts tells the two files' format.
+
+setenv note 0x40300000
+setenv from ${devtype} ${devnum}:${distro_bootpart}
+
+setenv kept a
+setenv slot
+setenv end
+if load ${from} ${note} kept.env; then
+  env import -t ${note} ${filesize} slot end
+  if test "${end}" = yes; then setenv kept ${slot}; fi
+fi
+
+# One try, and it is written down before it is made: what cannot be written down is not tried.
+setenv next ${kept}
+setenv tries
+setenv slot
+setenv end
+if load ${from} ${note} trial.env; then
+  env import -t ${note} ${filesize} tries slot end
+  if test "${end}" = yes && test "${tries}" = 1; then
+    mw.b 0x40300006 0x30
+    fatwrite ${from} ${note} trial.env ${filesize}
+    setenv tries
+    mw.b ${note} 0 ${filesize}
+    if load ${from} ${note} trial.env; then env import -t ${note} ${filesize} tries; fi
+    if test "${tries}" = 0; then setenv next ${slot}; fi
+  fi
+fi
+
+# Behind the one that is wanted, whatever starts at all.
+for slot in ${next} ${kept} a b; do
+  echo "Tapdeck: starting slot ${slot}"
+  setenv number 2
+  if test ${slot} = b; then setenv number 3; fi
+  part uuid ${devtype} ${devnum}:${number} root
+  setenv bootargs "root=PARTUUID=${root} ro console=ttyAMA0 tapdeck.shell=ttyS0 tapdeck.slot=${slot}"
+  if load ${from} ${kernel_addr_r} slot-${slot}/Image && load ${from} ${ramdisk_addr_r} slot-${slot}/initrd; then
+    booti ${kernel_addr_r} ${ramdisk_addr_r}:${filesize} ${fdtcontroladdr}
+  fi
+done
+sleep 5
+reset

@@ -1,0 +1,143 @@
+/**
+ * Writes a bundle into the slot that does not run, reads it back, and arms it to be tried once. Until the last step the
+ * slot counts as unfinished, and no start takes it: its manifest is removed first and written last.
+ */
+import { createHash } from "node:crypto";
+import {
+  type Checked,
+  chunksOf,
+  damaged,
+  freeSlot,
+  type Installation,
+  type Placed,
+  place,
+  refused,
+} from "./check.ts";
+import { bootPathOf, type Manifest, manifestName, type Part, readManifest } from "./manifest.ts";
+import { type BootFiles, folderOf, type RootPartition, removeFile, replaceFile } from "./places.ts";
+import { type BootControl, type Slot, slotFolder } from "./slots.ts";
+
+// So much may wait to be written: a board of 512 MB has other uses for its memory, and the bar shows what is on the card.
+const unsyncedBytesMax = 8 * 1024 * 1024;
+
+/** Resolves when the other slot holds the update and will be tried by the next start. */
+export async function writeUpdate(
+  installation: Installation,
+  { manifest, manifestText, slot }: Checked,
+): Promise<void> {
+  const { files, control, progress } = installation;
+  const partition = await installation.root(slot);
+  await clearSlot(files, control, slot);
+  const placed = place(manifest, manifestText);
+  const total = placed.reduce((sum, { bytes }) => sum + bytes, 0);
+  let done = 0;
+  for (const part of placed)
+    await writePart(installation, part, { slot, partition }, (count) => {
+      done += count;
+      progress("writing", done, total);
+    });
+  const wrong = await findDamage(manifest, { files, slot, partition }, (count) =>
+    progress("reading back", count, total),
+  );
+  if (wrong !== undefined)
+    throw refused(
+      `the card did not keep what was written (${wrong}): it may be worn out; nothing was changed`,
+    );
+  await replaceFile(files, slotFolder(slot) + manifestName, manifestText);
+  await control.tryOnce(slot);
+}
+
+/** Arms the other slot again as it is, where it is whole. Its version. */
+export async function goBack(
+  installation: Pick<Installation, "files" | "control" | "root" | "progress">,
+): Promise<string> {
+  const { files, control, progress } = installation;
+  const slot = await freeSlot(control);
+  const manifest = await manifestOf(files, slot);
+  if (manifest === undefined) throw refused("there is nothing to go back to: the other slot holds no system");
+  const total = manifest.parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const partition = await installation.root(slot);
+  const wrong = await findDamage(manifest, { files, slot, partition }, (count) =>
+    progress("checking", count, total),
+  );
+  if (wrong !== undefined) throw refused(`the other slot is damaged (${wrong}): install an update there`);
+  await control.tryOnce(slot);
+  return manifest.version;
+}
+
+/** What a slot holds; undefined where it is empty or unfinished. */
+export async function manifestOf(files: BootFiles, slot: Slot): Promise<Manifest | undefined> {
+  const bytes = await files.read(slotFolder(slot) + manifestName);
+  const manifest = bytes === undefined ? "there is none" : readManifest(bytes);
+  return typeof manifest === "string" ? undefined : manifest;
+}
+
+/** From here on no start takes the slot, and what a cut leaves there is no system to anybody. */
+async function clearSlot(files: BootFiles, control: BootControl, slot: Slot): Promise<void> {
+  await control.disarm();
+  await removeFile(files, slotFolder(slot) + manifestName);
+  const paths = (await files.list(slotFolder(slot))).map(({ path }) => path);
+  for (const path of paths) await files.remove(path);
+  for (const folder of new Set(paths.map(folderOf))) await files.syncFolder(folder);
+}
+
+async function writePart(
+  { source, files }: Installation,
+  part: Placed,
+  { slot, partition }: { readonly slot: Slot; readonly partition: RootPartition },
+  wrote: (bytes: number) => void,
+): Promise<void> {
+  const path = bootPathOf(part);
+  const file = path === undefined ? await partition.open() : await files.create(slotFolder(slot) + path);
+  try {
+    const hash = createHash("sha256");
+    let unsynced = 0;
+    for await (const chunk of chunksOf(source, part)) {
+      hash.update(chunk);
+      await file.write(chunk);
+      unsynced += chunk.length;
+      if (unsynced >= unsyncedBytesMax) {
+        await file.sync();
+        unsynced = 0;
+      }
+      wrote(chunk.length);
+    }
+    await file.sync();
+    // It was right when it was checked: somebody changed the file meanwhile.
+    if (hash.digest("hex") !== part.sha256) throw damaged(part);
+  } finally {
+    await file.close();
+  }
+  if (path !== undefined) await files.syncFolder(folderOf(slotFolder(slot) + path));
+}
+
+/** The name of the first part that reads differently from what the manifest says. */
+async function findDamage(
+  { parts }: Manifest,
+  {
+    files,
+    slot,
+    partition,
+  }: { readonly files: BootFiles; readonly slot: Slot; readonly partition: RootPartition },
+  progress: (bytes: number) => void,
+): Promise<string | undefined> {
+  let done = 0;
+  for (const part of parts) {
+    const path = bootPathOf(part);
+    const chunks = path === undefined ? partition.chunks(part.bytes) : files.chunks(slotFolder(slot) + path);
+    if (!(await matches(part, chunks))) return part.name;
+    done += part.bytes;
+    progress(done);
+  }
+  return undefined;
+}
+
+async function matches(part: Part, chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
+  const hash = createHash("sha256");
+  try {
+    for await (const chunk of chunks) hash.update(chunk);
+  } catch {
+    return false; // What cannot be read is not what was written.
+  }
+  return hash.digest("hex") === part.sha256;
+}
