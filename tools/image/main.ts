@@ -151,7 +151,10 @@ async function checkBinary(input: string): Promise<void> {
   const inside = join(work, "inside");
   await rm(inside, { recursive: true, force: true });
   await run(["unsquashfs", "-q", "-n", "-d", inside, join(input, "root.squashfs"), "usr/bin/tapdeck"]);
-  const hash = async (path: string) => createHash("sha256").update(await readFile(path)).digest("hex");
+  const hash = async (path: string) =>
+    createHash("sha256")
+      .update(await readFile(path))
+      .digest("hex");
   const same = (await hash(join(inside, "usr/bin/tapdeck"))) === (await hash(binary));
   await rm(inside, { recursive: true, force: true });
   if (!same) throw new Error("the binary in the image is not the one that was compiled: was it stripped?");

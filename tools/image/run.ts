@@ -12,7 +12,7 @@ export async function run(
 ): Promise<string> {
   const child = Bun.spawn([...command], {
     // Makers of file systems live where only root looks.
-    env: { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin:/sbin`, ...environment },
+    env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin`, ...environment },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ["ignore", "pipe", "pipe"],
   });
