@@ -10,14 +10,13 @@ import { readMeta, root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import type { Card } from "./card.ts";
 import { openShell, type Shell } from "./shell.ts";
+import { patienceMs } from "./until.ts";
 
 export const image = join(root, "dist/tapdeck-qemu.img");
 /** Twice the image, and a power of two, as the Pi's controller wants it. */
 export const cardBytes = 2 ** 30;
 const slot = join(root, "build/image/boot/kernel-a");
 const meta = readMeta();
-// An emulated board on a machine that is busy with other things takes its time.
-export const patienceMs = 240_000;
 
 // The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";

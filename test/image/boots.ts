@@ -8,12 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
-import { eventually } from "../helpers/processes.ts";
 import { listenTo } from "../helpers/tapdeck.ts";
-import { type Board, cardBytes, image, patienceMs, startBoard } from "./board.ts";
+import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
 import { copyImage, damageData, dataFrom, writeConf } from "./owned.ts";
+import { patienceMs, until } from "./until.ts";
 
 let folder: string;
 let card: Card;
@@ -120,28 +120,29 @@ test(
     const client = await board.client();
     try {
       const heard = listenTo(client, board.console);
-      const readers = async () => (await client.call("readers")).readers;
-      if ((await readers()).every(({ connected }) => !connected)) await heard.next("readers.added");
-      expect(await readers()).toMatchObject([
-        { driver: "pn532-uart", connected: true, path: "/dev/ttyUSB0" },
-      ]);
+      const notified = (name: string) =>
+        until(`${name}\n${board.console()}`, () => heard.all.find(({ method }) => method === name)?.params);
+      const connected = await until("the reader", async () =>
+        (await client.call("readers")).readers.find((one) => one.connected),
+      );
+      expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyUSB0" });
       // The identity hangs on the socket, by the name that mdev gave it.
       expect(await board.shell("ls /dev/serial/by-path")).toMatch(/^[0-9a-z:.]+-usb-0:1:1\.0$/);
       reader.put(
         createType2Tag("ntag215", { uid: Uint8Array.fromHex("04a1b2c3d4e5f6"), text: "SNES/Game.sfc" }),
       );
-      expect(await heard.next("tokens.added")).toMatchObject({
-        text: "SNES/Game.sfc",
-        uid: "04a1b2c3d4e5f6",
-      });
-      expect(await heard.next("media.started")).toMatchObject({
+      expect(await notified("tokens.added")).toMatchObject({ text: "SNES/Game.sfc", uid: "04a1b2c3d4e5f6" });
+      expect(await notified("media.started")).toMatchObject({
         mediaPath: "/data/tapdeck/media/SNES/Game.sfc",
       });
-      expect(await board.shell("cat /run/tapdeck/tmp/played; stat -c %U /run/tapdeck/tmp/played")).toBe(
-        "/data/tapdeck/media/SNES/Game.sfc\ntapdeck",
+      const played = await until("the player", async () =>
+        board
+          .shell("cat /run/tapdeck/tmp/played && stat -c %U /run/tapdeck/tmp/played")
+          .catch(() => undefined),
       );
+      expect(played).toBe("/data/tapdeck/media/SNES/Game.sfc\ntapdeck");
       await client.call("stop");
-      await heard.next("media.stopped");
+      await notified("media.stopped");
       expect((await client.call("health")).checks).toContainEqual({ name: "device", ok: true });
     } finally {
       client.close();
@@ -156,7 +157,7 @@ test(
     const windowSeconds = Number(process.env.IDLE_SECONDS ?? 30);
     await board.shell("sync");
     // What the start left in memory is written 30 s later at the latest.
-    await untilQuiet(35_000);
+    await untilQuiet();
     const before = card.writes;
     await Bun.sleep(windowSeconds * 1000);
     print(`writes to the card in ${windowSeconds} idle seconds`, `${card.writes - before}`);
@@ -231,7 +232,9 @@ test(
       expect(reason).toContain("the data partition is damaged: it can be read");
       expect(await second.shell("hostname; cat /data/tapdeck/media/SNES/Game.sfc")).toBe("my-deck\ngame");
       await second.said("tapdeck: ready");
-      await eventually(async () => (await client.call("settings")).readers.includes("pn532-uart:/dev/ttyS9"));
+      await until("the reader of tapdeck.conf", async () =>
+        (await client.call("settings")).readers.includes("pn532-uart:/dev/ttyS9"),
+      );
       await client.call("mappings.new", mappingOf("on a damaged card"));
       expect((await client.call("mappings")).mappings.map(({ label }) => label)).toEqual([
         "on a damaged card",
@@ -279,9 +282,10 @@ async function restart(): Promise<void> {
   print("a later start, to the first pong", seconds(await board.pong()));
 }
 
-async function untilQuiet(quietMs: number): Promise<void> {
+/** Nothing was written for as long as the kernel keeps what it need not write at once (commit=, sysctl.d). */
+async function untilQuiet(): Promise<void> {
   for (let writes = -1; card.writes !== writes; ) {
     writes = card.writes;
-    await Bun.sleep(quietMs);
+    await Bun.sleep(31_000);
   }
 }

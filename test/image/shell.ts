@@ -1,13 +1,11 @@
 /** The maintainer's shell of a guest, over QEMU's end of its serial line. */
-import { eventually } from "../helpers/processes.ts";
+import { patienceMs, until } from "./until.ts";
 
 export interface Shell {
-  /** What the command said, on both outputs. Rejects where it ends with another code than 0, or not within a minute. */
+  /** What the command said, on both outputs. Rejects where it ends with another code than 0, or not in four minutes. */
   run(command: string): Promise<string>;
   close(): void;
 }
-
-const patienceMs = 60_000;
 
 export async function openShell(path: string): Promise<Shell> {
   let text = "";
@@ -42,7 +40,7 @@ export async function openShell(path: string): Promise<Shell> {
     }
   };
   // It listens as soon as it answers; what was written before is lost.
-  await eventually(async () => {
+  await until("the guest's shell", async () => {
     socket.write("\n");
     await Bun.sleep(100);
     return text.length > 0;
