@@ -5,7 +5,7 @@
  *                            partition, a mistake in tapdeck.conf
  *   TAPDECK_WATCHDOG_STATE   the state file of tapdeck-watchdog (its format stands at the head of its source)
  */
-import { closeSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { machineFaultBytesMax, machineFaultsMax } from "../core/limits.ts";
@@ -72,17 +72,14 @@ function sentenceOf(
   }
 }
 
-/** The first bytes of a file; empty where it cannot be read, for a machine that was always well has none. */
+/** The first bytes of a file; empty where there is none, for a machine that was always well has none. */
 function textOf(path: string): string {
+  if (!existsSync(path)) return "";
   const bytes = new Uint8Array(machineFaultBytesMax);
+  const file = openSync(path, "r");
   try {
-    const file = openSync(path, "r");
-    try {
-      return new TextDecoder().decode(bytes.subarray(0, readSync(file, bytes)));
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return "";
+    return new TextDecoder().decode(bytes.subarray(0, readSync(file, bytes)));
+  } finally {
+    closeSync(file);
   }
 }

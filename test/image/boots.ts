@@ -81,6 +81,7 @@ test(
       "LANG",
       "PATH",
       "TAPDECK_FAULTS",
+      "TAPDECK_SCREEN",
       "TAPDECK_WATCHDOG_STATE",
       "TMPDIR",
       "XDG_CONFIG_HOME",

@@ -33,7 +33,6 @@ test("each fault of the start is told, by the name of its file, and a folder wit
     await writeFile(join(folder, "data"), "the data partition is damaged\n");
     await writeFile(join(folder, "conf"), "line 3 is not key=value\n");
     await writeFile(join(folder, "empty"), "");
-    await mkdir(join(folder, "folder"));
     expect(device?.ask()).toBe("line 3 is not key=value; the data partition is damaged");
   }));
 
@@ -43,6 +42,16 @@ test("faults without end are cut at the limits", () =>
       await writeFile(join(folder, `${n}`), "x".repeat(machineFaultBytesMax + 100));
     const [device] = machineChecks({ TAPDECK_FAULTS: folder }, systemClock);
     expect(device?.ask().replaceAll("; ", "")).toBe("x".repeat(machineFaultsMax * machineFaultBytesMax));
+  }));
+
+test("what is there and cannot be read is told, for it may say that all is lost", () =>
+  withFolder(async (folder) => {
+    await mkdir(join(folder, "state"));
+    const checks = machineChecks(
+      { TAPDECK_FAULTS: folder, TAPDECK_WATCHDOG_STATE: join(folder, "state") },
+      systemClock,
+    );
+    for (const { ask } of checks) expect(ask).toThrow("EISDIR");
   }));
 
 test("a folder of faults that is gone is told, for then nobody knows", () =>
