@@ -44,7 +44,7 @@ export interface Board extends AsyncDisposable {
   said(text: string, count?: number): Promise<number>;
   /** Runs a command in the guest, as root, and returns what it said. Rejects where it fails. `virt` only. */
   shell(command: string): Promise<string>;
-  /** A client of the host, by TLS. */
+  /** A client of the host, by TLS. It connects anew: a first start shows another certificate once it has an address. */
   client(): Promise<Client>;
   /** The power goes. */
   kill(): Promise<void>;
@@ -114,7 +114,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       shell ??= await openShell(shellPath);
       return shell.run(command);
     },
-    client: () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`),
+    client: () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }),
     kill,
     async [Symbol.asyncDispose]() {
       await kill();

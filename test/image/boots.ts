@@ -155,7 +155,7 @@ test(
 test(
   "an idle board writes nothing to its card",
   async () => {
-    const windowSeconds = Number(process.env.IDLE_SECONDS ?? 30);
+    const windowSeconds = Number(process.env.IDLE_SECONDS ?? 10);
     await board.shell("sync");
     // What the start left in memory is written 30 s later at the latest.
     await untilQuiet();
