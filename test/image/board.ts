@@ -21,6 +21,10 @@ const meta = readMeta();
 // The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
 
+/** In the guest's shell: the process of the service itself, and none of its helpers, which are the same program. */
+export const service =
+  '$(for pid in $(pidof tapdeck); do grep -q "^PPid:.$(cat /var/run/tapdeck-watchdog.pid)$" /proc/$pid/status && echo $pid; done)';
+
 export interface BoardOptions {
   readonly card: Pick<Card, "url">;
   readonly machine?: "virt" | "zero2w";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { listenTo } from "../helpers/tapdeck.ts";
-import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { type Board, cardBytes, image, service, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
 import { copyImage, damageData, dataFrom, writeConf } from "./owned.ts";
@@ -68,13 +68,13 @@ test(
 test(
   "the service is its own user with the groups of devices, can gain no rights, and has a written-down environment",
   async () => {
-    const status = await board.shell("cat /proc/$(pidof tapdeck)/status");
+    const status = await board.shell(`cat /proc/${service}/status`);
     expect(status).toMatch(/^Uid:\t900\t900\t900\t900$/m);
     expect(status).toMatch(/^Groups:\t18 28 29 46 97 900 $/m);
     expect(status).toMatch(/^CapEff:\t0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\t1$/m);
     const environment = await board.shell(
-      "tr '\\000' '\\n' </proc/$(pidof tapdeck)/environ | cut -d = -f 1 | sort",
+      `tr '\\000' '\\n' </proc/${service}/environ | cut -d = -f 1 | sort`,
     );
     expect(environment.split("\n")).toEqual([
       "HOME",
@@ -123,8 +123,11 @@ test(
       const heard = listenTo(client, board.console);
       const notified = (name: string) =>
         until(`${name}\n${board.console()}`, () => heard.all.find(({ method }) => method === name)?.params);
-      const connected = await until("the reader", async () =>
-        (await client.call("readers")).readers.find((one) => one.connected),
+      const connected = await until("the reader", () =>
+        client.call("readers").then(
+          ({ readers }) => readers.find((one) => one.connected),
+          () => undefined, // The connection was lost, and comes back.
+        ),
       );
       expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyUSB0" });
       // The identity hangs on the socket, by the name that mdev gave it.

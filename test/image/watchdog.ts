@@ -1,6 +1,6 @@
 /** The watchdog end to end: whatever hangs on the emulated board, it ends in a working service. Run by `make test-image`. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { type Board, cardBytes, image, service, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
 import { patienceMs, until } from "./until.ts";
@@ -19,9 +19,6 @@ afterAll(async () => {
   await card[Symbol.asyncDispose]();
 }, patienceMs);
 
-/** The service itself, and none of its helpers, which are the same program. */
-const service =
-  '$(for pid in $(pidof tapdeck); do grep -q "^PPid:.$(cat /var/run/tapdeck-watchdog.pid)$" /proc/$pid/status && echo $pid; done)';
 const state = "cat /data/state/watchdog";
 
 test(
@@ -55,11 +52,11 @@ test(
     const client = await board.client();
     try {
       const { checks } = await client.call("health");
-      expect(checks.find(({ name }) => name === "watchdog")).toEqual({
-        name: "watchdog",
-        ok: false,
-        reason: "the watchdog reset this machine: the service was ended by signal 9",
-      });
+      const { ok, reason } = checks.find(({ name }) => name === "watchdog") ?? {};
+      expect(ok).toBe(false);
+      // On a busy machine the first service after the reset may have been too slow, and was replaced.
+      expect(reason).toMatch(/^the watchdog (reset this machine: .* signal 9|started the service again: )/);
+      expect(await board.shell(state)).toContain(" resets=1 ");
     } finally {
       client.close();
     }
