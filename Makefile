@@ -7,10 +7,10 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build deb bench clean tools
+.PHONY: help run test check build deb image-qemu test-image bench clean tools
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
 
 run: dist/tapdeck-linux-$(ARCH) ## Start Tapdeck with your reader, or with a simulated one and a small library
 	@$(BUN) tools/demo.ts
@@ -33,6 +33,16 @@ deb: build ## Make the Debian packages dist/tapdeck_*.deb
 
 dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*
+
+image-qemu: dist/tapdeck-linux-arm64 ## Make the SD image dist/tapdeck-qemu.img out of Debian's packages, to be booted by QEMU
+	@tools/image-setup
+	@$(BUN) tools/image/main.ts
+
+test-image: ## Boot that image on emulated boards; CUTS=100 cuts the power that often, THOROUGH=1 shows guards taken out
+	@tools/image-setup
+	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu
+	@mkdir -p build
+	@$(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-image.xml ./test/image/boots.ts ./test/image/watchdog.ts ./test/image/cuts.ts ./test/image/zero2w.ts
 
 bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Measure a tap's way, idle cost and start, beside competitors
 	@$(BUN) test/bench/main.ts

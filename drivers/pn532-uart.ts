@@ -219,9 +219,9 @@ export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidat
 }
 
 // Light guns that show up as one of these converters, and everything that is also a keyboard or a mouse, are left
-// alone: a stray byte would make them shoot or type.
+// alone: a stray byte would make them shoot or type. So is the kernel's console, where somebody reads.
 function isLikely(port: SerialPortInfo): boolean {
-  if (port.hasHid) return false;
+  if (port.hasHid || port.isConsole) return false;
   if (port.vendorId === undefined) return boardDrivers.includes(port.driver ?? "");
   return usb.some(({ id }) => id === `${port.vendorId}:${port.productId}`);
 }

@@ -19,6 +19,8 @@ export interface HealthParts {
   readonly askDatabase: () => void;
   /** Why the config file as it stands is not in use. */
   readonly settingsFault: () => string | undefined;
+  /** What the image around the service found wrong; none elsewhere. */
+  readonly machine: readonly { readonly name: HealthCheck["name"]; readonly ask: () => string }[];
 }
 
 export function createHealth(parts: HealthParts): () => Health {
@@ -31,6 +33,7 @@ export function createHealth(parts: HealthParts): () => Health {
       }),
       check("disk", () => fullness(parts.dataFolder)),
       check("settings", () => parts.settingsFault() ?? ""),
+      ...parts.machine.map(({ name, ask }) => check(name, ask)),
     ];
     return {
       status: checks.every(({ ok }) => ok) ? "ok" : "degraded",

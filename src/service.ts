@@ -29,6 +29,7 @@ import type { Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
 import { followFolders } from "./wiring/media.ts";
+import { followScreen } from "./wiring/screen.ts";
 import { followCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
@@ -184,6 +185,7 @@ async function assemble({
     feedback: () => config().audio.feedback,
   });
   wired.readers = readers;
+  const screen = followScreen({ port: api.port, bus, readers: () => readers.list(), clock, log });
   const indexing = followFolders(media, settings, { clock, log });
   settings.onChange((now) => {
     log.configure(now.log);
@@ -206,6 +208,7 @@ async function assemble({
         readers,
         api,
         certificates,
+        screen,
         indexing,
         media,
         mapper,
@@ -226,6 +229,7 @@ interface Running {
   readonly settings: Settings;
   readonly mapper: Mapper;
   readonly certificates: Disposable | undefined;
+  readonly screen: Disposable;
   readonly indexing: Disposable;
   readonly media: MediaLibrary;
 }
@@ -238,6 +242,7 @@ async function closeAll({
   readers,
   api,
   certificates,
+  screen,
   indexing,
   media,
   mapper,
@@ -250,6 +255,7 @@ async function closeAll({
     ["players", () => launcher.close()],
     ["play time", () => playTime[Symbol.dispose]()],
     ["readers", () => readers.close()],
+    ["screen", () => screen[Symbol.dispose]()],
     ["certificates", () => certificates?.[Symbol.dispose]()],
     ["connections", () => api.close()],
     ["mappings", () => mapper.close()],

@@ -17,6 +17,7 @@ import type { Mapper } from "./launch/mappings/mapper.ts";
 import type { PlayTime } from "./launch/play-time.ts";
 import type { Readers } from "./readers/readers.ts";
 import type { Store } from "./store/open.ts";
+import { machineChecks } from "./system/machine-checks.ts";
 import { platform, version } from "./system/version.ts";
 
 export interface Sources {
@@ -84,6 +85,7 @@ export function createServices({
       readerFaults: () => readers()?.faults() ?? [],
       askDatabase: () => store.check(),
       settingsFault: () => settings.fault(),
+      machine: machineChecks(process.env, clock),
     }),
     media,
     mappings: mapper,

@@ -4,6 +4,7 @@
  *   /sys/class/tty/<name>/device         link to the device, absent for virtual terminals
  *   .../device/driver, .../subsystem     links whose last part is the name; since Linux 6.5 a UART has two devices of
  *                                        the subsystem serial-base between the tty and the device with the driver
+ *   /sys/class/tty/console/active        the ports that the kernel's console is on, with spaces between
  *   <the USB device above it>            idVendor, idProduct, serial, manufacturer, product, and its interfaces
  */
 import { readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
@@ -26,6 +27,8 @@ export interface SerialPortInfo {
   readonly byPath?: string;
   /** True where the same USB device also has a HID interface: a keyboard, mouse, pad or light gun. */
   readonly hasHid: boolean;
+  /** The kernel's own messages go there: what is written to it comes out on somebody's terminal. */
+  readonly isConsole?: boolean;
   /** Changes when the device was re-plugged: inode and change time of the node. */
   readonly stamp: string;
 }
@@ -43,11 +46,13 @@ const hidClass = "03"; // USB HID 1.11, section 4.1: bInterfaceClass.
 export async function listSerialPorts(roots: SerialRoots = machine): Promise<readonly SerialPortInfo[]> {
   const names = await readdir(join(roots.sys, "class/tty")).catch(() => []);
   const [byId, byPath] = await Promise.all([linksIn(roots, "by-id"), linksIn(roots, "by-path")]);
+  const consoles = ((await attribute(join(roots.sys, "class/tty/console"), "active")) ?? "").split(" ");
   const ports = await Promise.all(names.map((name) => portOf(roots, name)));
   return ports
     .filter((port) => port !== undefined)
     .map((port) => ({
       ...port,
+      ...(consoles.includes(basename(port.path)) ? { isConsole: true } : {}),
       ...optional("byId", byId.get(basename(port.path))),
       ...optional("byPath", byPath.get(basename(port.path))),
     }))

@@ -61,6 +61,10 @@ export const launchersMax = 256;
 export const argvMax = 64;
 export const configListMax = 1000; // Systems or endings of one launcher: more than there are.
 
+// What the machine's own start found wrong.
+export const machineFaultsMax = 16;
+export const machineFaultBytesMax = 1024; // A sentence, or the line of the watchdog's state file.
+
 // Over the API.
 export const scanMsMax = 60 * 60 * 1000; // A virtual card that is never taken off would hide every later one.
 export const mappingPatternBytesMax = 4096;

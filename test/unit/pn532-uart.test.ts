@@ -61,6 +61,12 @@ test("a converter whose device is also a keyboard, mouse or light gun is none", 
   ).toEqual([]);
 });
 
+test("the port of the kernel's console is none", () => {
+  expect(
+    likelyPorts([port({ driver: "uart-pl011", isConsole: true }), port({ ...ftdi, isConsole: true })]),
+  ).toEqual([]);
+});
+
 test("a rate that the chip does not know is refused before the port is touched", async () => {
   for (const rate of ["9601", "abc", "", "0", "-1", "115200.5"]) {
     // No such port: whoever opened it first would say so instead.

@@ -86,6 +86,15 @@ test("a device that is also a keyboard, pad or light gun is marked, and one with
     expect(ports.map(({ hasHid }) => hasHid)).toEqual([true, false]);
   }));
 
+test("a port that the kernel's console is on is marked", () =>
+  withTree(async (roots) => {
+    await plugIn(roots, ftdi);
+    await addUart(roots, "ttyAMA0", "direct");
+    await attribute(join(roots.sys, "class/tty/console"), "active", "tty0 ttyAMA0");
+    const ports = await listSerialPorts(roots);
+    expect(ports.map(({ isConsole }) => isConsole)).toEqual([true, undefined]);
+  }));
+
 test("the lasting names are found, the first of several, and dead links are passed over", () =>
   withTree(async (roots) => {
     await plugIn(roots, ftdi);

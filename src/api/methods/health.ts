@@ -5,7 +5,7 @@ import { method, noParams } from "../method.ts";
 export const health = method({
   name: "health",
   access: "anyone",
-  docs: "Whether readers, database and disk are well, with a sentence where they are not; `uptime` in seconds.",
+  docs: "Whether readers, database and disk are well, with a sentence where they are not; `uptime` in seconds. On our SD image also `device`, what its start found wrong, and `watchdog`, what it did within the last day.",
   params: noParams,
   result: v.object({
     status: v.picklist(["ok", "degraded"]),
@@ -16,7 +16,7 @@ export const health = method({
     uptime: v.pipe(v.number(), v.integer()),
     checks: v.array(
       v.object({
-        name: v.picklist(["readers", "database", "disk", "settings"]),
+        name: v.picklist(["readers", "database", "disk", "settings", "device", "watchdog"]),
         ok: v.boolean(),
         reason: v.exactOptional(v.string()),
       }),

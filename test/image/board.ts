@@ -1,0 +1,200 @@
+/**
+ * Boards that QEMU emulates, with the image in them: `virt`, a plain machine with a Cortex-A53 and the watchdog of a PC
+ * chipset, and the Raspberry Pi Zero 2 W with its real device tree. Each ends with its test, and leaves nothing behind.
+ */
+import { cp, mkdtemp, rm, truncate } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Client, connect } from "../../src/client/client.ts";
+import { readMeta, root } from "../../tools/image/meta.ts";
+import { run } from "../../tools/image/run.ts";
+import type { Card } from "./card.ts";
+import { openShell, type Shell } from "./shell.ts";
+import { patienceMs } from "./until.ts";
+
+export const image = join(root, "dist/tapdeck-qemu.img");
+/** Twice the image, and a power of two, as the Pi's controller wants it. */
+export const cardBytes = 2 ** 30;
+const slot = join(root, "build/image/boot/kernel-a");
+const meta = readMeta();
+
+// The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+
+/** In the guest's shell: the process of the service itself, and none of its helpers, which are the same program. */
+export const service =
+  '$(for pid in $(pidof tapdeck); do grep -q "^PPid:.$(cat /var/run/tapdeck-watchdog.pid)$" /proc/$pid/status && echo $pid; done)';
+
+export interface BoardOptions {
+  readonly card: Pick<Card, "url">;
+  readonly machine?: "virt" | "zero2w";
+  /** A pty with a reader behind it: on USB where the machine has it, else on the board's own port. */
+  readonly reader?: string;
+  /** False leaves the hardware watchdog out. */
+  readonly watchdog?: boolean;
+  /** More words for the kernel's command line. */
+  readonly append?: string;
+}
+
+export interface Board extends AsyncDisposable {
+  readonly pid: number;
+  /** All that came out of its console. */
+  console(): string;
+  /** Resolves as soon as the service answers `ping`, with the milliseconds since the start; rejects after four minutes. */
+  pong(): Promise<number>;
+  /** Resolves when the service no longer answers. */
+  silence(): Promise<void>;
+  /** Resolves when the console holds this, for the `count`th time. */
+  said(text: string, count?: number): Promise<number>;
+  /** Runs a command in the guest, as root, and returns what it said. Rejects where it fails. `virt` only. */
+  shell(command: string): Promise<string>;
+  /** A client of the host, by TLS. It connects anew: a first start shows another certificate once it has an address. */
+  client(): Promise<Client>;
+  /** The power goes. */
+  kill(): Promise<void>;
+}
+
+export async function startBoard(options: BoardOptions): Promise<Board> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-board-"));
+  const [port, tlsPort] = [freePort(), freePort()];
+  const forward = [
+    [port, 7497],
+    [tlsPort, 7498],
+  ].map(([from, to]) => `,hostfwd=tcp:127.0.0.1:${from}-:${to}`);
+  const shellPath = join(folder, "shell.sock");
+  const machine = options.machine === "zero2w" ? await zero2w(options, folder) : virt(options, shellPath);
+  const started = performance.now();
+  const child = Bun.spawn(
+    [
+      "qemu-system-aarch64",
+      ...["-nodefaults", "-display", "none", "-chardev", "stdio,id=console,signal=off"],
+      ...["-m", "512", "-smp", options.machine === "zero2w" ? "4" : "2"],
+      ...["-kernel", join(slot, "Image"), "-initrd", join(slot, "initrd")],
+      ...["-netdev", `user,id=net${forward.join("")}`],
+      ...machine,
+    ],
+    { stdio: ["pipe", "pipe", "pipe"] },
+  );
+  let text = "";
+  // Of the machine itself, which says a lot about a network whose other end is not up yet.
+  let complaints = "";
+  const decoder = new TextDecoder();
+  const reading = Promise.all([
+    (async () => {
+      for await (const chunk of child.stdout) text += decoder.decode(chunk, { stream: true });
+    })(),
+    (async () => {
+      for await (const chunk of child.stderr) complaints = (complaints + decoder.decode(chunk)).slice(-1000);
+    })(),
+  ]);
+  const fail = (what: string) =>
+    new Error(`${what}; its console said:\n${text.slice(-6000)}\nand the machine:\n${complaints}`);
+  const until = async (holds: () => Promise<boolean>, what: string) => {
+    const deadline = performance.now() + patienceMs;
+    while (!(await holds())) {
+      if (child.exitCode !== null) throw fail(`the board ended while ${what}`);
+      if (performance.now() > deadline) throw fail(`in vain: ${what}`);
+      await Bun.sleep(25);
+    }
+    return performance.now() - started;
+  };
+  let shell: Shell | undefined;
+  const kill = async () => {
+    shell?.close();
+    child.kill("SIGKILL");
+    await child.exited;
+    await reading;
+  };
+  return {
+    pid: child.pid,
+    console: () => text,
+    pong: () => until(() => answers(port), "it was waited for a pong"),
+    silence: async () => {
+      await until(async () => !(await answers(port)), "it was waited for silence");
+    },
+    said: (wanted, count = 1) =>
+      until(async () => text.split(wanted).length > count, `it was waited for "${wanted}"`),
+    async shell(command) {
+      shell ??= await openShell(shellPath);
+      return shell.run(command);
+    },
+    client: () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }),
+    kill,
+    async [Symbol.asyncDispose]() {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const rootWords = `root=PARTUUID=${meta.diskId}-02 ro`;
+
+function virt({ card, reader, watchdog = true, append = "" }: BoardOptions, shellPath: string): string[] {
+  const words = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 ${append}`;
+  return [
+    ...["-M", "virt", "-cpu", "cortex-a53", "-append", words, "-serial", "chardev:console"],
+    ...["-drive", `if=none,id=card,format=raw,cache=writeback,file=${card.url}`],
+    ...["-device", "virtio-blk-pci,drive=card,romfile="],
+    ...["-device", "virtio-net-pci,netdev=net,romfile=", "-device", "virtio-rng-pci"],
+    ...[
+      "-chardev",
+      `socket,id=shell,path=${shellPath},server=on,wait=off`,
+      "-device",
+      "pci-serial,chardev=shell",
+    ],
+    ...(watchdog ? ["-device", "i6300esb", "-action", "watchdog=reset"] : []),
+    ...(reader === undefined
+      ? []
+      : [
+          ...["-device", "qemu-xhci", "-chardev", `serial,id=reader,path=${reader}`],
+          ...["-device", "usb-serial,chardev=reader"],
+        ]),
+  ];
+}
+
+/**
+ * The real device tree, with two changes that a board's config.txt makes: USB as a host, and the PL011 for a reader rather
+ * than for Bluetooth. QEMU's model of its watchdog resets at once, and its power driver's registers are missing.
+ */
+async function zero2w({ card, reader, append = "" }: BoardOptions, folder: string): Promise<string[]> {
+  const tree = join(folder, "board.dtb");
+  await cp(join(slot, "bcm2710-rpi-zero-2-w.dtb"), tree);
+  await run(["fdtput", "-t", "s", tree, "/soc/usb@7e980000", "dr_mode", "host"]);
+  await run(["fdtput", "-r", tree, "/soc/serial@7e201000/bluetooth"]);
+  const missing = "initcall_blacklist=bcm2835_power_driver_init,bcm2835_wdt_driver_init";
+  return [
+    ...["-M", "raspi3ap", "-dtb", tree, "-append", `${rootWords} console=ttyS1,115200 ${missing} ${append}`],
+    ...["-drive", `if=sd,format=raw,cache=writeback,file=${card.url}`],
+    ...["-chardev", reader === undefined ? "null,id=reader" : `serial,id=reader,path=${reader}`],
+    ...["-serial", "chardev:reader", "-serial", "chardev:console", "-device", "usb-net,netdev=net"],
+  ];
+}
+
+/**
+ * A card without wits, for a board whose controller moves one sector at a time, to which a network block device is slow.
+ */
+export async function makePlainCard(): Promise<Pick<Card, "url"> & AsyncDisposable> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-card-"));
+  const url = join(folder, "card.img");
+  await run(["cp", "--sparse=always", image, url]);
+  await truncate(url, cardBytes);
+  return { url, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** From the guest's view this comes from afar, and `ping` is for anyone. */
+async function answers(port: number): Promise<boolean> {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/ping`, { signal: AbortSignal.timeout(400) });
+    return (await answer.text()) === "pong";
+  } catch {
+    // Not yet, or no longer.
+    return false;
+  }
+}
+
+function freePort(): number {
+  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = server;
+  server.stop(true);
+  return port;
+}

@@ -1,0 +1,295 @@
+/**
+ * The image on the emulated board: it boots to a pong, reads a card on a reader of the host, and copes with owners, broken
+ * cards and full ones. Run by `make test-image`.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { listenTo } from "../helpers/tapdeck.ts";
+import { type Board, cardBytes, image, service, startBoard } from "./board.ts";
+import { type Card, makeCard } from "./card.ts";
+import { print, seconds } from "./figures.ts";
+import { copyImage, damageData, dataFrom, writeConf } from "./owned.ts";
+import { patienceMs, until } from "./until.ts";
+
+let folder: string;
+let card: Card;
+let reader: Pn532Device;
+let board: Board;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-boots-"));
+  card = await makeCard(image, cardBytes);
+  reader = createPn532Device({ timing: "none" });
+  board = await startBoard({ card, reader: reader.path });
+}, patienceMs);
+
+afterAll(async () => {
+  await board[Symbol.asyncDispose]();
+  await reader.close();
+  await card[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+}, patienceMs);
+
+test(
+  "a new card boots to a pong at the host",
+  async () => {
+    print("first start of a card, to the first pong", seconds(await board.pong()));
+    await board.said("tapdeck: ready");
+  },
+  patienceMs,
+);
+
+test(
+  "the data partition reaches to the card's end, and nothing else may be written",
+  async () => {
+    const dataMib = Number(await board.shell("df -m /data | tail -n 1 | awk '{ print $2 }'"));
+    expect(dataMib).toBeGreaterThan((cardBytes - dataFrom) / 2 ** 20 - 40);
+    const writable = await board.shell(
+      'awk \'$4 ~ /^rw/ && $3 != "proc" && $3 != "sysfs" { print $2 " " $3 }\' /proc/mounts',
+    );
+    expect(writable.split("\n").sort()).toEqual([
+      "/data ext4",
+      "/dev devtmpfs",
+      "/dev/pts devpts",
+      "/dev/shm tmpfs",
+      "/run tmpfs",
+      "/tmp tmpfs",
+      "/var tmpfs",
+    ]);
+    expect(await board.shell("grep -c zram0 /proc/swaps")).toBe("1");
+  },
+  patienceMs,
+);
+
+test(
+  "the service is its own user with the groups of devices, can gain no rights, and has a written-down environment",
+  async () => {
+    const status = await board.shell(`cat /proc/${service}/status`);
+    expect(status).toMatch(/^Uid:\t900\t900\t900\t900$/m);
+    expect(status).toMatch(/^Groups:\t18 28 29 46 97 900 $/m);
+    expect(status).toMatch(/^CapEff:\t0+$/m);
+    expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+    const environment = await board.shell(
+      `tr '\\000' '\\n' </proc/${service}/environ | cut -d = -f 1 | sort`,
+    );
+    expect(environment.split("\n")).toEqual([
+      "HOME",
+      "LANG",
+      "PATH",
+      "TAPDECK_FAULTS",
+      "TAPDECK_SCREEN",
+      "TAPDECK_WATCHDOG_STATE",
+      "TMPDIR",
+      "XDG_CONFIG_HOME",
+      "XDG_DATA_HOME",
+      "XDG_RUNTIME_DIR",
+    ]);
+    expect(await board.shell("stat -c '%a %U' /run/tapdeck /run/tapdeck/tmp")).toBe(
+      "750 tapdeck\n700 tapdeck",
+    );
+    expect(await board.shell("logread | grep -c 'service: listening'")).toBe("1");
+  },
+  patienceMs,
+);
+
+test(
+  "the kernel's own driver for readers stays away",
+  async () => {
+    expect(
+      await board.shell(
+        "modprobe -b -q pn533_usb; find /lib/modules -name pn533_usb.ko | wc -l; grep -c pn533 /proc/modules; true",
+      ),
+    ).toBe("1\n0");
+  },
+  patienceMs,
+);
+
+test(
+  "a reader of the host is found by itself, and its card starts a player in the guest, seen by a client of the host",
+  async () => {
+    await board.shell(
+      "printf '#!/bin/sh\\necho \"$1\" >/run/tapdeck/tmp/played\\nexec sleep 600\\n' >/data/tapdeck/player; chmod 755 /data/tapdeck/player",
+    );
+    await board.shell("mkdir -p /data/tapdeck/media/SNES; echo game >/data/tapdeck/media/SNES/Game.sfc");
+    await board.shell(
+      'printf \'[[launchers]]\\nid = "stand-in"\\nsystems = ["SNES"]\\ncommand = ["/data/tapdeck/player", "{path}"]\\n\' >/data/config/tapdeck/config.toml; chown tapdeck /data/config/tapdeck/config.toml',
+    );
+    const client = await board.client();
+    try {
+      const heard = listenTo(client, board.console);
+      const notified = (name: string) =>
+        until(`${name}\n${board.console()}`, () => heard.all.find(({ method }) => method === name)?.params);
+      const connected = await until("the reader", () =>
+        client.call("readers").then(
+          ({ readers }) => readers.find((one) => one.connected),
+          () => undefined, // The connection was lost, and comes back.
+        ),
+      );
+      expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyUSB0" });
+      // The identity hangs on the socket, by the name that mdev gave it.
+      expect(await board.shell("ls /dev/serial/by-path")).toMatch(/^[0-9a-z:.]+-usb-0:1:1\.0$/);
+      reader.put(
+        createType2Tag("ntag215", { uid: Uint8Array.fromHex("04a1b2c3d4e5f6"), text: "SNES/Game.sfc" }),
+      );
+      expect(await notified("tokens.added")).toMatchObject({ text: "SNES/Game.sfc", uid: "04a1b2c3d4e5f6" });
+      expect(await notified("media.started")).toMatchObject({
+        mediaPath: "/data/tapdeck/media/SNES/Game.sfc",
+      });
+      const played = await until("the player", async () =>
+        board
+          .shell("cat /run/tapdeck/tmp/played && stat -c %U /run/tapdeck/tmp/played")
+          .catch(() => undefined),
+      );
+      expect(played).toBe("/data/tapdeck/media/SNES/Game.sfc\ntapdeck");
+      await client.call("stop");
+      await notified("media.stopped");
+      expect((await client.call("health")).checks).toContainEqual({ name: "device", ok: true });
+    } finally {
+      client.close();
+    }
+  },
+  patienceMs,
+);
+
+test(
+  "an idle board writes nothing to its card",
+  async () => {
+    const windowSeconds = Number(process.env.IDLE_SECONDS ?? 10);
+    await board.shell("sync");
+    // What the start left in memory is written 30 s later at the latest.
+    await untilQuiet();
+    const before = card.writes;
+    await Bun.sleep(windowSeconds * 1000);
+    print(`writes to the card in ${windowSeconds} idle seconds`, `${card.writes - before}`);
+    expect(card.writes - before).toBe(0);
+    for (const line of (
+      await board.shell("ps -o rss,args | grep -v '\\[' | grep -E 'tapdeck|logd|mdev|udhcpc|init|logger'")
+    ).split("\n"))
+      print("resident memory", line.trim());
+    print("memory", await board.shell("free -k | sed -n 2p"));
+  },
+  patienceMs,
+);
+
+test(
+  "a full card starts all the same, keeps what it has, and says so",
+  async () => {
+    const client = await board.client();
+    const label = "before it was full";
+    await client.call("mappings.new", mappingOf(label));
+    client.close();
+    await board.shell("cat /dev/zero >/data/full 2>/dev/null; sync; true");
+    await restart();
+    const after = await board.client();
+    try {
+      const { mappings } = await after.call("mappings");
+      expect(mappings.map((mapping) => mapping.label)).toEqual([label]);
+      const { checks } = await after.call("health");
+      expect(checks.find(({ name }) => name === "disk")).toMatchObject({ ok: false });
+    } finally {
+      after.close();
+    }
+    await board.shell("rm /data/full; sync");
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a data partition that is no file system any more leaves a board that works, and says so",
+  async () => {
+    await board.kill();
+    card.damage(dataFrom, new Uint8Array(8 * 2 ** 20));
+    await restart();
+    const client = await board.client();
+    try {
+      const { checks } = await client.call("health");
+      const device = checks.find(({ name }) => name === "device");
+      expect(device?.reason).toContain("the data partition cannot be read");
+      await client.call("mappings.new", mappingOf("in memory"));
+      expect((await client.call("mappings")).mappings.map(({ label }) => label)).toEqual(["in memory"]);
+    } finally {
+      client.close();
+    }
+  },
+  2 * patienceMs,
+);
+
+test(
+  "what the owner wrote counts, mistakes are told, and of a damaged data partition everything readable is there",
+  async () => {
+    const owned = join(folder, "owned.img");
+    await copyImage(owned);
+    await writeConf(owned, ownersText);
+    await damageData(owned);
+    await using ownedCard = await makeCard(owned, cardBytes);
+    await using second = await startBoard({ card: ownedCard });
+    await second.pong();
+    const client = await second.client();
+    try {
+      const { checks } = await client.call("health");
+      const reason = checks.find(({ name }) => name === "device")?.reason ?? "";
+      expect(reason).toContain("line 4: there is no such key; line 5: it is not key=value");
+      expect(reason).toContain("the data partition is damaged: it can be read");
+      expect(await second.shell("hostname; cat /data/tapdeck/media/SNES/Game.sfc")).toBe("my-deck\ngame");
+      await second.said("tapdeck: ready");
+      await until("the reader of tapdeck.conf", async () =>
+        (await client.call("settings")).readers.includes("pn532-uart:/dev/ttyS9"),
+      );
+      await client.call("mappings.new", mappingOf("on a damaged card"));
+      expect((await client.call("mappings")).mappings.map(({ label }) => label)).toEqual([
+        "on a damaged card",
+      ]);
+      expect(await second.shell("awk '$2 == \"/data\" { print $3 }' /proc/mounts")).toBe("overlay");
+    } finally {
+      client.close();
+    }
+  },
+  2 * patienceMs,
+);
+
+test(
+  "beside the same image with an empty init",
+  async () => {
+    await using empty = await makeCard(image, cardBytes);
+    await using bare = await startBoard({ card: empty, append: "init=/bin/true" });
+    // The kernel has no other word for an init that has ended.
+    print(
+      "the same image with an empty init, to its end",
+      seconds(await bare.said("Attempted to kill init")),
+    );
+  },
+  patienceMs,
+);
+
+// With the marks that an editor of a PC leaves.
+const ownersText =
+  "\ufeff# Mine\r\nhost_name=my-deck\r\nreader=pn532-uart:/dev/ttyS9\r\nwifi=yes\r\nnonsense\r\n";
+
+const mappingOf = (label: string) => ({
+  enabled: true,
+  label,
+  type: "uid" as const,
+  match: "exact" as const,
+  pattern: "04a1b2c3d4e5f6",
+  override: "SNES/Game.sfc",
+});
+
+/** The plug is pulled, and put in again. */
+async function restart(): Promise<void> {
+  await board[Symbol.asyncDispose]();
+  card.powerCycle(1);
+  board = await startBoard({ card, reader: reader.path });
+  print("a later start, to the first pong", seconds(await board.pong()));
+}
+
+/** Nothing was written for as long as the kernel keeps what it need not write at once (commit=, sysctl.d). */
+async function untilQuiet(): Promise<void> {
+  for (let writes = -1; card.writes !== writes; ) {
+    writes = card.writes;
+    await Bun.sleep(31_000);
+  }
+}

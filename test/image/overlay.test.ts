@@ -1,0 +1,217 @@
+/** The image's own files, without a board: scripts, numbers that stand in several places, and what reads tapdeck.conf. */
+import { expect, test } from "bun:test";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { version } from "../../package.json";
+import { readMeta, root } from "../../tools/image/meta.ts";
+import { neededBy } from "../../tools/image/programs.ts";
+import { run } from "../../tools/image/run.ts";
+
+const overlay = join(root, "overlay");
+const at = (path: string) => join(root, path);
+const text = (path: string) => readFile(at(path), "utf8");
+
+/** All scripts of the image, by path in the tree. */
+async function scripts(): Promise<readonly string[]> {
+  const folders = ["overlay/etc/init.d", "overlay/usr/lib/tapdeck", "buildroot/board/common", "tools/image"];
+  const names = await Promise.all(
+    folders.map(async (folder) => (await readdir(at(folder))).map((name) => `${folder}/${name}`)),
+  );
+  const found: string[] = [];
+  for (const path of names.flat()) {
+    if (!(await stat(at(path))).isFile()) continue;
+    if ((await text(path)).startsWith("#!/bin/sh")) found.push(path);
+  }
+  return found;
+}
+
+async function inFolder<Value>(work: (folder: string) => Promise<Value>): Promise<Value> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-overlay-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+test("every script of the image is clean to shellcheck and to the shell that runs it, short, and stops at a fault", async () => {
+  const all = await scripts();
+  expect(all.length).toBeGreaterThan(20);
+  await run(["shellcheck", "--external-sources", "--source-path=SCRIPTDIR", ...all.map(at)]);
+  for (const path of all) {
+    await run(["busybox", "ash", "-n", at(path)]);
+    const lines = (await text(path)).split("\n");
+    expect([path, lines.length < 62]).toEqual([path, true]);
+    expect([path, lines.includes("set -eu")]).toEqual([path, true]);
+    expect([path, lines[1]?.startsWith("# ")]).toEqual([path, true]);
+    expect([path, ((await stat(at(path))).mode & 0o111) !== 0]).toEqual([path, true]);
+  }
+});
+
+test("what init starts and stops has the canonical form, and says so to who calls it otherwise", async () => {
+  for (const name of (await readdir(join(overlay, "etc/init.d"))).filter((one) => one.startsWith("S"))) {
+    expect(name).toMatch(/^S\d\d[a-z]+$/);
+    const script = await text(`overlay/etc/init.d/${name}`);
+    if (script.includes("start-stop-daemon")) expect(script).toMatch(/^PIDFILE="\/var\/run\//m);
+    const child = Bun.spawnSync(["busybox", "ash", join(overlay, "etc/init.d", name), "dance"]);
+    expect([name, child.exitCode]).toEqual([name, 1]);
+    expect(child.stderr.toString()).toContain("Usage: ");
+  }
+});
+
+test("version, id and sizes stand in one file, and agree with the package and the partition table", async () => {
+  const meta = readMeta();
+  expect(meta.version).toBe(version);
+  expect(meta.diskId).toMatch(/^[0-9a-f]{8}$/);
+  const config = await text("buildroot/board/common/genimage.cfg");
+  for (const name of Object.keys(meta.environment).filter((one) => one !== "TAPDECK_VERSION"))
+    expect(config).toContain(`\${${name}}`);
+  // What users read of it.
+  expect(meta.environment.TAPDECK_BOOT_LABEL).toMatch(/^[A-Z]{1,11}$/);
+});
+
+test("a meta file that is not NAME=value, or lacks a value, is refused with its line", () =>
+  inFolder(async (folder) => {
+    const path = join(folder, "meta");
+    await writeFile(path, 'TAPDECK_VERSION="$(reboot)"\n');
+    expect(() => readMeta(path)).toThrow("is not NAME=value");
+    await writeFile(path, "TAPDECK_VERSION=1.0.0\n");
+    expect(() => readMeta(path)).toThrow("has no TAPDECK_DISK_ID");
+    await writeFile(
+      path,
+      (await readFile(at("buildroot/board/common/meta"), "utf8")).replace(/(SLOT_MIB=)\d+/, "$10"),
+    );
+    expect(() => readMeta(path)).toThrow("TAPDECK_SLOT_MIB is no number");
+  }));
+
+test("the image keeps away the modules that the Debian package keeps away", async () => {
+  expect(await text("overlay/etc/modprobe.d/tapdeck.conf")).toBe(
+    await text("packaging/modprobe/tapdeck.conf"),
+  );
+});
+
+test("the service's groups exist, and nobody has a password", async () => {
+  const groups = await text("overlay/etc/group");
+  const [, list = ""] =
+    /^for name in (.*); do groups=/m.exec(await text("overlay/usr/lib/tapdeck/serve")) ?? [];
+  expect(list.split(" ")).toEqual(["dialout", "input", "audio", "video", "plugdev"]);
+  for (const name of ["tapdeck", ...list.split(" ")])
+    expect(groups).toMatch(new RegExp(`^${name}:x:\\d+:$`, "m"));
+  const users = (await text("overlay/etc/passwd")).trim().split("\n");
+  const shadow = (await text("overlay/etc/shadow")).trim().split("\n");
+  expect(shadow).toEqual(users.map((line) => `${line.split(":")[0]}:*:::::::`));
+});
+
+test("mdev's groups are groups of the image", async () => {
+  const groups = new Set((await text("overlay/etc/group")).split("\n").map((line) => line.split(":")[0]));
+  const rules = (await text("overlay/etc/mdev.conf"))
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const named = rules.map((line) => / root:(\w+) /.exec(line)?.[1] ?? `none in: ${line}`);
+  expect(named.length).toBeGreaterThan(15);
+  expect(named.filter((name) => !groups.has(name))).toEqual([]);
+});
+
+test("what post-build makes are the folders that fstab and the scripts mount on, and a file of the version", () =>
+  inFolder(async (folder) => {
+    await mkdir(join(folder, "etc"));
+    await writeFile(join(folder, "etc/shadow"), "");
+    const environment = { SOURCE_DATE_EPOCH: "1700000000" };
+    for (let time = 0; time < 2; time++)
+      await run([at("buildroot/board/common/post-build.sh"), folder], { environment });
+    const mounts = (await text("overlay/etc/fstab")).matchAll(/^\w+ +(\/[a-z]+) /gm);
+    const folders = ["/data", "/boot", "/root", ...[...mounts].map((match) => match[1] ?? "")];
+    for (const name of folders) expect((await stat(join(folder, name))).isDirectory()).toBe(true);
+    expect(await readFile(join(folder, "etc/tapdeck-release"), "utf8")).toBe(`Tapdeck ${version}\n`);
+    expect((await stat(join(folder, "etc/tapdeck-release"))).mtimeMs).toBe(1_700_000_000_000);
+    expect((await stat(join(folder, "etc/shadow"))).mode & 0o777).toBe(0o600);
+  }));
+
+/** What read-conf says of a text, and the values that it took. */
+const readConf = (conf: string) =>
+  inFolder(async (folder) => {
+    const child = Bun.spawnSync(["busybox", "ash", join(overlay, "usr/lib/tapdeck/read-conf"), folder], {
+      stdin: new TextEncoder().encode(conf),
+    });
+    const values: Record<string, string> = {};
+    for (const name of await readdir(folder))
+      values[name] = (await readFile(join(folder, name), "utf8")).slice(0, -1);
+    expect([child.exitCode, child.stderr.toString()]).toEqual([0, ""]);
+    return { said: child.stdout.toString().trim(), values };
+  });
+
+test("the tapdeck.conf of the image sets nothing, and each line of it is good once its # is gone", async () => {
+  const conf = await text("buildroot/board/common/boot/tapdeck.conf");
+  expect(await readConf(conf)).toEqual({ said: "", values: {} });
+  const { said, values } = await readConf(conf.replace(/^#(?=[a-z_]+=)/gm, ""));
+  expect(said).toBe("");
+  expect(Object.keys(values).sort()).toEqual([
+    "host_name",
+    "reader",
+    "ssh_key",
+    "wifi_country",
+    "wifi_name",
+    "wifi_password",
+  ]);
+});
+
+test("the marks that editors of PCs leave do not count", async () => {
+  expect(
+    await readConf("\ufeffhost_name=deck\r\n\r\n  wifi_name = My net \t\r\n# x\r\nreader=file:/a=b"),
+  ).toEqual({
+    said: "",
+    values: { host_name: "deck", wifi_name: "My net", reader: "file:/a=b" },
+  });
+});
+
+test("a name or password of any characters is kept as it is, and never run", async () => {
+  const [name, password] = ["$(reboot) `x` \"q\" 'p' \\n", "pass;word && *|%s \\ \"' $HOME"];
+  expect(await readConf(`wifi_name=${name}\nwifi_password=${password}\n`)).toEqual({
+    said: "",
+    values: { wifi_name: name, wifi_password: password },
+  });
+});
+
+for (const [line, said] of [
+  ["wifi", "line 2: it is not key=value"],
+  ["../x=1", "line 2: there is no such key"],
+  ["wifi_password=short", "line 2: a Wi-Fi password has 8 to 63 characters"],
+  [`wifi_name=${"x".repeat(33)}`, "line 2: a network's name has at most 32 characters"],
+  ["wifi_country=de", "line 2: a country has two capital letters, such as DE"],
+  ["host_name=My Deck", "line 2: a host name has small letters, digits and - only, at most 63"],
+  ["host_name=-x", "line 2: a host name has small letters, digits and - only, at most 63"],
+  ["host_name=", "line 2: a host name has small letters, digits and - only, at most 63"],
+  [
+    "ssh_key=AAAA",
+    "line 2: an SSH key begins with ssh-ed25519 AAAA, ssh-rsa AAAA or ecdsa-sha2-nistp256 AAAA",
+  ],
+  ["reader=/dev/ttyAMA0", "line 2: a reader is driver:path, such as pn532-uart:/dev/ttyAMA0"],
+] as const) {
+  test(`"${line.slice(0, 30)}" is told with its line, and the good lines around it count`, async () => {
+    expect(await readConf(`wifi_country=DE\n${line}\nhost_name=deck\n`)).toEqual({
+      said,
+      values: { wifi_country: "DE", host_name: "deck" },
+    });
+  });
+}
+
+test("the libraries that a program names are found, and a static one names none", () =>
+  inFolder(async (folder) => {
+    await writeFile(
+      join(folder, "x.c"),
+      "#include <math.h>\nint main(int n, char **v) { (void)v; return (int)cos(n); }\n",
+    );
+    await run([
+      "gcc",
+      "-fno-builtin",
+      join(folder, "x.c"),
+      "-o",
+      join(folder, "x"),
+      "-Wl,--no-as-needed",
+      "-lm",
+    ]);
+    expect(neededBy(await readFile(join(folder, "x")))).toEqual(["libm.so.6", "libc.so.6"]);
+    await run(["gcc", "-static", join(folder, "x.c"), "-o", join(folder, "y"), "-lm"]);
+    expect(neededBy(await readFile(join(folder, "y")))).toEqual([]);
+  }));

@@ -1,0 +1,47 @@
+/** The image on the Raspberry Pi Zero 2 W as QEMU emulates it, with its real device tree. Run by `make test-image`. */
+import { expect, test } from "bun:test";
+import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { baudRateCodes, commandCodes } from "../../drivers/protocol/pn532-commands.ts";
+import { makePlainCard, startBoard } from "./board.ts";
+import { print, seconds } from "./figures.ts";
+import { patienceMs, until } from "./until.ts";
+
+test(
+  "a new card boots to a pong at the host, and the reader on the board's own serial port is found",
+  async () => {
+    await using card = await makePlainCard();
+    const reader = createPn532Device({ timing: "none" });
+    // QEMU's PL011 does not pass the line's rate on: that which the chip is told to take is set for it.
+    reader.onCommand((payload) => {
+      const rate = [...baudRateCodes].find(
+        ([, code]) => payload[1] === commandCodes.setSerialBaudRate && code === payload[2],
+      )?.[0];
+      if (rate !== undefined) Bun.spawnSync(["stty", "-F", reader.path, String(rate)]);
+    });
+    try {
+      await using board = await startBoard({ card, machine: "zero2w", reader: reader.path });
+      print("first start on the Zero 2 W, to the first pong", seconds(await board.pong()));
+      const client = await board.client();
+      try {
+        const connected = await until("the reader", async () =>
+          client.call("readers").then(
+            ({ readers }) => readers.find((one) => one.connected),
+            () => undefined, // The connection was lost, and comes back.
+          ),
+        );
+        expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyAMA0" });
+        // QEMU lacks its watchdog: nobody may take this board for a guarded one.
+        const { checks } = await client.call("health");
+        expect(checks.find(({ name }) => name === "watchdog")?.reason).toContain(
+          "nothing resets this machine",
+        );
+        expect(checks).toContainEqual({ name: "device", ok: true });
+      } finally {
+        client.close();
+      }
+    } finally {
+      await reader.close();
+    }
+  },
+  2 * patienceMs,
+);

@@ -1,0 +1,99 @@
+/** What a board shows on its screen, on a real pty. */
+import { expect, test } from "bun:test";
+import { openPty } from "../../drivers/io/pty.ts";
+import { createBus } from "../../src/bus.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { followScreen, type ShownReader, screenText } from "../../src/wiring/screen.ts";
+import { createManualClock } from "../helpers/manual-clock.ts";
+import { eventually } from "../helpers/processes.ts";
+
+const reader = { path: "/dev/ttyUSB0", info: "PN532 v1.6", connected: true };
+const added = { id: "", readerId: "one", driver: "x", capabilities: [], ...reader };
+const lines = (text: string) => text.split("\r\n").map((line) => line.trimEnd());
+
+test("name, addresses and readers are shown, on a screen that was cleared", () => {
+  const text = screenText({ name: "deck", addresses: ["192.168.1.20"], port: 7497, readers: [reader] });
+  expect(text).toStartWith("\x1b[H\x1b[J");
+  expect(lines(text)).toContain("  Name      deck.local");
+  expect(lines(text)).toContain("  Address   http://192.168.1.20:7497");
+  expect(lines(text)).toContain("  Reader    PN532 v1.6, /dev/ttyUSB0: put a card on it");
+});
+
+test("without a network and a reader it says what to do", () => {
+  const text = screenText({
+    name: "deck",
+    addresses: [],
+    port: 7497,
+    readers: [{ ...reader, connected: false }],
+  });
+  expect(lines(text)).toContain("  Address   none yet; a tap needs none");
+  expect(lines(text)).toContain("  Reader    none found yet: plug one in");
+});
+
+test("names cannot steer the terminal, and nothing is longer than a small screen", () => {
+  const many = Array.from({ length: 50 }, (_, n) => ({ ...reader, info: `\x1b[2J${"x".repeat(200)}${n}` }));
+  const text = screenText({
+    name: "deck",
+    addresses: many.map((_, n) => `10.0.0.${n}`),
+    port: 7497,
+    readers: many,
+  });
+  expect(text.slice("\x1b[H\x1b[J".length)).not.toContain("\x1b");
+  expect(lines(text).length).toBeLessThan(20);
+  expect(
+    Math.max(
+      ...lines(text)
+        .slice(1)
+        .map((line) => line.length),
+    ),
+  ).toBeLessThanOrEqual(70);
+});
+
+test("a terminal is written to at the start and when a reader comes, and otherwise left alone", async () => {
+  const pty = openPty();
+  let seen = "";
+  let writes = 0;
+  pty.onBytes((bytes) => {
+    seen += new TextDecoder().decode(bytes);
+    writes++;
+  });
+  const bus = createBus(silentLog);
+  const clock = createManualClock();
+  let readers: readonly ShownReader[] = [];
+  const screen = followScreen({
+    path: pty.path,
+    port: 7497,
+    bus,
+    readers: () => readers,
+    clock,
+    log: silentLog,
+  });
+  try {
+    await eventually(() => seen.includes("none found yet"));
+    const before = writes;
+    await clock.advance(60_000);
+    bus.emit("readers.removed", added);
+    readers = [reader];
+    bus.emit("readers.added", added);
+    await eventually(() => seen.includes("put a card on it"));
+    expect(writes).toBe(before + 1);
+  } finally {
+    screen[Symbol.dispose]();
+    await pty.close();
+  }
+});
+
+test("without a terminal, or with one that is gone, nothing happens but a line in the log", async () => {
+  const bus = createBus(silentLog);
+  const clock = createManualClock();
+  const said: string[] = [];
+  const log = { ...silentLog, warn: (area: string, sentence: string) => said.push(`${area}: ${sentence}`) };
+  const parts = { port: 7497, bus, readers: () => [], clock, log };
+  followScreen(parts)[Symbol.dispose]();
+  const screen = followScreen({ ...parts, path: "/no/such/tty" });
+  await eventually(() => said.length > 0);
+  await clock.advance(60_000);
+  bus.emit("readers.added", added);
+  screen[Symbol.dispose]();
+  expect(said).toEqual(["screen: cannot be written"]);
+});

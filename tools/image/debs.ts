@@ -1,0 +1,82 @@
+/**
+ * Debian's packages for the other processor, fetched by this machine's apt but with a state of its own below build/, so
+ * that nothing of the system changes. apt checks Debian's signature of the index, and each package's hash.
+ */
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { root } from "./meta.ts";
+import { run } from "./run.ts";
+
+const folder = join(root, "build/image/debs");
+const state = join(root, "build/apt");
+const suite = "bookworm";
+const sources = [
+  `deb [arch=arm64] http://deb.debian.org/debian ${suite} main`,
+  `deb [arch=arm64] http://deb.debian.org/debian-security ${suite}-security main`,
+];
+/** Names its newest kernel in its dependencies. */
+const kernelPackage = "linux-image-arm64";
+
+export interface Packages {
+  /** All packages in one folder tree. */
+  readonly tree: string;
+  /** Such as `6.1.0-56-arm64`. */
+  readonly kernel: string;
+}
+
+/** Fetches and unpacks `names` and the kernel. What was fetched before is taken as it is: `make clean` renews it. */
+export async function unpackPackages(names: readonly string[]): Promise<Packages> {
+  const tree = join(root, "build/image/unpacked");
+  const listPath = join(tree, ".packages");
+  const wanted = names.join(" ");
+  const [known, kernel] = (await readFile(listPath, "utf8").catch(() => "")).split("\n");
+  if (known === wanted && kernel !== undefined) return { tree, kernel };
+  const fetched = await fetchPackages(names);
+  await rm(tree, { recursive: true, force: true });
+  await mkdir(`${tree}.partial`, { recursive: true });
+  const files = (await readdir(folder)).filter((name) => name.endsWith(".deb"));
+  for (const file of files) await run(["dpkg-deb", "--extract", join(folder, file), `${tree}.partial`]);
+  await writeFile(join(`${tree}.partial`, ".packages"), `${wanted}\n${fetched}`);
+  await rename(`${tree}.partial`, tree);
+  return { tree, kernel: fetched };
+}
+
+/** The kernel's version. */
+async function fetchPackages(names: readonly string[]): Promise<string> {
+  const environment = { APT_CONFIG: await writeAptConfig() };
+  await run(["apt-get", "-qq", "update"], { environment });
+  const depends = await run(["apt-cache", "depends", kernelPackage], { environment });
+  const [, kernel] = /Depends: linux-image-(\S+)/.exec(depends) ?? [];
+  if (kernel === undefined) throw new Error(`${kernelPackage} names no kernel:\n${depends}`);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await run(["apt-get", "-qq", "download", `linux-image-${kernel}`, ...names], { cwd: folder, environment });
+  return kernel;
+}
+
+async function writeAptConfig(): Promise<string> {
+  await mkdir(join(state, "lists/partial"), { recursive: true });
+  await mkdir(join(state, "cache/archives/partial"), { recursive: true });
+  await writeFile(join(state, "status"), "");
+  await writeFile(join(state, "sources.list"), `${sources.join("\n")}\n`);
+  const path = join(state, "apt.conf");
+  const lines = [
+    `Dir::State "${state}"`,
+    `Dir::State::status "${join(state, "status")}"`,
+    `Dir::Cache "${join(state, "cache")}"`,
+    `Dir::Etc::sourcelist "${join(state, "sources.list")}"`,
+    `Dir::Etc::sourceparts "-"`,
+    `Dir::Etc::preferencesparts "-"`,
+    `APT::Architecture "arm64"`,
+    `APT::Architectures { "arm64"; }`,
+    `Acquire::Languages "none"`,
+    // Its own user could not write here.
+    `APT::Sandbox::User ""`,
+  ];
+  // On Debian arm64 and amd64 alike; on others the keyring's package must be there.
+  if (existsSync("/usr/share/keyrings/debian-archive-keyring.gpg"))
+    lines.push(`Dir::Etc::trustedparts "/usr/share/keyrings"`);
+  await writeFile(path, lines.map((line) => `${line};\n`).join(""));
+  return path;
+}

@@ -1,0 +1,170 @@
+/**
+ * Makes the stand-in image `dist/tapdeck-qemu.img` out of Debian's arm64 packages, our overlay, binary and watchdog, with
+ * the same genimage.cfg as a board's image: `bun tools/image/main.ts`. No root, no loop mounts. What QEMU is started with
+ * lies beside it in build/image/boot, and `build/image/figures.json` tells the sizes.
+ */
+import { createHash } from "node:crypto";
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { unpackPackages } from "./debs.ts";
+import { readMeta, root } from "./meta.ts";
+import { copyModules, rootModules, systemModules } from "./modules.ts";
+import { makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
+import { run } from "./run.ts";
+
+const packages = [
+  "busybox-static",
+  "libc6",
+  "libgcc-s1",
+  "libstdc++6",
+  // sfdisk and partx grow the partition, e2fsprogs its file system.
+  "fdisk",
+  "util-linux",
+  "libfdisk1",
+  "libsmartcols1",
+  "libblkid1",
+  "libuuid1",
+  "libreadline8",
+  "libtinfo6",
+  "e2fsprogs",
+  "libext2fs2",
+  "libcom-err2",
+  // The addon for HID readers.
+  "libudev1",
+  "libusb-1.0-0",
+];
+const programs = ["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/resize2fs"];
+/** Named by addons, which are inside the binary, where nobody sees their names. */
+const addonLibraries = ["libudev.so.1", "libusb-1.0.so.0", "libstdc++.so.6"];
+const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
+
+const work = join(root, "build/image");
+const target = join(work, "root");
+const boot = join(work, "boot");
+const binary = join(root, "dist/tapdeck-linux-arm64");
+const meta = readMeta();
+const started = performance.now();
+// The time of the commit: the same commit gives the same bytes, and a board's clock starts there.
+const epoch = (await run(["git", "log", "-1", "--format=%ct"], { cwd: root }).catch(() => "")).trim();
+
+const { tree, kernel } = await unpackPackages(packages);
+await makeRoot();
+await makeBoot();
+await makeImage();
+
+async function makeRoot(): Promise<void> {
+  await rm(target, { recursive: true, force: true });
+  await makeFolders(target);
+  await putPrograms(tree, target, programs);
+  for (const name of addonLibraries)
+    await cp(join(tree, "usr/lib/aarch64-linux-gnu", name), join(target, "usr/lib/aarch64-linux-gnu", name), {
+      dereference: true,
+    });
+  await putLibrariesOf(binary, tree, target);
+  for (const name of addonLibraries)
+    await putLibrariesOf(join(target, "usr/lib/aarch64-linux-gnu", name), tree, target);
+  await putBusyBox(tree, join(target, "usr/bin"));
+  await copyModules(tree, kernel, { names: systemModules, target });
+  await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });
+  await cp(binary, join(target, "usr/bin/tapdeck"));
+  await run([
+    "aarch64-linux-gnu-gcc",
+    ...["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
+    join(root, "watchdog/tapdeck-watchdog.c"),
+    ...["-o", join(target, "usr/bin/tapdeck-watchdog")],
+  ]);
+  await run([join(root, "buildroot/board/common/post-build.sh"), target], {
+    environment: epoch === "" ? {} : { SOURCE_DATE_EPOCH: epoch },
+  });
+  await rm(join(work, "root.squashfs"), { force: true });
+  await run([
+    "mksquashfs",
+    target,
+    join(work, "root.squashfs"),
+    ...["-all-root", "-noappend", "-no-progress", "-comp", "zstd", "-Xcompression-level", "9"],
+    ...(epoch === "" ? [] : ["-mkfs-time", epoch]),
+  ]);
+}
+
+/** Kernel, first file system and board's device tree; beside them what people edit. */
+async function makeBoot(): Promise<void> {
+  await rm(boot, { recursive: true, force: true });
+  const slot = join(boot, "kernel-a");
+  await mkdir(slot, { recursive: true });
+  await cp(join(tree, `boot/vmlinuz-${kernel}`), join(slot, "Image"));
+  await cp(join(tree, `usr/lib/linux-image-${kernel}`, board), join(slot, "bcm2710-rpi-zero-2-w.dtb"));
+  await cp(join(root, "buildroot/board/common/boot"), boot, { recursive: true });
+  await writeFile(join(boot, "cmdline.txt"), `root=PARTUUID=${meta.diskId}-02 ro quiet\n`);
+  const first = join(work, "first");
+  await rm(first, { recursive: true, force: true });
+  for (const folder of ["proc", "sys", "dev", "root"]) await mkdir(join(first, folder), { recursive: true });
+  await putBusyBox(tree, join(first, "bin"));
+  await copyModules(tree, kernel, { names: rootModules, target: first });
+  await writeFile(join(first, "modules"), `${rootModules.join(" ")}\n`);
+  await cp(join(root, "tools/image/initrd-init"), join(first, "init"));
+  await chmod(join(first, "init"), 0o755);
+  const archive = `find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 --reproducible | gzip -n -6 > "$0"`;
+  await run(["sh", "-c", archive, join(slot, "initrd")], { cwd: first });
+}
+
+async function makeImage(): Promise<void> {
+  const input = join(work, "input");
+  await rm(input, { recursive: true, force: true });
+  await mkdir(input, { recursive: true });
+  await rename(join(work, "root.squashfs"), join(input, "root.squashfs"));
+  const output = join(work, "output");
+  await rm(output, { recursive: true, force: true });
+  await run(
+    [
+      "genimage",
+      ...["--config", join(root, "buildroot/board/common/genimage.cfg"), "--rootpath", boot],
+      ...["--inputpath", input, "--outputpath", output, "--tmppath", join(work, "tmp")],
+    ],
+    { cwd: work, environment: meta.environment },
+  );
+  await rm(join(work, "tmp"), { recursive: true, force: true });
+  await checkBinary(input);
+  const image = join(root, "dist/tapdeck-qemu.img");
+  await rename(join(output, "tapdeck.img"), image);
+  await run(["zstd", "-q", "-f", "-3", "-T0", image, "-o", `${image}.zst`]);
+  const figures = {
+    kernel,
+    imageBytes: (await stat(image)).size,
+    compressedBytes: (await stat(`${image}.zst`)).size,
+    bootBytes: await bytesBelow(boot),
+    rootBytes: (await stat(join(input, "root.squashfs"))).size,
+    slotBytes: meta.slotMib * 2 ** 20,
+    bootPartitionBytes: meta.bootMib * 2 ** 20,
+    dataBytes: meta.dataMib * 2 ** 20,
+    seconds: Math.round((performance.now() - started) / 100) / 10,
+  };
+  await writeFile(join(work, "figures.json"), `${JSON.stringify(figures, null, 2)}\n`);
+  const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+  process.stdout.write(
+    `dist/tapdeck-qemu.img: ${mb(figures.imageBytes)}, compressed ${mb(figures.compressedBytes)}; boot ${mb(figures.bootBytes)} of ` +
+      `${mb(figures.bootPartitionBytes)}, system ${mb(figures.rootBytes)} of ${mb(figures.slotBytes)}; made in ${figures.seconds} s\n`,
+  );
+}
+
+/** Stripping would make a plain runtime of it, without our program: what is in the image must be what was compiled. */
+async function checkBinary(input: string): Promise<void> {
+  const inside = join(work, "inside");
+  await rm(inside, { recursive: true, force: true });
+  await run(["unsquashfs", "-q", "-n", "-d", inside, join(input, "root.squashfs"), "usr/bin/tapdeck"]);
+  const hash = async (path: string) =>
+    createHash("sha256")
+      .update(await readFile(path))
+      .digest("hex");
+  const same = (await hash(join(inside, "usr/bin/tapdeck"))) === (await hash(binary));
+  await rm(inside, { recursive: true, force: true });
+  if (!same) throw new Error("the binary in the image is not the one that was compiled: was it stripped?");
+}
+
+async function bytesBelow(folder: string): Promise<number> {
+  let sum = 0;
+  for (const entry of await readdir(folder, { recursive: true })) {
+    const found = await stat(join(folder, entry));
+    if (found.isFile()) sum += found.size;
+  }
+  return sum;
+}

@@ -1,0 +1,99 @@
+/** The modules of Debian's kernel that the boards need, with all that they lean on. A board's own kernel is built to fit. */
+import { cp, mkdir, readdir, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { run } from "./run.ts";
+
+/** What must be there before the root file system is. */
+export const rootModules: readonly string[] = [
+  "virtio_pci",
+  "virtio_mmio",
+  "virtio_blk",
+  "bcm2835",
+  "sdhci-iproc",
+  "squashfs",
+];
+
+/** What the running system may load. */
+export const systemModules: readonly string[] = [
+  ...rootModules,
+  // File systems: the data, the layer over broken data, the boot partition.
+  "ext4",
+  "crc32c_generic",
+  "overlay",
+  "vfat",
+  "nls_cp437",
+  "nls_ascii",
+  "nls_iso8859-1",
+  "zram",
+  // The emulated boards: network, random numbers, USB, the watchdog.
+  "virtio_net",
+  "virtio-rng",
+  "xhci-pci",
+  "dwc2",
+  "phy-generic",
+  "cdc_ether",
+  "i6300esb",
+  "bcm2835_wdt",
+  "leds-gpio",
+  "ledtrig-timer",
+  "ledtrig-default-on",
+  // Readers and pads.
+  "ftdi_sio",
+  "cp210x",
+  "ch341",
+  "pl2303",
+  "cdc-acm",
+  "usbhid",
+  "hid-generic",
+  // What /etc/modprobe.d keeps away must be there, or the test of it would test nothing.
+  "pn533_usb",
+];
+
+/** Copies modules out of a package's tree to `target/lib/modules`, and writes their index there. */
+export async function copyModules(
+  tree: string,
+  kernel: string,
+  { names, target }: { readonly names: readonly string[]; readonly target: string },
+): Promise<void> {
+  const from = join(tree, "lib/modules", kernel);
+  const to = join(target, "lib/modules", kernel);
+  const index = await indexOf(tree, kernel);
+  const wanted = new Set<string>();
+  const take = (path: string) => {
+    if (wanted.has(path)) return;
+    wanted.add(path);
+    for (const needed of index.get(path) ?? []) take(needed);
+  };
+  for (const name of names) take(pathOf(name, index));
+  await mkdir(to, { recursive: true });
+  for (const path of wanted) {
+    await mkdir(dirname(join(to, path)), { recursive: true });
+    await cp(join(from, path), join(to, path));
+  }
+  for (const name of (await readdir(from)).filter((file) => /^modules\.(order|builtin)/.test(file)))
+    await cp(join(from, name), join(to, name));
+  await run(["depmod", "--basedir", target, kernel]);
+}
+
+/** What each module of the package leans on, by path. */
+async function indexOf(tree: string, kernel: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  await run(["depmod", "--basedir", tree, kernel]);
+  const text = await readFile(join(tree, "lib/modules", kernel, "modules.dep"), "utf8");
+  return new Map(
+    text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => {
+        const [path = "", needed = ""] = line.split(":");
+        return [path, needed.split(" ").filter((name) => name !== "")] as const;
+      }),
+  );
+}
+
+/** Names with - and _ are the same to the kernel. */
+function pathOf(name: string, index: ReadonlyMap<string, unknown>): string {
+  const plain = (text: string) => text.replaceAll("-", "_");
+  const found = [...index.keys()].find((path) => plain(basename(path, ".ko")) === plain(name));
+  if (found === undefined) throw new Error(`the kernel has no module ${name}`);
+  return found;
+}
