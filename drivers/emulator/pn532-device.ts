@@ -22,12 +22,14 @@ export interface Pn532DeviceOptions {
   readonly precise?: boolean;
   /** What it is plugged into in the place of a pty. */
   readonly socket?: Pn532Socket;
+  /** Not plugged in at first. */
+  readonly isUnplugged?: boolean;
 }
 
 /** A line of another make, whose time may be another, too. */
 export interface Pn532Socket {
   readonly path: string;
-  readonly time: LineTime;
+  readonly time?: LineTime;
   plug(): Pick<Pty, "onBytes" | "write" | "baudRate" | "close">;
 }
 
@@ -67,7 +69,7 @@ interface Busy {
 /** The byte that wakes the chip's receiver; what stood before it is lost. */
 const wakeByte = 0x55;
 
-/** A device that is plugged in. */
+/** A device that is plugged in, unless it is to be later. */
 export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
   const { linkPath, timing, precise = false, socket } = options;
   const isNamed = linkPath !== undefined || socket !== undefined;
@@ -205,7 +207,7 @@ export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
-  device.plug();
+  if (options.isUnplugged !== true) device.plug();
   return device;
 }
 

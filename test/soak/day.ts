@@ -74,11 +74,11 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
   let launches = 0;
   let slowestAdded: Slowest = { ms: 0, what: "" };
   let slowestRemoved: Slowest = { ms: 0, what: "" };
-  let descriptors = openDescriptors();
+  let descriptors = await openDescriptors();
   const warmUp = Math.min(500, Math.floor(taps / 10));
 
   for (let tap = 0; tap < taps; tap++) {
-    if (tap === warmUp) descriptors = openDescriptors();
+    if (tap === warmUp) descriptors = await openDescriptors();
     if (tap >= warmUp && tap % Math.ceil(taps / 10) === 0) heapMb.push(heapNow());
     const reader = readers[random(readers.length)];
     if (reader === undefined) throw new Error("there is a reader");
@@ -97,11 +97,12 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
     if (tap % 1000 === 999) progress?.(tap + 1, failures.length);
   }
   const timers = time.timers;
-  const after = openDescriptors();
+  const after = await openDescriptors();
   heapMb.push(heapNow());
   const emulatedHours = (time.now() - beganMs) / 3_600_000;
   await service.close();
   for (const reader of readers) await reader.close();
+  if (after > descriptors) failures.push(`${after - descriptors} descriptors were left open`);
   const left = readers.filter((reader) => reader.openLinks() > 0);
   for (const { connection } of left) failures.push(`${connection} is still open after the service has ended`);
   return {
@@ -273,8 +274,14 @@ function troubleOf({
   return trouble;
 }
 
-function openDescriptors(): number {
-  return readdirSync("/proc/self/fd").length;
+/** The fewest of several moments: players that end hold some for a while. */
+async function openDescriptors(): Promise<number> {
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let looks = 0; looks < 10; looks++) {
+    fewest = Math.min(fewest, readdirSync("/proc/self/fd").length);
+    await Bun.sleep(20);
+  }
+  return fewest;
 }
 
 function heapNow(): number {

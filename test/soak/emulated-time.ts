@@ -27,7 +27,7 @@ export function createEmulatedTime(startMs = 1_800_000_000_000): EmulatedTime {
   let order = 0;
   const timers = new Set<Timer>();
 
-  /** Resolves once nothing happens any more without time passing: every step of a driver arms a timer or ends one. */
+  /** Resolves once nothing happens any more without time passing: every step arms a timer, ends one, or asks for a turn. */
   const settle = async () => {
     for (let quiet = 0; quiet < quietTurns; ) {
       const [before, count] = [order, timers.size];
@@ -66,7 +66,10 @@ export function createEmulatedTime(startMs = 1_800_000_000_000): EmulatedTime {
       timers.add(timer);
       return { [Symbol.dispose]: () => void timers.delete(timer) };
     },
-    turn,
+    turn() {
+      order += 1;
+      return turn();
+    },
     until,
     async pass(ms) {
       await until(() => false, ms);
