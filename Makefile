@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build deb image-qemu test-image update-bundle bench hostile clean tools
+.PHONY: help run test check build deb image-qemu test-image test-vm update-bundle fuzz soak bench hostile clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -50,6 +50,18 @@ ROOT ?= build/image/input/root.squashfs
 SLOT ?= build/image/boot/slot-a
 update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.update with KEY=FILE, of ROOT=IMAGE and SLOT=FOLDER
 	@$(BUN) tools/update-bundle.ts --key "$(KEY)" --board "$(BOARD)" --root "$(ROOT)" --boot "$(SLOT)" --out "dist/tapdeck-$(BOARD).update"
+
+test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers read, plugged and unplugged
+	@tools/image-setup
+	@mkdir -p build
+	@$(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/readers.ts
+
+FUZZED := pn532-frame ccid ndef tag-fuzz
+fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random inputs (FUZZ_ROUNDS=N for others)
+	@FUZZ_ROUNDS=$(or $(FUZZ_ROUNDS),1000000) $(BUN) test --timeout 7200000 $(FUZZED:%=test/unit/%.test.ts) test/unit/linear-time.test.ts
+
+soak: node_modules/.ready ## Live a day of 100,000 taps in emulated time, with a fault in every second one (TAPS=N, SEED=N)
+	@$(BUN) test/soak/main.ts --taps $(or $(TAPS),100000) --seed $(or $(SEED),1)
 
 bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Measure a tap's way, idle cost and start, beside competitors
 	@$(BUN) test/bench/main.ts

@@ -4,6 +4,7 @@
  * machine's USB port, is another's matter.
  */
 
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import type { CcidMessage } from "../protocol/ccid.ts";
 import { abortRequest, ccidIn, ccidOut, createCcidAssembler, encodeCcid } from "../protocol/ccid.ts";
 import { samNormalMode } from "../protocol/pn532-commands.ts";
@@ -19,6 +20,8 @@ export interface CcidReaderOptions {
   /** It tells nothing by itself, as some clones. */
   readonly isMute?: boolean;
   readonly answersLater?: boolean;
+  /** Absent for this machine's. */
+  readonly clock?: Clock;
 }
 
 /** A transfer of an in pipe: bytes, a halt, or nothing yet. */
@@ -58,7 +61,7 @@ const wrongCommand = 0x00;
 const states = { active: 0, present: 1, none: 2 } as const;
 
 export function createCcidReader(options: CcidReaderOptions): CcidReader {
-  const { kind, timing, isMute = false, answersLater = false } = options;
+  const { kind, timing, isMute = false, answersLater = false, clock = systemClock } = options;
   const chip = createEmulatedChip(timing === "real" ? realRadio : instantRadio);
   const faults = createCcidFaults();
   let chipLives = true;
@@ -79,7 +82,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     const born = generation;
     const act = () => born === generation && run();
     if (ms <= 0) act();
-    else setTimeout(act, ms);
+    else clock.after(ms, act);
   };
   const state = () => (sensed === undefined ? states.none : isActive ? states.active : states.present);
   const send = (

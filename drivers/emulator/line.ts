@@ -2,6 +2,7 @@
  * The chip's end of a serial line: ten bits a byte at the current rate, each direction for itself, one frame after
  * another. Deadlines are points of monotonic time, so that late timers never add up.
  */
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import type { FaultyLine } from "./faults.ts";
 
 export interface LineOptions {
@@ -11,6 +12,14 @@ export interface LineOptions {
   readonly faults: FaultyLine;
   /** Spins through the last millisecond before a deadline. */
   readonly precise: boolean;
+  /** Absent for this machine's time. */
+  readonly time?: LineTime | undefined;
+}
+
+/** The time that a line takes, which a test may make pass as it likes. */
+export interface LineTime extends Clock {
+  /** Resolves once what was written before was read. */
+  turn(): Promise<void>;
 }
 
 export interface Line {
@@ -31,7 +40,13 @@ const timerSlackMs = 1.5;
 const mergeWaitMs = 5;
 const timerMsMax = 2 ** 31 - 1; // What a timer takes; more is for ever.
 
-export function createLine({ write, baudRate, faults, precise }: LineOptions): Line {
+const machineTime: LineTime = {
+  now: () => performance.now(),
+  after: systemClock.after,
+  turn: () => Bun.sleep(0),
+};
+
+export function createLine({ write, baudRate, faults, precise, time = machineTime }: LineOptions): Line {
   let heardAtMs = 0;
   let freeAtMs = 0;
   let generation = 0;
@@ -44,7 +59,7 @@ export function createLine({ write, baudRate, faults, precise }: LineOptions): L
     const pieces = faults.readsOf(bytes);
     const run = async () => {
       for (const [index, piece] of pieces.entries()) {
-        if (index > 0) await Bun.sleep(0);
+        if (index > 0) await time.turn();
         // A line that was unplugged meanwhile takes nothing.
         await write(piece).catch(() => {});
       }
@@ -63,17 +78,17 @@ export function createLine({ write, baudRate, faults, precise }: LineOptions): L
       put(all, sent);
     };
     if (held.length >= faults.mergeBytes) flush();
-    else setTimeout(() => held.length > 0 && flush(), mergeWaitMs);
+    else time.after(mergeWaitMs, () => held.length > 0 && flush());
   };
   const at = (dueMs: number, run: () => void) => {
     const born = generation;
     const attempt = () => {
       if (born !== generation) return;
-      const leftMs = dueMs - performance.now();
+      const leftMs = dueMs - time.now();
       if (leftMs <= 0) run();
       else if (leftMs > timerMsMax) return;
       else if (precise && leftMs < timerSlackMs) setImmediate(attempt);
-      else setTimeout(attempt, precise ? leftMs - timerSlackMs : Math.ceil(leftMs));
+      else time.after(precise ? leftMs - timerSlackMs : Math.ceil(leftMs), attempt);
     };
     attempt();
   };
@@ -83,7 +98,7 @@ export function createLine({ write, baudRate, faults, precise }: LineOptions): L
     freeAtMs = Math.max(freeAtMs, readyMs) + lineMs(spoiled.length);
     at(freeAtMs, () => (faults.mergeBytes > 0 ? release : put)(spoiled, sent));
   };
-  const now = () => Math.max(heardAtMs, performance.now());
+  const now = () => Math.max(heardAtMs, time.now());
 
   return {
     received(bytes) {

@@ -9,7 +9,7 @@ import { openPty, type Pty } from "../io/pty.ts";
 import { chipToHost, commandCodes } from "../protocol/pn532-commands.ts";
 import { ackFrame, createFrameCutter, encodeFrame, errorFrame } from "../protocol/pn532-frame.ts";
 import { createFaults, type Faults } from "./faults.ts";
-import { createLine, type Line } from "./line.ts";
+import { createLine, type Line, type LineTime } from "./line.ts";
 import { createEmulatedChip, instantRadio, type Reply, realRadio } from "./pn532-chip.ts";
 import type { EmulatedTag } from "./type-a.ts";
 
@@ -20,6 +20,17 @@ export interface Pn532DeviceOptions {
   readonly timing: "real" | "none";
   /** Keeps time to some microseconds by spinning: for measurements, in a process of its own. */
   readonly precise?: boolean;
+  /** What it is plugged into in the place of a pty. */
+  readonly socket?: Pn532Socket;
+  /** Not plugged in at first. */
+  readonly isUnplugged?: boolean;
+}
+
+/** A line of another make, whose time may be another, too. */
+export interface Pn532Socket {
+  readonly path: string;
+  readonly time?: LineTime;
+  plug(): Pick<Pty, "onBytes" | "write" | "baudRate" | "close">;
 }
 
 export interface Pn532Device {
@@ -58,16 +69,18 @@ interface Busy {
 /** The byte that wakes the chip's receiver; what stood before it is lost. */
 const wakeByte = 0x55;
 
-/** A device that is plugged in. */
-export function createPn532Device({ linkPath, timing, precise = false }: Pn532DeviceOptions): Pn532Device {
-  const folder = linkPath === undefined ? mkdtempSync(join(tmpdir(), "tapdeck-pn532-")) : undefined;
-  const path = linkPath ?? join(folder ?? tmpdir(), "ttyUSB0");
+/** A device that is plugged in, unless it is to be later. */
+export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
+  const { linkPath, timing, precise = false, socket } = options;
+  const isNamed = linkPath !== undefined || socket !== undefined;
+  const folder = isNamed ? undefined : mkdtempSync(join(tmpdir(), "tapdeck-pn532-"));
+  const path = socket?.path ?? linkPath ?? join(folder ?? tmpdir(), "ttyUSB0");
   const radio = timing === "real" ? realRadio : instantRadio;
   const chip = createEmulatedChip(radio);
   const faults = createFaults();
   let onCommand: (payload: Uint8Array) => void = () => {};
   let onAnswered: (atNs: bigint) => void = () => {};
-  let plugged: { readonly pty: Pty; readonly line: Line } | undefined;
+  let plugged: { readonly pty: ReturnType<Pn532Socket["plug"]>; readonly line: Line } | undefined;
   let cutter = createFrameCutter();
   let alive = true;
   /** The command that waits for a tag. */
@@ -145,19 +158,21 @@ export function createPn532Device({ linkPath, timing, precise = false }: Pn532De
     faults,
     plug() {
       if (plugged !== undefined) return;
-      const pty = openPty();
+      const pty = socket?.plug() ?? openNamed(path);
       pty.onBytes(receive);
       const baudRate = () => (timing === "real" ? chip.baudRate : Number.POSITIVE_INFINITY);
-      plugged = { pty, line: createLine({ write: pty.write, baudRate, faults, precise }) };
+      plugged = {
+        pty,
+        line: createLine({ write: pty.write, baudRate, faults, precise, time: socket?.time }),
+      };
       powerUp();
-      symlinkSync(pty.path, path);
     },
     async unplug() {
       const pulled = plugged;
       if (pulled === undefined) return;
       stop();
       plugged = undefined;
-      unlinkSync(path);
+      if (socket === undefined) unlinkSync(path);
       await pulled.pty.close();
     },
     put(tag) {
@@ -192,8 +207,14 @@ export function createPn532Device({ linkPath, timing, precise = false }: Pn532De
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
-  device.plug();
+  if (options.isUnplugged !== true) device.plug();
   return device;
+}
+
+function openNamed(path: string): Pty {
+  const pty = openPty();
+  symlinkSync(pty.path, path);
+  return pty;
 }
 
 function isExchange([, code]: Uint8Array): boolean {

@@ -2,6 +2,7 @@
  * A USB bus with emulated readers on it: each link behaves as one of `drivers/io/usb.ts`, whose transfers end by
  * themselves or by their time-outs.
  */
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { type UsbBus, type UsbDeviceInfo, UsbFault, type UsbLink } from "../io/usb-link.ts";
 import type { CcidReader, Transfer } from "./ccid-reader.ts";
@@ -39,7 +40,8 @@ interface EmulatedLink extends UsbLink {
 const busNumber = 9;
 const acr122u = { vendorId: "072f", productId: "2200", product: "ACR122U PICC Interface" } as const;
 
-export function createUsbBus(): EmulatedUsbBus {
+/** `clock` is that of the transfers' time-outs. */
+export function createUsbBus(clock: Clock = systemClock): EmulatedUsbBus {
   const devices = new Map<string, Plugged>();
   let sockets = 0;
   let numbers = 0;
@@ -52,7 +54,7 @@ export function createUsbBus(): EmulatedUsbBus {
         throw new ServiceError("reader-gone", `${path}: there is no such device: is it plugged in?`);
       if (plugged.links.size > 0)
         throw new ServiceError("reader-gone", `${path}: another program has it open: end that one`);
-      const link = linkTo(path, plugged.reader, () => plugged.links.delete(link));
+      const link = linkTo(path, plugged.reader, clock, () => plugged.links.delete(link));
       plugged.links.add(link);
       return link;
     },
@@ -105,7 +107,7 @@ interface Waiting {
   readonly fail: (fault: UsbFault) => void;
 }
 
-function linkTo(path: string, reader: CcidReader, onClosed: () => void): EmulatedLink {
+function linkTo(path: string, reader: CcidReader, clock: Clock, onClosed: () => void): EmulatedLink {
   const waiting = new Set<Waiting>();
   let gone: UsbFault | undefined;
 
@@ -117,7 +119,7 @@ function linkTo(path: string, reader: CcidReader, onClosed: () => void): Emulate
     new Promise<Uint8Array>((resolve, reject) => {
       if (gone !== undefined) return reject(gone);
       const settle = () => {
-        clearTimeout(timer);
+        timer[Symbol.dispose]();
         waiting.delete(one);
       };
       const fail = (fault: UsbFault) => {
@@ -135,7 +137,7 @@ function linkTo(path: string, reader: CcidReader, onClosed: () => void): Emulate
           setImmediate(() => resolve(taken));
         },
       };
-      const timer = setTimeout(() => fail(new UsbFault("timed-out", "nothing came")), timeoutMs);
+      const timer = clock.after(timeoutMs, () => fail(new UsbFault("timed-out", "nothing came")));
       waiting.add(one);
       one.look();
     });

@@ -20,6 +20,7 @@ import {
   parseInterrupt,
   statusOf,
 } from "../../drivers/protocol/ccid.ts";
+import { fuzzRounds } from "../helpers/rounds.ts";
 
 const hex = (text: string) => Uint8Array.fromHex(text.replaceAll(" ", ""));
 const options = { types: Object.values(ccidIn), packetBytes: 64, messageBytesMax: 271 };
@@ -121,7 +122,7 @@ test("random transfers, and good ones with altered bytes, throw nothing and hold
       assembler.push(answerOf(0));
       expect(assembler.push(answerOf(0)).kind).toBe("message");
     }),
-    { numRuns: 2000, seed: 122 },
+    { numRuns: fuzzRounds(2000), seed: 122 },
   );
 });
 
@@ -145,7 +146,7 @@ test("interrupts tell of the first slot's card, and everything else is noise", (
         !((bytes[0] === 0x50 && bytes.length >= 2) || (bytes[0] === 0x51 && bytes.length >= 4)),
       );
     }),
-    { numRuns: 2000, seed: 122 },
+    { numRuns: fuzzRounds(2000), seed: 122 },
   );
 });
 
@@ -170,7 +171,7 @@ test("answers to reset and APDUs of any bytes throw nothing", () => {
       expect(answer === undefined).toBe(bytes.length < 2);
       if (answer !== undefined) waitingBytes(answer);
     }),
-    { numRuns: 2000, seed: 122 },
+    { numRuns: fuzzRounds(2000), seed: 122 },
   );
 });
 
@@ -197,7 +198,7 @@ describe("the descriptors of a device", () => {
         const found = ccidInterfaceIn(altered);
         if (found !== undefined) expect(found.packetBytes).toBeGreaterThanOrEqual(8);
       }),
-      { numRuns: 2000, seed: 122 },
+      { numRuns: fuzzRounds(2000), seed: 122 },
     );
   });
 });

@@ -9,6 +9,7 @@ import {
   uriBeginnings,
 } from "../../drivers/protocol/ndef.ts";
 import { ndefBytesMax } from "../../src/core/limits.ts";
+import { fuzzRounds } from "../helpers/rounds.ts";
 
 const flag = { first: 0x80, last: 0x40, chunk: 0x20, short: 0x10, id: 0x08 } as const;
 const wellKnown = 1;
@@ -246,7 +247,7 @@ describe("any bytes", () => {
         // The longest beginning of a URI has 26 characters.
         expect((found ?? "").length).toBeLessThanOrEqual(message.length + 26);
       }),
-      { seed: 1, numRuns: 10_000 },
+      { seed: 1, numRuns: fuzzRounds(10_000) },
     );
   });
 

@@ -9,6 +9,7 @@ import {
   errorFrame,
   nackFrame,
 } from "../../drivers/protocol/pn532-frame.ts";
+import { fuzzRounds } from "../helpers/rounds.ts";
 
 const answer = encodeFrame(Uint8Array.fromHex("d50332010607"));
 const extended = encodeFrame(new Uint8Array(260).fill(0xff).fill(0x00, 3, 40));
@@ -101,7 +102,7 @@ test("any split of any noise gives the same frames, never throws, and holds no m
       });
       expect(summary(cuts)).toEqual(summary(cutsOf(stream)));
     }),
-    { seed: 532, numRuns: 2000 },
+    { seed: 532, numRuns: fuzzRounds(2000) },
   );
 });
 

@@ -28,9 +28,10 @@ import { readTag } from "../../drivers/tags/read.ts";
 import { writeTag } from "../../drivers/tags/write.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { ndefBytesMax } from "../../src/core/limits.ts";
+import { fuzzRounds } from "../helpers/rounds.ts";
 import { channelOn } from "../helpers/tag-channel.ts";
 
-const rounds = 20_000;
+const rounds = fuzzRounds(20_000);
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
 const never = new AbortController().signal;
 

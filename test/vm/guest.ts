@@ -1,61 +1,59 @@
 /**
- * A Linux guest with the compiled service in it: QEMU's arm64 machine on an emulated Cortex-A53, a stock kernel, and an
- * initramfs that is made on the spot. People type into its console, and so does the test.
- *
- * `root` is a folder with what Debian's packages linux-image-*-arm64, busybox-static, libc6 and libgcc-s1 unpack to.
+ * A Linux guest with the compiled service in it: QEMU's arm64 machine on an emulated Cortex-A53, Debian's kernel, and an
+ * initramfs that is made on the spot of the packages that the image is made of. People type into its console, and so does
+ * the test.
  */
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { unpackPackages } from "../../tools/image/debs.ts";
+import { root } from "../../tools/image/meta.ts";
+import { copyModules } from "../../tools/image/modules.ts";
+import { addonLibraries, packages } from "../../tools/image/packages.ts";
+import { makeFolders, putBusyBox, putLibrariesOf } from "../../tools/image/programs.ts";
+import { run } from "../../tools/image/run.ts";
 
 export interface GuestOptions {
-  readonly root: string;
-  /** The arm64 binary. */
-  readonly program: string;
-  /** Modules to load after those of USB, by path below `kernel/`. */
-  readonly modules?: readonly string[];
   /** Sockets of `createUsbPort`, each a device of the guest. */
   readonly usbPorts: readonly string[];
+  /** Sockets of serial devices, each behind a USB-serial converter while it is connected. */
+  readonly serialPorts: readonly string[];
+  /** Sockets by the name that the guest knows the port by: `/dev/NAME`. */
+  readonly ports: Readonly<Record<string, string>>;
+  /** Files to add, by path. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
-export interface Guest {
+export interface Guest extends AsyncDisposable {
+  readonly pid: number;
+  readonly hasEnded: () => boolean;
   /** All that its console showed so far. */
   console(): string;
   /** Types a line. */
   type(line: string): void;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
-const usbModules = [
-  "drivers/usb/common/usb-common.ko",
-  "drivers/usb/core/usbcore.ko",
-  "drivers/usb/host/xhci-hcd.ko",
-  "drivers/usb/host/xhci-pci.ko",
+const program = join(root, "dist/tapdeck-linux-arm64");
+const libraryFolder = "usr/lib/aarch64-linux-gnu";
+/** In this order: the chip's driver of the kernel takes an ACR122U before the service is there. */
+const modules = [
+  ...["virtio_pci", "virtio_console", "xhci-pci", "evdev", "uhid", "hid-generic", "ftdi_sio"],
+  ...["pn533_usb"],
 ];
-const libraries = ["libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libgcc_s.so.1"];
 
-export async function startGuest({ root, program, modules = [], usbPorts }: GuestOptions): Promise<Guest> {
+export async function startGuest(options: GuestOptions): Promise<Guest> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-vm-"));
-  const [kernel = ""] = (await readdir(join(root, "boot"))).filter((name) => name.startsWith("vmlinuz-"));
-  const initramfs = await makeInitramfs(folder, root, program, kernel.slice(8), [...usbModules, ...modules]);
-  const devices = usbPorts.flatMap((path, index) => [
-    ...["-chardev", `socket,id=usb${index},path=${path}`],
-    ...["-device", `usb-redir,chardev=usb${index}`],
-  ]);
+  const { tree, kernel } = await unpackPackages(packages);
+  const initramfs = await makeInitramfs(folder, tree, kernel, options);
   const child = Bun.spawn(
     [
+      // Whatever becomes of the test, the machine does not outlive it.
+      ...["setpriv", "--pdeathsig", "KILL"],
       ...["qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a53", "-smp", "2", "-m", "1024"],
-      ...[
-        "-nographic",
-        "-no-reboot",
-        "-nic",
-        "none",
-        "-kernel",
-        join(root, "boot", kernel),
-        "-initrd",
-        initramfs,
-      ],
-      ...["-append", "console=ttyAMA0 panic=-1 quiet", "-device", "qemu-xhci", ...devices],
+      ...["-nographic", "-no-reboot", "-nic", "none"],
+      ...["-kernel", join(tree, "boot", `vmlinuz-${kernel}`), "-initrd", initramfs],
+      ...["-append", "console=ttyAMA0 panic=-1 quiet"],
+      ...devicesOf(options),
     ],
     { stdin: "pipe", stdout: "pipe", stderr: "pipe" },
   );
@@ -67,62 +65,86 @@ export async function startGuest({ root, program, modules = [], usbPorts }: Gues
   void show(child.stdout);
   void show(child.stderr);
   return {
+    pid: child.pid,
+    hasEnded: () => child.exitCode !== null,
     console: () => shown,
     type(line) {
       child.stdin.write(`${line}\n`);
       child.stdin.flush();
     },
     async [Symbol.asyncDispose]() {
-      child.kill();
+      child.kill("SIGKILL");
       await child.exited;
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
+function devicesOf({ usbPorts, serialPorts, ports }: GuestOptions): readonly string[] {
+  return [
+    ...["-device", "qemu-xhci", "-device", "virtio-serial-pci"],
+    ...usbPorts.flatMap((path, index) => [
+      ...["-chardev", `socket,id=usb${index},path=${path}`],
+      ...["-device", `usb-redir,chardev=usb${index}`],
+    ]),
+    ...serialPorts.flatMap((path, index) => [
+      ...["-chardev", `socket,id=converter${index},path=${path},reconnect=1`],
+      ...["-device", `usb-serial,chardev=converter${index}`],
+    ]),
+    ...Object.entries(ports).flatMap(([name, path]) => [
+      ...["-chardev", `socket,id=${name},path=${path}`],
+      ...["-device", `virtserialport,chardev=${name},name=${name}`],
+    ]),
+  ];
+}
+
 async function makeInitramfs(
   folder: string,
-  root: string,
-  program: string,
-  version: string,
-  modules: readonly string[],
+  tree: string,
+  kernel: string,
+  { files }: GuestOptions,
 ): Promise<string> {
-  const tree = join(folder, "root");
-  for (const name of ["bin", "lib", "proc", "sys", "dev", "tmp", "data", "modules"])
-    await mkdir(join(tree, name), { recursive: true });
-  await copyFile(join(root, "bin/busybox"), join(tree, "bin/busybox"));
-  await symlink("busybox", join(tree, "bin/sh"));
-  await copyFile(program, join(tree, "bin/tapdeck"));
-  const from = join(root, "lib/aarch64-linux-gnu");
-  for (const name of libraries) await copyFile(join(from, name), join(tree, "lib", name));
-  await copyFile(join(from, "ld-linux-aarch64.so.1"), join(tree, "lib/ld-linux-aarch64.so.1"));
-  for (const path of modules)
-    await copyFile(join(root, "lib/modules", version, "kernel", path), join(tree, "modules", basename(path)));
-  await writeFile(join(tree, "init"), initScript(modules));
-  await chmod(join(tree, "init"), 0o755);
+  const target = join(folder, "root");
+  await makeFolders(target);
+  for (const name of ["proc", "sys", "dev", "tmp", "data"]) await mkdir(join(target, name));
+  await putLibrariesOf(program, tree, target);
+  for (const name of addonLibraries) {
+    await cp(join(tree, libraryFolder, name), join(target, libraryFolder, name), { dereference: true });
+    await putLibrariesOf(join(target, libraryFolder, name), tree, target);
+  }
+  await putBusyBox(tree, join(target, "usr/bin"));
+  await copyModules(tree, kernel, { names: modules, target });
+  await cp(program, join(target, "usr/bin/tapdeck"));
+  const compiler = process.arch === "arm64" ? "gcc" : "aarch64-linux-gnu-gcc";
+  const relay = join(target, "usr/bin/uhid-relay");
+  await run([
+    ...[compiler, "-Wall", "-Wextra", "-Werror", "-O1", "-static", "-o", relay],
+    join(import.meta.dir, "uhid-relay.c"),
+  ]);
+  for (const [path, text] of Object.entries({ ...files, "/init": initScript })) {
+    await mkdir(join(target, path, ".."), { recursive: true });
+    await writeFile(join(target, path), text);
+    await chmod(join(target, path), text.startsWith("#!") ? 0o755 : 0o644);
+  }
   const archive = join(folder, "initramfs");
-  const made = Bun.spawnSync(["sh", "-c", 'find . | cpio --quiet -H newc -o > "$1"', "sh", archive], {
-    cwd: tree,
+  await run(["sh", "-c", 'find . | cpio --quiet -H newc -o > "$1"', basename(archive), archive], {
+    cwd: target,
   });
-  if (made.exitCode !== 0) throw new Error(made.stderr.toString());
+  await rm(target, { recursive: true });
   return archive;
 }
 
-function initScript(modules: readonly string[]): string {
-  return `#!/bin/sh
-/bin/busybox --install -s /bin
-export PATH=/bin HOME=/data LD_LIBRARY_PATH=/lib
+const initScript = `#!/bin/sh
+export PATH=/usr/bin HOME=/data TMPDIR=/tmp
 mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 ifconfig lo up
-mkdir -p /data/media
-# Its serial line is this console, which no driver shall try.
-printf '[readers]\\ndetect = false\\nconnect = ["acr122u-usb:1-1"]\\n' > /data/config.toml
-${modules.map((path) => `insmod /modules/${basename(path)}`).join("\n")}
+for module in ${modules.join(" ")}; do modprobe $module; done
+# Names for the ports of the machine, which udev would give.
+for port in /sys/class/virtio-ports/*; do ln -s "$(basename $port)" "/dev/$(cat $port/name)"; done
 stty -echo -icrnl < /dev/console
 echo "guest: ready"
 # A program that was started here may leave the console non-blocking, and a shell ends of that.
 while :; do sh < /dev/console > /dev/console 2>&1; done
 `;
-}

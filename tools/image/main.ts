@@ -11,34 +11,12 @@ import { keptText } from "../../src/update/uboot.ts";
 import { unpackPackages } from "./debs.ts";
 import { readMeta, root } from "./meta.ts";
 import { copyModules, rootModules, systemModules } from "./modules.ts";
+import { addonLibraries, packages } from "./packages.ts";
 import { makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
 import { run } from "./run.ts";
 import { ensureKey } from "./signing.ts";
 
-const packages = [
-  "busybox-static",
-  "libc6",
-  "libgcc-s1",
-  "libstdc++6",
-  // sfdisk and partx grow the partition, e2fsprogs its file system.
-  "fdisk",
-  "util-linux",
-  "libfdisk1",
-  "libsmartcols1",
-  "libblkid1",
-  "libuuid1",
-  "libreadline8",
-  "libtinfo6",
-  "e2fsprogs",
-  "libext2fs2",
-  "libcom-err2",
-  // The addon for HID readers.
-  "libudev1",
-  "libusb-1.0-0",
-];
 const programs = ["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/resize2fs"];
-/** Named by addons, which are inside the binary, where nobody sees their names. */
-const addonLibraries = ["libudev.so.1", "libusb-1.0.so.0", "libstdc++.so.6"];
 const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
 
 const work = join(root, "build/image");

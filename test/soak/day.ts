@@ -1,0 +1,290 @@
+/**
+ * A day in ten minutes: taps by the hundred thousand through real drivers, supervision, presence and launcher, on emulated
+ * readers and in emulated time, with a fault in every second one. The same seed gives the same day.
+ *
+ * What must hold: a card is told within two seconds after it was laid on, or after the fault ended that hid it; once; its
+ * removal likewise; it is launched once; every reader is back within two seconds; nothing is left open or piles up.
+ */
+import { readdirSync } from "node:fs";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
+import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/tags.ts";
+import { removalDebounceMs } from "../../src/readers/presence.ts";
+import { createEmulatedTime, type EmulatedTime } from "./emulated-time.ts";
+import { acr122uReader, type Fault, pn532Reader, type Random, type SoakReader } from "./readers.ts";
+import { type SoakService, startSoakService, type Told } from "./service.ts";
+
+export interface DayOptions {
+  readonly taps: number;
+  readonly seed: number;
+  /** Told of now and then. */
+  readonly progress?: (taps: number, failures: number) => void;
+}
+
+export interface DayFigures {
+  readonly taps: number;
+  readonly faults: ReadonlyMap<string, number>;
+  readonly emulatedHours: number;
+  readonly launches: number;
+  readonly players: number;
+  readonly readerEvents: { readonly added: number; readonly removed: number };
+  /** Longest from a card, or from the end of the fault that hid it, to its event, with the tap and what went wrong. */
+  readonly slowestAdded: Slowest;
+  readonly slowestRemoved: Slowest;
+  readonly descriptors: readonly [before: number, after: number];
+  /** MB of the heap, after a collection, at ten moments. */
+  readonly heapMb: readonly number[];
+  readonly timers: number;
+  /** Sentences, each with its tap. */
+  readonly failures: readonly string[];
+}
+
+interface Slowest {
+  readonly ms: number;
+  readonly what: string;
+}
+
+const deafMsMax = 2000;
+const faultShare = 0.5;
+const faultMsMax = 1500;
+const mediaEach = 50;
+const places = ["before it comes", "while it is read", "while it lies", "as it goes"] as const;
+
+interface Plan {
+  readonly what: string;
+  readonly fault: Fault;
+  readonly place: (typeof places)[number];
+  readonly ms: number;
+}
+
+export async function liveDay({ taps, seed, progress }: DayOptions): Promise<DayFigures> {
+  const time = createEmulatedTime();
+  const next = seededRandom(seed);
+  const random: Random = (below) => Math.floor(next() * below);
+  const readers = [pn532Reader(time), acr122uReader(time)];
+  const service = await startSoakService(
+    time,
+    readers.map(({ driver }) => driver),
+    readers.map(({ connection }) => connection),
+  );
+  const beganMs = time.now();
+  const hub = hubOf(readers);
+  const faults = new Map<string, number>();
+  const failures: string[] = [];
+  const heapMb: number[] = [];
+  let launches = 0;
+  let slowestAdded: Slowest = { ms: 0, what: "" };
+  let slowestRemoved: Slowest = { ms: 0, what: "" };
+  let descriptors = await openDescriptors();
+  const warmUp = Math.min(500, Math.floor(taps / 10));
+
+  for (let tap = 0; tap < taps; tap++) {
+    if (tap === warmUp) descriptors = await openDescriptors();
+    if (tap >= warmUp && tap % Math.ceil(taps / 10) === 0) heapMb.push(heapNow());
+    const reader = readers[random(readers.length)];
+    if (reader === undefined) throw new Error("there is a reader");
+    const plan = next() < faultShare ? planOf(reader, hub, random) : undefined;
+    const what = `tap ${tap} on ${reader.connection}${plan === undefined ? "" : `, ${plan.what} ${plan.place}`}`;
+    const outcome = await oneTap({ time, service, reader, random, plan, tap });
+    if (plan !== undefined) faults.set(plan.what, (faults.get(plan.what) ?? 0) + 1);
+    launches += outcome.told.running;
+    if (outcome.addedMs > slowestAdded.ms) slowestAdded = { ms: outcome.addedMs, what };
+    if (outcome.removedMs > slowestRemoved.ms) slowestRemoved = { ms: outcome.removedMs, what };
+    const wrong = [...outcome.wrong, ...service.phantoms.splice(0)];
+    if (wrong.length > 0) {
+      const log = service.lines.slice(-8).join("\n    ");
+      failures.push(`${what}: ${wrong.join("; ")}\n    ${log}`);
+    }
+    if (tap % 1000 === 999) progress?.(tap + 1, failures.length);
+  }
+  const timers = time.timers;
+  const after = await openDescriptors();
+  heapMb.push(heapNow());
+  const emulatedHours = (time.now() - beganMs) / 3_600_000;
+  await service.close();
+  for (const reader of readers) await reader.close();
+  if (after > descriptors) failures.push(`${after - descriptors} descriptors were left open`);
+  const left = readers.filter((reader) => reader.openLinks() > 0);
+  for (const { connection } of left) failures.push(`${connection} is still open after the service has ended`);
+  return {
+    taps,
+    faults,
+    emulatedHours,
+    launches,
+    players: service.started(),
+    readerEvents: service.readerEvents,
+    slowestAdded,
+    slowestRemoved,
+    descriptors: [descriptors, after],
+    heapMb,
+    timers,
+    failures,
+  };
+}
+
+/** All readers hang on it. */
+function hubOf(readers: readonly SoakReader[]): Fault {
+  return {
+    name: "unplugged hub",
+    begin() {
+      for (const reader of readers) reader.unplug();
+    },
+    end() {
+      for (const reader of readers) reader.plug();
+    },
+  };
+}
+
+function planOf(reader: SoakReader, hub: Fault, random: Random): Plan {
+  const kinds = reader.faults.length + 2;
+  const kind = random(kinds);
+  const place = places[random(places.length)] ?? places[0];
+  const torn = kind === kinds - 1;
+  const fault = torn ? tornTag : (reader.faults[kind] ?? hub);
+  const what = `${reader.driver.id} ${fault.name}`;
+  // A tag that is away for longer than the debounce was taken off.
+  return { what, fault, place, ms: 10 + random(torn ? removalDebounceMs - 200 : faultMsMax) };
+}
+
+/** The tag loses the field for a moment; the tap itself carries it out, for it knows the tag. */
+const tornTag: Fault = { name: "torn tag", begin: () => {}, end: () => {} };
+
+interface OneTap {
+  readonly time: EmulatedTime;
+  readonly service: SoakService;
+  readonly reader: SoakReader;
+  readonly random: Random;
+  readonly plan: Plan | undefined;
+  readonly tap: number;
+}
+
+interface Outcome {
+  readonly told: Told;
+  readonly addedMs: number;
+  readonly removedMs: number;
+  readonly wrong: readonly string[];
+}
+
+async function oneTap({ time, service, reader, random, plan, tap }: OneTap): Promise<Outcome> {
+  const uid = `04${tap.toString(16).padStart(12, "0")}`;
+  const text = tap % mediaEach === 0 ? "SNES/a.true" : `**echo:${tap}`;
+  const tag = createType2Tag("ntag213", { uid: Uint8Array.fromHex(uid), text });
+  const told = service.expect(uid);
+  const wrong: string[] = [];
+  const trouble = troubleOf({ time, reader, random, plan, tag });
+
+  if (plan?.place === "before it comes") {
+    trouble.begin();
+    await time.pass(random(300));
+  }
+  const putMs = time.now();
+  if (plan?.place === "while it is read") trouble.arm(random(25));
+  trouble.lay();
+  const addedMs = await heard(() => told.added > 0, putMs);
+  await time.pass(random(250));
+  if (plan?.place === "while it lies") {
+    trouble.begin();
+    await time.pass(random(400));
+  }
+  if (plan?.place === "as it goes") trouble.arm(random(6));
+  trouble.lift();
+  const takenMs = time.now();
+  if (plan?.place === "as it goes") await time.pass(random(50));
+  const removedMs = await heard(() => told.removed > 0, takenMs);
+  trouble.disarm();
+  await time.until(trouble.isOver, faultMsMax + 100);
+  const backMs = await time.until(service.allConnected, 10_000);
+
+  if (addedMs === undefined || addedMs > deafMsMax)
+    wrong.push(`deaf: told after ${addedMs ?? "more than 10000"} ms`);
+  if (removedMs === undefined || removedMs > deafMsMax + removalDebounceMs)
+    wrong.push(`its removal was told after ${removedMs ?? "more than 10000"} ms`);
+  if (backMs === undefined || backMs > deafMsMax)
+    wrong.push(`a reader was back after ${backMs ?? "more than 10000"} ms`);
+  for (const event of ["added", "removed", "running"] as const)
+    if (told[event] !== 1) wrong.push(`${event} was told ${told[event]} times`);
+  await ended(told);
+  if (told.finished !== 1) wrong.push(`its launch ended ${told.finished} times`);
+  service.forget(uid);
+  return { told, addedMs: addedMs ?? 0, removedMs: removedMs ?? 0, wrong };
+
+  /** Milliseconds from `sinceMs`, or from the end of the fault, until it holds. */
+  async function heard(holds: () => boolean, sinceMs: number): Promise<number | undefined> {
+    const took = await time.until(holds, 12_000 + faultMsMax);
+    return took === undefined ? undefined : Math.max(0, time.now() - Math.max(sinceMs, trouble.endedMs()));
+  }
+
+  /** Players are real, and end when they do. */
+  async function ended({ running }: Told): Promise<void> {
+    for (let waits = 0; told.finished < running && waits < 2000; waits++) await Bun.sleep(1);
+  }
+}
+
+/** What goes wrong with one tap, and the tag itself, which a torn one takes part in. */
+function troubleOf({
+  time,
+  reader,
+  random,
+  plan,
+  tag,
+}: Omit<OneTap, "service" | "tap"> & { readonly tag: EmulatedTag }) {
+  let state: "none" | "on" | "over" = "none";
+  let endedMs = 0;
+  let lies = false;
+  const isTorn = plan?.fault === tornTag;
+  const end = () => {
+    state = "over";
+    endedMs = time.now();
+    if (isTorn && lies) reader.put(tag);
+    plan?.fault.end?.();
+  };
+  const trouble = {
+    isOver: () => state !== "on",
+    /** When the fault ended; 0 where it did not happen, or has no end of its own. */
+    endedMs: () => (state === "on" ? time.now() : endedMs),
+    begin() {
+      if (plan === undefined || state !== "none") return;
+      trouble.disarm();
+      plan.fault.begin(random);
+      if (isTorn) reader.take();
+      if (plan.fault.end === undefined) {
+        [state, endedMs] = ["over", time.now()];
+        return;
+      }
+      state = "on";
+      time.after(plan.ms, end);
+    },
+    /** It begins with the driver's next command but so many. */
+    arm(commands: number) {
+      let left = commands;
+      reader.onCommand(() => {
+        left -= 1;
+        if (left < 0) trouble.begin();
+      });
+    },
+    disarm: () => reader.onCommand(() => {}),
+    lay() {
+      lies = true;
+      if (!(isTorn && state === "on")) reader.put(tag);
+    },
+    lift() {
+      lies = false;
+      reader.take();
+    },
+  };
+  return trouble;
+}
+
+/** The fewest of several moments: players that end hold some for a while. */
+async function openDescriptors(): Promise<number> {
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let looks = 0; looks < 10; looks++) {
+    fewest = Math.min(fewest, readdirSync("/proc/self/fd").length);
+    await Bun.sleep(20);
+  }
+  return fewest;
+}
+
+function heapNow(): number {
+  Bun.gc(true);
+  return Math.round(process.memoryUsage().heapUsed / 1e5) / 10;
+}

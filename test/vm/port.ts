@@ -1,0 +1,57 @@
+/** A Unix socket that a virtual machine's device connects to: bytes out are kept until they are taken. */
+import { rmSync } from "node:fs";
+import type { Socket } from "bun";
+
+export interface MachinePort {
+  readonly path: string;
+  onBytes(listener: (bytes: Uint8Array) => void): void;
+  onOpen(listener: () => void): void;
+  write(bytes: Uint8Array): void;
+  /** Hangs up, and listens no more. */
+  close(): void;
+}
+
+export function createMachinePort(path: string): MachinePort {
+  let socket: Socket | undefined;
+  let unsent: Uint8Array = new Uint8Array();
+  let onBytes: (bytes: Uint8Array) => void = () => {};
+  let onOpen = () => {};
+  const flush = () => {
+    if (socket !== undefined && unsent.length > 0)
+      unsent = unsent.subarray(Math.max(0, socket.write(unsent)));
+  };
+  // Its name outlives a socket that was closed.
+  rmSync(path, { force: true });
+  const server = Bun.listen({
+    unix: path,
+    socket: {
+      open(opened) {
+        socket = opened;
+        onOpen();
+        flush();
+      },
+      data: (_, bytes) => onBytes(bytes),
+      drain: flush,
+      close() {
+        socket = undefined;
+      },
+    },
+  });
+  return {
+    path,
+    onBytes: (listener) => {
+      onBytes = listener;
+    },
+    onOpen: (listener) => {
+      onOpen = listener;
+    },
+    write(bytes) {
+      unsent = Uint8Array.of(...unsent, ...bytes);
+      flush();
+    },
+    close() {
+      socket?.end();
+      server.stop(true);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * An emulated PN532 behind a virtual machine's USB-serial converter, QEMU's FTDI: the converter is plugged in for as long as
+ * its socket is connected. What rate the guest sets it does not tell: the chip is taken to be spoken to at its own.
+ */
+import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createMachinePort } from "./port.ts";
+
+export interface SerialPn532 {
+  readonly device: Pn532Device;
+  readonly socketPath: string;
+}
+
+/** It is not plugged in yet. */
+export function createSerialPn532(socketPath: string): SerialPn532 {
+  const device = createPn532Device({
+    timing: "none",
+    isUnplugged: true,
+    socket: {
+      path: socketPath,
+      plug() {
+        const port = createMachinePort(socketPath);
+        return {
+          onBytes: port.onBytes,
+          write: async (bytes) => port.write(bytes),
+          baudRate: () => device.baudRate,
+          close: async () => port.close(),
+        };
+      },
+    },
+  });
+  return { device, socketPath };
+}
