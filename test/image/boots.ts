@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { root } from "../../tools/image/meta.ts";
 import { listenTo } from "../helpers/tapdeck.ts";
 import { type Board, cardBytes, image, service, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
@@ -33,6 +34,24 @@ afterAll(async () => {
   await card[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 }, patienceMs);
+
+test("both slots and the boot partition have room for what is in them, twice for kernels, and to grow", async () => {
+  const figures: Readonly<Record<string, number>> = await Bun.file(
+    join(root, "build/image/figures.json"),
+  ).json();
+  const {
+    rootBytes = 0,
+    slotBytes = 0,
+    bootBytes = 0,
+    bootPartitionBytes = 0,
+    compressedBytes = 0,
+  } = figures;
+  print("compressed", `${compressedBytes} bytes`);
+  print("boot, slot", `${bootBytes} of ${bootPartitionBytes} bytes, ${rootBytes} of ${slotBytes} bytes`);
+  expect(rootBytes).toBeGreaterThan(0);
+  expect(rootBytes).toBeLessThan(0.8 * slotBytes);
+  expect(2 * bootBytes).toBeLessThan(0.8 * bootPartitionBytes);
+});
 
 test(
   "a new card boots to a pong at the host",
@@ -92,6 +111,19 @@ test(
       "750 tapdeck\n700 tapdeck",
     );
     expect(await board.shell("logread | grep -c 'service: listening'")).toBe("1");
+  },
+  patienceMs,
+);
+
+test(
+  "the screen shows the board's name and address, and that a reader is there",
+  async () => {
+    // The kernel's own copy of what the first terminal shows (vcs(4)).
+    const shown = await until("the screen", async () => {
+      const text = await board.shell("fold -w 80 /dev/vcs1 || cat /dev/vcs1");
+      return text.includes("http://10.0.2.15:7497") && text.includes("put a card on it") ? text : undefined;
+    });
+    expect(shown).toContain("tapdeck.local");
   },
   patienceMs,
 );
