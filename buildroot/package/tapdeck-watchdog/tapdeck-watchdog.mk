@@ -1,0 +1,22 @@
+################################################################################
+#
+# tapdeck-watchdog
+#
+################################################################################
+
+TAPDECK_WATCHDOG_VERSION = 0.1.0
+TAPDECK_WATCHDOG_SITE = $(BR2_EXTERNAL_TAPDECK_PATH)/../watchdog
+TAPDECK_WATCHDOG_SITE_METHOD = local
+TAPDECK_WATCHDOG_LICENSE = MIT
+
+define TAPDECK_WATCHDOG_BUILD_CMDS
+	$(TARGET_CC) $(TARGET_CFLAGS) $(TARGET_LDFLAGS) -std=c11 \
+		-o $(@D)/tapdeck-watchdog $(@D)/tapdeck-watchdog.c
+endef
+
+define TAPDECK_WATCHDOG_INSTALL_TARGET_CMDS
+	$(INSTALL) -D -m 0755 $(@D)/tapdeck-watchdog \
+		$(TARGET_DIR)/usr/bin/tapdeck-watchdog
+endef
+
+$(eval $(generic-package))

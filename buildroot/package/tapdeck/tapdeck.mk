@@ -1,0 +1,50 @@
+################################################################################
+#
+# tapdeck
+#
+################################################################################
+
+TAPDECK_VERSION = 0.1.0
+TAPDECK_SITE = $(call qstrip,$(BR2_PACKAGE_TAPDECK_DIST))
+TAPDECK_SITE_METHOD = local
+TAPDECK_LICENSE = MIT
+TAPDECK_LICENSE_FILES = LICENSE
+TAPDECK_DEPENDENCIES = libusb $(if $(BR2_PACKAGE_HAS_UDEV),udev,libudev)
+TAPDECK_PROGRAM = tapdeck-linux-$(if $(BR2_aarch64),arm64,x64)
+
+# What was copied is what was compiled: a program that is cut short starts as another one.
+define TAPDECK_BUILD_CMDS
+	cd $(@D) && sha256sum --check --ignore-missing --strict SHA256SUMS
+endef
+
+# Stripped, the program loses what it runs: BR2_STRIP_EXCLUDE_FILES must name it, and post-build looks at its sum.
+define TAPDECK_INSTALL_TARGET_CMDS
+	$(INSTALL) -D -m 0755 $(@D)/$(TAPDECK_PROGRAM) \
+		$(TARGET_DIR)/usr/bin/tapdeck
+	$(if $(BR2_PACKAGE_HAS_UDEV),$(INSTALL) -D -m 0644 $(@D)/70-tapdeck.rules \
+		$(TARGET_DIR)/usr/lib/udev/rules.d/70-tapdeck.rules)
+	$(INSTALL) -D -m 0644 $(@D)/modprobe.conf \
+		$(TARGET_DIR)/etc/modprobe.d/tapdeck.conf
+endef
+
+define TAPDECK_INSTALL_INIT_SYSV
+	$(INSTALL) -D -m 0755 $(@D)/S90tapdeck \
+		$(TARGET_DIR)/etc/init.d/S90tapdeck
+endef
+
+# Serial lines, USB readers and keyboards, sound and pictures.
+define TAPDECK_USERS
+	tapdeck -1 tapdeck -1 * /data/tapdeck - dialout,input,audio,video,plugdev Tapdeck
+endef
+
+define TAPDECK_LINUX_CONFIG_FIXUPS
+	$(call KCONFIG_ENABLE_OPT,CONFIG_HIDRAW)
+	$(call KCONFIG_SET_OPT,CONFIG_INPUT_UINPUT,m)
+	$(call KCONFIG_SET_OPT,CONFIG_USB_SERIAL_FTDI_SIO,m)
+	$(call KCONFIG_SET_OPT,CONFIG_USB_SERIAL_CH341,m)
+	$(call KCONFIG_SET_OPT,CONFIG_USB_SERIAL_CP210X,m)
+	$(call KCONFIG_SET_OPT,CONFIG_USB_SERIAL_PL2303,m)
+	$(call KCONFIG_SET_OPT,CONFIG_USB_ACM,m)
+endef
+
+$(eval $(generic-package))

@@ -1,0 +1,11 @@
+# As much of Buildroot as a package's install steps need: `make --file package.mk MK=... NAME=TAPDECK SOURCE=... SOURCE/.stamp_installed`.
+INSTALL = install
+qstrip = $(strip $(subst ",,$(1)))
+generic-package =
+include $(MK)
+# The steps find the package's copy as the folder of the target.
+$(SOURCE)/.stamp_built:
+	$($(NAME)_BUILD_CMDS)
+$(SOURCE)/.stamp_installed: $(SOURCE)/.stamp_built
+	$($(NAME)_INSTALL_TARGET_CMDS)
+	$($(NAME)_INSTALL_INIT_SYSV)

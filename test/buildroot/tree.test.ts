@@ -1,0 +1,152 @@
+/** The Buildroot tree, as far as it can be checked without Buildroot; with `BUILDROOT_DIR` set, by Buildroot itself. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readdirSync, statSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { version } from "../../package.json";
+import { boards, defconfigOf, isOption } from "../../tools/defconfigs.ts";
+
+const root = join(import.meta.dir, "../..");
+const tree = join(root, "buildroot");
+const buildroot = process.env.BUILDROOT_DIR;
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-tree-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const names = Object.keys(boards);
+
+/** Standard output; throws with all that was said where the program fails. */
+async function run(argv: readonly string[], env: Record<string, string> = {}, cwd = folder): Promise<string> {
+  const child = Bun.spawn([...argv], { cwd, env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe" });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`${argv.join(" ")}\n${out}${err}`);
+  return out;
+}
+
+test.each(names)("the defconfig of %s is what its fragments make", async (name) => {
+  const text = await readFile(join(tree, "configs", `${name}_defconfig`), "utf8");
+  expect(text).toBe(await defconfigOf(boards[name] ?? []));
+});
+
+test.each(names)("no option of %s is stated twice", async (name) => {
+  const text = await readFile(join(tree, "configs", `${name}_defconfig`), "utf8");
+  const options = text
+    .split("\n")
+    .filter(isOption)
+    .map((line) => /BR2_\w+/.exec(line)?.[0]);
+  expect(options.filter((option, at) => options.indexOf(option) !== at)).toEqual([]);
+});
+
+test("every fragment is used, and every line of one is an option or a comment", async () => {
+  const used = new Set(Object.values(boards).flat());
+  const fragments = (await readdir(join(tree, "fragments"))).map((file) => file.replace(/\.fragment$/, ""));
+  expect(fragments.toSorted()).toEqual([...used].toSorted());
+  for (const name of fragments) {
+    const lines = (await readFile(join(tree, "fragments", `${name}.fragment`), "utf8")).split("\n");
+    expect(lines.filter((line) => line !== "" && !isOption(line) && !/^# .*[.:]$|^# /.test(line))).toEqual([]);
+  }
+});
+
+test.each(names)("%s leaves the program as it was compiled, and wants every hash", async (name) => {
+  const text = await readFile(join(tree, "configs", `${name}_defconfig`), "utf8");
+  expect(text).toContain('BR2_STRIP_EXCLUDE_FILES="tapdeck"');
+  expect(text).toContain("BR2_DOWNLOAD_FORCE_CHECK_HASHES=y");
+});
+
+test.each(names)("every file of ours that %s names is there", async (name) => {
+  const text = await readFile(join(tree, "configs", `${name}_defconfig`), "utf8");
+  const paths = [...text.matchAll(/\$\(BR2_EXTERNAL_TAPDECK_PATH\)([^\s"]*)/g)].map(([, path]) => join(tree, path ?? ""));
+  expect(paths.length).toBeGreaterThan(3);
+  for (const path of paths) expect(await run(["test", "-e", path])).toBe("");
+});
+
+const python = "/usr/bin/python3";
+const kconfig = async (...symbols: readonly string[]) => {
+  const said = await run([python, join(import.meta.dir, "kconfig.py"), ...symbols], {
+    srctree: import.meta.dir,
+    CONFIG_: "",
+    BR2_EXTERNAL_TAPDECK_PATH: tree,
+  });
+  return said.trim().split("\n");
+};
+const board = ["BR2_aarch64=y", "BR2_TOOLCHAIN_USES_GLIBC=y", "BR2_INSTALL_LIBSTDCPP=y"];
+
+test("the package can be chosen with glibc and C++, and brings what its addon is linked to", async () => {
+  const chosen = await kconfig(...board, "BR2_PACKAGE_TAPDECK=y");
+  expect(chosen).toContain("BR2_PACKAGE_TAPDECK=y");
+  expect(chosen).toContain("BR2_PACKAGE_LIBUSB=y");
+  expect(chosen).toContain("BR2_PACKAGE_LIBUDEV_ZERO=y");
+  expect(chosen.filter((line) => line.startsWith("warning"))).toEqual([]);
+  const udev = await kconfig(...board, "BR2_PACKAGE_HAS_UDEV=y", "BR2_PACKAGE_TAPDECK=y");
+  expect(udev).toContain("BR2_PACKAGE_LIBUDEV_ZERO=n");
+});
+
+test.each(board)("the package cannot be chosen without %s", async (without) => {
+  const symbols = board.filter((symbol) => symbol !== without);
+  expect(await kconfig(...symbols, "BR2_PACKAGE_TAPDECK=y")).toContain("BR2_PACKAGE_TAPDECK=n");
+});
+
+test("the packages and the project have one version", async () => {
+  for (const name of ["tapdeck", "tapdeck-watchdog"]) {
+    const text = await readFile(join(tree, "package", name, `${name}.mk`), "utf8");
+    expect(text).toContain(`_VERSION = ${version}\n`);
+  }
+});
+
+/** Runs a package's own steps into `target`. */
+async function install(name: string, source: string, target: string, more: readonly string[] = []): Promise<void> {
+  const variable = name.toUpperCase().replaceAll("-", "_");
+  const words = [`MK=${join(tree, "package", name, `${name}.mk`)}`, `NAME=${variable}`, `TARGET_DIR=${target}`];
+  await run(["make", "--file", join(import.meta.dir, "package.mk"), ...words, `SOURCE=${source}`, ...more, `${source}/.stamp_installed`]);
+}
+
+test("the package installs the very program that was compiled, and refuses one that was altered", async () => {
+  const [source, target] = [join(folder, "source"), join(folder, "target")];
+  await mkdir(source);
+  await run(["sh", join(tree, "package/tapdeck/dist"), source], { PROGRAM: await stand("compiled") }, root);
+  await install("tapdeck", source, target, ["BR2_aarch64=y"]);
+  expect(await readFile(join(target, "usr/bin/tapdeck"), "utf8")).toBe("compiled");
+  expect(await readFile(join(target, "etc/modprobe.d/tapdeck.conf"), "utf8")).toContain("blacklist pn533_usb");
+  expect(await run(["test", "-x", join(target, "etc/init.d/S90tapdeck")])).toBe("");
+  await writeFile(join(source, "tapdeck-linux-arm64"), "stripped");
+  await expect(install("tapdeck", source, target, ["BR2_aarch64=y"])).rejects.toThrow("FAILED");
+});
+
+async function stand(text: string): Promise<string> {
+  const path = join(folder, "program");
+  await writeFile(path, text);
+  return path;
+}
+
+test("the watchdog's package compiles it and installs it", async () => {
+  const [source, target] = [join(folder, "watchdog"), join(folder, "watchdog-target")];
+  await cp(join(root, "watchdog"), source, { recursive: true });
+  await install("tapdeck-watchdog", source, target, ["TARGET_CC=cc"]);
+  expect(await run([join(target, "usr/bin/tapdeck-watchdog"), "--help"])).toContain("--supervise");
+});
+
+const withBuildroot = buildroot === undefined ? test.skip : test;
+// Buildroot is in no package registry: whoever has it names its folder.
+withBuildroot.each(names)(
+  "Buildroot keeps every line of %s",
+  async (name) => {
+    const out = join(folder, name);
+    const make = ["make", "-s", "-C", resolve(buildroot ?? ""), `BR2_EXTERNAL=${tree}`, `O=${out}`];
+    await run([...make, `${name}_defconfig`]);
+    const kept = new Set((await readFile(join(out, ".config"), "utf8")).split("\n"));
+    expect((await defconfigOf(boards[name] ?? [])).trim().split("\n").filter((line) => !kept.has(line))).toEqual([]);
+  },
+  60_000,
+);
+
+withBuildroot("Buildroot's own check finds nothing in the tree", async () => {
+  const files = ["Config.in", "external.mk", "package", "configs"].flatMap((name) => {
+    const path = join(tree, name);
+    if (!statSync(path).isDirectory()) return [path];
+    return readdirSync(path, { recursive: true }).map((file) => join(path, String(file)));
+  }).filter((path) => statSync(path).isFile());
+  await run([python, join(resolve(buildroot ?? ""), "utils/check-package"), "-b", ...files], {}, buildroot);
+}, 60_000);

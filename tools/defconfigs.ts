@@ -1,0 +1,36 @@
+/**
+ * Makes `buildroot/configs/*_defconfig` out of the fragments named after their purpose: `bun tools/defconfigs.ts`. A line
+ * belongs into a fragment; here stands only which board takes which.
+ */
+import { join } from "node:path";
+
+const folder = join(import.meta.dir, "../buildroot");
+const common = ["toolchain", "system", "storage", "tapdeck"] as const;
+const pi = ["raspberrypi", ...common, "media", "network", "wifi-raspberrypi"] as const;
+
+/** Fragments of each board, in the order in which their lines stand in its defconfig. */
+export const boards: Readonly<Record<string, readonly string[]>> = {
+  tapdeck_zero2w: ["board-zero2w", ...pi],
+  tapdeck_pi3: ["board-pi3", ...pi],
+  tapdeck_pi4: ["board-pi4", ...pi],
+  tapdeck_qemu: ["board-qemu", ...common],
+};
+
+/** The text of a board's defconfig: every line of its fragments but the comments, which Buildroot would not keep. */
+export async function defconfigOf(fragments: readonly string[]): Promise<string> {
+  const texts = await Promise.all(
+    fragments.map((name) => Bun.file(join(folder, "fragments", `${name}.fragment`)).text()),
+  );
+  const lines = texts.flatMap((text) => text.split("\n")).filter(isOption);
+  return `${lines.join("\n")}\n`;
+}
+
+/** `BR2_X=y`, or `# BR2_X is not set`, which is how Kconfig says no. */
+export function isOption(line: string): boolean {
+  return line.startsWith("BR2_") || /^# BR2_\w+ is not set$/.test(line);
+}
+
+if (import.meta.main) {
+  for (const [name, fragments] of Object.entries(boards))
+    await Bun.write(join(folder, "configs", `${name}_defconfig`), await defconfigOf(fragments));
+}
