@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build deb image-qemu test-image test-vm update-bundle fuzz soak bench hostile clean tools
+.PHONY: help run test check build deb image test-buildroot image-qemu test-image test-vm update-bundle fuzz soak bench hostile clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -33,6 +33,16 @@ deb: build ## Make the Debian packages dist/tapdeck_*.deb
 
 dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts tools/sealed-runtime.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*
+
+image: BOARD = zero2w
+image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu
+	@test -n "$(BUILDROOT_DIR)" || { echo "make image: say where Buildroot is, BUILDROOT_DIR=FOLDER" >&2; exit 2; }
+	@sh buildroot/package/tapdeck/collect dist/buildroot
+	@$(MAKE) -C "$(BUILDROOT_DIR)" BR2_EXTERNAL="$(CURDIR)/buildroot" O="$(CURDIR)/build/buildroot/$(BOARD)" tapdeck_$(BOARD)_defconfig
+	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)"
+
+test-buildroot: node_modules/.ready ## Check the Buildroot tree, and, with BUILDROOT_DIR=FOLDER, have Buildroot check it
+	@BUILDROOT_DIR="$(BUILDROOT_DIR)" $(BUN) test --timeout 120000 ./test/buildroot
 
 image-qemu: dist/tapdeck-linux-arm64 ## Make the SD image dist/tapdeck-qemu.img out of Debian's packages, to be booted by QEMU
 	@tools/image-setup

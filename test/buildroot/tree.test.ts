@@ -5,11 +5,12 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { version } from "../../package.json";
+import { slotOfConfig } from "../../src/update/tryboot.ts";
 import { boards, defconfigOf, isOption } from "../../tools/defconfigs.ts";
 
 const root = join(import.meta.dir, "../..");
 const tree = join(root, "buildroot");
-const buildroot = process.env.BUILDROOT_DIR;
+const buildroot = process.env.BUILDROOT_DIR || undefined;
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-tree-"));
@@ -20,8 +21,16 @@ const names = Object.keys(boards);
 
 /** Standard output; throws with all that was said where the program fails. */
 async function run(argv: readonly string[], env: Record<string, string> = {}, cwd = folder): Promise<string> {
-  const child = Bun.spawn([...argv], { cwd, env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe" });
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const child = Bun.spawn([...argv], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
   if ((await child.exited) !== 0) throw new Error(`${argv.join(" ")}\n${out}${err}`);
   return out;
 }
@@ -46,7 +55,9 @@ test("every fragment is used, and every line of one is an option or a comment", 
   expect(fragments.toSorted()).toEqual([...used].toSorted());
   for (const name of fragments) {
     const lines = (await readFile(join(tree, "fragments", `${name}.fragment`), "utf8")).split("\n");
-    expect(lines.filter((line) => line !== "" && !isOption(line) && !/^# .*[.:]$|^# /.test(line))).toEqual([]);
+    expect(lines.filter((line) => line !== "" && !isOption(line) && !/^# .*[.:]$|^# /.test(line))).toEqual(
+      [],
+    );
   }
 });
 
@@ -58,7 +69,9 @@ test.each(names)("%s leaves the program as it was compiled, and wants every hash
 
 test.each(names)("every file of ours that %s names is there", async (name) => {
   const text = await readFile(join(tree, "configs", `${name}_defconfig`), "utf8");
-  const paths = [...text.matchAll(/\$\(BR2_EXTERNAL_TAPDECK_PATH\)([^\s"]*)/g)].map(([, path]) => join(tree, path ?? ""));
+  const paths = [...text.matchAll(/\$\(BR2_EXTERNAL_TAPDECK_PATH\)([^\s"]*)/g)].map(([, path]) =>
+    join(tree, path ?? ""),
+  );
   expect(paths.length).toBeGreaterThan(3);
   for (const path of paths) expect(await run(["test", "-e", path])).toBe("");
 });
@@ -97,19 +110,42 @@ test("the packages and the project have one version", async () => {
 });
 
 /** Runs a package's own steps into `target`. */
-async function install(name: string, source: string, target: string, more: readonly string[] = []): Promise<void> {
+async function install(
+  name: string,
+  source: string,
+  target: string,
+  more: readonly string[] = [],
+): Promise<void> {
   const variable = name.toUpperCase().replaceAll("-", "_");
-  const words = [`MK=${join(tree, "package", name, `${name}.mk`)}`, `NAME=${variable}`, `TARGET_DIR=${target}`];
-  await run(["make", "--file", join(import.meta.dir, "package.mk"), ...words, `SOURCE=${source}`, ...more, `${source}/.stamp_installed`]);
+  const words = [
+    `MK=${join(tree, "package", name, `${name}.mk`)}`,
+    `NAME=${variable}`,
+    `TARGET_DIR=${target}`,
+  ];
+  await run([
+    "make",
+    "--file",
+    join(import.meta.dir, "package.mk"),
+    ...words,
+    `SOURCE=${source}`,
+    ...more,
+    `${source}/.stamp_installed`,
+  ]);
 }
 
 test("the package installs the very program that was compiled, and refuses one that was altered", async () => {
   const [source, target] = [join(folder, "source"), join(folder, "target")];
   await mkdir(source);
-  await run(["sh", join(tree, "package/tapdeck/dist"), source], { PROGRAM: await stand("compiled") }, root);
+  await run(
+    ["sh", join(tree, "package/tapdeck/collect"), source],
+    { PROGRAM: await stand("compiled") },
+    root,
+  );
   await install("tapdeck", source, target, ["BR2_aarch64=y"]);
   expect(await readFile(join(target, "usr/bin/tapdeck"), "utf8")).toBe("compiled");
-  expect(await readFile(join(target, "etc/modprobe.d/tapdeck.conf"), "utf8")).toContain("blacklist pn533_usb");
+  expect(await readFile(join(target, "etc/modprobe.d/tapdeck.conf"), "utf8")).toContain(
+    "blacklist pn533_usb",
+  );
   expect(await run(["test", "-x", join(target, "etc/init.d/S90tapdeck")])).toBe("");
   await writeFile(join(source, "tapdeck-linux-arm64"), "stripped");
   await expect(install("tapdeck", source, target, ["BR2_aarch64=y"])).rejects.toThrow("FAILED");
@@ -128,6 +164,45 @@ test("the watchdog's package compiles it and installs it", async () => {
   expect(await run([join(target, "usr/bin/tapdeck-watchdog"), "--help"])).toContain("--supervise");
 });
 
+test.each(["zero2w", "qemu"])("what Buildroot made for %s becomes a card", async (board) => {
+  const images = join(folder, `images-${board}`);
+  const put = (path: string, text = path) => Bun.write(join(images, path), text);
+  await put("Image");
+  await put("rootfs.squashfs");
+  if (board !== "qemu") {
+    const config = await readFile(join(tree, "board/raspberrypi/config.txt"), "utf8");
+    await put("bcm2710-rpi-zero-2-w.dtb");
+    await put("rpi-firmware/start.elf");
+    await put("rpi-firmware/overlays/disable-bt.dtbo");
+    await put("rpi-firmware/config.txt", config);
+  }
+  // A stand-in for the last step, which the stand-in image takes for real: what it is called with is what counts here.
+  const programs = join(folder, "bin");
+  await Bun.write(join(programs, "genimage"), '#!/bin/sh\nfind "$2" -type f -printf "%P\\n" | sort\n');
+  await Bun.write(join(programs, "mkimage"), '#!/bin/sh\nfor last; do :; done; echo script >"$last"\n');
+  await run(["chmod", "+x", join(programs, "genimage"), join(programs, "mkimage")]);
+  const env = { PATH: `${programs}:${process.env.PATH}` };
+  const said = await run([join(tree, "board/common/post-image.sh"), images, board], env);
+  const expected =
+    board === "qemu"
+      ? ["boot.scr", "kept.env"]
+      : [
+          "config.txt",
+          "start.elf",
+          "slot-a/overlays/disable-bt.dtbo",
+          "slot-a/bcm2710-rpi-zero-2-w.dtb",
+          "slot-a/cmdline-a.txt",
+          "slot-a/cmdline-b.txt",
+        ];
+  expect(said.trim().split("\n")).toEqual(
+    expect.arrayContaining([...expected, "tapdeck.conf", "slot-a/Image", "slot-a/manifest.json"]),
+  );
+  if (board === "qemu") return;
+  const commandLine = await readFile(join(images, "boot/slot-a/cmdline-b.txt"), "utf8");
+  expect(commandLine).toMatch(/root=PARTUUID=[0-9a-f]{8}-03 .*tapdeck\.slot=b$/m);
+  expect(slotOfConfig(await readFile(join(images, "boot/config.txt"), "utf8"))).toBe("a");
+});
+
 const withBuildroot = buildroot === undefined ? test.skip : test;
 // Buildroot is in no package registry: whoever has it names its folder.
 withBuildroot.each(names)(
@@ -137,16 +212,27 @@ withBuildroot.each(names)(
     const make = ["make", "-s", "-C", resolve(buildroot ?? ""), `BR2_EXTERNAL=${tree}`, `O=${out}`];
     await run([...make, `${name}_defconfig`]);
     const kept = new Set((await readFile(join(out, ".config"), "utf8")).split("\n"));
-    expect((await defconfigOf(boards[name] ?? [])).trim().split("\n").filter((line) => !kept.has(line))).toEqual([]);
+    expect(
+      (await defconfigOf(boards[name] ?? []))
+        .trim()
+        .split("\n")
+        .filter((line) => !kept.has(line)),
+    ).toEqual([]);
   },
   60_000,
 );
 
-withBuildroot("Buildroot's own check finds nothing in the tree", async () => {
-  const files = ["Config.in", "external.mk", "package", "configs"].flatMap((name) => {
-    const path = join(tree, name);
-    if (!statSync(path).isDirectory()) return [path];
-    return readdirSync(path, { recursive: true }).map((file) => join(path, String(file)));
-  }).filter((path) => statSync(path).isFile());
-  await run([python, join(resolve(buildroot ?? ""), "utils/check-package"), "-b", ...files], {}, buildroot);
-}, 60_000);
+withBuildroot(
+  "Buildroot's own check finds nothing in the tree",
+  async () => {
+    const files = ["Config.in", "external.mk", "package", "configs"]
+      .flatMap((name) => {
+        const path = join(tree, name);
+        if (!statSync(path).isDirectory()) return [path];
+        return readdirSync(path, { recursive: true }).map((file) => join(path, String(file)));
+      })
+      .filter((path) => statSync(path).isFile());
+    await run([python, join(resolve(buildroot ?? ""), "utils/check-package"), "-b", ...files], {}, buildroot);
+  },
+  60_000,
+);

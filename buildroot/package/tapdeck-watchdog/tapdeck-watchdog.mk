@@ -12,11 +12,15 @@ TAPDECK_WATCHDOG_LICENSE = MIT
 define TAPDECK_WATCHDOG_BUILD_CMDS
 	$(TARGET_CC) $(TARGET_CFLAGS) $(TARGET_LDFLAGS) -std=c11 \
 		-o $(@D)/tapdeck-watchdog $(@D)/tapdeck-watchdog.c
+	$(TARGET_CC) $(TARGET_CFLAGS) $(TARGET_LDFLAGS) -std=c11 \
+		-o $(@D)/tapdeck-reboot $(@D)/tapdeck-reboot.c
 endef
 
 define TAPDECK_WATCHDOG_INSTALL_TARGET_CMDS
 	$(INSTALL) -D -m 0755 $(@D)/tapdeck-watchdog \
 		$(TARGET_DIR)/usr/bin/tapdeck-watchdog
+	$(INSTALL) -D -m 0755 $(@D)/tapdeck-reboot \
+		$(TARGET_DIR)/usr/bin/tapdeck-reboot
 endef
 
 $(eval $(generic-package))

@@ -1,0 +1,39 @@
+#!/bin/sh
+# post-image.sh BINARIES_DIR BOARD: the card, out of what Buildroot made. Firmware and what people edit lie on the FAT, the
+# kernel of slot A below them in slot-a/; genimage.cfg joins it with the slots and the data partition.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+# Read by genimage too.
+set -a
+# shellcheck source=buildroot/board/common/meta
+. "$here/meta"
+set +a
+images=$1
+board=$2
+boot="$images/boot"
+slot="$boot/slot-a"
+
+rm -rf "$boot" "$images/genimage.tmp"
+mkdir -p "$slot"
+cp -R "$here/boot/." "$boot"
+cp "$images/Image" "$slot"
+if [ "$board" = qemu ]; then
+  mkimage -q -A arm64 -O linux -T script -C none -n Tapdeck -d "$here/../qemu/boot.cmd" "$boot/boot.scr"
+  printf "slot=a\nend=yes\n" >"$boot/kept.env"
+else
+  cp -R "$images/rpi-firmware/." "$boot"
+  # The firmware looks for both below os_prefix, and each slot has its own.
+  rm -f "$boot/cmdline.txt"
+  mv "$boot/overlays" "$slot"
+  cp "$images"/*.dtb "$slot"
+  for name in a b; do
+    partition=02
+    if [ "$name" = b ]; then partition=03; fi
+    sed -e "s/@ROOT@/$TAPDECK_DISK_ID-$partition/" -e "s/@SLOT@/$name/" "$here/../raspberrypi/cmdline.txt" >"$slot/cmdline-$name.txt"
+  done
+fi
+"$here/slot-manifest" "$board" "$images/rootfs.squashfs" "$slot" >"$slot/manifest.json"
+ln -sf rootfs.squashfs "$images/root.squashfs"
+genimage --rootpath "$boot" --tmppath "$images/genimage.tmp" --inputpath "$images" --outputpath "$images" \
+  --config "$here/genimage.cfg"
