@@ -166,7 +166,7 @@ test("a card plays a folder, item after item, in hold mode until it is taken off
   await using service = await startTapdeck(place);
   const { client, heard } = service;
   const text = "**playlist.play:Audio/Album?repeat=all";
-  await client.call("tokens.scan", { text, duration: 2500 });
+  await client.call("tokens.scan", { text, duration: 6000 });
   for (const name of ["1", "2", "1"])
     expect(await heard.next("media.started")).toMatchObject({ mediaName: name });
   expect((await client.call("media")).playlists).toMatchObject([
