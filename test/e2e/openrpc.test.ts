@@ -74,6 +74,9 @@ const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>
   // Whole bytes in hexadecimal, and so good for every type and match.
   "mappings.new": { pattern: fc.constantFrom("04", "a1b2") },
   "mappings.update": { pattern: fc.constantFrom("04", "a1b2") },
+  // Macros are a language, whose limits no schema tells.
+  "input.keyboard": { keys: fc.constantFrom("a", "{enter}", "{ctrl+c}b") },
+  "input.gamepad": { buttons: fc.constantFrom("^", "AB", "{start}") },
   // Virtual tokens that lie there for an hour would fill the reader.
   "tokens.scan": { duration: fc.integer({ min: 1, max: 5 }) },
 };
