@@ -19,7 +19,7 @@ test: node_modules/.ready ## Set up what is missing, build for both processors, 
 	@tools/test-setup
 	@$(MAKE) --no-print-directory check build
 	@mkdir -p build
-	@$(BUN) test --timeout 60000 --reporter=junit --reporter-outfile=build/junit.xml
+	@$(BUN) test --timeout 180000 --reporter=junit --reporter-outfile=build/junit.xml
 
 check: node_modules/.ready ## Types, lint, format and the rules of the house
 	@$(BIN)/tsc -p .

@@ -26,6 +26,10 @@ export interface Member {
 const ticksPerSecond = 100;
 // `os.uptime` may be a whole number.
 const bornMarginSeconds = 2;
+const kernelThread = 0x0020_0000; // PF_KTHREAD in `flags` (include/linux/sched.h): none of them has an environment.
+// Loading a program from an SD card takes a few milliseconds.
+const emptyLookMs = 4;
+const emptyLooksMax = 10;
 
 /** A mark that no other launch has, of this service or another one. */
 export function createMarks(): () => Pick<Family, "mark" | "bornSeconds"> {
@@ -46,21 +50,30 @@ export async function isLiving({ pid }: Member, family: Family): Promise<boolean
   return (await memberOf(String(pid), family)) !== undefined;
 }
 
-/** proc(5), `stat`: pid (name) state ppid pgrp ... starttime, the 22nd; the name may hold anything, brackets too. */
+/** proc(5), `stat`: pid (name) state ppid pgrp ... flags ... starttime; the name may hold anything, brackets too. */
 async function memberOf(id: string, family: Family): Promise<Member | undefined> {
-  const stat = await textOf(`/proc/${id}/stat`);
+  const stat = (await textOf(`/proc/${id}/stat`)) ?? "";
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = "", , group] = fields;
   if (state === "" || "ZX".includes(state)) return undefined;
   if (Number(group) === family.group) return { pid: Number(id), isInGroup: true };
+  if ((Number(fields[6]) & kernelThread) !== 0) return undefined;
   if (Number(fields[19]) / ticksPerSecond < family.bornSeconds) return undefined;
-  const environment = (await textOf(`/proc/${id}/environ`)).split("\0");
-  return environment.includes(`${markName}=${family.mark}`)
-    ? { pid: Number(id), isInGroup: false }
-    : undefined;
+  return (await isMarked(id, family.mark)) ? { pid: Number(id), isInGroup: false } : undefined;
 }
 
-async function textOf(path: string): Promise<string> {
-  // It ended between the two looks, or belongs to somebody whose environment is not for us.
-  return readFile(path, "latin1").catch(() => "");
+/** A process that becomes another program has no environment for that moment: it is looked at again. */
+async function isMarked(id: string, mark: string): Promise<boolean> {
+  for (let looks = 0; looks < emptyLooksMax; looks++) {
+    const environment = await textOf(`/proc/${id}/environ`);
+    if (environment === undefined) return false;
+    if (environment !== "") return environment.split("\0").includes(`${markName}=${mark}`);
+    await Bun.sleep(emptyLookMs);
+  }
+  return false;
+}
+
+/** Undefined where it ended between two looks, or belongs to somebody whose environment is not for us. */
+async function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, "latin1").catch(() => undefined);
 }

@@ -6,7 +6,7 @@
  * where it ends as fast as starters do, to what left the group too. One that ends badly takes the rest with it.
  */
 import { messageOf, ServiceError } from "../core/errors.ts";
-import { createMarks, type Family, isLiving, livingOf, type Member, markName } from "./descendants.ts";
+import { createMarks, type Family, isLiving, livingOf, markName } from "./descendants.ts";
 import { keepLastWords } from "./last-words.ts";
 import { playerEnvironment } from "./player-environment.ts";
 
@@ -99,11 +99,12 @@ const nextMark = createMarks();
 
 /** Resolves when nothing is left that the program handed on to. */
 async function outlived(family: Family, withEscaped: boolean): Promise<void> {
-  const isPlayer = (member: Member) => member.isInGroup || withEscaped;
-  for (let left = await livingOf(family); left.some(isPlayer); left = await livingOf(family)) {
-    const [one] = left.filter(isPlayer);
-    while (one !== undefined && (await isLiving(one, family))) await Bun.sleep(handedOnPollMs);
-  }
+  const onePlayer = async () =>
+    (await livingOf(family)).find((member) => member.isInGroup || withEscaped) ??
+    // What forked while the list was read is in the next one.
+    (await livingOf(family)).find((member) => member.isInGroup || withEscaped);
+  for (let one = await onePlayer(); one !== undefined; one = await onePlayer())
+    while (await isLiving(one, family)) await Bun.sleep(handedOnPollMs);
 }
 
 interface Leader {

@@ -205,34 +205,26 @@ test.each(["zero2w", "qemu"])("what Buildroot made for %s becomes a card", async
 
 const withBuildroot = buildroot === undefined ? test.skip : test;
 // Buildroot is in no package registry: whoever has it names its folder.
-withBuildroot.each(names)(
-  "Buildroot keeps every line of %s",
-  async (name) => {
-    const out = join(folder, name);
-    const make = ["make", "-s", "-C", resolve(buildroot ?? ""), `BR2_EXTERNAL=${tree}`, `O=${out}`];
-    await run([...make, `${name}_defconfig`]);
-    const kept = new Set((await readFile(join(out, ".config"), "utf8")).split("\n"));
-    expect(
-      (await defconfigOf(boards[name] ?? []))
-        .trim()
-        .split("\n")
-        .filter((line) => !kept.has(line)),
-    ).toEqual([]);
-  },
-  60_000,
-);
+withBuildroot.each(names)("Buildroot keeps every line of %s", async (name) => {
+  const out = join(folder, name);
+  const make = ["make", "-s", "-C", resolve(buildroot ?? ""), `BR2_EXTERNAL=${tree}`, `O=${out}`];
+  await run([...make, `${name}_defconfig`]);
+  const kept = new Set((await readFile(join(out, ".config"), "utf8")).split("\n"));
+  expect(
+    (await defconfigOf(boards[name] ?? []))
+      .trim()
+      .split("\n")
+      .filter((line) => !kept.has(line)),
+  ).toEqual([]);
+});
 
-withBuildroot(
-  "Buildroot's own check finds nothing in the tree",
-  async () => {
-    const files = ["Config.in", "external.mk", "package", "configs"]
-      .flatMap((name) => {
-        const path = join(tree, name);
-        if (!statSync(path).isDirectory()) return [path];
-        return readdirSync(path, { recursive: true }).map((file) => join(path, String(file)));
-      })
-      .filter((path) => statSync(path).isFile());
-    await run([python, join(resolve(buildroot ?? ""), "utils/check-package"), "-b", ...files], {}, buildroot);
-  },
-  60_000,
-);
+withBuildroot("Buildroot's own check finds nothing in the tree", async () => {
+  const files = ["Config.in", "external.mk", "package", "configs"]
+    .flatMap((name) => {
+      const path = join(tree, name);
+      if (!statSync(path).isDirectory()) return [path];
+      return readdirSync(path, { recursive: true }).map((file) => join(path, String(file)));
+    })
+    .filter((path) => statSync(path).isFile());
+  await run([python, join(resolve(buildroot ?? ""), "utils/check-package"), "-b", ...files], {}, buildroot);
+});

@@ -173,7 +173,7 @@ detect = false
     else client = await local.call("clients.new", { name: "phone" });
     local?.close();
   }
-}, 60_000);
+});
 afterAll(async () => {
   if (!canMakeNetworks) return;
   child.kill("SIGTERM");

@@ -136,7 +136,7 @@ test("a page on another site launches, reads and hears nothing, by any way, on t
     await page.close();
     await nothingLaunched();
   }
-}, 60_000);
+});
 
 test("a name that changes to the device's address gets nothing, though the browser takes it for one site", async () => {
   const page = await chromium.browser.newPage();
@@ -153,7 +153,7 @@ test("a name that changes to the device's address gets nothing, though the brows
   expect(seen.status).toBe(403);
   expect(seen.text).toContain("this name is not one of this device");
   await page.close();
-}, 60_000);
+});
 
 test("the device's own page works at loopback and by its .local name, and a link that is followed launches", async () => {
   for (const host of [`127.0.0.1:${place.port}`, `${localName}:${place.port}`]) {
@@ -181,7 +181,7 @@ test("the device's own page works at loopback and by its .local name, and a link
     await service.heard.next("media.stopped");
     await page.close();
   }
-}, 60_000);
+});
 
 remoteTest(
   "a phone that follows a pairing link searches, launches and stops, and what it says is sealed",

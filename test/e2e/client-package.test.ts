@@ -59,7 +59,7 @@ test("a stranger installs the client, their types are checked, and Node runs it"
   // Node 22 has WebSocket on by itself; 20 by this flag.
   const said = run(["node", "--experimental-websocket", join(folder, "user.js"), url]);
   expect(said).toBe("linux running 3\n");
-}, 60_000);
+});
 
 const sealedProgram = `
 import { connect, pair } from "tapdeck-client";
@@ -73,30 +73,26 @@ client.close();
 await client.closed;
 `;
 
-test.skipIf(!canMakeNetworks)(
-  "Node on another machine pairs by the code, and seals",
-  async () => {
-    await writeFile(join(folder, "sealed.js"), sealedProgram);
-    await using network = await makeNetwork();
-    await using place = await makePlace();
-    await Bun.write(`${place.folder}/config.toml`, "[readers]\ndetect = false\n");
-    const device = Bun.spawn([...network.onDevice([tapdeck, `--data=${place.folder}`])], {
-      stdio: ["ignore", "ignore", "ignore"],
-    });
-    try {
-      const client = await connectAsSoonAsItCan(`ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`);
-      const { code } = await client.call("pairing.open");
-      const url = `ws://${network.deviceAddress}:7497/api/v0.1`;
-      const node = ["node", "--experimental-websocket", join(folder, "sealed.js"), url, code];
-      expect(run(network.onNeighbour(node))).toBe("linux 1.3.2\n");
-      client.close();
-    } finally {
-      device.kill("SIGTERM");
-      await device.exited;
-    }
-  },
-  60_000,
-);
+test.skipIf(!canMakeNetworks)("Node on another machine pairs by the code, and seals", async () => {
+  await writeFile(join(folder, "sealed.js"), sealedProgram);
+  await using network = await makeNetwork();
+  await using place = await makePlace();
+  await Bun.write(`${place.folder}/config.toml`, "[readers]\ndetect = false\n");
+  const device = Bun.spawn([...network.onDevice([tapdeck, `--data=${place.folder}`])], {
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  try {
+    const client = await connectAsSoonAsItCan(`ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`);
+    const { code } = await client.call("pairing.open");
+    const url = `ws://${network.deviceAddress}:7497/api/v0.1`;
+    const node = ["node", "--experimental-websocket", join(folder, "sealed.js"), url, code];
+    expect(run(network.onNeighbour(node))).toBe("linux 1.3.2\n");
+    client.close();
+  } finally {
+    device.kill("SIGTERM");
+    await device.exited;
+  }
+});
 
 async function connectAsSoonAsItCan(url: string) {
   const deadline = Date.now() + 30_000;

@@ -57,7 +57,6 @@ remoteTest(
       expect(outcome).toEqual({ messages: ["pong"] });
     }
   },
-  30_000,
 );
 
 remoteTest(
@@ -85,20 +84,15 @@ remoteTest(
       expect(end.closed).toBe(1008);
     }
   },
-  30_000,
 );
 
-remoteTest(
-  "2: so are a POST and the event stream of a remote caller",
-  async () => {
-    const base = `http://${network.deviceAddress}:${port}/api/v0.1`;
-    const headers = { "content-type": "application/json" };
-    const post = await neighbour({ url: base, method: "POST", headers, body: request("version") });
-    expect([post.status, JSON.parse(post.body ?? "").error.code]).toEqual([403, -32002]);
-    expect((await neighbour({ url: `${base}/events` })).status).toBe(403);
-  },
-  30_000,
-);
+remoteTest("2: so are a POST and the event stream of a remote caller", async () => {
+  const base = `http://${network.deviceAddress}:${port}/api/v0.1`;
+  const headers = { "content-type": "application/json" };
+  const post = await neighbour({ url: base, method: "POST", headers, body: request("version") });
+  expect([post.status, JSON.parse(post.body ?? "").error.code]).toEqual([403, -32002]);
+  expect((await neighbour({ url: `${base}/events` })).status).toBe(403);
+});
 
 remoteTest(
   "3, 4: cleartext from a loopback address, and from the device's own addresses, is allowed",
@@ -109,20 +103,15 @@ remoteTest(
       expect([host, refusal(outcome).result?.platform]).toEqual([host, "linux"]);
     }
   },
-  30_000,
 );
 
-remoteTest(
-  "7: a protocol error has no id and tells nothing that is secret",
-  async () => {
-    const outcome = await neighbour({
-      url: `ws://${network.deviceAddress}:${port}/api/v0.1`,
-      send: [request("clients")],
-    });
-    expect(Object.keys(refusal(outcome))).toEqual(["jsonrpc", "error"]);
-  },
-  30_000,
-);
+remoteTest("7: a protocol error has no id and tells nothing that is secret", async () => {
+  const outcome = await neighbour({
+    url: `ws://${network.deviceAddress}:${port}/api/v0.1`,
+    send: [request("clients")],
+  });
+  expect(Object.keys(refusal(outcome))).toEqual(["jsonrpc", "error"]);
+});
 
 remoteTest(
   "9: remote use of the HTTP launch endpoint requires allow_launch, whose patterns match the whole text",
@@ -134,7 +123,6 @@ remoteTest(
     expect((await neighbour({ url: `${base}SNES/Game.sfc` })).status).toBe(403);
     expect((await device({ url: `http://127.0.0.1:${port}/l/SNES/Game.sfc` })).status).toBe(200);
   },
-  30_000,
 );
 
 remoteTest(
@@ -151,5 +139,4 @@ remoteTest(
     const near = await statuses(network.onDevice, "127.0.0.1");
     expect(new Set(near)).toEqual(new Set(["200"]));
   },
-  30_000,
 );

@@ -50,7 +50,7 @@ test("ready, scanned and failed are heard, and switching audioFeedback counts at
   expect(await sounds()).toEqual(["ready.wav", "scanned.wav", "failed.wav"]);
   expect(await service.stop()).toBe(0);
   expect(await readdir(place.folder)).not.toContain("tapdeck-sounds");
-}, 30_000);
+});
 
 test("a service that is killed leaves no shell that waits for a sound", async () => {
   await using place = await makePlace(quiet);
@@ -66,7 +66,7 @@ test("a service that is killed leaves no shell that waits for a sound", async ()
   await eventually(async () => (await shells()) === 1);
   process.kill(service.pid, "SIGKILL");
   await eventually(async () => (await shells()) === 0);
-}, 30_000);
+});
 
 function textIn({ memory }: EmulatedTag): string | undefined {
   const content = contentOf(memory.subarray(12));
@@ -104,7 +104,7 @@ test("a card makes another card, stays as it is, and what it made is heard and p
   } finally {
     await device.close();
   }
-}, 60_000);
+});
 
 test("a link may not write a card, nor type", async () => {
   await using place = await makePlace(`allow_launch = true\n${quiet}`);
@@ -113,4 +113,4 @@ test("a link may not write a card, nor type", async () => {
     const answer = await fetch(`http://127.0.0.1:${place.port}/l/${encodeURIComponent(script)}`);
     expect([script, answer.status]).toEqual([script, 403]);
   }
-}, 30_000);
+});

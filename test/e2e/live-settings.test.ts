@@ -18,7 +18,7 @@ test("readers named over the API are opened, and let go, while the service runs"
   await expect(service.client.call("settings.update", { reader: ["nonsense"] })).rejects.toThrow(
     '"nonsense" is not a reader',
   );
-}, 30_000);
+});
 
 test("a new root folder and the debug log count from the next tap on", async () => {
   await using place = await makePlace(`
@@ -36,7 +36,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
   await service.client.call("settings.update", { systems: { rootFolders: [`${place.folder}/drive`] } });
   await service.client.call("launch", "SNES/Game.sfc");
   expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Game" });
-}, 30_000);
+});
 
 test("an edit by hand is taken over; a wrong one is told with its line, and the last good settings stay", async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
@@ -54,7 +54,7 @@ test("an edit by hand is taken over; a wrong one is told with its line, and the 
   await writeFile(path, good);
   await eventually(async () => (await service.client.call("health")).status === "ok");
   expect((await service.client.call("settings")).insertMode).toBe(false);
-}, 30_000);
+});
 
 test("mappings in a file count a moment later, are read-only, and come behind those of the database", async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
@@ -74,4 +74,4 @@ test("mappings in a file count a moment later, are read-only, and come behind th
   await service.client.call("mappings.new", own);
   await service.client.call("launch", { uid: "04aa" });
   expect(await service.heard.next("running")).toMatchObject({ script: "**delay:1" });
-}, 30_000);
+});

@@ -40,7 +40,7 @@ test(`${clients} clients with ${inFlight} requests each in flight, and ${deafCli
   for (const client of all) client.close();
   expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
   for (const socket of deaf) socket.close();
-}, 60_000);
+});
 
 test("a listener that does not read is cut off once 4 MiB wait for it, and nobody else is", async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
@@ -59,7 +59,7 @@ test("a listener that does not read is cut off once 4 MiB wait for it, and nobod
   }
   expect(isOpen).toBe(false);
   expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
-}, 60_000);
+});
 
 test("the 257th connection is refused with a sentence, and a place that becomes free is given again", async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
@@ -78,7 +78,7 @@ test("the 257th connection is refused with a sentence, and a place that becomes 
   const last = await connect(url);
   expect(await last.call("version")).toMatchObject({ platform: "linux" });
   for (const client of [...all, last]) client.close();
-}, 60_000);
+});
 
 async function peakMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");

@@ -37,7 +37,7 @@ test("the socket is for its owner and group only, answers as TCP does, and goes 
   socket.close();
   expect(await service.stop()).toBe(0);
   expect(await stat(path).catch(() => undefined)).toBeUndefined();
-}, 30_000);
+});
 
 test("a socket that a killed service left behind is replaced, and the command line prefers it", async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
@@ -50,7 +50,7 @@ test("a socket that a killed service left behind is replaced, and the command li
   await Bun.write(`${place.folder}/config.toml`, "[api]\nport = 1\n");
   const ping = Bun.spawnSync([program, "ping", `--data=${place.folder}`]);
   expect(ping.stdout.toString()).toBe("pong\n");
-}, 30_000);
+});
 
 test("a second service on the port of the first ends at once, with a sentence, and leaves the first alone", async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
@@ -66,7 +66,7 @@ test("a second service on the port of the first ends at once, with a sentence, a
     expect(second.stderr.toString()).toContain(`port ${place.port} is in use`);
   }
   expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
-}, 30_000);
+});
 
 test("a second Ctrl-C does not cut the orderly end short", async () => {
   await using place = await makePlace(`
@@ -85,7 +85,7 @@ command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}
   process.kill(service.pid, "SIGINT");
   expect(await service.stop()).toBe(0);
   expect(service.heard.names()).toContain("media.stopped");
-}, 30_000);
+});
 
 test("the same card tapped twice in a row from the command line waits until it is off", async () => {
   await using place = await makePlace('[readers]\nconnect = ["simulated:"]\ndetect = false\n');
@@ -101,7 +101,7 @@ test("the same card tapped twice in a row from the command line waits until it i
     ]);
     expect([tap.stderr.toString(), tap.stdout.toString()]).toEqual(["", "done\n"]);
   }
-}, 30_000);
+});
 
 // Only root can be two users.
 test.skipIf(!isRoot)(
@@ -127,5 +127,4 @@ test.skipIf(!isRoot)(
     });
     expect(service.log()).toContain("callers of other users count as remote");
   },
-  60_000,
 );

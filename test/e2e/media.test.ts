@@ -36,7 +36,7 @@ test("what lies there at the first start is found a moment later, without being 
     await Bun.sleep(1000);
     return (await service.client.call("media.search", { query: "new game" })).total > 0;
   });
-}, 30_000);
+});
 
 test("a title that several files have is explained, and the owner's preferences settle it", async () => {
   await using place = await makePlace(
@@ -52,7 +52,7 @@ test("a title that several files have is explained, and the owner's preferences 
     success: true,
     note: "Star Quest is SNES/Star Quest (Europe).sfc, the best of 2 files of that title",
   });
-}, 30_000);
+});
 
 test("titles, searches and random choices of a card start files of the index", async () => {
   await using place = await makeLibrary();
@@ -68,7 +68,7 @@ test("titles, searches and random choices of a card start files of the index", a
   expect(await started("**launch.random:SNES/Shooters")).toBe("Star Quest (Europe) (Rev 1)");
   expect(await started("@SNES/No Such Game")).toContain("there is no SNES/No Such Game");
   expect(await started("@NoSystem/Game")).toContain("NoSystem");
-}, 30_000);
+});
 
 test("a search finds the new folders once they are named, and what was there before", async () => {
   await using place = await makeLibrary();
@@ -79,7 +79,7 @@ test("a search finds the new folders once they are named, and what was there bef
   await service.client.call("settings.update", { systems: { rootFolders: roots } });
   await eventually(async () => (await service.client.call("media.search", { query: "other" })).total === 1);
   expect((await service.client.call("media.search", { query: "star" })).total).toBe(2);
-}, 30_000);
+});
 
 test("tapdeck index and tapdeck search tell in plain lines what they do", async () => {
   await using place = await makeLibrary();
@@ -95,4 +95,4 @@ test("tapdeck index and tapdeck search tell in plain lines what they do", async 
   ]);
   expect(run("search", "nothing-like-it").stdout.toString()).toContain("Nothing fits");
   expect(run("index", "NoSuch").stderr.toString()).toContain("NoSuch");
-}, 30_000);
+});

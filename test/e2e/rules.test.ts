@@ -39,7 +39,7 @@ test("hold mode: taking the card off a reader ends its game; settings over the A
   await heard.next("tokens.removed");
   expect(await client.call("media.active")).toMatchObject({ mediaName: "Game" });
   expect(heard.names().filter((name) => name === "media.stopped")).toHaveLength(1);
-}, 30_000);
+});
 
 test("hold mode: a card that is back within the delay goes on without a new launch, on the API's own reader too", async () => {
   await using place = await makePlace(`${virtual}insert_mode = true\ninsert_mode_exit_delay = 5\n${player}`);
@@ -62,7 +62,7 @@ test("hold mode: a card that is back within the delay goes on without a new laun
   await client.call("tokens.scan", { text: "**echo:nothing", duration: 50 });
   await heard.next("tokens.removed", ({ text }) => text === "**echo:nothing");
   expect(await client.call("media.active")).toMatchObject({ mediaName: "Other" });
-}, 30_000);
+});
 
 test("hold mode: a reader that is pulled out stops nothing; back with its card nothing either, back without it does", async () => {
   await using cleanUp = new AsyncDisposableStack();
@@ -93,7 +93,7 @@ test("hold mode: a reader that is pulled out stops nothing; back with its card n
   await heard.next("media.stopped");
   const heardOf = (wanted: string) => heard.names().filter((name) => name === wanted).length;
   expect([heardOf("running"), heardOf("media.started"), heardOf("media.stopped")]).toEqual([1, 1, 1]);
-}, 30_000);
+});
 
 test("the guard asks for the same card once more, and confirm over the API does as well", async () => {
   await using place = await makePlace(`${virtual}[launch]\nguard = true\n${player}`);
@@ -115,7 +115,7 @@ test("the guard asks for the same card once more, and confirm over the API does 
   await client.call("confirm");
   await heard.next("media.started", ({ mediaName }) => mediaName === "C");
   await expect(client.call("confirm")).rejects.toThrow("nothing waits to be confirmed");
-}, 30_000);
+});
 
 test("play time that is used up is refused with a sentence, after a restart too", async () => {
   const limits = `${virtual}[playtime]\ndaily_minutes = 1\n${player}`;
@@ -158,7 +158,7 @@ test("play time that is used up is refused with a sentence, after a restart too"
   await service.client.call("playtime.limits.update", { dailyMinutes: 0 });
   await service.client.call("launch", "SNES/Game.sfc");
   expect(await service.heard.next("launch.finished")).toMatchObject({ success: true });
-}, 60_000);
+});
 
 test("a card plays a folder, item after item, in hold mode until it is taken off", async () => {
   await using place = await makePlace(`${virtual}insert_mode = true\n${player}`);
@@ -177,7 +177,7 @@ test("a card plays a folder, item after item, in hold mode until it is taken off
     const { active, playlists } = await client.call("media");
     return active.length === 0 && playlists.length === 0;
   });
-}, 30_000);
+});
 
 test("hooks run around a card, and end with the service", async () => {
   await using place = await makePlace(`${virtual}[hooks]
@@ -198,4 +198,4 @@ ${player}`);
     service.client.close();
     expect(await service.stop()).toBe(0);
   }
-}, 30_000);
+});

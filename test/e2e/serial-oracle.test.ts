@@ -123,4 +123,4 @@ test("our binding and the real one tell the same of the same scenario", async ()
   expect(ours).toEqual([...theirs]);
   expect(ours.at(-1)).toBe("exit 0");
   expect(ours.filter((line) => line.includes("other: "))).toEqual([]);
-}, 30_000);
+});

@@ -39,7 +39,7 @@ test("a card of a board that speaks in lines is launched; a tap is marked as one
   } finally {
     await board.close();
   }
-}, 30_000);
+});
 
 test("a file that a script writes is a card for as long as it is there", async () => {
   await using place = await makePlace();
@@ -53,4 +53,4 @@ test("a file that a script writes is a card for as long as it is there", async (
   expect(await heard.next("launch.finished")).toMatchObject({ success: true });
   await rm(path);
   await heard.next("tokens.removed");
-}, 30_000);
+});

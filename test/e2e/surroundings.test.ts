@@ -44,7 +44,7 @@ test("files of the working folder, and variables of the runtime, change nothing"
   ];
   for (const env of surroundings) expect([env, run(env, folder)]).toEqual([env, plain]);
   expect(await stat(join(folder, "written")).catch(() => undefined)).toBeUndefined();
-}, 60_000);
+});
 
 test("what the engine reads by itself is gone from the service, which keeps its process and its other variables", async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
@@ -56,7 +56,7 @@ test("what the engine reads by itself is gone from the service, which keeps its 
   expect(names).toContain("KEPT");
   const argv = (await readFile(`/proc/${service.pid}/cmdline`, "utf8")).split("\0");
   expect(argv.slice(1)).toEqual([`--data=${place.folder}`, ""]);
-}, 60_000);
+});
 
 test("a secret's file that others could read is theirs no longer, and the log says so", async () => {
   await using place = await makePlace("[readers]\ndetect = false\n");
@@ -68,4 +68,4 @@ test("a secret's file that others could read is theirs no longer, and the log sa
   await using second = await startTapdeck(place);
   for (const file of files) expect([file, (await stat(file)).mode & 0o777]).toEqual([file, 0o600]);
   for (const file of files) expect(second.log()).toContain(file.slice(place.folder.length + 1));
-}, 60_000);
+});

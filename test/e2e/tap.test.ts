@@ -58,7 +58,7 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
   const { entries } = await second.client.call("tokens.history");
   expect(entries).toHaveLength(1);
   expect(entries[0]).toMatchObject({ text: "Audio/Doorbell.wav", uid: "04a1b2c3d4e5f6", success: true });
-}, 60_000);
+});
 
 test("a tag without a text launches nothing, and says why", async () => {
   await using cleanUp = new AsyncDisposableStack();
@@ -76,7 +76,7 @@ detect = false
     success: false,
     error: "the tag is blank: there is no text on it yet, and no mapping for it",
   });
-}, 60_000);
+});
 
 test("tapdeck tap taps the simulated reader, whose bytes run through the real driver", async () => {
   await using place = await makePlace(`
@@ -107,7 +107,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
     "tapdeck: there is no file SNES/Other.sfc below the media folders\n",
   );
   expect(missing.exitCode).toBe(1);
-}, 60_000);
+});
 
 test("a second card takes over: the old player is gone before the new one starts", async () => {
   await using place = await makePlace(`
@@ -129,7 +129,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
   expect(await Bun.file(`/proc/${player}/cmdline`).exists()).toBe(false);
   const media = service.heard.names().filter((name) => name.startsWith("media."));
   expect(media).toEqual(["media.started", "media.stopped", "media.started"]);
-}, 60_000);
+});
 
 test("TERM stops player, readers, connections and database in order, with exit code 0", async () => {
   await using place = await makePlace(`
@@ -148,7 +148,7 @@ command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}
   expect(await service.stop()).toBe(0);
   expect(await Bun.file(`/proc/${player}/cmdline`).exists()).toBe(false);
   expect(service.heard.names()).toContain("media.stopped");
-}, 60_000);
+});
 
 /** The only child process of the service beside those that look after the media. */
 async function playerOf(pid: number): Promise<number> {

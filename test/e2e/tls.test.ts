@@ -60,69 +60,48 @@ remoteTest(
       expect(answers).toContain("pong");
     }
   },
-  30_000,
 );
 
-remoteTest(
-  "POST and the launch rules hold over https as over http",
-  async () => {
-    const base = `https://${network.deviceAddress}:${tlsPort}`;
-    const post = await visit(network.onNeighbour, {
-      url: `${base}/api`,
-      method: "POST",
-      body: request("version"),
-      headers: { "content-type": "application/json" },
-      anyCertificate: true,
-    });
-    expect([post.status, JSON.parse(post.body ?? "").id]).toEqual([200, "version"]);
-    const launch = await visit(network.onNeighbour, { url: `${base}/l/x`, anyCertificate: true });
-    expect(launch.status).toBe(403);
-    const foreign = await visit(network.onNeighbour, {
-      url: `${base}/ping`,
-      headers: { host: "evil.example" },
-      anyCertificate: true,
-    });
-    expect(foreign.status).toBe(403);
-  },
-  30_000,
-);
+remoteTest("POST and the launch rules hold over https as over http", async () => {
+  const base = `https://${network.deviceAddress}:${tlsPort}`;
+  const post = await visit(network.onNeighbour, {
+    url: `${base}/api`,
+    method: "POST",
+    body: request("version"),
+    headers: { "content-type": "application/json" },
+    anyCertificate: true,
+  });
+  expect([post.status, JSON.parse(post.body ?? "").id]).toEqual([200, "version"]);
+  const launch = await visit(network.onNeighbour, { url: `${base}/l/x`, anyCertificate: true });
+  expect(launch.status).toBe(403);
+  const foreign = await visit(network.onNeighbour, {
+    url: `${base}/ping`,
+    headers: { host: "evil.example" },
+    anyCertificate: true,
+  });
+  expect(foreign.status).toBe(403);
+});
 
-remoteTest(
-  "the certificate is for the device's addresses, and the same after a restart",
-  async () => {
-    const path = `${place.folder}/tls/device.pem`;
-    const before = await readFile(path, "utf8");
-    const certificate = new X509Certificate(before);
-    expect(certificate.checkIP(network.deviceAddress)).toBe(network.deviceAddress);
-    child.kill("SIGTERM");
-    await child.exited;
-    await start();
-    expect(await readFile(path, "utf8")).toBe(before);
-  },
-  30_000,
-);
+remoteTest("the certificate is for the device's addresses, and the same after a restart", async () => {
+  const path = `${place.folder}/tls/device.pem`;
+  const before = await readFile(path, "utf8");
+  const certificate = new X509Certificate(before);
+  expect(certificate.checkIP(network.deviceAddress)).toBe(network.deviceAddress);
+  child.kill("SIGTERM");
+  await child.exited;
+  await start();
+  expect(await readFile(path, "utf8")).toBe(before);
+});
 
-remoteTest.skipIf(Bun.which("openssl") === null)(
-  "TLS 1.2 and 1.3 are spoken, 1.1 is not",
-  async () => {
-    const shake = (version: string) => {
-      const target = `${network.deviceAddress}:${tlsPort}`;
-      const command = [
-        "openssl",
-        "s_client",
-        "-connect",
-        target,
-        `-${version}`,
-        "-cipher",
-        "ALL:@SECLEVEL=0",
-      ];
-      const { stdout } = Bun.spawnSync([...network.onNeighbour(command)], { stdin: null });
-      return stdout.toString().includes("BEGIN CERTIFICATE");
-    };
-    expect([shake("tls1_1"), shake("tls1_2"), shake("tls1_3")]).toEqual([false, true, true]);
-  },
-  30_000,
-);
+remoteTest.skipIf(Bun.which("openssl") === null)("TLS 1.2 and 1.3 are spoken, 1.1 is not", async () => {
+  const shake = (version: string) => {
+    const target = `${network.deviceAddress}:${tlsPort}`;
+    const command = ["openssl", "s_client", "-connect", target, `-${version}`, "-cipher", "ALL:@SECLEVEL=0"];
+    const { stdout } = Bun.spawnSync([...network.onNeighbour(command)], { stdin: null });
+    return stdout.toString().includes("BEGIN CERTIFICATE");
+  };
+  expect([shake("tls1_1"), shake("tls1_2"), shake("tls1_3")]).toEqual([false, true, true]);
+});
 
 // Without openssl there is nobody to show it to.
 remoteTest.skipIf(Bun.which("openssl") === null)(
@@ -143,18 +122,13 @@ remoteTest.skipIf(Bun.which("openssl") === null)(
       return /CN ?= ?owner/.test(Bun.spawnSync([...command], { stdin: null }).stdout.toString());
     });
   },
-  30_000,
 );
 
-remoteTest(
-  "tls_port = 0 switches it off",
-  async () => {
-    child.kill("SIGTERM");
-    await child.exited;
-    await Bun.write(`${place.folder}/config.toml`, "[api]\ntls_port = 0\n[readers]\ndetect = false\n");
-    await start();
-    const url = `https://${network.deviceAddress}:${tlsPort}/ping`;
-    await expect(visit(network.onNeighbour, { url, anyCertificate: true })).rejects.toThrow("visitor failed");
-  },
-  30_000,
-);
+remoteTest("tls_port = 0 switches it off", async () => {
+  child.kill("SIGTERM");
+  await child.exited;
+  await Bun.write(`${place.folder}/config.toml`, "[api]\ntls_port = 0\n[readers]\ndetect = false\n");
+  await start();
+  const url = `https://${network.deviceAddress}:${tlsPort}/ping`;
+  await expect(visit(network.onNeighbour, { url, anyCertificate: true })).rejects.toThrow("visitor failed");
+});

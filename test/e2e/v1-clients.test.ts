@@ -140,7 +140,6 @@ remoteTest(
     });
     expect(log).not.toContain(made.key);
   },
-  60_000,
 );
 
 remoteTest(
@@ -156,57 +155,48 @@ remoteTest(
     await locally((client) => client.call("clients.pair.cancel"));
     expect(await pair(next)).toEqual({ refused: 400, error: "no pairing in progress" });
   },
-  60_000,
 );
 
-remoteTest(
-  "a recorded session opens no second time, not even after a restart of the service",
-  async () => {
-    const made = await paired();
-    const record = join(place.folder, "frames.txt");
-    {
-      await using phone = talk(made, ["--record", record]);
-      phone.send(request("version"));
-      expect(await phone.next()).toHaveProperty("payload");
-    }
-    const [frame = ""] = (await readFile(record, "utf8")).split("\n");
-    const url = `ws://${network.deviceAddress}:${port}/api/v0.1`;
-    const replay = () => visit(network.onNeighbour, { url, send: [frame, "x"] });
-    const refusal = { error: { code: -32003, data: { reason: "secure-failure" } } };
-    const before = await replay();
-    expect([JSON.parse(before.messages?.[0] ?? ""), before.closed]).toMatchObject([refusal, 1008]);
-    await stop();
-    await start();
-    const after = await replay();
-    expect([JSON.parse(after.messages?.[0] ?? ""), after.closed]).toMatchObject([refusal, 1008]);
-    // The phone itself comes in again, with a salt of its own.
-    await using phone = talk(made);
+remoteTest("a recorded session opens no second time, not even after a restart of the service", async () => {
+  const made = await paired();
+  const record = join(place.folder, "frames.txt");
+  {
+    await using phone = talk(made, ["--record", record]);
     phone.send(request("version"));
     expect(await phone.next()).toHaveProperty("payload");
-  },
-  60_000,
-);
+  }
+  const [frame = ""] = (await readFile(record, "utf8")).split("\n");
+  const url = `ws://${network.deviceAddress}:${port}/api/v0.1`;
+  const replay = () => visit(network.onNeighbour, { url, send: [frame, "x"] });
+  const refusal = { error: { code: -32003, data: { reason: "secure-failure" } } };
+  const before = await replay();
+  expect([JSON.parse(before.messages?.[0] ?? ""), before.closed]).toMatchObject([refusal, 1008]);
+  await stop();
+  await start();
+  const after = await replay();
+  expect([JSON.parse(after.messages?.[0] ?? ""), after.closed]).toMatchObject([refusal, 1008]);
+  // The phone itself comes in again, with a salt of its own.
+  await using phone = talk(made);
+  phone.send(request("version"));
+  expect(await phone.next()).toHaveProperty("payload");
+});
 
-remoteTest(
-  "a client that is deleted is cut off at once, and looks like one that never was",
-  async () => {
-    const made = await paired();
-    await using phone = talk(made);
-    phone.send(request("version"));
-    await phone.next();
-    await locally((client) => client.call("clients.delete", { id: made.client }));
-    expect(await phone.next()).toEqual({ closed: true });
-    const outcomes = [];
-    for (const credentials of [made, { ...made, key: "00".repeat(32) }, { ...made, token: "nobody" }]) {
-      await using again = talk(credentials);
-      again.send(request("version"));
-      outcomes.push(await again.next());
-    }
-    expect(outcomes[0]).toMatchObject({ refused: { code: -32003 } });
-    expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
-  },
-  60_000,
-);
+remoteTest("a client that is deleted is cut off at once, and looks like one that never was", async () => {
+  const made = await paired();
+  await using phone = talk(made);
+  phone.send(request("version"));
+  await phone.next();
+  await locally((client) => client.call("clients.delete", { id: made.client }));
+  expect(await phone.next()).toEqual({ closed: true });
+  const outcomes = [];
+  for (const credentials of [made, { ...made, key: "00".repeat(32) }, { ...made, token: "nobody" }]) {
+    await using again = talk(credentials);
+    again.send(request("version"));
+    outcomes.push(await again.next());
+  }
+  expect(outcomes[0]).toMatchObject({ refused: { code: -32003 } });
+  expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
+});
 
 remoteTest(
   "where they are not allowed, nobody pairs, nobody comes in, and only version 2 is offered",
@@ -233,5 +223,4 @@ remoteTest(
     const other = await visit(network.onNeighbour, { url, send: ['{"v":3,"t":"a","e":""}', "x"] });
     expect(JSON.parse(other.messages?.[0] ?? "")).toMatchObject({ error: { data: { supported: [1, 2] } } });
   },
-  60_000,
 );

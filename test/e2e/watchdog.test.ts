@@ -33,7 +33,7 @@ beforeAll(async () => {
     run("gcc", ...warnings, tool("notified.c"), "-o", tool("notified")),
   ]);
   await writeFile(tool("service.mjs"), serviceSource);
-}, 60_000);
+});
 
 afterAll(() => rm(tools, { recursive: true, force: true }));
 
@@ -235,7 +235,7 @@ test.concurrent("beside systemd the program keeps the process, and systemd hears
   await eventually(() => !isAlive(pinger));
   receiver.kill();
   await receiver.exited;
-}, 20_000);
+});
 
 test.concurrent("beside another supervisor it feeds at pongs only, starts nothing, and says that the service is silent", async () => {
   await using guard = await startGuard(freePort(), ["--supervise=no", "--grace-ms=100"], []);
@@ -295,7 +295,7 @@ test.concurrent("a pong is heard however its bytes are cut, behind notifications
   await eventually(async () => (await guard.feeds()).length > cuts.length && round > cuts.length);
   await eventually(() => answered.includes("are you there"));
   expect(await guard.state()).toBe("");
-}, 20_000);
+});
 
 const badAnswers = {
   "another key":
@@ -355,7 +355,7 @@ test.concurrent("3,000 connections of random bytes neither crash it nor read pas
   await guard.answers(1);
   expect(guard.log()).not.toMatch(/Sanitizer|runtime error/);
   expect(await guard.stop()).toBe(0);
-}, 30_000);
+});
 
 test("it takes less than a megabyte of memory", async () => {
   await using guard = await startScripted("well");

@@ -15,8 +15,8 @@ export async function liveMembers(group: number): Promise<readonly number[]> {
   return ids.filter((_, index) => living[index]).map(Number);
 }
 
-/** Resolves as soon as `holds`; fails after `msMax`, ten seconds. */
-export async function eventually(holds: () => boolean | Promise<boolean>, msMax = 10_000): Promise<void> {
+/** Resolves as soon as `holds`; fails after `msMax`, a minute. */
+export async function eventually(holds: () => boolean | Promise<boolean>, msMax = 60_000): Promise<void> {
   const deadline = performance.now() + msMax;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`did not come true: ${holds}`);

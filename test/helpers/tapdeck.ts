@@ -120,7 +120,7 @@ export function listenTo(client: Client, log = () => ""): Heard {
     },
     names: () => all.map(({ method }) => method),
     async next(name, fits = () => true) {
-      const deadline = Date.now() + 20_000;
+      const deadline = Date.now() + 60_000;
       for (;;) {
         const found = all.find((one) => one.method === name && !taken.has(one) && fits(one.params as never));
         if (found !== undefined) {

@@ -282,7 +282,7 @@ describe("a run", () => {
       ),
       { numRuns: 25 },
     );
-  }, 30_000);
+  });
 });
 
 describe("a damaged index", () => {

@@ -18,7 +18,7 @@ test("killed at 100 random moments, the index is the old one or the new one, who
   // Both processors have something to do.
   await Promise.all([1, 2].map((seed) => killOften([[first], [first, second]], seed)));
   rmSync(media, { recursive: true });
-}, 60_000);
+});
 
 /** Runs by turns with one and the other roots, so that each that gets far enough writes the index anew. */
 async function killOften(roots: readonly (readonly string[])[], seed: number): Promise<void> {

@@ -20,7 +20,7 @@ test("new files are found without being asked for, those of systems that live in
   });
   await eventually(() => pathsOf(trial.media, "new").includes("SNES/New 0.sfc"));
   expect(pathsOf(trial.media, "new")).toContain("GameboyColor/deep/New.gbc");
-}, 20_000);
+});
 
 test("a folder that cannot be watched is told in the log", async () => {
   await using trial = await mediaTrial();
@@ -52,7 +52,7 @@ test("a folder that appears later, as that of a drive does when it is plugged in
   expect(asked[0]).toEqual([]);
   makeFiles(drive, ["NES/b.nes"]);
   await eventually(() => asked.some((systems) => systems.includes("NES")));
-}, 30_000);
+});
 
 test("a change in the folder of one system is that system's", async () => {
   await using trial = await mediaTrial();
@@ -73,4 +73,4 @@ test("a change in the folder of one system is that system's", async () => {
     return asked.length > 0;
   });
   expect(asked[0]).toContain("SNES");
-}, 30_000);
+});

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createMarks, livingOf, markName } from "../../src/system/descendants.ts";
 import { spawnPlayer } from "../../src/system/process.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
 
@@ -124,6 +125,25 @@ test("a player that left the group of its starter is the player all the same, an
     expect(isRunning(game)).toBe(false);
   }));
 
+test("a process that is about to become another program is not taken for a stranger", () =>
+  withFolder(async (folder) => {
+    const script = join(folder, "again");
+    await writeFile(script, '#!/bin/sh\nexec "$0"\n');
+    await chmod(script, 0o755);
+    const birth = createMarks()();
+    const env = { ...process.env, [markName]: birth.mark };
+    const child = Bun.spawn([script], { env, stdio: ["ignore", "ignore", "ignore"] });
+    try {
+      // It leads no group, as what has left the player's does not.
+      const family = { ...birth, group: 0x7fff_ffff };
+      for (let looks = 0; looks < 200; looks++)
+        expect(await livingOf(family)).toEqual([{ pid: child.pid, isInGroup: false }]);
+    } finally {
+      child.kill("SIGKILL");
+      await child.exited;
+    }
+  }));
+
 test("nothing outlives a stop: not what forked twice, left the group and ignores TERM", () =>
   withFolder(async (folder) => {
     const ready = join(folder, "ready");
@@ -219,7 +239,8 @@ test("players get the variables of a fixed list, and nothing else of what stands
   withFolder(async (folder) => {
     // The environment is taken once at start: a process of its own has both.
     const out = join(folder, "out");
-    const code = `import { spawnPlayer } from ${JSON.stringify(join(import.meta.dir, "../../src/system/process.ts"))};
+    const code = `import { createMarks, livingOf, markName } from "../../src/system/descendants.ts";
+import { spawnPlayer } from ${JSON.stringify(join(import.meta.dir, "../../src/system/process.ts"))};
       await spawnPlayer(["/bin/sh", "-c", 'env >"$0"', ${JSON.stringify(out)}]).exited;`;
     const env = {
       ...process.env,

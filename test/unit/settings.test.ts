@@ -435,4 +435,4 @@ test(`of a process killed at ${kills} random moments, the file parses and holds 
     expect(now.endsWith("[log]\r\n# end")).toBe(true);
   }
   expect(acknowledged).toBeGreaterThan(kills);
-}, 60_000);
+});

@@ -30,7 +30,7 @@ test(`of a process killed at ${kills} random moments, every acknowledged change 
   };
   const changes = await Promise.all(Array.from({ length: lanes }, (_, lane) => runLane(lane)));
   expect(Math.min(...changes)).toBeGreaterThan(kills);
-}, 60_000);
+});
 
 /** Runs until so many lines came, kills without a word, and returns all that it said. */
 async function killedAfter(lines: number, argv: string[]): Promise<string[]> {

@@ -525,7 +525,7 @@ describe("a line and a chip that fail", () => {
     }
     // A line that loses or alters bytes is mended; a chip that is dead or gone is not a tag's fault.
     expect([...ends.keys()].toSorted()).toEqual(["reader-gone", "written"]);
-  }, 30_000);
+  });
 
   test("whatever a tag holds, a write ends well or in a sentence, and a refused one leaves every byte", async () => {
     await withSession(async (device, session) => {
@@ -547,7 +547,7 @@ describe("a line and a chip that fail", () => {
         device.take();
       }
     });
-  }, 30_000);
+  });
 });
 
 test("whatever comes and goes, a tag that was written is no news until it has left", () => {
