@@ -34,6 +34,7 @@ export interface CommandLine extends Common {
 export interface PairFlags {
   readonly card: boolean;
   readonly code: boolean;
+  readonly pin: boolean;
   readonly list: boolean;
   readonly revoke: string | undefined;
   readonly host: string | undefined;
@@ -60,6 +61,7 @@ const options = {
   lines: { type: "string", short: "n" },
   card: { type: "boolean" },
   code: { type: "boolean" },
+  pin: { type: "boolean" },
   revoke: { type: "string" },
   host: { type: "string" },
   "allow-older": { type: "boolean" },
@@ -114,16 +116,16 @@ export function parseArguments(argv: readonly string[]): Asked {
   };
 }
 
-const pairOnly = ["card", "code", "revoke", "host"] as const;
+const pairOnly = ["card", "code", "pin", "revoke", "host"] as const;
 type Values = ReturnType<typeof parse>["values"];
 
 function pairFlags(
-  { card = false, code = false, list, revoke, host }: Values,
+  { card = false, code = false, pin = false, list, revoke, host }: Values,
   words: readonly string[],
 ): PairFlags {
-  const flags = { card, code, list: list === true, revoke, host };
-  const ways = [flags.card, flags.code, flags.list, revoke !== undefined].filter(Boolean).length;
-  const namesNobody = flags.list || flags.code || revoke !== undefined;
+  const flags = { card, code, pin, list: list === true, revoke, host };
+  const ways = [card, code, pin, flags.list, revoke !== undefined].filter(Boolean).length;
+  const namesNobody = flags.list || code || pin || revoke !== undefined;
   if (ways > 1 || (ways === 1 && namesNobody && words.length > 0 && typeof list !== "string"))
     throw usage(`use it as: tapdeck ${commandHelp.pair.usage}`);
   return flags;

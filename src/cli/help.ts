@@ -82,11 +82,12 @@ Exit code 1 where the service refused.`,
     wordsMax: 0,
   },
   pair: {
-    usage: "pair [NAME] [--card | --code | --list | --revoke ID]",
+    usage: "pair [NAME] [--card | --code | --pin | --list | --revoke ID]",
     summary: "let a phone in: a QR code, a card, or a short code",
     more: `Shows a link as a QR code: whoever opens it on a phone can use this device from there. NAME is how you know it later.
   --card        write the link to a card instead, and tap the phone on that
   --code        show six digits to type into the phone, good for two minutes and three tries
+  --pin         the same for an app that knows the older encryption only (api.allow_v1_clients), good for five minutes
   --list        the phones and programs that were let in
   --revoke ID   shut one out, by its id or its name
   --host HOST   put this name or address of the device into the link

@@ -15,10 +15,11 @@ export interface PairScreen {
 
 /** Returns the exit code; throws `StartError` and, where the service refuses, `RpcError`. */
 export async function pairPhone(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
-  const { card, code, list, revoke } = asked.pair;
+  const { card, code, pin, list, revoke } = asked.pair;
   if (list) return await listClients(client, asked.json, screen);
   if (revoke !== undefined) return await revokeClient(client, revoke, screen);
   if (code) return await pairByCode(client, screen);
+  if (pin) return await pairByPin(client, screen);
   return card ? await pairByCard(client, asked, screen) : await pairByLink(client, asked, screen);
 }
 
@@ -83,7 +84,7 @@ async function pairByCode(client: Client, screen: PairScreen): Promise<number> {
     client.call("pairing.cancel").catch(() => {});
   });
   const { hosts, port } = await client.call("pairing");
-  screen.print(`${code.slice(0, 3)} ${code.slice(3)}`);
+  screen.print(inThrees(code));
   screen.prompt(
     `Open http://${hosts[0] ?? "<this device>"}:${port} on the phone and type it there. It is good for two minutes; Ctrl-C ends it.`,
   );
@@ -102,6 +103,40 @@ async function pairByCode(client: Client, screen: PairScreen): Promise<number> {
         interruption.happened() ? "called off" : "it was called off elsewhere",
       );
   }
+}
+
+const pinPollMs = 500;
+
+/** For apps that speak version 1 of the secure layer. Nothing tells when one was paired: the list does. */
+async function pairByPin(client: Client, screen: PairScreen): Promise<number> {
+  const known = await olderClients(client);
+  const { pin, expiresAt } = await client.call("clients.pair.start");
+  using interruption = onInterrupt(() => {
+    client.call("clients.pair.cancel").catch(() => {});
+  });
+  screen.print(inThrees(pin));
+  screen.prompt("Type it into the phone's app. It is good for five minutes and three tries; Ctrl-C ends it.");
+  while (!interruption.happened() && Date.now() < expiresAt * 1000) {
+    const added = (await olderClients(client)).find(({ id }) => !known.some((one) => one.id === id));
+    if (added !== undefined) {
+      screen.print(`paired ${added.name}`);
+      return exitCodes.ok;
+    }
+    await Bun.sleep(pinPollMs);
+  }
+  throw new StartError(
+    exitCodes.failed,
+    interruption.happened() ? "called off" : "nobody typed it in time, or not as it was shown",
+  );
+}
+
+/** Those whose secret was agreed on, and is not told. */
+async function olderClients(client: Client): Promise<readonly Listed[]> {
+  return (await client.call("clients")).clients.filter(({ secret }) => secret === "");
+}
+
+function inThrees(digits: string): string {
+  return `${digits.slice(0, 3)} ${digits.slice(3)}`;
 }
 
 async function listClients(client: Client, json: boolean, { print }: PairScreen): Promise<number> {

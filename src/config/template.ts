@@ -35,7 +35,7 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #allow_anonymous_local = false
 
 # Whether phone apps that know only the older, weaker encryption (version 1) may pair by PIN and come in: see
-# tapdeck call clients.pair.start. Their sessions have no forward secrecy: who steals a phone's key can read what was recorded before.
+# tapdeck pair --help. Their sessions have no forward secrecy: who steals a phone's key can read what was recorded before.
 #allow_v1_clients = false
 
 [readers]

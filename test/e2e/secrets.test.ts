@@ -13,6 +13,7 @@ import { noisePython, noisePythonSetUpMs, startPythonClient } from "../helpers/n
 import { makePlace, type Place, program } from "../helpers/tapdeck.ts";
 
 const port = 7497;
+const peer = join(import.meta.dir, "../helpers/paired-peer.ts");
 const script = join(import.meta.dir, "noise-python/v1.py");
 const request = (method: string, params?: unknown) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
@@ -49,6 +50,12 @@ test.skipIf(!canMakeNetworks)(
     secrets.push(open);
 
     const url = `ws://${network.deviceAddress}:${port}/api/v0.1`;
+    const { code } = await owner.call("pairing.open");
+    const wrongCode = String((Number(code) + 1) % 1e6).padStart(6, "0");
+    found.set("a wrong code", await pairByCode(network, url, wrongCode));
+    const { identity } = JSON.parse(await pairByCode(network, url, code));
+    secrets.push(code, identity.secret);
+
     {
       await using phone = await startPythonClient(made, [url], {}, network.onNeighbour);
       await phone.next();
@@ -107,7 +114,7 @@ test.skipIf(!canMakeNetworks)(
       found.set(name, await readFile(join(place.folder, name), "utf8"));
     secrets.push(...(await keysIn(join(place.folder, "tls"))));
 
-    expect(secrets).toHaveLength(6);
+    expect(secrets).toHaveLength(8);
     for (const [where, text] of found) {
       expect([where, text.length > 0]).toEqual([where, true]);
       const told = secrets.flatMap(formsOf).filter((form) => saidIn(text, form));
@@ -115,7 +122,7 @@ test.skipIf(!canMakeNetworks)(
     }
     // It was a full run.
     expect(found.get("audit.jsonl")).toContain('"revoked"');
-    for (const event of ["wrong-pin", "secure-failure", "launched"])
+    for (const event of ["wrong-pin", "wrong-code", "secure-failure", "launched"])
       expect(found.get("audit-traffic.jsonl")).toContain(event);
     expect(found.get("the log")).toContain("debug");
     expect(found.get("processes")).toContain("sleep");
@@ -153,6 +160,11 @@ async function startService(network: Network, { folder }: Place) {
 async function pairByPin(network: Network, python: string, pin: string): Promise<{ key: string }> {
   const url = `http://${network.deviceAddress}:${port}`;
   return JSON.parse(await printed(network, [python, script, "pair", url, pin, "old phone"], "onNeighbour"));
+}
+
+async function pairByCode(network: Network, url: string, code: string): Promise<string> {
+  const words = JSON.stringify({ code, name: "tablet" });
+  return printed(network, [process.execPath, peer, url, words], "onNeighbour");
 }
 
 async function printed(

@@ -142,6 +142,31 @@ remoteTest(
   },
 );
 
+function pairAtDevice() {
+  return Bun.spawn([...network.onDevice([program, "pair", "--pin", `--data=${place.folder}`])], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+remoteTest("tapdeck pair --pin shows the PIN, and tells who came in with it", async () => {
+  const command = pairAtDevice();
+  const lines = linesOf(command.stdout);
+  const shown = (await lines.next()).value ?? "";
+  expect(shown).toMatch(/^\d{3} \d{3}$/);
+  await pair(shown.replace(" ", ""), "old phone");
+  expect((await lines.next()).value).toBe("paired old phone");
+  expect(await command.exited).toBe(0);
+});
+
+remoteTest("tapdeck pair --pin that is interrupted closes the pairing", async () => {
+  const command = pairAtDevice();
+  const shown = (await linesOf(command.stdout).next()).value ?? "";
+  command.kill("SIGINT");
+  expect(await command.exited).toBe(1);
+  expect(await new Response(command.stderr).text()).toEndWith("called off\n");
+  expect(await pair(shown.replace(" ", ""))).toEqual({ refused: 400, error: "no pairing in progress" });
+});
+
 remoteTest(
   "a PIN is good for one client, and three wrong tries end it, from wherever they come",
   async () => {

@@ -13,7 +13,8 @@ function pairFlags(...words: readonly string[]) {
 }
 
 test("pair takes a name, or one of its flags", () => {
-  const none = { words: [], card: false, code: false, list: false, revoke: undefined, host: undefined };
+  const ways = { card: false, code: false, pin: false, list: false, revoke: undefined };
+  const none = { words: [], ...ways, host: undefined };
   expect(pairFlags()).toEqual(none);
   expect(pairFlags("Anna's phone", "--host", "deck.lan")).toEqual({
     ...none,
@@ -22,6 +23,7 @@ test("pair takes a name, or one of its flags", () => {
   });
   expect(pairFlags("Fridge", "--card")).toEqual({ ...none, words: ["Fridge"], card: true });
   expect(pairFlags("--code")).toEqual({ ...none, code: true });
+  expect(pairFlags("--pin")).toEqual({ ...none, pin: true });
   expect(pairFlags("--list")).toEqual({ ...none, list: true });
   expect(pairFlags("--revoke", "Anna's phone")).toEqual({ ...none, revoke: "Anna's phone" });
   for (const words of [
@@ -29,6 +31,8 @@ test("pair takes a name, or one of its flags", () => {
     ["--list", "--revoke", "x"],
     ["x", "--list"],
     ["x", "--code"],
+    ["x", "--pin"],
+    ["--pin", "--code"],
     ["x", "y"],
   ])
     expect(() => pairFlags(...words), words.join(" ")).toThrow("use it as: tapdeck pair");
