@@ -29,8 +29,8 @@ import type { UsbBus, UsbLink } from "./io/usb-link.ts";
 import { acrBuzzer, acrFirmware } from "./protocol/apdu.ts";
 import { ccidOut } from "./protocol/ccid.ts";
 import { getFirmwareVersion, parseFirmwareVersion } from "./protocol/pn532-commands.ts";
-import { createOrders } from "./tags/orders.ts";
-import { type Field, watchField } from "./tags/watch.ts";
+import { createFieldSession } from "./tags/session.ts";
+import type { Field } from "./tags/watch.ts";
 
 /** The driver for the readers of a bus. */
 export function acr122uOn(bus: UsbBus) {
@@ -75,10 +75,7 @@ export async function openCcid(
     const name = await acrName(ccid, signal);
     if (name === undefined) {
       const slot = watchSlot(link, context.clock, log);
-      return createSession(
-        { link, ccid, slot, field: pcscField(ccid.command, slot), info: product },
-        context,
-      );
+      return sessionOf({ link, ccid, slot, field: pcscField(ccid.command, slot), info: product }, context);
     }
     await prepareAcr(ccid.command, sounds, signal);
     isAcr = true;
@@ -91,7 +88,7 @@ export async function openCcid(
       sounds = wanted;
     };
     const field = acrField({ send: ccid.command, slot, whileIdle });
-    return createSession({ link, ccid, slot, field, info }, context);
+    return sessionOf({ link, ccid, slot, field, info }, context);
   } catch (error) {
     await ccid.close();
     throw error;
@@ -122,27 +119,13 @@ interface Parts {
   readonly info: string;
 }
 
-function createSession({ link, ccid, slot, field, info }: Parts, { clock }: DriverContext): ReaderSession {
-  const closing = new AbortController();
-  const orders = createOrders();
-  return {
-    info,
-    write: orders.place,
-    async watch(report, signal) {
-      const ending = AbortSignal.any([signal, closing.signal]);
-      try {
-        await watchField({ field, clock, orders }, report, ending);
-      } catch (error) {
-        orders.close(ending.aborted ? readerGone(link.path, "it was closed") : error);
-        if (!ending.aborted) throw error;
-      }
-    },
-    async close() {
-      if (closing.signal.aborted) return;
-      orders.close(readerGone(link.path, "it was closed"));
-      closing.abort(readerGone(link.path, "it was closed"));
-      await ccid.close();
-      await Promise.all([slot.close(), link.close()]);
-    },
+function sessionOf({ link, ccid, slot, field, info }: Parts, context: DriverContext): ReaderSession {
+  const close = async () => {
+    await ccid.close();
+    await Promise.all([slot.close(), link.close()]);
   };
+  return createFieldSession(
+    { info, field, closedError: () => readerGone(link.path, "it was closed"), close },
+    context,
+  );
 }

@@ -41,8 +41,7 @@ import {
   setSerialBaudRate,
 } from "./protocol/pn532-commands.ts";
 import { ackFrame, wakeUp } from "./protocol/pn532-frame.ts";
-import { createOrders } from "./tags/orders.ts";
-import { watchField } from "./tags/watch.ts";
+import { createFieldSession } from "./tags/session.ts";
 
 const firstBaudRate = 115_200; // UM0701-02, 7.2.8: the rate after power-up.
 const raisedBaudRate = 460_800; // The highest that FTDI, CP210x, CH340 and the Pi's PL011 all make without error.
@@ -112,7 +111,7 @@ export async function openPn532(
     const raised = baudRate === undefined && (await raiseBaudRate(chip, context, signal));
     await chip.call(setMaxRetries(recheckRetries), signal);
     const info = `PN532 v${firmware.version}.${firmware.revision}`;
-    return createSession(chip, context, { info, raised });
+    return sessionOf(chip, context, { info, raised });
   } catch (error) {
     await link.close();
     throw error;
@@ -183,32 +182,18 @@ interface Opened {
   readonly raised: boolean;
 }
 
-function createSession(chip: Chip, { clock }: DriverContext, { info, raised }: Opened): ReaderSession {
-  const closing = new AbortController();
-  const orders = createOrders();
-  return {
-    info,
-    write: orders.place,
-    async watch(report, signal) {
-      const ending = AbortSignal.any([signal, closing.signal]);
-      try {
-        await watchField({ field: fieldOf(chip, clock), clock, orders }, report, ending);
-      } catch (error) {
-        orders.close(ending.aborted ? readerGone(chip.link, "it was closed") : error);
-        if (!ending.aborted) throw error;
-      }
-    },
-    async close() {
-      if (closing.signal.aborted) return;
-      orders.close(readerGone(chip.link, "it was closed"));
-      // Ends the command of a watch that still runs: two at once would answer each other.
-      closing.abort(readerGone(chip.link, "it was closed"));
-      await chip.abort();
-      // Other programs look for it at its first rate. Best effort: a chip that is gone needs no farewell.
-      if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
-      await chip.link.close();
-    },
+function sessionOf(chip: Chip, context: DriverContext, { info, raised }: Opened): ReaderSession {
+  const { clock } = context;
+  const close = async () => {
+    await chip.abort();
+    // Other programs look for it at its first rate. Best effort: a chip that is gone needs no farewell.
+    if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
+    await chip.link.close();
   };
+  return createFieldSession(
+    { info, field: fieldOf(chip, clock), closedError: () => readerGone(chip.link, "it was closed"), close },
+    context,
+  );
 }
 
 /** The ports that may be a PN532, as candidates. */

@@ -6,11 +6,12 @@
  * is 65,535 bytes long but the last, which takes what is left. A payload may go on in the next frame; a frame never
  * holds more than one payload's messages (decisions, "The secure layer, version 2").
  */
-import { assert, ServiceError } from "../core/errors.ts";
+import { assert } from "../core/errors.ts";
 import { messageBytesMax, sealedMessageBytesMax } from "../core/limits.ts";
 import type { CipherState } from "./cipher-state.ts";
 import { SecureFailure } from "./failure.ts";
 import { readSealed, sealedText } from "./frames.ts";
+import { tooLong, utf8Text } from "./payload-text.ts";
 import { tagBytes } from "./primitives.ts";
 import { wipe } from "./wipe.ts";
 
@@ -166,19 +167,3 @@ function createGatherer(): Gatherer {
 }
 
 const nothing = new Uint8Array(0);
-
-/** Undefined where the bytes are not UTF-8. A byte order mark is kept: sealing and opening changes nothing. */
-function utf8Text(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    // Not UTF-8 is all that there is to say of it.
-    return undefined;
-  }
-}
-
-function tooLong(): ServiceError {
-  return new ServiceError("busy", `a sealed payload may have ${messageBytesMax} bytes`, {
-    data: { limit: "messageBytesMax" },
-  });
-}

@@ -5,6 +5,7 @@
  *
  * A block is 64 bytes: 16 words of 32 bits, big-endian. Padding: 0x80, zeros, then the length in bits as 64 bits.
  */
+import { hmac, pad } from "./padded-blocks.ts";
 import { wipe } from "./wipe.ts";
 
 const blockBytes = 64;
@@ -12,7 +13,7 @@ export const hashBytes = 32;
 
 /** The hash of the parts as one text of bytes: 32 bytes. */
 export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
-  const padded = pad(parts);
+  const padded = pad(parts, blockBytes);
   const state = Int32Array.from(initialState);
   const blocks = new DataView(padded.buffer);
   const schedule = new Int32Array(64);
@@ -30,16 +31,7 @@ export function sha256(...parts: readonly Uint8Array[]): Uint8Array {
 
 /** HMAC-SHA256 of the parts: 32 bytes. The key has at most 64 bytes. */
 export function hmacSha256(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
-  const inner = new Uint8Array(blockBytes).fill(0x36);
-  const outer = new Uint8Array(blockBytes).fill(0x5c);
-  key.forEach((byte, index) => {
-    inner[index] = byte ^ 0x36;
-    outer[index] = byte ^ 0x5c;
-  });
-  const innerHash = sha256(inner, ...parts);
-  const result = sha256(outer, innerHash);
-  wipe(inner, outer, innerHash);
-  return result;
+  return hmac(sha256, blockBytes, key, parts);
 }
 
 /** Three keys of 32 bytes from a chaining key and what is mixed in; who needs two wipes the third. */
@@ -53,19 +45,6 @@ export function hkdf(
   const third = hmacSha256(seed, second, Uint8Array.of(3));
   wipe(seed);
   return [first, second, third];
-}
-
-function pad(parts: readonly Uint8Array[]): Uint8Array {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const padded = new Uint8Array(Math.ceil((length + 9) / blockBytes) * blockBytes);
-  let at = 0;
-  for (const part of parts) {
-    padded.set(part, at);
-    at += part.length;
-  }
-  padded[length] = 0x80;
-  new DataView(padded.buffer).setBigUint64(padded.length - 8, BigInt(length) * 8n);
-  return padded;
 }
 
 /** The block at `at` into the state. Names are those of FIPS 180-4, 6.2.2; words are signed, as bit operations want. */

@@ -5,6 +5,7 @@
  *
  * A block is 128 bytes: 16 words of 64 bits, big-endian. Padding: 0x80, zeros, then the length in bits as 128 bits.
  */
+import { hmac, pad } from "./padded-blocks.ts";
 import { wipe } from "./wipe.ts";
 
 /** What one block takes, the `s_in_bytes` of CPace. */
@@ -14,7 +15,7 @@ const rounds = 80;
 
 /** The hash of the parts as one text of bytes: 64 bytes. */
 export function sha512(...parts: readonly Uint8Array[]): Uint8Array {
-  const padded = pad(parts);
+  const padded = pad(parts, sha512BlockBytes);
   const blocks = new DataView(padded.buffer);
   let state = initialState;
   for (let at = 0; at < padded.length; at += sha512BlockBytes) state = mixBlock(state, blocks, at);
@@ -29,29 +30,7 @@ export function sha512(...parts: readonly Uint8Array[]): Uint8Array {
 
 /** HMAC-SHA512 of the parts: 64 bytes. The key has at most 128 bytes. */
 export function hmacSha512(key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array {
-  const inner = new Uint8Array(sha512BlockBytes).fill(0x36);
-  const outer = new Uint8Array(sha512BlockBytes).fill(0x5c);
-  key.forEach((byte, index) => {
-    inner[index] = byte ^ 0x36;
-    outer[index] = byte ^ 0x5c;
-  });
-  const innerHash = sha512(inner, ...parts);
-  const result = sha512(outer, innerHash);
-  wipe(inner, outer, innerHash);
-  return result;
-}
-
-function pad(parts: readonly Uint8Array[]): Uint8Array {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const padded = new Uint8Array(Math.ceil((length + 17) / sha512BlockBytes) * sha512BlockBytes);
-  let at = 0;
-  for (const part of parts) {
-    padded.set(part, at);
-    at += part.length;
-  }
-  padded[length] = 0x80;
-  new DataView(padded.buffer).setBigUint64(padded.length - 8, BigInt(length) * 8n);
-  return padded;
+  return hmac(sha512, sha512BlockBytes, key, parts);
 }
 
 /** The state behind the block at `at`. Names are those of FIPS 180-4, 6.4.2. */

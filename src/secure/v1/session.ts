@@ -10,14 +10,15 @@
  * The service adds nothing of its own to the keys, so that a recorded session would open again: whoever accepts one must
  * have seen its salt never before.
  */
-import { ServiceError } from "../../core/errors.ts";
 import {
   messageBytesMax,
   sealedFrameCharsMax,
   v1FirstFrameCharsMax,
   v1TokenCharsMax,
 } from "../../core/limits.ts";
+import { fromBase64 } from "../base64.ts";
 import { SecureFailure } from "../failure.ts";
+import { tooLong, utf8Text } from "../payload-text.ts";
 import type { Session } from "../session.ts";
 import { wipe } from "../wipe.ts";
 import { sessionSecrets } from "./keys.ts";
@@ -132,29 +133,6 @@ function objectOf(text: string): Frame | undefined {
   }
 }
 
-/** Base64 with padding (RFC 4648, 4) and nothing else in it: one text for the same bytes. */
 function bytesOf(value: unknown): Uint8Array | undefined {
-  if (typeof value !== "string") return undefined;
-  try {
-    const bytes = Uint8Array.fromBase64(value, { lastChunkHandling: "strict" });
-    return value.length === Math.ceil(bytes.length / 3) * 4 ? bytes : undefined;
-  } catch {
-    // Not base64 is all that there is to say of it.
-    return undefined;
-  }
-}
-
-function utf8Text(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    // Not UTF-8 is all that there is to say of it.
-    return undefined;
-  }
-}
-
-function tooLong(): ServiceError {
-  return new ServiceError("busy", `a sealed payload may have ${messageBytesMax} bytes`, {
-    data: { limit: "messageBytesMax" },
-  });
+  return typeof value === "string" ? fromBase64(value) : undefined;
 }
