@@ -9,6 +9,7 @@ import { type Clients, createClients } from "./clients.ts";
 import { createGuard, isDamage } from "./durable.ts";
 import { keepPrivate, makePrivate, syncBehind } from "./files.ts";
 import { createHistory, type History } from "./history.ts";
+import { lockFolderOf } from "./lock.ts";
 import { createMappings, type Mappings } from "./mappings.ts";
 import { bringUpToDate } from "./migrate.ts";
 import { createPlayTimes, type PlayTimes } from "./play-time.ts";
@@ -36,20 +37,22 @@ export interface StoreOptions {
 
 /**
  * Opens or makes `tapdeck.db` in `folder`. A damaged file is set aside and its last good copy takes its place. Throws
- * `StartError` with what was wrong and what to do.
+ * `StartError` with what was wrong and what to do, also where another service has the folder.
  */
 export function openStore(
   folder: string,
   { clock = systemClock, log = silentLog }: StoreOptions = {},
 ): Store {
   const path = join(folder, "tapdeck.db");
+  const lock = lockFolderOf(path);
   try {
     const { database, recovered } = openSound(path, clock);
     if (recovered !== undefined) log.error("store", sentenceOf(recovered));
     for (const name of keepPrivate(path))
       log.warn("store", "others may read a file with secrets in it", { name });
-    return assemble(database, { path, clock, log, recovered });
+    return assemble(database, { path, clock, log, recovered, lock });
   } catch (error) {
+    lock[Symbol.dispose]();
     const sentence = `cannot use the database ${path}: ${messageOf(error)}. Name another folder with --data, or move that file away.`;
     throw new StartError(exitCodes.cannotCreate, sentence, error);
   }
@@ -58,9 +61,10 @@ export function openStore(
 interface Parts extends Required<StoreOptions> {
   readonly path: string;
   readonly recovered: Recovery | undefined;
+  readonly lock: Disposable;
 }
 
-function assemble(database: Database, { path, clock, log, recovered }: Parts): Store {
+function assemble(database: Database, { path, clock, log, recovered, lock }: Parts): Store {
   const guard = createGuard(database, {
     onWritten: () => backup.changed(),
     onDamage: (reason) =>
@@ -97,6 +101,7 @@ function assemble(database: Database, { path, clock, log, recovered }: Parts): S
       history.close();
       backup.close();
       database.close();
+      lock[Symbol.dispose]();
     },
   };
 }

@@ -68,6 +68,21 @@ test("a second service on the port of the first ends at once, with a sentence, a
   expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
 });
 
+test("a second service with the data folder of the first ends with a sentence, and does not take its socket; after a kill -9 there is room", async () => {
+  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using other = await makePlace("[readers]\ndetect = false\n");
+  const service = await startTapdeck(place);
+  const flags = [`--data=${place.folder}`, `--config=${other.folder}/config.toml`];
+  const second = Bun.spawnSync([program, ...flags], { timeout: 60_000 });
+  expect(second.exitCode).toBe(69);
+  expect(second.stderr.toString()).toContain(`another tapdeck uses the data folder ${place.folder}`);
+  expect(Bun.spawnSync([program, "ping", `--data=${place.folder}`]).exitCode).toBe(0);
+  process.kill(service.pid, "SIGKILL");
+  service.client.close();
+  await using third = await startTapdeck(place);
+  expect(await third.client.call("version")).toMatchObject({ platform: "linux" });
+});
+
 test("a second Ctrl-C does not cut the orderly end short", async () => {
   await using place = await makePlace(`
 [readers]

@@ -98,7 +98,7 @@ test("a copy that would be the same is not written again", async () => {
 test("where nobody has made anything, there is no copy", () => {
   const folder = newFolder();
   close(open(folder));
-  expect(readdirSync(folder)).toEqual(["tapdeck.db"]);
+  expect(readdirSync(folder)).toEqual(["tapdeck.db", "tapdeck.db.lock"]);
 });
 
 test("a client that was removed leaves the copy at once", async () => {

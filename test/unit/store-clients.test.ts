@@ -89,7 +89,8 @@ test("all files of the database are their owner's alone, and become so again at 
   const first = open(folder);
   first.clients.add(client("a"), 1);
   const modes = () => readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
-  expect(modes()).toHaveLength(3);
+  // The database, what belongs to it while it is open, and its lock.
+  expect(modes()).toHaveLength(4);
   for (const [, mode] of modes()) expect(mode).toBe(0o600);
   close(first);
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644);
