@@ -90,9 +90,9 @@ export function parseArguments(argv: readonly string[]): Asked {
     if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
     return { kind: "serve", ...common };
   }
-  const strayPair = first === "pair" ? undefined : pairOnly.find((name) => values[name] !== undefined);
-  if (strayPair !== undefined) throw usage(`--${strayPair} belongs to tapdeck pair`);
-  const { wordsMin, wordsMax, usage: form } = commandHelp[first];
+  const { options: own, wordsMin, wordsMax, usage: form } = commandHelp[first];
+  const stray = Object.keys(values).find((name) => !own.includes(name) && !everywhere.includes(name));
+  if (stray !== undefined) throw usage(strayOption(stray, form));
   if (words.length < wordsMin || words.length > wordsMax) throw usage(`use it as: tapdeck ${form}`);
   if (first === "write" && (words.length === 1) === (values.list !== undefined))
     throw usage(`use it as: tapdeck ${form}`);
@@ -116,7 +116,14 @@ export function parseArguments(argv: readonly string[]): Asked {
   };
 }
 
-const pairOnly = ["card", "code", "pin", "revoke", "host"] as const;
+/** Options that every command takes; `help` and `version` were looked at before. */
+const everywhere: readonly string[] = ["config", "data", "port", "timeout"];
+
+function strayOption(name: string, form: string): string {
+  const owners = commandNames.filter((command) => commandHelp[command].options.includes(name));
+  return `--${name} belongs to tapdeck ${owners.join(", ")}: use it as: tapdeck ${form}`;
+}
+
 type Values = ReturnType<typeof parse>["values"];
 
 function pairFlags(

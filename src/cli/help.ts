@@ -18,6 +18,8 @@ interface CommandHelp {
   readonly usage: string;
   readonly summary: string;
   readonly more: string;
+  /** Without the dashes; besides those that every command takes. */
+  readonly options: readonly string[];
   readonly wordsMin: number;
   readonly wordsMax: number;
 }
@@ -30,6 +32,7 @@ export const commandHelp: Readonly<Record<CommandName, CommandHelp>> = {
   --uid HEX   the card's UID (14 digits on the simulated reader)
   --for MS    take it off after so many milliseconds (500)
 Exit code 1 where the launch failed.`,
+    options: ["uid", "for"],
     wordsMin: 1,
     wordsMax: 1,
   },
@@ -42,6 +45,7 @@ there already is taken at once. It is formatted where needed, read back, and not
   --reader ID   on this reader (tapdeck readers lists them), not on the first that can write
   --force       also a tag that holds data of another kind
 Exit code 1 where the tag was not written.`,
+    options: ["list", "reader", "force"],
     wordsMin: 0,
     wordsMax: 1,
   },
@@ -49,13 +53,15 @@ Exit code 1 where the tag was not written.`,
     usage: "index [SYSTEM ...]",
     summary: "look for media, and show how far it is",
     more: "SYSTEM is an id such as SNES; without one, all systems are looked through.",
+    options: [],
     wordsMin: 0,
     wordsMax: 64,
   },
   search: {
-    usage: "search WORDS",
+    usage: "search WORDS [--json]",
     summary: "list media whose name holds every word",
-    more: "Each line can be put on a card as it is: tapdeck write LINE",
+    more: "Each line can be put on a card as it is: tapdeck write LINE\n  --json   as the API gives them",
+    options: ["json"],
     wordsMin: 1,
     wordsMax: 32,
   },
@@ -64,6 +70,7 @@ Exit code 1 where the tag was not written.`,
     summary: "call a method of the API and print its result",
     more: `JSON holds the params: tapdeck call tokens.history '{"limit":5}'
 Exit code 1 where the service refused.`,
+    options: [],
     wordsMin: 1,
     wordsMax: 2,
   },
@@ -71,6 +78,7 @@ Exit code 1 where the service refused.`,
     usage: "watch [--json]",
     summary: "show taps, launches and media as they happen",
     more: "  --json   whole notifications, one a line\nEnd it with Ctrl-C.",
+    options: ["json"],
     wordsMin: 0,
     wordsMax: 0,
   },
@@ -78,6 +86,7 @@ Exit code 1 where the service refused.`,
     usage: "readers [--json]",
     summary: "list the readers",
     more: "  --json   as the API gives them",
+    options: ["json"],
     wordsMin: 0,
     wordsMax: 0,
   },
@@ -85,14 +94,15 @@ Exit code 1 where the service refused.`,
     usage: "pair [NAME] [--card | --code | --pin | --list | --revoke ID]",
     summary: "let a phone in: a QR code, a card, or a short code",
     more: `Shows a link as a QR code: whoever opens it on a phone can use this device from there. NAME is how you know it later.
-  --card        write the link to a card instead, and tap the phone on that
+  --card        write the link to a card instead, and tap the phone on that; --reader ID and --force as in tapdeck write
   --code        show six digits to type into the phone, good for two minutes and three tries
   --pin         the same for an app that knows the older encryption only (api.allow_v1_clients), good for five minutes
-  --list        the phones and programs that were let in
+  --list        the phones and programs that were let in; --json as JSON
   --revoke ID   shut one out, by its id or its name
   --host HOST   put this name or address of the device into the link
 Behind the link, the SHA-256 of the certificate, as browsers show it for https.
 Exit code 1 where nothing was paired.`,
+    options: ["card", "code", "pin", "list", "revoke", "host", "reader", "force", "json"],
     wordsMin: 0,
     wordsMax: 1,
   },
@@ -100,6 +110,7 @@ Exit code 1 where nothing was paired.`,
     usage: "ping [--timeout MS]",
     summary: "exit code 0 where the service answers",
     more: "  --timeout MS   wait so long (3000)",
+    options: [],
     wordsMin: 0,
     wordsMax: 0,
   },
@@ -109,6 +120,7 @@ Exit code 1 where nothing was paired.`,
     more: `  -n, --lines N   the newest N lines (20)
   --json          an entry a line, as the API gives them
 Refusals and launches of a kind are counted together; tapdeck call tokens.history tells what was launched.`,
+    options: ["lines", "json"],
     wordsMin: 0,
     wordsMax: 0,
   },
@@ -116,6 +128,7 @@ Refusals and launches of a kind are counted together; tapdeck call tokens.histor
     usage: "config [--write]",
     summary: "print a settings file with every key and its default",
     more: `  --write   make it where the service looks for its settings; a file that is there is left alone`,
+    options: ["write"],
     wordsMin: 0,
     wordsMax: 0,
   },
@@ -128,6 +141,7 @@ runs, read back, and tried: kept after a healthy minute, else the system before 
   --status        what the two slots hold
   --undo          try the system before the last update again
 Exit code 1 where the file was refused; then nothing was written.`,
+    options: ["allow-older", "status", "undo", "confirm"],
     wordsMin: 0,
     wordsMax: 1,
   },
@@ -164,6 +178,7 @@ ${list.join("\n")}
   --config FILE   settings (~/.config/tapdeck/config.toml)
   --data FOLDER   database and media (~/.local/share/tapdeck); its config.toml is used where --config names none
   --port N        commands: the service's port, where not the one in the settings
+  --timeout MS    commands: how long to wait for the service (3000)
   --help          this, or more on a command: tapdeck tap --help
   --version       the version
 

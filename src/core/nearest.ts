@@ -17,16 +17,19 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
-/** Insertions, deletions and changes of one character (Levenshtein), row by row. */
+/** Insertions, deletions, changes and swaps of neighbours, each of one character (optimal string alignment), row by row. */
 function editDistance(a: string, b: string): number {
+  let before: readonly number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, char] of [...a].entries()) {
+  for (let i = 0; i < a.length; i++) {
     const next = [i + 1];
     for (let j = 0; j < b.length; j++) {
-      const change = (row[j] ?? 0) + (char === b[j] ? 0 : 1);
-      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+      const change = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
+      const isSwap = i > 0 && j > 0 && a[i] === b[j - 1] && a[i - 1] === b[j];
+      const swap = isSwap ? (before[j - 1] ?? 0) + 1 : change;
+      next.push(Math.min(change, swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }
