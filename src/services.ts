@@ -78,7 +78,7 @@ export function createServices({
     },
     history: (page) => store.history.list(page),
     readers: list,
-    write: (request) => devices.write(request),
+    write: (request, signal) => devices.write(request, signal),
     input: devices.inputText,
     cancelWrite: (readerId) => readers()?.cancel(readerId),
     playback: () => launcher.playback(),

@@ -3,6 +3,7 @@
  * the answer to a request comes before whatever the request causes (decisions, "Order").
  */
 import type { From } from "../core/audit.ts";
+import { ServiceError } from "../core/errors.ts";
 import type { Access } from "./access.ts";
 
 /** Who calls, and how much of it is under way. */
@@ -12,6 +13,8 @@ export interface Session {
   readonly from: From;
   /** Requests that are not answered yet. */
   inFlight: number;
+  /** Aborts when the caller is gone, so that nobody's wish is carried out behind them. */
+  gone(): AbortSignal;
 }
 
 export interface Connection extends Session {
@@ -21,15 +24,30 @@ export interface Connection extends Session {
   notify(text: string): void;
   /** Keeps notifications back until what it returns is called; a second call of that does nothing. */
   hold(): () => void;
+  /** The caller has gone. */
+  end(): void;
 }
 
 export function createConnection(access: Access, from: From, send: (text: string) => void): Connection {
   let holds = 0;
   let kept: string[] = [];
+  // Made for the few who ask.
+  let leaving: AbortController | undefined;
+  let hasEnded = false;
+  const callOff = () => leaving?.abort(new ServiceError("failed", "the caller is gone"));
   return {
     access,
     from,
     inFlight: 0,
+    gone() {
+      leaving ??= new AbortController();
+      if (hasEnded) callOff();
+      return leaving.signal;
+    },
+    end() {
+      hasEnded = true;
+      callOff();
+    },
     answer: send,
     notify(text) {
       if (holds > 0) kept.push(text);

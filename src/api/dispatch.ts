@@ -41,7 +41,7 @@ export function createDispatch({ services, log, audit }: DispatchParts): Dispatc
     };
     try {
       const method = find(session, item.method);
-      const result = method.call(services, params, session.access);
+      const result = method.call(services, params, session);
       if (method.launches === true && session.access !== "device") audit.launched(session.from);
       if (!(result instanceof Promise)) return answer(result);
       if (method.isLong === true) onWait();

@@ -5,7 +5,7 @@
  */
 import * as v from "valibot";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
-import type { Access } from "./access.ts";
+import type { Session } from "./connection.ts";
 import type { Services } from "./services.ts";
 
 /** Params are named, or given by their place in `entries`; a member that the schema does not know is ignored. */
@@ -20,6 +20,9 @@ type Frozen<T> = T extends readonly (infer Item)[]
     : T;
 
 export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>;
+
+/** Who calls. */
+export type Caller = Pick<Session, "access" | "gone">;
 
 export interface MethodFacts<
   Name extends string,
@@ -46,6 +49,7 @@ export interface MethodFacts<
   readonly run: (
     services: Services,
     params: v.InferOutput<Params>,
+    caller: Caller,
   ) => ResultOf<Result> | Promise<ResultOf<Result>>;
 }
 
@@ -59,7 +63,7 @@ export interface Method<
    * Checks who calls and what with, and runs. Throws `ServiceError`: `forbidden`, or `invalid-params` that names the
    * field.
    */
-  call(services: Services, params: unknown, access: Access): unknown;
+  call(services: Services, params: unknown, caller: Caller): unknown;
 }
 
 export const noParams = v.object({});
@@ -73,14 +77,14 @@ export function method<
   const fields = Object.keys(facts.params.entries);
   return {
     ...facts,
-    call(services, params, access) {
-      if (facts.access === "device" && access !== "device")
+    call(services, params, caller) {
+      if (facts.access === "device" && caller.access !== "device")
         throw new ServiceError("forbidden", `${facts.name} can be called on the device itself only`);
       const checked = v.safeParse(facts.params, named(params ?? {}, fields, facts.shorthand), {
         abortEarly: true,
       });
       if (!checked.success) throw new ServiceError("invalid-params", complaint(checked.issues[0]));
-      return facts.run(services, checked.output);
+      return facts.run(services, checked.output, caller);
     },
   };
 }

@@ -17,7 +17,7 @@ export async function answerPost(
     return sentence(415, "send JSON-RPC as application/json", { accept: "application/json" });
   const body = await bodyOf(request);
   if (body === undefined) return sentence(413, `a message has at most ${messageBytesMax} bytes`);
-  const answer = await dispatch({ access, from: { address }, inFlight: 0 }, body);
+  const answer = await dispatch({ access, from: { address }, inFlight: 0, gone: () => request.signal }, body);
   return answer === undefined ? new Response(null, { status: 204 }) : json(200, answer);
 }
 

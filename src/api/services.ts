@@ -30,7 +30,7 @@ export interface Services {
   history(page: HistoryPage): readonly LaunchEntry[];
   readers(): readonly Reader[];
   /** Resolves once it stands on a tag; throws `no-reader`, `write-failed` with `data.cause`, `conflict`, or `failed`. */
-  write(request: WriteRequest): Promise<void>;
+  write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
   /** Presses what a macro says, and resolves once all is up again; throws `invalid-params`, `busy`, or `failed`. */
   input(kind: "keyboard" | "gamepad", text: string): Promise<void>;
   /** Ends the write that waits for a tag, on this reader or on all; throws `not-found` for an unknown one. */

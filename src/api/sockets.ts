@@ -160,7 +160,9 @@ export function createSockets(parts: SocketParts): Sockets {
       onClose(address);
       leaving?.[Symbol.dispose]();
       line?.close();
-      if (speaking !== undefined) listeners.delete(speaking.connection);
+      if (speaking === undefined) return;
+      listeners.delete(speaking.connection);
+      speaking.connection.end();
     },
   };
   return {

@@ -8,6 +8,7 @@ import { createType2Tag, type EmulatedTag, type Type2Kind, type2Kinds } from "..
 import { pn532Uart } from "../../drivers/pn532-uart.ts";
 import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
+import { connect } from "../../src/client/client.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -177,6 +178,54 @@ test("over the API: what was refused says why, for people and for programs", () 
     expect(await refusal({ text: "x" })).toMatchObject({ code: 5, data: { cause: "foreign" } });
     expect(await refusal({ text: "x", force: true })).toBe("written");
     expect(textIn(ticket.memory)).toBe("x");
+  }));
+
+test("a write whose caller has gone is called off, so that the next card keeps what it says", () =>
+  withService(async ({ device, place, service: { client, heard } }) => {
+    /** Whether a write waits on the reader; one of its own waits no longer. */
+    const isTaken = async () => {
+      let refusal: string | undefined;
+      client.call("readers.write", { text: "z" }).catch((error: unknown) => {
+        refusal = String(error);
+      });
+      // A refusal is there before the next answer is.
+      await client.call("version");
+      if (refusal === undefined) await client.call("readers.write.cancel");
+      return refusal?.includes("waits for a tag") === true;
+    };
+    const other = await connect(`ws://127.0.0.1:${place.port}/api/v0.1`);
+    other.call("readers.write", { text: "x" }).catch(() => {});
+    await other.call("version");
+    expect(await isTaken()).toBe(true);
+    other.close();
+    await eventually(async () => !(await isTaken()));
+
+    const leaving = new AbortController();
+    const post = () =>
+      fetch(`http://127.0.0.1:${place.port}/api`, {
+        method: "POST",
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "readers.write", params: { text: "y" } }),
+        headers: { "content-type": "application/json" },
+        signal: leaving.signal,
+      }).then(
+        () => "answered",
+        () => "left",
+      );
+    let posted = post();
+    await eventually(async () => {
+      if (await isTaken()) return true;
+      // It may have come while the look of this test was under way.
+      if ((await Promise.race([posted, ""])) === "answered") posted = post();
+      return false;
+    });
+    leaving.abort();
+    expect(await posted).toBe("left");
+    await eventually(async () => !(await isTaken()));
+
+    const tag = blank("ntag213");
+    device.put(tag);
+    await heard.next("tokens.added");
+    expect(textIn(tag.memory)).toBeUndefined();
   }));
 
 test("the simulated reader is written to as a real one is", async () => {

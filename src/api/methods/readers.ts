@@ -18,7 +18,7 @@ export const readersWrite = method({
   name: "readers.write",
   access: "anyone",
   isLong: true,
-  docs: "Writes a launch script to the tag on a reader: on the first that can write, or on the one named. Waits up to 30 s for a tag, and answers once it was written and read back equal; the tag is not launched until it was taken off and laid on again. With `force`, a tag that holds data of another kind is overwritten, too; with `newTag`, the tag that still lies there from the write before is passed over; `record` `uri` writes a link that phones open, not a text. Where a tag was not written, `data.cause` tells why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
+  docs: "Writes a launch script to the tag on a reader: on the first that can write, or on the one named. Waits up to 30 s for a tag, and answers once it was written and read back equal; the tag is not launched until it was taken off and laid on again. A caller that goes away before a tag was found calls it off. With `force`, a tag that holds data of another kind is overwritten, too; with `newTag`, the tag that still lies there from the write before is passed over; `record` `uri` writes a link that phones open, not a text. Where a tag was not written, `data.cause` tells why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
   params: v.object({
     text: v.pipe(v.string(), v.minLength(1)),
     readerId,
@@ -28,8 +28,8 @@ export const readersWrite = method({
   }),
   result: nothing,
   errors: ["no-reader", "write-failed", "conflict", "not-found", "failed"],
-  async run(services, request) {
-    await services.write(request);
+  async run(services, request, { gone }) {
+    await services.write(request, gone());
     return null;
   },
 });
