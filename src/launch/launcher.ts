@@ -1,6 +1,7 @@
 /**
  * A token becomes a run: its text, or what a mapping makes of it, joins the queue as a script; scripts run one after
- * another. Every accepted launch has one history row and one `launch.finished`.
+ * another (turns.ts). A card that switches or ends what plays ends the scripts that still wait for something. Every
+ * accepted launch has one history row and one `launch.finished`.
  */
 import type { Bus } from "../bus.ts";
 import type { Config } from "../config/shape.ts";
@@ -19,8 +20,9 @@ import type { Devices } from "./device-ports.ts";
 import { confirmMs, createGuard } from "./guard.ts";
 import type { SearchedMedia } from "./index-port.ts";
 import { noTextSentence } from "./no-text.ts";
-import type { Proof } from "./playing.ts";
 import type { PlaylistState } from "./playlist.ts";
+import type { RunContext } from "./run-context.ts";
+import { type Aside, createTurns, type Job } from "./turns.ts";
 import { createWorker } from "./worker.ts";
 
 export interface LauncherParts {
@@ -78,7 +80,7 @@ export interface LaunchSource {
   readonly isTap?: boolean;
 }
 
-interface Run {
+interface Run extends Job {
   readonly id: number;
   readonly time: string;
   readonly token: TokenParams;
@@ -95,12 +97,11 @@ interface Run {
 
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = new ServiceError("failed", "it was stopped");
+const takenOver = new ServiceError("failed", "another card took over");
 
 export function createLauncher(parts: LauncherParts): Launcher {
   const { bus, clock, log, history, map, config } = parts;
-  let queue: Run[] = [];
-  let current: Run | undefined;
-  let working: Promise<void> | undefined;
+  const turns = createTurns<Run>();
   let closed = false;
   let lastToken = noToken;
   const worker = createWorker(parts, () => lastToken);
@@ -115,9 +116,9 @@ export function createLauncher(parts: LauncherParts): Launcher {
     bus.emit("launch.finished", { time: run.time, uid, text, success: error === undefined, ...why, ...note });
   };
   /** A launch has gone well once the player that it started has proved itself; the next one does not wait for that. */
-  const settle = (run: Run, before: Proof | undefined, said: string | undefined) => {
-    const proof = worker.lastProof();
-    if (proof === undefined || proof === before) return finish(run, undefined, said);
+  const settle = (run: Run, context: RunContext, said: string | undefined) => {
+    const proof = worker.startedBy() === context ? worker.lastProof() : undefined;
+    if (proof === undefined) return finish(run, undefined, said);
     const settling = proof.settled
       .then(
         () => finish(run, undefined, said),
@@ -126,8 +127,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
       .finally(() => unsettled.delete(settling));
     unsettled.add(settling);
   };
-  const runOne = async (run: Run, explain: (why: string) => void): Promise<void> => {
-    const { script, card, ending } = run;
+  const runScript = async (run: Run, context: RunContext, aside: Aside): Promise<void> => {
+    const { script, card } = run;
     if (script === "") throw new ServiceError("failed", noTextSentence(run.problem));
     if (isPairingLink(script))
       throw new ServiceError("failed", "this card lets a phone in: tap the phone on it, not the reader");
@@ -136,9 +137,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
       const playing = worker.active();
       if (playing !== undefined && guard.holds({ card, run })) throw heldBack(run, playing);
     }
-    const signal = ending.signal;
-    const { uid } = run.token;
-    await ready.run(worker.portsOf({ card, uid, isHook: false, signal, explain }), signal);
+    if (ready.takesOver) for (const other of turns.begun()) if (other !== run) other.ending.abort(takenOver);
+    await ready.run(worker.portsOf(context), context.signal, aside);
   };
   const heldBack = ({ token, time }: Run, playing: ActiveMedia): ServiceError => {
     const { uid, text } = token;
@@ -148,24 +148,21 @@ export function createLauncher(parts: LauncherParts): Launcher {
       `${playing.mediaName} plays: put the same card on once more within ${confirmMs / 1000} seconds to switch`,
     );
   };
-  const work = async () => {
-    for (current = queue.shift(); current !== undefined; current = queue.shift()) {
-      const run = current;
-      let note: string | undefined;
-      const explain = (why: string) => {
-        note = why;
-      };
-      const before = worker.lastProof();
-      await runOne(run, explain).then(
-        () => settle(run, before, note),
-        (error) => finish(run, error, note),
-      );
-    }
-    working = undefined;
+  const runOne = (run: Run, aside: Aside): Promise<void> => {
+    let note: string | undefined;
+    const explain = (why: string) => {
+      note = why;
+    };
+    const { card, ending, token } = run;
+    const context = { card, uid: token.uid, isHook: false, signal: ending.signal, explain };
+    return runScript(run, context, aside).then(
+      () => settle(run, context, note),
+      (error) => finish(run, error, note),
+    );
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
     if (closed) throw new ServiceError("busy", "the service is stopping");
-    if (queue.length >= launchQueueMax) {
+    if (turns.waiting().length >= launchQueueMax) {
       throw new ServiceError("busy", `${launchQueueMax} launches wait already`, {
         data: { limit: "launchQueueMax" },
       });
@@ -180,15 +177,17 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const time = rfc3339(timeMs);
     const card = isTap ? cardOf(token) : undefined;
     const ending = new AbortController();
-    queue.push({ id, time, token, script, trusted, problem, readerId, card, isConfirmed, ending });
+    const run: Run = {
+      ...{ id, time, token, script, trusted, problem, readerId, card, isConfirmed, ending },
+      cutsIn: isTap,
+      run: (aside) => runOne(run, aside),
+    };
+    turns.add(run);
     bus.emit("running", { type, uid, text, data, time, script });
-    // A step later, so that a listener of ours that launches in its turn finds that the work has begun.
-    working ??= Promise.resolve().then(work);
   };
   const stopAll = (): Promise<void> => {
-    const waiting = queue;
-    queue = [];
-    current?.ending.abort(stoppedReason);
+    const waiting = turns.empty();
+    for (const run of turns.begun()) run.ending.abort(stoppedReason);
     guard.take();
     for (const run of waiting) finish(run, stoppedReason);
     return worker.stopAll();
@@ -208,7 +207,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
     },
     stop: () => behind(stopAll()),
     stopMedia(why, card) {
-      if (card !== undefined && current?.card === card) current.ending.abort(new ServiceError("failed", why));
+      const ofCard = card === undefined ? [] : turns.begun().filter((run) => run.card === card);
+      for (const run of ofCard) run.ending.abort(new ServiceError("failed", why));
       behind(worker.stopMedia());
     },
     confirm() {
@@ -223,12 +223,12 @@ export function createLauncher(parts: LauncherParts): Launcher {
     playlist: worker.playlist,
     cardOfMedia: () => worker.startedBy()?.card,
     isLaunching: (card) =>
-      current?.card === card || queue.some((run) => run.card === card) || worker.isPlaylistOf(card),
+      [...turns.begun(), ...turns.waiting()].some((run) => run.card === card) || worker.isPlaylistOf(card),
     async close() {
       closed = true;
       worker.close();
       await stopAll();
-      await working;
+      await turns.idle();
       await Promise.all(unsettled);
     },
   };

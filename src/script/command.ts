@@ -133,6 +133,10 @@ export interface ScriptCommand {
   readonly startsMedia: boolean;
   /** What it starts belongs to what plays already: the launch guard lets it through. */
   readonly goesOn?: true;
+  /** It ends what plays. */
+  readonly endsMedia?: true;
+  /** It takes its time, in which another card may take over. */
+  readonly waits?: true;
   /** May run when the script came from a page or a link that anybody may have made: it reaches nothing outside the device. */
   readonly allowedUntrusted: boolean;
   /** Needs the media index. */

@@ -14,8 +14,17 @@ export interface ReadyScript {
   readonly startsMedia: boolean;
   /** Whether one of them starts something else than what plays. */
   readonly switchesMedia: boolean;
-  /** Rejects with `ServiceError` at the first command that fails, and with the signal's reason when it aborts. */
-  run(ports: ScriptPorts, signal: AbortSignal): Promise<void>;
+  /** Whether what was begun before is over with it: it switches media, or ends them. */
+  readonly takesOver: boolean;
+  /**
+   * Rejects with `ServiceError` at the first command that fails, and with the signal's reason when it aborts. `aside` runs
+   * each command that takes its time.
+   */
+  run(
+    ports: ScriptPorts,
+    signal: AbortSignal,
+    aside?: (wait: () => Promise<void>) => Promise<void>,
+  ): Promise<void>;
 }
 
 /**
@@ -34,14 +43,18 @@ export function readyScript(text: string, trusted: boolean): ReadyScript {
       `**${forbidden.command.name} reaches outside this device, so that no link or page may run it: put it on a card`,
     );
   }
+  const switchesMedia = steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);
   return {
     startsMedia: steps.some(({ meaning }) => meaning.startsMedia),
-    switchesMedia: steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true),
-    async run(ports, signal) {
+    switchesMedia,
+    takesOver: switchesMedia || steps.some(({ meaning }) => meaning.endsMedia === true),
+    async run(ports, signal, aside = (wait) => wait()) {
       for (const { command, meaning } of steps) {
         signal.throwIfAborted();
         const call = callOf(command, ports.facts());
-        if (call !== undefined) await meaning.run(call, ports, signal);
+        if (call === undefined) continue;
+        if (meaning.waits === true) await aside(() => meaning.run(call, ports, signal));
+        else await meaning.run(call, ports, signal);
       }
     },
   };

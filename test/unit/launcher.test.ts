@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -114,6 +114,8 @@ async function makeDeck({
     },
   };
 }
+
+type Deck = Awaited<ReturnType<typeof makeDeck>>;
 
 const text = (path: string) =>
   Bun.file(path)
@@ -349,6 +351,77 @@ test("the command stop ends what plays, and its script goes on", async () => {
   expect(deck.ends()).toEqual([true, true]);
   expect(deck.names().at(-2)).toBe("media.stopped");
   expect(deck.lines).toEqual(["info  script: after"]);
+});
+
+describe("a card that waits", () => {
+  const tap = (deck: Deck, text: string) =>
+    deck.launcher.launch({ type: "NTAG", uid: `04${text.length}`, text, data: "" }, { isTap: true });
+  const echoes = (deck: Deck) => deck.lines.flatMap((line) => /script: (.*)/.exec(line)?.[1] ?? []);
+
+  test("does not keep a stop card waiting, and is over with it", async () => {
+    const deck = await makeDeck();
+    tap(deck, "SNES/a.sleep||**delay:10m||**echo:never");
+    await eventually(() => deck.launcher.activeMedia() !== undefined);
+    tap(deck, "**stop");
+    await eventually(() => deck.count("launch.finished") === 2);
+    expect(deck.launcher.activeMedia()).toBeUndefined();
+    expect(deck.ends().toSorted()).toEqual(["another card took over", true]);
+    expect(echoes(deck)).toEqual([]);
+  });
+
+  test("is over when another card starts something", async () => {
+    const deck = await makeDeck();
+    tap(deck, "SNES/a.sleep||**delay:10m||**stop");
+    await eventually(() => deck.launcher.activeMedia() !== undefined);
+    tap(deck, "SNES/b.sleep");
+    await eventually(() => deck.launcher.activeMedia()?.mediaName === "b");
+    await eventually(() => deck.ends().includes("another card took over"));
+  });
+
+  test("goes on where the other card leaves alone what plays, which has its turn meanwhile", async () => {
+    const clock = createManualClock();
+    const deck = await makeDeck({ clock });
+    tap(deck, "**echo:one||**delay:10m||**echo:three");
+    await eventually(() => echoes(deck).length === 1);
+    tap(deck, "**echo:two");
+    await eventually(() => deck.ends().length === 1);
+    clock.advance(10 * 60_000);
+    await eventually(() => deck.ends().length === 2);
+    expect(echoes(deck)).toEqual(["one", "two", "three"]);
+    expect(deck.ends()).toEqual([true, true]);
+  });
+
+  test("is not cut short by what was not put on the reader: launches wait in the order in which they came", async () => {
+    const clock = createManualClock();
+    const deck = await makeDeck({ clock });
+    deck.launch("**echo:one||**delay:10m||**echo:two");
+    deck.launch("**echo:three");
+    tap(deck, "**echo:cut in");
+    await eventually(() => deck.ends().length === 1);
+    clock.advance(10 * 60_000);
+    await eventually(() => deck.ends().length === 3);
+    expect(echoes(deck)).toEqual(["one", "cut in", "two", "three"]);
+  });
+
+  test("never has its turn while another command runs", async () => {
+    const clock = createManualClock();
+    const deck = await makeDeck({ clock });
+    tap(deck, "**delay:1||**echo:mine");
+    await Promise.resolve();
+    // The old player takes a while to end: nothing else runs meanwhile.
+    tap(deck, "SNES/a.stubborn");
+    await deck.playerOf("a.stubborn");
+    tap(deck, "**delay:1||**echo:before");
+    tap(deck, "SNES/b.sleep||**echo:after");
+    clock.advance(1);
+    await eventually(() => {
+      clock.advance(100);
+      return deck.ends().length === 4;
+    });
+    expect(deck.launcher.activeMedia()?.mediaName).toBe("b");
+    expect(echoes(deck)).toEqual(["after"]);
+    expect(deck.ends().filter((end) => end === "another card took over")).toHaveLength(2);
+  });
 });
 
 test("a full queue refuses, and what it refuses leaves no trace", async () => {

@@ -11,8 +11,9 @@ export const delay: ScriptCommand = {
   args: "milliseconds, time or media_ready",
   options: {},
   startsMedia: false,
+  waits: true,
   allowedUntrusted: true,
-  docs: "Waits before the next command: so many milliseconds, a time such as `1m30s` (`h`, `m`, `s`, `ms`), or until the player shows what it was started with (`media_ready`; a player that does not tell is ready when it has run for 3 s).",
+  docs: "Waits before the next command: so many milliseconds, a time such as `1m30s` (`h`, `m`, `s`, `ms`), or until the player shows what it was started with (`media_ready`; a player that does not tell is ready when it has run for 3 s). Other cards have their turn meanwhile, and one that starts or stops something ends the wait.",
   example: "SNES/Super Game.sfc||**delay:2s||**echo:it should run by now",
   async run({ args: [text = ""] }, ports, signal) {
     if (text.toLowerCase() !== "media_ready") return ports.delay(durationMs(text), signal);

@@ -10,6 +10,7 @@ export const execute: ScriptCommand = {
   args: "program, argument, ...",
   options: {},
   startsMedia: false,
+  waits: true,
   allowedUntrusted: false,
   docs: "Runs a program to its end, at most a minute, and fails where it does. One argument is split at its spaces, but for those in quotes; several are taken as they are, and so it must be where an expression is among them. No shell is involved. The command line must match `script.allow_execute` in the config file.",
   example: '**execute:/usr/bin/logger "a card was read"',

@@ -8,6 +8,7 @@ export const httpGet: ScriptCommand = {
   args: "url",
   options: {},
   startsMedia: false,
+  waits: true,
   allowedUntrusted: false,
   docs: "Asks a server, and fails unless it answers well. The address must match `script.allow_http` in the config file; what it answers is dropped.",
   example: '**http.get:"https://example.com/lamp?on=1"',

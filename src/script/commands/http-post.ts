@@ -8,6 +8,7 @@ export const httpPost: ScriptCommand = {
   args: "url, content type, body",
   options: {},
   startsMedia: false,
+  waits: true,
   allowedUntrusted: false,
   docs: "Sends a body to a server, and fails unless it answers well. The address must match `script.allow_http` in the config file.",
   example: "**http.post:https://example.com/lamp,application/json,'{\"on\":true}'",

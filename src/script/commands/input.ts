@@ -36,6 +36,7 @@ function inputCommand(
     ...facts,
     options: { speed: `the time from one press to the next; \`${defaultSpeedMs}ms\` where it says nothing.` },
     startsMedia: false,
+    waits: true,
     allowedUntrusted: false,
     async run({ args: [text = ""], options }, ports, signal) {
       const macro = readMacro(text, tables[kind], speedOf(options.get("speed")));

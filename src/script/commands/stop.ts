@@ -8,6 +8,7 @@ export const stop: ScriptCommand = {
   args: "",
   options: {},
   startsMedia: false,
+  endsMedia: true,
   allowedUntrusted: true,
   docs: "Stops what plays.",
   example: '**stop?when=[[active_media.system_id == "Music"]]',

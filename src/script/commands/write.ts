@@ -8,6 +8,7 @@ export const write: ScriptCommand = {
   args: "text",
   options: {},
   startsMedia: false,
+  waits: true,
   allowedUntrusted: false,
   docs: "Writes a text to the next tag, and reads it back: take this card off and lay the other one on within 30 seconds. The card that says it is left as it is, and the one that is written does nothing until it was taken off. `||`, commas and a `?` in the text are plain letters where it stands in quotes.",
   example: '**write:"SNES/Super Game.sfc"',
