@@ -25,7 +25,8 @@ export interface CliParts {
 
 const auditLines = 20;
 const connectMs = 3000;
-const finishMs = 30_000; // A script may hold delays; nobody waits longer at a terminal.
+const queuedMs = 5000; // What is tapped joins the queue at once, unless hold mode finds its media playing still.
+const patienceMs = 10_000; // A script may wait for minutes: a person at a terminal is told.
 
 /** Prints to stdout, and returns the exit code; throws `StartError` with a sentence for stderr. */
 export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts: CliParts): Promise<number> {
@@ -147,9 +148,11 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
   const finished = Promise.withResolvers<Extract<Notification, { method: "launch.finished" }>["params"]>();
   let started = "";
   let isOurs = false;
+  const queued = Promise.withResolvers<void>();
   client.onNotification((notification) => {
     if (notification.method === "tokens.added" && notification.params.text === text) isOurs = true;
     if (!isOurs) return;
+    if (notification.method === "running" && notification.params.text === text) queued.resolve();
     if (notification.method === "media.started")
       started = `${notification.params.mediaName} (${notification.params.launcherId})`;
     if (notification.method === "launch.finished" && notification.params.text === text)
@@ -161,7 +164,16 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
     ...(durationMs === undefined ? {} : { duration: durationMs }),
     ...(simulated === undefined ? {} : { readerId: simulated.readerId }),
   });
-  const { success, error, note } = await within(finishMs, finished.promise);
+  const ended = finished.promise.then(() => {});
+  await within(
+    queuedMs,
+    Promise.race([queued.promise, ended]),
+    "the card lies on the reader, and nothing was launched: what it started may play still (hold mode), or the reader is busy",
+  );
+  const impatient = setTimeout(() => {
+    process.stderr.write("its script takes its time; Ctrl-C ends the waiting, and not the script\n");
+  }, patienceMs);
+  const { success, error, note } = await finished.promise.finally(() => clearTimeout(impatient));
   if (!success) throw new StartError(exitCodes.failed, error ?? "the launch failed");
   return print(`${started === "" ? "done" : `started ${started}`}${note === undefined ? "" : `: ${note}`}`);
 }

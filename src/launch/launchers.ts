@@ -110,6 +110,11 @@ function missingOf(launcher: AvailableLauncher, find: Find): string | undefined 
     : "none of the libretro cores for its systems is installed";
 }
 
+/** Whether any of them plays it. */
+export function isPlayed(file: MediaFile, launchers: readonly AvailableLauncher[]): boolean {
+  return launchers.some((candidate) => plays(candidate, file));
+}
+
 /** Throws `ServiceError("failed")` with what to do where none plays it. */
 export function chooseLauncher(
   file: MediaFile,

@@ -37,11 +37,7 @@ export async function findMediaFile(
   if (wanted === "" || wanted.includes("\0")) throw new ServiceError("failed", "the card names no file");
   const bases = await basesOf(folders);
   const path = isAbsolute(wanted) ? await resolved(wanted) : await findBelow(wanted, bases);
-  if (path === undefined)
-    throw new ServiceError(
-      "failed",
-      `there is no file ${wanted}${isAbsolute(wanted) ? "" : " below the media folders"}`,
-    );
+  if (path === undefined) throw missing(wanted);
   const base = bases
     .filter((candidate) =>
       path.startsWith(candidate.path.endsWith(sep) ? candidate.path : candidate.path + sep),
@@ -56,6 +52,13 @@ export async function findMediaFile(
   const system =
     systemId === undefined ? systemOf(path, base, knownSystems) : findSystem(systemId, knownSystems);
   return { path, system };
+}
+
+function missing(wanted: string): ServiceError {
+  if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
+    return new ServiceError("failed", `${wanted} is an address and no file, and Tapdeck opens none`);
+  const where = isAbsolute(wanted) ? "" : " below the media folders";
+  return new ServiceError("failed", `there is no file ${wanted}${where}`);
 }
 
 /** The system that a card names, in any of its spellings, with the id that players know it by. */
@@ -103,16 +106,45 @@ async function basesOf({ roots, own }: MediaFolders): Promise<readonly Base[]> {
 
 async function findBelow(wanted: string, bases: readonly Base[]): Promise<string | undefined> {
   const [folder = "", ...rest] = wanted.split("/");
-  for (const { path: base, system } of bases) {
-    const path =
-      system === undefined
-        ? ((await resolved(join(base, wanted))) ?? (await findSpeltOtherwise(base, folder, rest)))
-        : isFolderOf(system, folder)
-          ? await resolved(join(base, ...rest))
-          : undefined;
-    if (path !== undefined) return path;
-  }
+  // The very name, in any media folder, comes before one that is spelt otherwise.
+  for (const at of [resolvedBelow, resolvedLoosely])
+    for (const { path: base, system } of bases) {
+      const path =
+        system === undefined
+          ? ((await at(base, [folder, ...rest])) ?? (await findSpeltOtherwise(base, folder, rest, at)))
+          : isFolderOf(system, folder)
+            ? await at(base, rest)
+            : undefined;
+      if (path !== undefined) return path;
+    }
   return undefined;
+}
+
+type Resolve = (base: string, segments: readonly string[]) => Promise<string | undefined>;
+
+const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segments));
+
+/**
+ * Names that differ in capitals only are one on the FAT and exFAT disks that cards were written for, and a Mac writes accents
+ * apart from their letters (NFD). Of several such names the first in the order of their characters is taken.
+ */
+const resolvedLoosely: Resolve = async (base, segments) => {
+  let path = base;
+  for (const segment of segments) {
+    if (segment === "" || segment === "." || segment === "..") return undefined;
+    // Whatever keeps it from being read, nothing is found there.
+    const entries: readonly string[] = await readdir(path).catch(() => []);
+    const found = entries.includes(segment)
+      ? segment
+      : entries.filter((entry) => unified(entry) === unified(segment)).sort()[0];
+    if (found === undefined) return undefined;
+    path = join(path, found);
+  }
+  return resolved(path);
+};
+
+function unified(name: string): string {
+  return name.normalize("NFC").toLowerCase();
 }
 
 /** Cards are written on other machines: the system's folder may be called otherwise here, or be that of another system. */
@@ -120,12 +152,13 @@ async function findSpeltOtherwise(
   root: string,
   folder: string,
   rest: readonly string[],
+  at: Resolve,
 ): Promise<string | undefined> {
   const entries = await readdir(root).catch(() => []);
   const same = entries.filter((entry) => entry.toLowerCase() === folder.toLowerCase());
   const others = entries.filter((entry) => !same.includes(entry) && isFolderOf(entry, folder));
   for (const entry of [...same, ...others]) {
-    const path = await resolved(join(root, entry, ...rest));
+    const path = await at(root, [entry, ...rest]);
     if (path !== undefined) return path;
   }
   return undefined;

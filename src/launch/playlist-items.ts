@@ -9,6 +9,11 @@ import { listedIn } from "../media/playlists.ts";
 
 const lists = [".m3u", ".m3u8", ".pls"];
 
+/** Whether it is a folder or a list. */
+export async function isPlaylist(path: string): Promise<boolean> {
+  return lists.includes(extensionOf(path)) || (await stat(path)).isDirectory();
+}
+
 /** At most `playlistItemsMax`, in their order. Throws `ServiceError("failed")` where there are none. */
 export async function playlistItems(path: string): Promise<readonly string[]> {
   const isFolder = (await stat(path)).isDirectory();

@@ -8,11 +8,18 @@ import type { ScriptPorts } from "../script/command.ts";
 import { type ControlParts, createControlPorts, installedCores } from "./control-ports.ts";
 import { createDevicePorts, type Devices } from "./device-ports.ts";
 import { createIndexPort, type SearchedMedia } from "./index-port.ts";
-import { availableLaunchers, type Choice, chooseLauncher, chooseSystemLauncher } from "./launchers.ts";
+import {
+  availableLaunchers,
+  type Choice,
+  chooseLauncher,
+  chooseSystemLauncher,
+  isPlayed,
+} from "./launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "./media-file.ts";
 import { createOutside } from "./outside.ts";
 import type { Playing } from "./playing.ts";
 import type { Playlists } from "./playlist.ts";
+import { isPlaylist } from "./playlist-items.ts";
 import type { RunContext } from "./run-context.ts";
 import { factsOf } from "./script-facts.ts";
 import type { Starting } from "./starting.ts";
@@ -52,6 +59,10 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       const { launchers, knownSystems } = players();
       const file = await findMediaFile(path, mediaFolders(config()), knownSystems, how.system);
       if (how.why !== undefined) run.explain?.(how.why);
+      // An album, or a list of songs, that no player takes as it is.
+      const isPlain = how.launcher === undefined && how.isItem !== true && !isPlayed(file, launchers);
+      if (isPlain && (await isPlaylist(file.path)))
+        return playlists.portsOf(run).play(path, { isShuffled: false, repeat: "no" });
       await start(file, chooseLauncher(file, launchers, how.launcher), run);
     },
     async launchSystem(name) {

@@ -65,7 +65,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
       const known = config().launchers.flatMap((launcher) => launcher.systems);
       return (await findMediaFile(path, mediaFolders(config()), known)).path;
     },
-    launch: (path, how, run) => portsOf(run).launch(path, how),
+    launch: (path, how, run) => portsOf(run).launch(path, { ...how, isItem: true }),
     stop: starting.stop,
     startedBy: starting.startedBy,
   });

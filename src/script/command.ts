@@ -6,6 +6,8 @@ import type { Facts } from "./variables.ts";
 export interface LaunchHow {
   readonly launcher?: string;
   readonly system?: string;
+  /** It is an item of a playlist, which holds no other one. */
+  readonly isItem?: true;
   /** How the file was found, where that is not plain: a sentence for whoever wonders. */
   readonly why?: string;
 }

@@ -48,6 +48,24 @@ test("a system's folder may be spelt with other capitals", async () => {
   expect(await below("snes/Game.sfc")).toEqual(["one/SNES/Game.sfc", "SNES"]);
 });
 
+test("names differ in capitals, and accents stand apart, on other machines; the very name comes first", async () => {
+  const library = join(folder, "loose");
+  const decomposed = "Pok\u0065\u0301mon.wav";
+  for (const file of ["Audio/A.wav", "Audio/a.WAV", "Audio/Deep/B.WAV", `Audio/${decomposed}`]) {
+    await mkdir(dirname(join(library, file)), { recursive: true });
+    await writeFile(join(library, file), "x");
+  }
+  const named = async (wanted: string) =>
+    (await findMediaFile(wanted, { roots: [library], own: [] }, [])).path.slice(library.length + 1);
+  expect(await named("Audio/Pok\u00e9mon.wav")).toBe(`Audio/${decomposed}`);
+  expect(await named("audio/deep/b.wav")).toBe("Audio/Deep/B.WAV");
+  expect(await named("Audio/a.WAV")).toBe("Audio/a.WAV");
+  expect(await named("AUDIO/A.WAV")).toBe("Audio/A.wav");
+  for (const wanted of ["Audio/pokemon.wav", "audio/../../two/snes/game.sfc"])
+    await expect(named(wanted)).rejects.toThrow();
+  await expect(named("https://example.com/a.mp3")).rejects.toThrow("is an address and no file");
+});
+
 test("what the index calls by its system is found in whatever folder it lies", async () => {
   const library = join(folder, "batocera");
   for (const file of ["megadrive/Game.md", "gb/deep/Colour.gbc"]) {

@@ -31,6 +31,18 @@ test("a list names its items from its own folder; what is not there is left out 
   expect(deck.lines.filter((line) => line.includes("an item was left out"))).toHaveLength(2);
 });
 
+test("a card with a folder or a list plays it, where no player takes it as it is; a list within a list is no way round", async () => {
+  await using deck = await makeList("A/1.true", "A/2.true", "B/list.m3u8", "B/loop.pls");
+  await writeFile(join(deck.folder, "B/list.m3u8"), "../A/2.true\n../A/1.true\n");
+  await writeFile(join(deck.folder, "B/loop.pls"), "[playlist]\nFile1=loop.pls\nFile2=list.m3u8\n");
+  expect(await deck.run("A")).toBe(true);
+  await eventually(() => deck.count("media.stopped") === 2 && deck.launcher.playlist() === undefined);
+  expect(await deck.run("B/list.m3u8")).toBe(true);
+  await eventually(() => deck.count("media.stopped") === 4 && deck.launcher.playlist() === undefined);
+  expect(deck.started()).toEqual(["1", "2", "2", "1"]);
+  expect(await deck.run("B/loop.pls")).toMatch(/no player is set up/);
+});
+
 test("a .pls list is in the order of its numbers", () => {
   const text = "[playlist]\nFile2 = b.mp3 \nTitle2=x\nfile10=c.mp3\nFile1=a.mp3\nNumberOfEntries=3\n";
   expect(listedIn(text, ".pls")).toEqual(["a.mp3", "b.mp3", "c.mp3"]);

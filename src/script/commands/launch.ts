@@ -12,7 +12,7 @@ export const launch: ScriptCommand = {
   options: { ...launcherOption, system: "The id of the system that the file is for." },
   startsMedia: true,
   allowedUntrusted: true,
-  docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. Any text that is not a command is its argument.",
+  docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list that no player takes plays as `playlist.play` does. Any text that is not a command is its argument.",
   example: "SNES/Super Game.sfc?launcher=snes9x",
   run: (call, ports) => ports.launch(call.args[0] ?? "", howOf(call)),
 };
