@@ -2,7 +2,6 @@
  * One CCID reader behind a USB link: sends a command, waits for the answer to that command, and climbs the ladder of
  * recovery where none comes. Commands are strictly one after another; every wait ends.
  */
-import { spacedHex } from "../../src/core/hex.ts";
 import { ccidExtensionsMax } from "../../src/core/limits.ts";
 import type { Log } from "../../src/core/log.ts";
 import { UsbFault, type UsbLink } from "../io/usb-link.ts";
@@ -16,6 +15,7 @@ import {
   encodeCcid,
   statusOf,
 } from "../protocol/ccid.ts";
+import { toldCcid } from "../protocol/told.ts";
 import { readerGone } from "./faults.ts";
 import { createLadder } from "./ladder.ts";
 
@@ -71,10 +71,10 @@ export function createCcid({ link, log, prepare }: CcidOptions): Ccid {
     let wanted = link.packetBytes;
     for (let strays = 0; strays < straysMax; strays++) {
       const transfer = await link.bulkIn(wanted, timeoutMs);
-      if (log.debugging) log.debug("ccid", `< ${spacedHex(transfer)}`);
       const cut = assembler.push(transfer);
       wanted = cut.kind === "need" && assembler.pendingBytes > 0 ? cut.bytes : link.packetBytes;
       if (cut.kind === "noise") log.debug("ccid", "noise", { bytes: cut.bytes, why: cut.why });
+      if (log.debugging && cut.kind === "message") log.debug("ccid", `< ${toldCcid(cut.message)}`);
       if (cut.kind === "message" && isAnswer(cut.message, sequence, expected)) return cut.message;
     }
     throw new UsbFault("failed", "the reader answers what nobody asked");
@@ -82,7 +82,7 @@ export function createCcid({ link, log, prepare }: CcidOptions): Ccid {
   const attempt: Attempt = async ({ type, data, timeoutMs = answerTimeoutMs, accepts = () => true }) => {
     sequence = (sequence + 1) & 0xff;
     const message = encodeCcid(type, slot, sequence, data);
-    if (log.debugging) log.debug("ccid", `> ${spacedHex(message)}`);
+    if (log.debugging) log.debug("ccid", `> ${toldCcid({ type, data: data ?? new Uint8Array() })}`);
     await link.bulkOut(message, sendTimeoutMs);
     for (let extensions = 0; extensions <= ccidExtensionsMax; extensions++) {
       const answer = await receive(answerTo(type), timeoutMs);

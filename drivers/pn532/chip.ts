@@ -9,6 +9,7 @@ import type { Log } from "../../src/core/log.ts";
 import type { ByteLink } from "../io/byte-link.ts";
 import { chipToHost } from "../protocol/pn532-commands.ts";
 import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";
+import { toldChip } from "../protocol/told.ts";
 
 const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b); doubled for USB converters.
 const probeAckTimeoutMs = 120; // A probe has one try, and must not lose a chip to a busy moment of the machine.
@@ -41,6 +42,8 @@ interface Waiting {
   readonly take: (answer: Uint8Array | undefined) => void;
   readonly fail: (why: string) => void;
   readonly frame: Uint8Array;
+  /** What the frame carries. */
+  readonly payload: Uint8Array;
   readonly sendsMax: number;
   /** Milliseconds to the answer once acknowledged, and whether its absence is a fault. */
   readonly answerMs: number;
@@ -57,8 +60,9 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
   let stray: Uint8Array | undefined;
   let gone: string | undefined;
 
-  const send = (bytes: Uint8Array) => {
-    if (log.debugging) log.debug("pn532", `> ${spacedHex(bytes)}`);
+  const send = (bytes: Uint8Array, payload?: Uint8Array) => {
+    if (log.debugging)
+      log.debug("pn532", `> ${payload === undefined ? spacedHex(bytes) : toldChip(payload)}`);
     // A line that takes no bytes is reported by `onGone`, or shows as a missing ACK.
     return link.write(bytes).catch(() => {});
   };
@@ -71,7 +75,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
     wait.acknowledged = false;
     // Twice as long each time: a machine that is busy with a game hands the bytes on late, too.
     arm(wait, wait.sendsMax === 1 ? probeAckTimeoutMs : ackTimeoutMs * 2 ** (wait.sends - 1));
-    void send(wait.frame);
+    void send(wait.frame, wait.payload);
   };
   const askAgain = (wait: Waiting) => {
     wait.nacks += 1;
@@ -108,13 +112,14 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
       case "nack":
         return;
       case "noise":
-        if (log.debugging) log.debug("pn532", "noise", { bytes: cut.bytes, why: cut.why });
         if (cut.why === "data-sum" && waiting?.acknowledged && waiting.nacks < nacksMax) askAgain(waiting);
     }
   };
   link.onBytes((bytes) => {
-    if (log.debugging) log.debug("pn532", `< ${spacedHex(bytes)}`);
-    for (const cut of cutter.push(bytes)) takeCut(cut);
+    for (const cut of cutter.push(bytes)) {
+      if (log.debugging) tell(cut, log);
+      takeCut(cut);
+    }
   });
   link.onGone((reason) => {
     gone = reason.message;
@@ -148,6 +153,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
         ...how,
         code: command[1] ?? 0,
         frame: encodeFrame(command),
+        payload: command,
         take: (answer) => {
           settle();
           const once = answer === undefined || wait.sends + wait.nacks === 1;
@@ -196,4 +202,9 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
 
 export function readerGone(link: Pick<ByteLink, "path">, why: string): ServiceError {
   return new ServiceError("reader-gone", `${link.path}: ${why}`);
+}
+
+function tell(cut: Cut, log: Log): void {
+  if (cut.kind === "noise") log.debug("pn532", "noise", { bytes: cut.bytes, why: cut.why });
+  else log.debug("pn532", `< ${cut.kind === "frame" ? toldChip(cut.payload) : cut.kind}`);
 }

@@ -1,9 +1,9 @@
 /** The Toy Pad as something that can be asked: one command at a time, each with its answer or none. */
 import { afterSilence, type Clock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
-import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
 import type { HidLink } from "../io/hid-link.ts";
+import { toldPad } from "../protocol/told.ts";
 import { encodeCommand, type PadReport, parsePadReport } from "../protocol/toypad-report.ts";
 
 // The pad asks the tag itself and answers over interrupts of a millisecond; nobody has written its time-outs down. Two of
@@ -29,7 +29,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log): Pad {
   let turn: Promise<unknown> = Promise.resolve();
 
   link.onReport((bytes) => {
-    if (log.debugging) log.debug("toypad", "received", { path: link.path, bytes: spacedHex(bytes) });
+    if (log.debugging) log.debug("toypad", "received", { path: link.path, bytes: toldPad(bytes) });
     const report = parsePadReport(bytes);
     if (report.kind === "tag") onTag(report);
     // An answer that came too late has another number, and is nobody's.

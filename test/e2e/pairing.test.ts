@@ -7,6 +7,7 @@ import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { parseMessage } from "../../drivers/protocol/ndef.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
 import { connect, type Identity } from "../../src/client/client.ts";
+import { spacedHex } from "../../src/core/hex.ts";
 import { readPairingHash } from "../../src/core/pairing-link.ts";
 import { canMakeNetworks, makeNetwork, type Network, visit } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -175,7 +176,7 @@ remoteTest("pair --code that is interrupted closes the pairing", async () => {
 test("pair --card writes a link that phones open; the reader refuses such a card and keeps none of its secret", async () => {
   const device = createPn532Device({ timing: "none" });
   try {
-    const config = `[readers]\nconnect = ["pn532-uart:${device.path}"]\ndetect = false\n`;
+    const config = `[readers]\nconnect = ["pn532-uart:${device.path}"]\ndetect = false\n[log]\ndebug = true\n`;
     await using cards = await makePlace(config);
     await using service = await startTapdeck(cards);
     const { readers } = await service.client.call("readers");
@@ -223,6 +224,11 @@ test("pair --card writes a link that phones open; the reader refuses such a card
       JSON.stringify([service.heard.all, entries, await service.client.call("tokens")]) + service.log();
     expect(told).not.toContain(uri.slice(-64));
     expect(told).not.toContain(Buffer.from(uri.slice(-60)).toString("hex"));
+    // Written and read in pieces, as the debug log tells of bytes.
+    expect(told).toContain("debug pn532: >");
+    const secret = Buffer.from(uri.slice(-64));
+    for (let at = 0; at + 3 <= secret.length; at++)
+      expect(told).not.toContain(spacedHex(secret.subarray(at, at + 3)));
   } finally {
     await device.close();
   }

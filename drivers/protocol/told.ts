@@ -1,0 +1,55 @@
+/**
+ * Bytes as the debug log tells them: how a reader is spoken to, and never what a tag holds or is opened with, which may be
+ * the key to somebody's door, or to this device.
+ */
+import { spacedHex } from "../../src/core/hex.ts";
+import { type CcidMessage, ccidIn, ccidOut } from "./ccid.ts";
+import { commandCodes } from "./pn532-commands.ts";
+
+const apduHeaderBytes = 5;
+const statusBytes = 2;
+const chipCodes: readonly number[] = [0xd4, 0xd5]; // UM0701-02, 6.2.1.1: TFI, from and to the host.
+const padAnswer = 0x55;
+
+function told(bytes: Uint8Array, shown: number): string {
+  const hidden = bytes.length - shown;
+  if (hidden <= 0) return spacedHex(bytes);
+  return `${spacedHex(bytes.subarray(0, shown))} +${hidden} of the tag's`.trimStart();
+}
+
+/** The content of a PN532's frame: TFI, code and data. */
+export function toldChip(payload: Uint8Array): string {
+  return told(payload, shownOfChip(payload));
+}
+
+/** Of a command to the tag its name and its address; of the answer, how it went. */
+function shownOfChip([, code = 0]: Uint8Array): number {
+  if (code === commandCodes.inDataExchange) return 5;
+  if (code === commandCodes.inCommunicateThru) return 4;
+  return [commandCodes.inDataExchange + 1, commandCodes.inCommunicateThru + 1].includes(code)
+    ? 3
+    : Number.POSITIVE_INFINITY;
+}
+
+/** A message of a CCID reader, in either direction: its type and its data, with the PN532's content where it carries that. */
+export function toldCcid({ type, data }: Pick<CcidMessage, "type" | "data">): string {
+  return data.length === 0
+    ? spacedHex(Uint8Array.of(type))
+    : `${spacedHex(Uint8Array.of(type))}: ${toldData(type, data)}`;
+}
+
+function toldData(type: number, data: Uint8Array): string {
+  const isOut = type === ccidOut.block || type === ccidOut.escape;
+  const isIn = type === ccidIn.block || type === ccidIn.escape;
+  if (!isOut && !isIn) return spacedHex(data);
+  const before = isOut ? apduHeaderBytes : 0;
+  const chip = data.subarray(before);
+  if (chipCodes.includes(chip[0] ?? 0)) return told(data, before + shownOfChip(chip));
+  // Two bytes alone are the status of an APDU (ISO/IEC 7816-4, 5.6).
+  return told(data, isIn && data.length <= statusBytes ? statusBytes : before);
+}
+
+/** A report of the Toy Pad: of an answer, which command it answers and whether that went well. */
+export function toldPad(report: Uint8Array): string {
+  return report[0] === padAnswer ? told(report, 4) : spacedHex(report);
+}
