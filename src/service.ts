@@ -157,7 +157,7 @@ async function assemble({
     isV1Allowed: () => config().api.allowV1Clients,
     cut: (id) => wired.api?.cutClient(id),
   });
-  const pairing = createPairing({ clock, log, addClient: guards.addByCode });
+  const pairing = createPairing({ clock, log, addClient: guards.addByCode, audit: guards.doors.audit });
   const services = createServices({
     launcher,
     playTime,
@@ -214,8 +214,10 @@ async function assemble({
   wired.readers = readers;
   const screen = followScreen({ port: api.port, bus, readers: () => readers.list(), clock, log });
   const indexing = followFolders(media, settings, { clock, log });
-  settings.onChange((now) => {
+  settings.onChange((now, before) => {
     log.configure(now.log);
+    if (before.api.allowV1Clients && !now.api.allowV1Clients)
+      for (const { id } of store.v1Clients.list()) api.cutClient(id);
     launching.configure(now.readers);
     playTime.configure();
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));

@@ -117,10 +117,7 @@ export function createSockets(parts: SocketParts): Sockets {
       door: pairing,
       address,
       send: (text) => void socket.send(text),
-      refuse(error) {
-        if (error.data?.triesLeft !== undefined) audit.refused("wrong-code", { address });
-        refuse(socket, error);
-      },
+      refuse: (error) => refuse(socket, error),
       onPaired: () => socket.close(normal, "paired"),
     });
     unsealed.add(socket);

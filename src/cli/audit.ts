@@ -1,5 +1,6 @@
 /** `tapdeck audit`: who was let in, turned out or away, and who launched from afar. */
 import type { Client } from "../client/client.ts";
+import { printable } from "../core/printable.ts";
 
 type Entry = Awaited<ReturnType<typeof readAudit>>[number];
 
@@ -40,5 +41,5 @@ function auditLine({ time, event, client, name, by, why, address, count }: Entry
     client === undefined ? "" : `client ${client}`,
     count === undefined ? "" : `${count} times`,
   ];
-  return parts.filter((part) => part !== "").join("  ");
+  return printable(parts.filter((part) => part !== "").join("  "));
 }

@@ -1,6 +1,7 @@
 /** `tapdeck index` and `tapdeck search`: the media of the device at a terminal. */
 import type { Client } from "../client/client.ts";
 import type { IndexStatus } from "../core/media.ts";
+import { printable } from "../core/printable.ts";
 
 export interface Screen {
   /** A person looks at it, who sees one line change rather than many. */
@@ -37,7 +38,7 @@ export function progressLine(status: IndexStatus, withBar: boolean): string {
   const what = optimizing ? "almost done" : (currentStepDisplay ?? "looking for folders");
   const done = totalSteps === 0 ? 0 : Math.round((barWidth * currentStep) / totalSteps);
   const bar = withBar ? `[${"#".repeat(done)}${".".repeat(barWidth - done)}] ` : "";
-  return `${bar}${what}, ${totalFiles} files`;
+  return `${bar}${printable(what)}, ${totalFiles} files`;
 }
 
 const resultsShown = 50;
@@ -45,7 +46,7 @@ const resultsShown = 50;
 /** The best files, one a line, ready to be put on a card. */
 export async function searchMedia(client: Client, query: string): Promise<string> {
   const { results, total } = await client.call("media.search", { query, maxResults: resultsShown });
-  const lines = results.map(({ zapScript }) => zapScript);
+  const lines = results.map(({ zapScript }) => printable(zapScript));
   if (total > results.length) lines.push(`... and ${total - results.length} more: say more of the name`);
   return total === 0 ? "Nothing fits. (tapdeck index looks for new files.)" : lines.join("\n");
 }

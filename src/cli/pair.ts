@@ -2,6 +2,7 @@
 import type { Calls, Client } from "../client/client.ts";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { pairingLink } from "../core/pairing-link.ts";
+import { printable } from "../core/printable.ts";
 import type { CommandLine } from "./arguments.ts";
 import { qrText } from "./qr.ts";
 import { onInterrupt, writeTags } from "./write-tags.ts";
@@ -91,10 +92,13 @@ async function pairByCode(client: Client, screen: PairScreen): Promise<number> {
   const { reason, client: paired } = await client.call("pairing.wait");
   switch (reason) {
     case "paired":
-      screen.print(`paired ${paired?.name || "a phone without a name"}`);
+      screen.print(`paired ${printable(paired?.name || "a phone without a name")}`);
       return exitCodes.ok;
     case "tries":
-      throw new StartError(exitCodes.failed, "three wrong codes were tried: somebody may be guessing");
+      throw new StartError(
+        exitCodes.failed,
+        "three tries were made, and none had the code: somebody may be guessing",
+      );
     case "expired":
       throw new StartError(exitCodes.failed, "nobody typed it in time");
     case "cancelled":
@@ -119,7 +123,7 @@ async function pairByPin(client: Client, screen: PairScreen): Promise<number> {
   while (!interruption.happened() && Date.now() < expiresAt * 1000) {
     const added = (await olderClients(client)).find(({ id }) => !known.some((one) => one.id === id));
     if (added !== undefined) {
-      screen.print(`paired ${added.name}`);
+      screen.print(`paired ${printable(added.name)}`);
       return exitCodes.ok;
     }
     await Bun.sleep(pinPollMs);
@@ -147,7 +151,9 @@ async function listClients(client: Client, json: boolean, { print }: PairScreen)
   else if (shown.length === 0) print("Nobody was let in yet. (tapdeck pair)");
   else
     for (const { id, name, address } of shown)
-      print(`${id}  ${name || "-"}  ${address === "" ? "not seen yet" : `last seen at ${address}`}`);
+      print(
+        `${id}  ${printable(name) || "-"}  ${address === "" ? "not seen yet" : `last seen at ${address}`}`,
+      );
   return exitCodes.ok;
 }
 
@@ -168,6 +174,6 @@ async function revokeClient(client: Client, which: string, { print }: PairScreen
       `${found.length} have the name ${which}: say which by its id (tapdeck pair --list)`,
     );
   await client.call("clients.delete", { id: first.id });
-  print(`${first.name || first.id} can no longer come in`);
+  print(`${printable(first.name) || first.id} can no longer come in`);
   return exitCodes.ok;
 }

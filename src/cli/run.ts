@@ -5,6 +5,7 @@ import { type Client, connect, type Notification, RpcError } from "../client/cli
 import type { Config } from "../config/shape.ts";
 import { template } from "../config/template.ts";
 import { assert, exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { printable } from "../core/printable.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { auditText } from "./audit.ts";
 import { helpText } from "./help.ts";
@@ -89,7 +90,7 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
         });
     }
   } catch (error) {
-    if (error instanceof RpcError) throw new StartError(exitCodes.failed, error.message, error);
+    if (error instanceof RpcError) throw new StartError(exitCodes.failed, printable(error.message), error);
     throw error;
   } finally {
     client.close();
@@ -174,8 +175,9 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
     process.stderr.write("its script takes its time; Ctrl-C ends the waiting, and not the script\n");
   }, patienceMs);
   const { success, error, note } = await finished.promise.finally(() => clearTimeout(impatient));
-  if (!success) throw new StartError(exitCodes.failed, error ?? "the launch failed");
-  return print(`${started === "" ? "done" : `started ${started}`}${note === undefined ? "" : `: ${note}`}`);
+  if (!success) throw new StartError(exitCodes.failed, printable(error ?? "the launch failed"));
+  const what = started === "" ? "done" : `started ${started}`;
+  return print(printable(note === undefined ? what : `${what}: ${note}`));
 }
 
 const lyingMsMax = 5000;

@@ -1,5 +1,6 @@
 /** Readers and notifications as people read them. */
 import type { Notification } from "../client/client.ts";
+import { printable } from "../core/printable.ts";
 import type { Reader } from "../core/token.ts";
 
 /** A table with a head, or a sentence where there is nothing to list. */
@@ -8,8 +9,8 @@ export function readersTable(readers: readonly Reader[]): string {
   const rows = readers.map((reader) => [
     reader.connected ? "connected" : "missing",
     reader.driver,
-    reader.path,
-    reader.info,
+    printable(reader.path),
+    printable(reader.info),
     reader.readerId,
   ]);
   const head = ["STATE", "DRIVER", "PATH", "READER", "ID"];
@@ -28,7 +29,7 @@ export function readersTable(readers: readonly Reader[]): string {
 
 /** `12:34:56  tokens.added     NTAG 04a1b2c3d4e5f6 "Audio/Doorbell.wav"`. */
 export function notificationLine(notification: Notification, at: Date): string {
-  return `${at.toTimeString().slice(0, 8)}  ${notification.method.padEnd(15)} ${detail(notification)}`;
+  return `${at.toTimeString().slice(0, 8)}  ${notification.method.padEnd(15)} ${printable(detail(notification))}`;
 }
 
 function detail({ method, params }: Notification): string {

@@ -4,6 +4,7 @@
  */
 import type { PairingDoor, PairingTry } from "../api/pairing-line.ts";
 import type { Client, OpenPairing, PairingEnd, PairingService } from "../api/services.ts";
+import type { Audit } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { pairingOpenMs, pairingTriesMax } from "../core/limits.ts";
@@ -27,6 +28,7 @@ export interface PairingParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly addClient: (name: string) => Client;
+  readonly audit: Audit;
 }
 
 interface Opening {
@@ -39,7 +41,7 @@ interface Opening {
   readonly ended: PromiseWithResolvers<PairingEnd>;
 }
 
-export function createPairing({ clock, log, addClient }: PairingParts): Pairing {
+export function createPairing({ clock, log, addClient, audit }: PairingParts): Pairing {
   let opening: Opening | undefined;
 
   const end = (which: Opening, how: PairingEnd) => {
@@ -47,11 +49,13 @@ export function createPairing({ clock, log, addClient }: PairingParts): Pairing 
     opening = undefined;
     which.timer[Symbol.dispose]();
     for (const device of which.running) device.close();
+    which.running.clear();
     which.ended.resolve(how);
   };
   /** A try has ended without having been granted, or never began; the last one ends the opening. */
-  const drop = (which: Opening, device: PairingDevice | undefined) => {
-    if (device !== undefined) which.running.delete(device);
+  const drop = (which: Opening, device: PairingDevice | undefined, address: string) => {
+    if (device !== undefined && !which.running.delete(device)) return;
+    audit.refused("wrong-code", { address });
     device?.close();
     if (which.triesLeft === 0 && which.running.size === 0) end(which, { reason: "tries" });
   };
@@ -61,7 +65,7 @@ export function createPairing({ clock, log, addClient }: PairingParts): Pairing 
       if (opening !== which || !which.running.has(device)) throw notOpen();
       if (!device.isProof(proof)) {
         log.warn("pairing", "a wrong code was tried", { address, triesLeft: which.triesLeft });
-        drop(which, device);
+        drop(which, device, address);
         throw wrongCode(which.triesLeft);
       }
       const { id, secret } = addClient(name);
@@ -70,7 +74,7 @@ export function createPairing({ clock, log, addClient }: PairingParts): Pairing 
       end(which, { reason: "paired", client: { id, name } });
       return grant;
     },
-    close: () => drop(which, device),
+    close: () => drop(which, device, address),
   });
 
   return {
@@ -87,6 +91,7 @@ export function createPairing({ clock, log, addClient }: PairingParts): Pairing 
         ended: Promise.withResolvers(),
       };
       opening = fresh;
+      audit.note({ event: "pairing-opened", by: "code" });
       return { code, expires, triesLeft: fresh.triesLeft };
     },
     cancel() {
@@ -100,11 +105,14 @@ export function createPairing({ clock, log, addClient }: PairingParts): Pairing 
     read: readPairingHello,
     async begin(hello, address) {
       const which = opening;
-      if (which === undefined || which.triesLeft === 0) throw notOpen();
+      if (which === undefined || which.triesLeft === 0) {
+        audit.refused("wrong-code", { address });
+        throw notOpen();
+      }
       which.triesLeft -= 1;
       const device = await answerPairing(which.code, hello);
       if (device === undefined) {
-        drop(which, device);
+        drop(which, device, address);
         throw new SecureFailure();
       }
       which.running.add(device);

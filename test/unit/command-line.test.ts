@@ -2,6 +2,8 @@
 import { expect, test } from "bun:test";
 import { parseArguments } from "../../src/cli/arguments.ts";
 import { commandHelp, commandNames, helpText } from "../../src/cli/help.ts";
+import { notificationLine } from "../../src/cli/show.ts";
+import { printable } from "../../src/core/printable.ts";
 
 const wrong: readonly (readonly [readonly string[], string])[] = [
   [["wirte", "x"], "there is no command wirte; did you mean write?"],
@@ -33,4 +35,18 @@ test("every command takes the options that its help names, and each of its optio
     for (const flag of ["--port=80", "--timeout=5", "--data=/tmp", "--config=x"])
       expect(parseArguments([name, ...words, flag])).toMatchObject({ command: name });
   }
+});
+
+test("names from outside cannot steer a terminal: they stay on their line, and what would steer is shown", () => {
+  expect(printable("Anna\u001b[2J\nid  Owner\u009b1m\u202e")).toBe(
+    "Anna\\u{1b}[2J\\u{a}id  Owner\\u{9b}1m\\u{202e}",
+  );
+  const whole = "Pokémon 🎮 👨‍👩‍👧 ファイナル";
+  expect(printable(whole)).toBe(whole);
+  const started = { systemId: "SNES", systemName: "S", mediaPath: "", launcherId: "x", started: "" };
+  const line = notificationLine(
+    { method: "media.started", params: { ...started, mediaName: "a\u001b]0;x\u0007" } },
+    new Date(0),
+  );
+  expect(line).toContain("a\\u{1b}]0;x\\u{7} (S, x)");
 });

@@ -140,8 +140,14 @@ function world() {
   const clock = createManualClock();
   const lines: string[] = [];
   const added: string[] = [];
+  const audited: string[] = [];
   const pairing = createPairing({
     clock,
+    audit: {
+      note: ({ event }) => audited.push(event),
+      refused: (why, { address }) => audited.push(`${why} ${address}`),
+      launched() {},
+    },
     log: createLog({ debug: true, write: (line) => lines.push(line) }),
     addClient(name) {
       added.push(name);
@@ -154,19 +160,21 @@ function world() {
     const attempt = await pairing.begin(helloOf(client.hello), "10.0.0.7");
     return { client, attempt, finish: () => client.finish(attempt.prove(client.prove(attempt.reply))) };
   };
-  return { clock, pairing, knock, lines, added };
+  return { clock, pairing, knock, lines, added, audited };
 }
 
 const other = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, "0");
 
 test("no pairing is open until it is opened, and none behind the one that was paired", async () => {
-  const { pairing, knock, added, lines } = world();
+  const { pairing, knock, added, lines, audited } = world();
   expect(knock("000000")).rejects.toThrow("no pairing by code is open");
   const { code } = await pairing.open();
   const ended = pairing.wait();
   expect((await knock(code)).finish()).toEqual(credentials);
   expect(await ended).toEqual({ reason: "paired", client: { id: credentials.id, name: "phone" } });
   expect(added).toEqual(["phone"]);
+  // One that was granted is no wrong one, whenever its socket goes.
+  expect(audited).toEqual(["wrong-code 10.0.0.7", "pairing-opened"]);
   expect(knock(code)).rejects.toThrow("no pairing by code is open");
   expect(lines.join("\n")).not.toMatch(new RegExp(`${code}|${credentials.secret}`));
 });
@@ -185,15 +193,17 @@ test("three tries in all, also where they are made at once, and the right code b
 });
 
 test("a try that goes away without proving itself is spent", async () => {
-  const { pairing, knock } = world();
+  const { pairing, knock, audited } = world();
   const { code } = await pairing.open();
   const ended = pairing.wait();
   for (let run = 0; run < pairingTriesMax; run++) (await knock(code)).attempt.close();
   expect(await ended).toEqual({ reason: "tries" });
+  expect(audited).toEqual(["pairing-opened", ...Array(pairingTriesMax).fill("wrong-code 10.0.0.7")]);
 });
 
 test("forged shares are refused, and spend the tries", async () => {
-  const { pairing } = world();
+  const { pairing, knock, audited } = world();
+  expect(knock("000000")).rejects.toThrow("no pairing by code is open");
   await pairing.open();
   const ended = pairing.wait();
   for (let run = 0; run < pairingTriesMax; run++) {
@@ -201,6 +211,7 @@ test("forged shares are refused, and spend the tries", async () => {
     expect(await begun.catch(({ code }) => code)).toBe("secure-failure");
   }
   expect(await ended).toEqual({ reason: "tries" });
+  expect(audited.filter((line) => line === "wrong-code 10.0.0.7")).toHaveLength(1 + pairingTriesMax);
 });
 
 test("a wrong code leaves what is left of the tries to the right one", async () => {

@@ -2,6 +2,7 @@
 import { assert } from "../../core/errors.ts";
 import { fromHex } from "../../core/hex.ts";
 import { SecureFailure } from "../failure.ts";
+import { wipe } from "../wipe.ts";
 import { type AesGcm, createV1Session, type FirstFrame, type V1Session } from "./session.ts";
 
 export interface KnownV1Client {
@@ -40,6 +41,7 @@ export async function acceptFirstFrame(frame: FirstFrame | "malformed", parts: V
   const pairingKey = client === undefined ? nobodys : fromHex(client.key);
   assert(pairingKey?.length === 32, "a client is stored with a key of 64 hex characters");
   const session = createV1Session({ clientId: client?.id ?? "", token, pairingKey, salt, aes: parts.aes });
+  wipe(pairingKey, nobodys);
   const payload = session.openFirst(sealed);
   if (client !== undefined && (await parts.remember(client.id, salt)))
     return { kind: "accepted-v1", session, payload };

@@ -6,6 +6,7 @@
  */
 import { assert } from "../../core/errors.ts";
 import { hmacSha256, sha256 } from "../sha256.ts";
+import { wipe } from "../wipe.ts";
 
 const blockBytes = 64;
 
@@ -18,11 +19,13 @@ export interface PairingKeys {
 
 export function pairingKeys(exchanged: Uint8Array, toService: Uint8Array, toClient: Uint8Array): PairingKeys {
   const prk = hmac(joined(toService, toClient), exchanged);
-  return {
+  const keys = {
     clientConfirm: expand(prk, "zaparoo-confirm-A", 32),
     serviceConfirm: expand(prk, "zaparoo-confirm-B", 32),
     pairing: expand(prk, "zaparoo-pairing-v1", 32),
   };
+  wipe(prk);
+  return keys;
 }
 
 export interface Transcript {
@@ -48,10 +51,12 @@ export interface SessionSecrets {
 
 export function sessionSecrets(pairing: Uint8Array, salt: Uint8Array): SessionSecrets {
   const prk = hmac(salt, pairing);
-  return {
+  const secrets = {
     toService: { key: expand(prk, "zaparoo-c2s-v1", 32), nonce: expand(prk, "zaparoo-c2s-nonce-v1", 12) },
     toClient: { key: expand(prk, "zaparoo-s2c-v1", 32), nonce: expand(prk, "zaparoo-s2c-nonce-v1", 12) },
   };
+  wipe(prk);
+  return secrets;
 }
 
 /** HKDF-Expand of one block, which is all that anybody here asks for. */

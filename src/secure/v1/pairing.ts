@@ -9,6 +9,7 @@ import {
   v1PinMsMax,
   v1PinTriesMax,
 } from "../../core/limits.ts";
+import { wipe } from "../wipe.ts";
 import { confirmation, pairingKeys, type Transcript } from "./keys.ts";
 import { answerPake } from "./pake.ts";
 
@@ -124,7 +125,12 @@ export function createV1Pairing(parts: V1PairingParts): V1Pairing {
       now.exchanges.delete(session);
       if (parts.now() >= exchange.endsMs) return refused(410, "pairing expired");
       const keys = pairingKeys(exchange.key, exchange.toService, exchange.toClient);
-      if (!isSame(confirm, confirmation(keys.clientConfirm, "client", exchange))) {
+      wipe(exchange.key);
+      const isRight = isSame(confirm, confirmation(keys.clientConfirm, "client", exchange));
+      const answer = confirmation(keys.serviceConfirm, "server", exchange);
+      const key = keys.pairing.toHex();
+      wipe(keys.clientConfirm, keys.serviceConfirm, keys.pairing);
+      if (!isRight) {
         now.wrong += 1;
         if (now.wrong >= v1PinTriesMax) {
           opening = undefined;
@@ -134,14 +140,9 @@ export function createV1Pairing(parts: V1PairingParts): V1Pairing {
         return refused(401, "wrong PIN");
       }
       const token = parts.newId();
-      const clientId = parts.keep({ name: exchange.name, token, key: keys.pairing.toHex() });
+      const clientId = parts.keep({ name: exchange.name, token, key });
       opening = undefined;
-      return {
-        kind: "answer",
-        token,
-        clientId,
-        confirm: confirmation(keys.serviceConfirm, "server", exchange),
-      };
+      return { kind: "answer", token, clientId, confirm: answer };
     },
   };
 }
