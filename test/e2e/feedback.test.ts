@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { emulatedPn532, ntag213, textIn } from "../helpers/emulated.ts";
+import { emulatedPn532, ntag213, textOn } from "../helpers/emulated.ts";
 import { eventually } from "../helpers/processes.ts";
 import {
   firstReader,
@@ -78,7 +78,7 @@ test("a card makes another card, stays as it is, and what it made is heard and p
   device.take();
   device.put(blank);
   expect(await service.heard.next("launch.finished")).toMatchObject({ text: script, success: true });
-  expect([textIn(maker.memory), textIn(blank.memory)]).toEqual([script, "**echo:made||**delay:1"]);
+  expect([textOn(maker), textOn(blank)]).toEqual([script, "**echo:made||**delay:1"]);
   await eventually(async () => (await service.sounds()).includes("written.wav"));
   await service.heard.next("tokens.removed");
   device.take();

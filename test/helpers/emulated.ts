@@ -16,10 +16,16 @@ export function ntag213(uidHex: string, text?: string): EmulatedTag {
   return createType2Tag("ntag213", text === undefined ? { uid } : { uid, text });
 }
 
-/** The text that a reader finds in the memory of a Type 2 tag; undefined where it finds none, `broken` where half of it. */
+/**
+ * The text that a reader finds in the memory of a Type 2 tag; undefined where it finds none at all, `broken` where it finds
+ * half of something.
+ */
 export function textIn(memory: Uint8Array): string | undefined {
   const content = contentOf(memory.subarray(12));
-  if (content.kind !== "message") return undefined;
+  if (content.kind === "need") throw new Error("the memory ends before the message");
+  if (content.kind === "none") return undefined;
   const parsed = parseMessage(content.message);
   return parsed.kind === "message" ? textOf(parsed.records) : "broken";
 }
+
+export const textOn = ({ memory }: EmulatedTag) => textIn(memory);
