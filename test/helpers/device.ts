@@ -12,12 +12,12 @@ import { makePlace, type Place, program, type Running, startTapdeck } from "./ta
 /** Where the service listens that is not told otherwise. */
 export const [port, tlsPort] = [7497, 7498];
 
-export interface Device extends AsyncDisposable {
+export interface Device {
   readonly network: Network;
   readonly place: Place;
   /** The API, as the neighbour reaches it. */
   readonly url: string;
-  /** As it runs now; its client comes by the device's own door, a socket in the file system, which namespaces do not shut. */
+  /** As it runs now. Its client comes by the device's own door, a socket in the file system, which namespaces do not shut. */
   readonly service: Running;
   /** All that it wrote to stderr so far, since its first start. */
   log(): string;
@@ -34,7 +34,7 @@ export interface Device extends AsyncDisposable {
 }
 
 /** Starts the service with this config, and nothing else in it. */
-export async function startDevice(toml: string): Promise<Device> {
+export async function startDevice(toml: string): Promise<Device & AsyncDisposable> {
   await using made = new AsyncDisposableStack();
   const network = made.use(await makeNetwork());
   const place = made.use(await makePlace());
@@ -49,6 +49,7 @@ export async function startDevice(toml: string): Promise<Device> {
   await config(toml);
   let service = await serve();
   made.defer(() => service[Symbol.asyncDispose]());
+  const log = () => earlierLog + service.log();
   const whole = made.move();
   return {
     network,
@@ -57,11 +58,12 @@ export async function startDevice(toml: string): Promise<Device> {
     get service() {
       return service;
     },
-    log: () => earlierLog + service.log(),
+    log,
     config,
     async start() {
-      earlierLog += service.log();
+      const earlier = log();
       service = await serve();
+      earlierLog = earlier;
     },
     stop: () => service[Symbol.asyncDispose](),
     connect: (signal) => connect(door, { signal }),
@@ -80,7 +82,7 @@ export function deviceForAll(
   setUp: (device: Device) => Promise<unknown> = async () => {},
   msMax = 120_000,
 ): Device {
-  let device: Device | undefined;
+  let device: (Device & AsyncDisposable) | undefined;
   const made = () => {
     if (device === undefined) throw new Error("the device is made before the first test");
     return device;
@@ -111,6 +113,5 @@ export function deviceForAll(
     connect: (signal) => made().connect(signal),
     tapdeck: (...words) => made().tapdeck(...words),
     run: (...words) => made().run(...words),
-    [Symbol.asyncDispose]: () => made()[Symbol.asyncDispose](),
   };
 }

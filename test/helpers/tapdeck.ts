@@ -24,15 +24,20 @@ export interface Place {
 export const noReaders = "[readers]\ndetect = false\n";
 
 /** Config: the readers of these connection strings, or an emulated PN532, and no others. */
-export const readerConfig = (...readers: readonly (string | { readonly path: string })[]) =>
-  `${noReaders}connect = ${JSON.stringify(readers.map((reader) => (typeof reader === "string" ? reader : `pn532-uart:${reader.path}`)))}\n`;
+export function readerConfig(...readers: readonly (string | { readonly path: string })[]): string {
+  const named = readers.map((reader) => (typeof reader === "string" ? reader : `pn532-uart:${reader.path}`));
+  return `${noReaders}connect = ${JSON.stringify(named)}\n`;
+}
 
 /** Config: a player that plays for ten minutes; of files with these extensions only, where some are given. */
-export const sleeper = (...extensions: readonly string[]) => `
+export function sleeper(...extensions: readonly string[]): string {
+  const some = extensions.length === 0 ? "" : `extensions = ${JSON.stringify(extensions)}\n`;
+  return `
 [[launchers]]
 id = "sleeper"
-${extensions.length === 0 ? "" : `extensions = ${JSON.stringify(extensions)}\n`}command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+${some}command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 `;
+}
 
 /** Config: a player that does not end when it is asked to. */
 export const stubborn = `
