@@ -77,8 +77,8 @@ test("a second service on the port of the first ends at once, with a sentence, a
 });
 
 test("a second service with the data folder of the first ends with a sentence, and does not take its socket; after a kill -9 there is room", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
-  await using other = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
+  await using other = await makePlace(noReaders);
   const service = await startTapdeck(place);
   const flags = [`--data=${place.folder}`, `--config=${other.folder}/config.toml`];
   const second = Bun.spawnSync([program, ...flags], { timeout: 60_000 });
