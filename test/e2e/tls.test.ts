@@ -9,6 +9,8 @@ import { eventually } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
+// Without openssl there is nobody to show a certificate to.
+const opensslTest = test.skipIf(!canMakeNetworks || Bun.which("openssl") === null);
 const device = deviceForAll(noReaders);
 const request = (method: string) => JSON.stringify({ jsonrpc: "2.0", id: method, method });
 
@@ -61,7 +63,7 @@ remoteTest("the certificate is for the device's addresses, and the same after a 
   expect(await readFile(path, "utf8")).toBe(before);
 });
 
-remoteTest.skipIf(Bun.which("openssl") === null)("TLS 1.2 and 1.3 are spoken, 1.1 is not", async () => {
+opensslTest("TLS 1.2 and 1.3 are spoken, 1.1 is not", async () => {
   const shake = (version: string) => {
     const target = `${device.network.deviceAddress}:${tlsPort}`;
     const command = ["openssl", "s_client", "-connect", target, `-${version}`, "-cipher", "ALL:@SECLEVEL=0"];
@@ -71,26 +73,22 @@ remoteTest.skipIf(Bun.which("openssl") === null)("TLS 1.2 and 1.3 are spoken, 1.
   expect([shake("tls1_1"), shake("tls1_2"), shake("tls1_3")]).toEqual([false, true, true]);
 });
 
-// Without openssl there is nobody to show it to.
-remoteTest.skipIf(Bun.which("openssl") === null)(
-  "the owner's certificate is shown as soon as it is there",
-  async () => {
-    const { certificatePem, keyPem } = makeCertificate({
-      commonName: "owner",
-      names: ["device.example"],
-      addresses: [],
-      notBefore: new Date("2020-01-01T00:00:00Z"),
-      notAfter: new Date("2049-01-01T00:00:00Z"),
-    });
-    await Bun.write(`${device.place.folder}/tls/owner-key.pem`, keyPem);
-    await Bun.write(`${device.place.folder}/tls/owner.pem`, certificatePem);
-    const target = `${device.network.deviceAddress}:${tlsPort}`;
-    await eventually(() => {
-      const command = device.network.onNeighbour(["openssl", "s_client", "-connect", target]);
-      return /CN ?= ?owner/.test(Bun.spawnSync([...command], { stdin: null }).stdout.toString());
-    });
-  },
-);
+opensslTest("the owner's certificate is shown as soon as it is there", async () => {
+  const { certificatePem, keyPem } = makeCertificate({
+    commonName: "owner",
+    names: ["device.example"],
+    addresses: [],
+    notBefore: new Date("2020-01-01T00:00:00Z"),
+    notAfter: new Date("2049-01-01T00:00:00Z"),
+  });
+  await Bun.write(`${device.place.folder}/tls/owner-key.pem`, keyPem);
+  await Bun.write(`${device.place.folder}/tls/owner.pem`, certificatePem);
+  const target = `${device.network.deviceAddress}:${tlsPort}`;
+  await eventually(() => {
+    const command = device.network.onNeighbour(["openssl", "s_client", "-connect", target]);
+    return /CN ?= ?owner/.test(Bun.spawnSync([...command], { stdin: null }).stdout.toString());
+  });
+});
 
 remoteTest("tls_port = 0 switches it off", async () => {
   await device.stop();
