@@ -1,7 +1,7 @@
 /** What the service costs while nothing happens, and how fast it starts; beside the smallest WebSocket server of Node. */
 import { readFile } from "node:fs/promises";
 import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { firstReader, makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
 import { cpuSeconds, line, spread, title } from "./figures.ts";
 
 const idleSeconds = 20;
@@ -39,7 +39,7 @@ export async function measureIdle(): Promise<void> {
   const own: number[] = [];
   const nodes: number[] = [];
   for (let start = 0; start < starts; start++) {
-    await using place = await makePlace("[readers]\ndetect = false\n");
+    await using place = await makePlace(noReaders);
     own.push(await startMs([program, `--data=${place.folder}`], place.port));
     nodes.push(await startMs(["node", "-e", nodeServer], place.port));
   }

@@ -8,12 +8,13 @@ import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { fold, foldedWords } from "../../src/media/fold.ts";
 import { createMedia, type MediaLibrary } from "../../src/media/media.ts";
-import { libraryPaths, makeLibrary, randomOf } from "../helpers/library.ts";
+import { libraryPaths, makeLibrary } from "../helpers/library.ts";
 import { line, quantile, spread, title } from "./figures.ts";
 import { measureService } from "./media-service.ts";
 import { childrenOf, memoryOf } from "./memory.ts";
@@ -236,7 +237,7 @@ function timeOf(run: () => void): number {
 
 /** One to five pieces of one name, of one to eight letters; one piece in twenty is in no name. */
 function queriesOf(count: number): readonly string[] {
-  const random = randomOf(7);
+  const random = seededRandom(7);
   const below = (limit: number) => Math.floor(random() * limit);
   const names = [...libraryPaths(20_000)].map((path) => basename(path).replace(/\.\w+$/, ""));
   return Array.from({ length: count }, () => {

@@ -1,14 +1,14 @@
 /** How soon a reader is heard again that was dead or unplugged for a while. */
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { firstReader, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { emulatedPn532 } from "../helpers/emulated.ts";
+import { firstReader, makePlace, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 import { line, spread, title } from "./figures.ts";
 
 const rounds = 8;
 
 export async function measureRecovery(): Promise<void> {
   title("A reader comes back");
-  const device = createPn532Device({ timing: "real" });
-  await using place = await makePlace(`[readers]\nconnect = ["pn532-uart:${device.path}"]\ndetect = false\n`);
+  await using device = emulatedPn532("real");
+  await using place = await makePlace(readerConfig(device));
   await using service = await startTapdeck(place);
   await firstReader(service);
 
@@ -32,5 +32,4 @@ export async function measureRecovery(): Promise<void> {
     line(`${what} after`, spread(noticed, "ms"));
     line("  heard again, from the moment it was back", spread(back, "ms"), "2000 ms");
   }
-  await device.close();
 }

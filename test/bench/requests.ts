@@ -1,7 +1,7 @@
 /** Requests a second and their times, beside the same method served by Node with `ws` and `json-rpc-2.0`. */
 import { join } from "node:path";
 import { openDeafSocket, openRawSocket } from "../helpers/raw-socket.ts";
-import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 import { cpuSeconds, line, quantile, spread, title } from "./figures.ts";
 
 const secondsEach = 3;
@@ -9,7 +9,7 @@ const competitor = join(import.meta.dir, "json-rpc-server.mjs");
 
 export async function measureRequests(): Promise<void> {
   title(`Requests: version, for ${secondsEach} s each; beside Node with ws and json-rpc-2.0`);
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place);
   const node = Bun.spawn(["node", competitor], { stdio: ["ignore", "pipe", "inherit"] });
   const theirs = `ws://127.0.0.1:${(await firstLine(node.stdout)).trim()}/`;

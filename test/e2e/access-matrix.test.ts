@@ -2,18 +2,18 @@
  * Who may do what, every cell of it (decisions, "Who may do what"): each caller, with each Host and each Origin, asks for each
  * thing, and gets what these tables say. A caller comes over a real connection, those from afar out of a namespace of their own.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { connect } from "../../src/client/client.ts";
+import { deviceForAll, port, tlsPort } from "../helpers/device.ts";
 import type { OneVisit } from "../helpers/many-visits.ts";
-import { canMakeNetworks, makeNetwork, type Network } from "../helpers/namespaces.ts";
-import { makePlace, type Place, program } from "../helpers/tapdeck.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { printed } from "../helpers/processes.ts";
+import { noReaders } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
-const [port, tlsPort] = [7497, 7498];
-const device = hostname().toLowerCase();
+const name = hostname().toLowerCase();
 
 /** 1: what somebody is, by where the connection comes from. */
 const callers = [
@@ -61,8 +61,8 @@ const hosts = [
   ["10.77.0.1", "passes"],
   ["[fd77::1]:7497", "passes"],
   ["localhost:7497", "passes"],
-  [device, "passes"],
-  [`${device}.local:7497`, "passes"],
+  [name, "passes"],
+  [`${name}.local:7497`, "passes"],
   ["cards.home:80", "passes"],
   ["evil.example", "refused"],
   ["127.0.0.1.evil.example:7497", "refused"],
@@ -133,54 +133,22 @@ const asking: Readonly<Record<Thing[0], Asking>> = {
   "pairing by PIN": { method: "POST", path: "/api/pair/start", headers: json, body: "{}" },
 };
 
-let network: Network;
-let place: Place;
-let child: Bun.Subprocess;
 let client: { id: string; secret: string };
-const sources = { 4: ["10.77.0.2"], 6: ["fd77::2"] };
-
-beforeAll(async () => {
-  if (!canMakeNetworks) return;
-  network = await makeNetwork();
-  place = await makePlace();
-  // An address may ask 100 times a minute: there are many.
-  const batch = Array.from({ length: 150 }, (_, n) => n + 10).map((n) => {
-    sources[4].push(`10.77.0.${n}`);
-    sources[6].push(`fd77::${n}`);
-    return `address add 10.77.0.${n}/24 dev ${network.neighbourLink}\naddress add fd77::${n}/64 dev ${network.neighbourLink} nodad\n`;
-  });
-  const file = join(place.folder, "addresses");
-  await writeFile(file, batch.join(""));
-  expect(Bun.spawnSync([...network.onNeighbour(["ip", "-batch", file])]).exitCode).toBe(0);
-  await Bun.write(
-    `${place.folder}/config.toml`,
-    // Who a caller on the device is counts for services that run as root only, and has tests of its own.
-    `[api]
+let sources: ReturnType<typeof device.network.addNeighbourAddresses>;
+const device = deviceForAll(
+  // Who a caller on the device is counts for services that run as root only, and has tests of its own.
+  `[api]
 allow_anonymous_local = true
 allowed_hosts = ["cards.home"]
 allowed_origins = ["https://cards.example"]
 allow_launch = ["\\\\*\\\\*delay:1"]
-[readers]
-detect = false
-`,
-  );
-  child = Bun.spawn([...network.onDevice([program, `--data=${place.folder}`])], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  for (let tries = 0; client === undefined && tries < 500; tries++) {
-    const local = await connect(`ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`).catch(() => undefined);
-    if (local === undefined) await Bun.sleep(20);
-    else client = await local.call("clients.new", { name: "phone" });
-    local?.close();
-  }
-});
-afterAll(async () => {
-  if (!canMakeNetworks) return;
-  child.kill("SIGTERM");
-  await child.exited;
-  await network[Symbol.asyncDispose]();
-  await place[Symbol.asyncDispose]();
-});
+${noReaders}`,
+  async ({ network, service }) => {
+    // An address may ask 100 times a minute: there are many.
+    sources = network.addNeighbourAddresses(150);
+    client = await service.client.call("clients.new", { name: "phone" });
+  },
+);
 
 function visitOf([, from, to, is]: Caller, thing: Thing, host: string, origin: string): OneVisit {
   const address = to.split(" ").at(-1) ?? "";
@@ -191,7 +159,7 @@ function visitOf([, from, to, is]: Caller, thing: Thing, host: string, origin: s
   return {
     ...asked,
     ...(to === "path"
-      ? { to: `${place.folder}/tapdeck.sock` }
+      ? { to: `${device.place.folder}/tapdeck.sock` }
       : { to: address, port: isTls ? tlsPort : port }),
     isTls,
     ...(from === "neighbour" ? { from: sources[address.includes(":") ? 6 : 4] } : {}),
@@ -201,14 +169,11 @@ function visitOf([, from, to, is]: Caller, thing: Thing, host: string, origin: s
 }
 
 async function visitAll(caller: Caller, visits: readonly OneVisit[]): Promise<readonly string[]> {
-  const file = join(place.folder, "visits.json");
+  const file = join(device.place.folder, "visits.json");
   await writeFile(file, JSON.stringify(visits));
   const script = join(import.meta.dir, "../helpers/many-visits.ts");
-  const via = caller[1] === "device" ? network.onDevice : network.onNeighbour;
-  const visiting = Bun.spawn([...via([process.execPath, script, file])], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  return JSON.parse(await new Response(visiting.stdout).text());
+  const via = caller[1] === "device" ? device.network.onDevice : device.network.onNeighbour;
+  return JSON.parse(await printed(via([process.execPath, script, file])));
 }
 
 for (const caller of callers) {

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { methodNames } from "../../src/api/methods/index.ts";
-import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 import { difference, readTranscript } from "../helpers/transcript.ts";
 
 const folder = join(import.meta.dir, "../transcripts/api");
@@ -15,13 +15,7 @@ test("every method has a transcript", () => {
   expect(files.toSorted()).toEqual(methodNames.filter((name) => !aliases.includes(name)).toSorted());
 });
 
-const config = `
-[readers]
-detect = false
-[[launchers]]
-id = "sleeper"
-extensions = [".sfc"]
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+const config = `${noReaders}${sleeper(".sfc")}
 [[launchers]]
 id = "absent"
 systems = ["NES"]

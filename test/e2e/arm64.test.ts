@@ -5,7 +5,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import packageFile from "../../package.json";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 
 const binary = join(import.meta.dir, "../../dist/tapdeck-linux-arm64");
 const libraries = "/usr/aarch64-linux-gnu";
@@ -17,7 +17,7 @@ const emulator = [
 ];
 
 test("the arm64 binary answers ping and version on an emulated Cortex-A53", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place, [...emulator, binary]);
   await service.client.ping();
   expect(await service.client.call("version")).toEqual({ platform: "linux", version: packageFile.version });
@@ -25,7 +25,7 @@ test("the arm64 binary answers ping and version on an emulated Cortex-A53", asyn
 }, 120_000);
 
 test("the arm64 binary carries node-hid's addon for its processor, and does without its libraries where they lack", async () => {
-  await using place = await makePlace('[readers]\ndetect = false\nconnect = ["toypad:/dev/null"]\n');
+  await using place = await makePlace(readerConfig("toypad:/dev/null"));
   await using service = await startTapdeck(place, ["env", `TMPDIR=${place.folder}`, ...emulator, binary]);
   await eventually(async () => JSON.stringify(await service.client.call("health")).includes("no HID device"));
   const [unpacked = ""] = (await readdir(place.folder)).filter((name) => name.endsWith(".node"));

@@ -2,19 +2,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { hostname } from "node:os";
 import type { Page } from "playwright-core";
-import { connect } from "../../src/client/client.ts";
 import { attack } from "../helpers/attack-page.ts";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
-import { canMakeNetworks, makeNetwork, type Network } from "../helpers/namespaces.ts";
-import { eventually } from "../helpers/processes.ts";
-import { makePlace, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { startDevice } from "../helpers/device.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { makePlace, noReaders, type Place, type Running, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
-const players = `
-[[launchers]]
-id = "sleeper"
-extensions = [".sfc"]
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`;
 const remoteTest = test.skipIf(!canMakeNetworks);
 const localName = `${hostname().toLowerCase()}.local`;
 
@@ -34,7 +27,7 @@ let stranger: Bun.Server<undefined>;
 let rebinding: ReturnType<typeof forwardTo>;
 
 beforeAll(async () => {
-  place = await makePlace(`[readers]\ndetect = false\n${players}`);
+  place = await makePlace(noReaders + sleeper(".sfc"));
   await place.file("SNES/Game.sfc");
   service = await startTapdeck(place);
   stranger = Bun.serve({
@@ -186,10 +179,13 @@ test("the device's own page works at loopback and by its .local name, and a link
 remoteTest(
   "a phone that follows a pairing link searches, launches and stops, and what it says is sealed",
   async () => {
-    await using network = await makeNetwork();
-    await using device = await startInNamespace(network);
+    await using device = await startDevice(`${noReaders}[log]\ndebug = true\n${sleeper(".sfc")}`);
+    const { network } = device;
+    const { client } = device.service;
+    await device.place.file("SNES/Game.sfc");
+    await client.call("media.index", {});
     await using phone = await startChromium({ [localName]: network.deviceAddress }, network.onNeighbour);
-    const link = device.tapdeck("pair", "Phone", "--host", network.deviceAddress);
+    const { out: link } = await device.run("pair", "Phone", "--host", network.deviceAddress);
     const page = await phone.browser.newPage({ viewport: { width: 390, height: 844 } });
     const asked: string[] = [];
     const frames: string[] = [];
@@ -219,11 +215,10 @@ remoteTest(
     // It stays paired.
     await page.reload();
     await page.getByText("Connected", { exact: true }).waitFor();
-    device.tapdeck("pair", "--revoke", "Phone");
+    expect((await device.run("pair", "--revoke", "Phone")).code).toBe(0);
     await page.getByText("no longer knows this phone").waitFor();
 
     // By the code, from the same page.
-    const client = await device.local();
     const { code } = await client.call("pairing.open");
     const paired = client.call("pairing.wait");
     await page.getByLabel("The six digits").fill(code === "000000" ? "000001" : "000000");
@@ -233,7 +228,6 @@ remoteTest(
     await page.getByRole("button", { name: "Pair" }).click();
     await page.getByText("Connected", { exact: true }).waitFor();
     expect(await paired).toMatchObject({ reason: "paired" });
-    client.close();
 
     // By its name, too; that is another address to the browser, and not paired.
     await page.goto(`http://${localName}:7497/`);
@@ -241,39 +235,3 @@ remoteTest(
   },
   90_000,
 );
-
-async function startInNamespace(network: Network) {
-  const folder = await makePlace();
-  await Bun.write(
-    `${folder.folder}/config.toml`,
-    `[readers]\ndetect = false\n[log]\ndebug = true\n${players}`,
-  );
-  await folder.file("SNES/Game.sfc");
-  const child = Bun.spawn([...network.onDevice([program, `--data=${folder.folder}`])], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let log = "";
-  void (async () => {
-    const decoder = new TextDecoder();
-    for await (const chunk of child.stderr) log += decoder.decode(chunk, { stream: true });
-  })();
-  await eventually(() => log.includes("service: listening"));
-  const local = () => connect(`ws+unix://${folder.folder}/tapdeck.sock:/api/v0.1`);
-  const client = await local();
-  await client.call("media.index", {});
-  client.close();
-  return {
-    log: () => log,
-    local,
-    tapdeck(...words: readonly string[]) {
-      const run = Bun.spawnSync([...network.onDevice([program, ...words, `--data=${folder.folder}`])]);
-      if (run.exitCode !== 0) throw new Error(run.stderr.toString());
-      return run.stdout.toString().trim();
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await child.exited;
-      await folder[Symbol.asyncDispose]();
-    },
-  };
-}

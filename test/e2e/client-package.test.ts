@@ -3,10 +3,10 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect } from "../../src/client/client.ts";
 import { makeClientPackage, packageFolder } from "../../tools/client-package.ts";
-import { canMakeNetworks, makeNetwork } from "../helpers/namespaces.ts";
-import { makePlace, startTapdeck, program as tapdeck } from "../helpers/tapdeck.ts";
+import { startDevice } from "../helpers/device.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "tapdeck-user-"));
 afterAll(() => rm(folder, { recursive: true }));
@@ -53,7 +53,7 @@ test("a stranger installs the client, their types are checked, and Node runs it"
   run([...check, join(folder, "user.ts")]);
   expect(() => run([...check, join(folder, "wrong.ts")])).toThrow("'name' does not exist");
 
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using _service = await startTapdeck(place);
   const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
   // Node 22 has WebSocket on by itself; 20 by this flag.
@@ -75,36 +75,11 @@ await client.closed;
 
 test.skipIf(!canMakeNetworks)("Node on another machine pairs by the code, and seals", async () => {
   await writeFile(join(folder, "sealed.js"), sealedProgram);
-  await using network = await makeNetwork();
-  await using place = await makePlace();
-  await Bun.write(`${place.folder}/config.toml`, "[readers]\ndetect = false\n");
-  const device = Bun.spawn([...network.onDevice([tapdeck, `--data=${place.folder}`])], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  try {
-    const client = await connectAsSoonAsItCan(`ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`);
-    const { code } = await client.call("pairing.open");
-    const url = `ws://${network.deviceAddress}:7497/api/v0.1`;
-    const node = ["node", "--experimental-websocket", join(folder, "sealed.js"), url, code];
-    expect(run(network.onNeighbour(node))).toBe("linux 1.3.2\n");
-    client.close();
-  } finally {
-    device.kill("SIGTERM");
-    await device.exited;
-  }
+  await using device = await startDevice(noReaders);
+  const { code } = await device.service.client.call("pairing.open");
+  const node = ["node", "--experimental-websocket", join(folder, "sealed.js"), device.url, code];
+  expect(run(device.network.onNeighbour(node))).toBe("linux 1.3.2\n");
 });
-
-async function connectAsSoonAsItCan(url: string) {
-  const deadline = Date.now() + 30_000;
-  for (;;) {
-    try {
-      return await connect(url);
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await Bun.sleep(20);
-    }
-  }
-}
 
 function run(command: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd: folder });

@@ -1,50 +1,16 @@
 /** The contract's section "Authentication", sentence by sentence, with a neighbour on a network of its own. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import {
-  canMakeNetworks,
-  makeNetwork,
-  type Network,
-  type Outcome,
-  type Visit,
-  visit,
-} from "../helpers/namespaces.ts";
-import { makePlace, type Place, program } from "../helpers/tapdeck.ts";
+import { expect, test } from "bun:test";
+import { deviceForAll, port } from "../helpers/device.ts";
+import { canMakeNetworks, type Network, type Outcome, type Visit, visit } from "../helpers/namespaces.ts";
+import { printed } from "../helpers/processes.ts";
+import { noReaders } from "../helpers/tapdeck.ts";
 
 // Without the right to make namespaces there is no remote caller: an address of this machine is this device.
 const remoteTest = test.skipIf(!canMakeNetworks);
+const device = deviceForAll(`[api]\nallow_launch = ["\\\\*\\\\*delay:\\\\d+"]\n${noReaders}`);
 
-let network: Network;
-let place: Place;
-let child: Bun.Subprocess;
-const port = 7497;
-
-beforeAll(async () => {
-  if (!canMakeNetworks) return;
-  network = await makeNetwork();
-  place = await makePlace();
-  await Bun.write(
-    `${place.folder}/config.toml`,
-    `[api]\nallow_launch = ["\\\\*\\\\*delay:\\\\d+"]\n[readers]\ndetect = false\n`,
-  );
-  child = Bun.spawn([...network.onDevice([program, `--data=${place.folder}`])], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  for (let tries = 0; tries < 100; tries++) {
-    const answer = await device({ url: `http://127.0.0.1:${port}/ping` }).catch(() => undefined);
-    if (answer?.body === "pong") return;
-  }
-  throw new Error("the service did not start in its namespace");
-});
-afterAll(async () => {
-  if (!canMakeNetworks) return;
-  child.kill("SIGTERM");
-  await child.exited;
-  await network[Symbol.asyncDispose]();
-  await place[Symbol.asyncDispose]();
-});
-
-const device = (what: Visit) => visit(network.onDevice, what);
-const neighbour = (what: Visit) => visit(network.onNeighbour, what);
+const itself = (what: Visit) => visit(device.network.onDevice, what);
+const neighbour = (what: Visit) => visit(device.network.onNeighbour, what);
 const request = (method: string, params?: unknown) =>
   JSON.stringify({ jsonrpc: "2.0", id: "1", method, params });
 const refusal = (outcome: Outcome) => JSON.parse(outcome.messages?.[0] ?? "{}");
@@ -52,7 +18,8 @@ const refusal = (outcome: Outcome) => JSON.parse(outcome.messages?.[0] ?? "{}");
 remoteTest(
   "1: opening a WebSocket connection requires no authentication, and the heartbeat answers on it",
   async () => {
-    for (const host of [network.deviceAddress, `[${network.deviceAddress6}]`]) {
+    const { deviceAddress, deviceAddress6 } = device.network;
+    for (const host of [deviceAddress, `[${deviceAddress6}]`]) {
       const outcome = await neighbour({ url: `ws://${host}:${port}/api/v0.1`, send: ["ping"] });
       expect(outcome).toEqual({ messages: ["pong"] });
     }
@@ -64,7 +31,7 @@ remoteTest(
   async () => {
     for (const path of ["/api/v0.1", "/api/v0", "/api/", "/api"]) {
       const outcome = await neighbour({
-        url: `ws://${network.deviceAddress}:${port}${path}`,
+        url: new URL(path, device.url).href,
         send: [request("version")],
       });
       const answer = refusal(outcome);
@@ -78,7 +45,7 @@ remoteTest(
       });
       expect("id" in answer).toBe(false);
       const end = await neighbour({
-        url: `ws://${network.deviceAddress}:${port}${path}`,
+        url: new URL(path, device.url).href,
         send: [request("version"), "never answered"],
       });
       expect(end.closed).toBe(1008);
@@ -87,7 +54,7 @@ remoteTest(
 );
 
 remoteTest("2: so are a POST and the event stream of a remote caller", async () => {
-  const base = `http://${network.deviceAddress}:${port}/api/v0.1`;
+  const base = device.url.replace("ws:", "http:");
   const headers = { "content-type": "application/json" };
   const post = await neighbour({ url: base, method: "POST", headers, body: request("version") });
   expect([post.status, JSON.parse(post.body ?? "").error.code]).toEqual([403, -32002]);
@@ -97,9 +64,10 @@ remoteTest("2: so are a POST and the event stream of a remote caller", async () 
 remoteTest(
   "3, 4: cleartext from a loopback address, and from the device's own addresses, is allowed",
   async () => {
-    const hosts = ["127.0.0.1", "[::1]", network.deviceAddress, `[${network.deviceAddress6}]`];
+    const { deviceAddress, deviceAddress6 } = device.network;
+    const hosts = ["127.0.0.1", "[::1]", deviceAddress, `[${deviceAddress6}]`];
     for (const host of hosts) {
-      const outcome = await device({ url: `ws://${host}:${port}/api/v0.1`, send: [request("version")] });
+      const outcome = await itself({ url: `ws://${host}:${port}/api/v0.1`, send: [request("version")] });
       expect([host, refusal(outcome).result?.platform]).toEqual([host, "linux"]);
     }
   },
@@ -107,7 +75,7 @@ remoteTest(
 
 remoteTest("7: a protocol error has no id and tells nothing that is secret", async () => {
   const outcome = await neighbour({
-    url: `ws://${network.deviceAddress}:${port}/api/v0.1`,
+    url: device.url,
     send: [request("clients")],
   });
   expect(Object.keys(refusal(outcome))).toEqual(["jsonrpc", "error"]);
@@ -116,12 +84,12 @@ remoteTest("7: a protocol error has no id and tells nothing that is secret", asy
 remoteTest(
   "9: remote use of the HTTP launch endpoint requires allow_launch, whose patterns match the whole text",
   async () => {
-    const base = `http://${network.deviceAddress}:${port}/l/`;
+    const base = `http://${device.network.deviceAddress}:${port}/l/`;
     const allowed = await neighbour({ url: `${base}**delay:1` });
     expect([allowed.status, allowed.body]).toEqual([200, '{"launched":true}']);
     expect((await neighbour({ url: `${base}**delay:1||**stop` })).status).toBe(403);
     expect((await neighbour({ url: `${base}SNES/Game.sfc` })).status).toBe(403);
-    expect((await device({ url: `http://127.0.0.1:${port}/l/SNES/Game.sfc` })).status).toBe(200);
+    expect((await itself({ url: `http://127.0.0.1:${port}/l/SNES/Game.sfc` })).status).toBe(200);
   },
 );
 
@@ -130,10 +98,10 @@ remoteTest(
   async () => {
     const script = `const s = []; for (let n = 0; n < 40; n++) s.push((await fetch(process.argv[1])).status); console.log(s.join(" "))`;
     const statuses = async (via: Network["onDevice"], host: string) => {
-      const command = via([process.execPath, "-e", script, `http://${host}:${port}/ping`]);
-      const asked = Bun.spawn([...command], { stdio: ["ignore", "pipe", "inherit"] });
-      return (await new Response(asked.stdout).text()).trim().split(" ");
+      const url = `http://${host}:${port}/ping`;
+      return (await printed(via([process.execPath, "-e", script, url]))).split(" ");
     };
+    const { network } = device;
     const far = await statuses(network.onNeighbour, network.deviceAddress);
     expect(far.filter((status) => status === "429").length).toBeGreaterThan(15);
     const near = await statuses(network.onDevice, "127.0.0.1");

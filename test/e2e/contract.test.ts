@@ -3,27 +3,26 @@
  * file of its own, and the transcripts of each method tell the details.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
-import { firstReader, makePlace, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
+import {
+  firstReader,
+  makePlace,
+  type Place,
+  type Running,
+  readerConfig,
+  sleeper,
+  startTapdeck,
+} from "../helpers/tapdeck.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 let place: Place;
 let service: Running;
-let device: Pn532Device;
+let device: ReturnType<typeof emulatedPn532>;
 
 beforeAll(async () => {
-  device = createPn532Device({ timing: "none" });
-  place = await makePlace(`
-[readers]
-connect = ["pn532-uart:${device.path}"]
-detect = false
-[[launchers]]
-id = "sleeper"
-extensions = [".sfc"]
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`);
+  device = emulatedPn532("none");
+  place = await makePlace(readerConfig(device) + sleeper(".sfc"));
   await place.file("SNES/Game.sfc");
   service = await startTapdeck(place);
   await firstReader(service);
@@ -360,10 +359,7 @@ test("Methods, tokens, readers, media, media.active, systems, tokens.history: wi
 });
 
 test("Events: a card on the reader, its launch, its player, its leaving, and the reader itself", async () => {
-  const card = createType2Tag("ntag213", {
-    uid: Uint8Array.fromHex("04010203040506"),
-    text: "SNES/Game.sfc",
-  });
+  const card = ntag213("04010203040506", "SNES/Game.sfc");
   device.put(card);
   expect(await service.heard.next("tokens.added")).toMatchObject({ uid: "04010203040506", type: "NTAG" });
   await service.heard.next("running", ({ uid }) => uid === "04010203040506");

@@ -3,11 +3,18 @@
  * it, and comes back. It is heard again within two seconds, and the tap is launched once.
  */
 import { afterAll, expect, test } from "bun:test";
-import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import type { Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { commandCodes } from "../../drivers/protocol/pn532-commands.ts";
 import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
-import { firstReader, type Heard, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
+import {
+  firstReader,
+  type Heard,
+  makePlace,
+  readerConfig,
+  sleeper,
+  startTapdeck,
+} from "../helpers/tapdeck.ts";
 
 type Strike = () => void;
 
@@ -75,17 +82,8 @@ afterAll(() => {
 for (const stop of stops) {
   for (const fault of faults) {
     test(`the reader ${fault.name} at stop ${stop.name}: it comes back, and the tap is launched once`, async () => {
-      await using cleanUp = new AsyncDisposableStack();
-      const device = createPn532Device({ timing: "none" });
-      cleanUp.defer(() => device.close());
-      await using place = await makePlace(`
-[readers]
-connect = ["pn532-uart:${device.path}"]
-detect = false
-[[launchers]]
-id = "sleeper"
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`);
+      await using device = emulatedPn532("none");
+      await using place = await makePlace(readerConfig(device) + sleeper());
       await place.file("SNES/Game.sfc");
       await using service = await startTapdeck(place);
       const { heard } = service;
@@ -96,10 +94,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
         void fault.strike(device);
         struck.resolve();
       });
-      const card = createType2Tag("ntag213", {
-        uid: Uint8Array.fromHex("04112233445566"),
-        text: "SNES/Game.sfc",
-      });
+      const card = ntag213("04112233445566", "SNES/Game.sfc");
       device.put(card);
       await struck.promise;
       await heard.next("readers.removed");

@@ -3,21 +3,18 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/tags.ts";
-import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
-import { contentOf } from "../../drivers/protocol/type2-tag.ts";
+import { emulatedPn532, ntag213, textOn } from "../helpers/emulated.ts";
 import { eventually } from "../helpers/processes.ts";
 import {
   firstReader,
   makePlace,
+  noReaders,
   type Place,
   program,
   type Running,
+  readerConfig,
   startTapdeck,
 } from "../helpers/tapdeck.ts";
-
-const quiet = "[readers]\ndetect = false\n";
 
 /** The service, with an `aplay` that notes what it is given as the only player that it finds. */
 async function startHeard(place: Place): Promise<Running & { sounds: () => Promise<readonly string[]> }> {
@@ -35,7 +32,7 @@ async function startHeard(place: Place): Promise<Running & { sounds: () => Promi
 }
 
 test("ready, scanned and failed are heard, and switching audioFeedback counts at once", async () => {
-  await using place = await makePlace(quiet);
+  await using place = await makePlace(noReaders);
   await using service = await startHeard(place);
   const { client, sounds } = service;
   await eventually(async () => (await sounds()).length === 1);
@@ -53,7 +50,7 @@ test("ready, scanned and failed are heard, and switching audioFeedback counts at
 });
 
 test("a service that is killed leaves no shell that waits for a sound", async () => {
-  await using place = await makePlace(quiet);
+  await using place = await makePlace(noReaders);
   await using service = await startHeard(place);
   await eventually(async () => (await service.sounds()).length === 1);
   const shells = async () => {
@@ -68,46 +65,35 @@ test("a service that is killed leaves no shell that waits for a sound", async ()
   await eventually(async () => (await shells()) === 0);
 });
 
-function textIn({ memory }: EmulatedTag): string | undefined {
-  const content = contentOf(memory.subarray(12));
-  if (content.kind !== "message") return undefined;
-  const parsed = parseMessage(content.message);
-  return parsed.kind === "message" ? textOf(parsed.records) : "broken";
-}
-
 test("a card makes another card, stays as it is, and what it made is heard and plays when it is laid on again", async () => {
-  const device = createPn532Device({ timing: "real" });
-  try {
-    await using place = await makePlace(`${quiet}connect = ["pn532-uart:${device.path}"]\n`);
-    await using service = await startHeard(place);
-    await firstReader(service);
-    const script = '**write:"**echo:made||**delay:1"';
-    const maker = createType2Tag("ntag213", { uid: Uint8Array.fromHex("04a1a2a3a4a5a6"), text: script });
-    const blank = createType2Tag("ntag213", { uid: Uint8Array.fromHex("04b1b2b3b4b5b6") });
-    device.put(maker);
-    await service.heard.next("running");
-    device.take();
-    device.put(blank);
-    expect(await service.heard.next("launch.finished")).toMatchObject({ text: script, success: true });
-    expect([textIn(maker), textIn(blank)]).toEqual([script, "**echo:made||**delay:1"]);
-    await eventually(async () => (await service.sounds()).includes("written.wav"));
-    await service.heard.next("tokens.removed");
-    device.take();
-    // Another card shows that it has left.
-    device.put(maker);
-    await service.heard.next("running");
-    await service.client.call("stop");
-    expect(await service.heard.next("launch.finished")).toMatchObject({ error: "it was stopped" });
-    device.take();
-    device.put(blank);
-    expect(await service.heard.next("running")).toMatchObject({ text: "**echo:made||**delay:1" });
-  } finally {
-    await device.close();
-  }
+  await using device = emulatedPn532("real");
+  await using place = await makePlace(readerConfig(device));
+  await using service = await startHeard(place);
+  await firstReader(service);
+  const script = '**write:"**echo:made||**delay:1"';
+  const maker = ntag213("04a1a2a3a4a5a6", script);
+  const blank = ntag213("04b1b2b3b4b5b6");
+  device.put(maker);
+  await service.heard.next("running");
+  device.take();
+  device.put(blank);
+  expect(await service.heard.next("launch.finished")).toMatchObject({ text: script, success: true });
+  expect([textOn(maker), textOn(blank)]).toEqual([script, "**echo:made||**delay:1"]);
+  await eventually(async () => (await service.sounds()).includes("written.wav"));
+  await service.heard.next("tokens.removed");
+  device.take();
+  // Another card shows that it has left.
+  device.put(maker);
+  await service.heard.next("running");
+  await service.client.call("stop");
+  expect(await service.heard.next("launch.finished")).toMatchObject({ error: "it was stopped" });
+  device.take();
+  device.put(blank);
+  expect(await service.heard.next("running")).toMatchObject({ text: "**echo:made||**delay:1" });
 });
 
 test("a link may not write a card, nor type", async () => {
-  await using place = await makePlace(`allow_launch = true\n${quiet}`);
+  await using place = await makePlace(`allow_launch = true\n${noReaders}`);
   await using _service = await startTapdeck(place);
   for (const script of ["**write:x", "**input.keyboard:a", "**input.gamepad:A"]) {
     const answer = await fetch(`http://127.0.0.1:${place.port}/l/${encodeURIComponent(script)}`);

@@ -3,13 +3,13 @@ import { expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, program, type Running, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 
 const root = join(import.meta.dir, "../..");
 const addonOf = (target: string) =>
   join(root, `node_modules/node-hid/prebuilds/HID_hidraw-linux-${target}/node-napi-v4.node`);
 /** There, and no HID device. */
-const named = '[readers]\ndetect = false\nconnect = ["toypad:/dev/null"]\n';
+const named = readerConfig("toypad:/dev/null");
 
 async function faultOf({ client }: Running): Promise<string> {
   const { checks } = await client.call("health");

@@ -1,6 +1,6 @@
 /** The HTTP side, against the compiled binary: POST, the event stream, the launch endpoint, and who is turned away. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makePlace, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 let place: Place;
 let service: Running;
@@ -8,9 +8,7 @@ let base: string;
 
 beforeAll(async () => {
   place = await makePlace(`allowed_origins = ["https://cards.example"]
-[readers]
-detect = false
-`);
+${noReaders}`);
   service = await startTapdeck(place);
   base = `http://127.0.0.1:${place.port}`;
 });

@@ -1,5 +1,6 @@
 /** The plug is pulled at any moment of writing: whatever was acknowledged is there afterwards. */
 import { expect, test } from "bun:test";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 import { type Client, RpcError } from "../../src/client/client.ts";
 import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 
@@ -17,7 +18,7 @@ interface Acknowledged {
 test(`kill -9 at ${kills} random moments during writes: every acknowledged mapping, client and setting is there afterwards`, async () => {
   await using place = await makePlace("# of mine\n[readers]\ndetect = false # not here\n");
   const done: Acknowledged = { mappings: new Map(), clients: new Map(), exitDelay: [0, 0] };
-  const random = createRandom(20_26);
+  const random = seededRandom(20_26);
   for (let round = 0; round < kills; round++) {
     const service = await startTapdeck(place);
     await check(service.client, done);
@@ -105,15 +106,4 @@ async function check(client: Client, { mappings, clients, exitDelay }: Acknowled
   // What was asked for and not acknowledged may have come through: from here it counts.
   for (const id of there.keys()) if (!mappings.has(id)) await client.call("mappings.delete", { id });
   for (const id of known.keys()) if (!clients.has(id)) await client.call("clients.delete", { id });
-}
-
-/** A generator of numbers from 0 to 1, the same for the same seed (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

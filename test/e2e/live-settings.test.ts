@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 test("readers named over the API are opened, and let go, while the service runs", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place);
   await service.client.call("settings.update", { reader: ["simulated:"] });
   const added = await service.heard.next("readers.added");
@@ -21,13 +21,7 @@ test("readers named over the API are opened, and let go, while the service runs"
 });
 
 test("a new root folder and the debug log count from the next tap on", async () => {
-  await using place = await makePlace(`
-[readers]
-detect = false
-[[launchers]]
-id = "sleeper"
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`);
+  await using place = await makePlace(noReaders + sleeper());
   await mkdir(`${place.folder}/drive/SNES`, { recursive: true });
   await writeFile(`${place.folder}/drive/SNES/Game.sfc`, "x");
   await using service = await startTapdeck(place);
@@ -39,7 +33,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 });
 
 test("an edit by hand is taken over; a wrong one is told with its line, and the last good settings stay", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place);
   const path = `${place.folder}/config.toml`;
   const good = await Bun.file(path).text();
@@ -57,7 +51,7 @@ test("an edit by hand is taken over; a wrong one is told with its line, and the 
 });
 
 test("mappings in a file count a moment later, are read-only, and come behind those of the database", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place);
   await mkdir(`${place.folder}/mappings`);
   const table = '[[mapping]]\ntype = "uid"\nmatch = "exact"\npattern = "04aa"\noverride = "**delay:3"\n';

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { connect } from "../../src/client/client.ts";
 import { openDeafSocket } from "../helpers/raw-socket.ts";
-import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 
 const clients = 64;
 const inFlight = 100;
@@ -14,7 +14,7 @@ const residentMbMax = 320; // 16 times 4 MiB unsent, as text and as bytes; the s
 const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
 
 test(`${clients} clients with ${inFlight} requests each in flight, and ${deafClients} that never read`, async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place);
   const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
   const deaf = await Promise.all(Array.from({ length: deafClients }, () => openDeafSocket(place.port)));
@@ -43,7 +43,7 @@ test(`${clients} clients with ${inFlight} requests each in flight, and ${deafCli
 });
 
 test("a listener that does not read is cut off once 4 MiB wait for it, and nobody else is", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place);
   const deaf = await openDeafSocket(place.port);
   let isOpen = true;
@@ -62,7 +62,7 @@ test("a listener that does not read is cut off once 4 MiB wait for it, and nobod
 });
 
 test("the 257th connection is refused with a sentence, and a place that becomes free is given again", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using _service = await startTapdeck(place);
   const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
   // One is the test's own.

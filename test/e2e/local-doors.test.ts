@@ -3,7 +3,15 @@ import { expect, test } from "bun:test";
 import { stat } from "node:fs/promises";
 import { visit } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
-import { firstReader, makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import {
+  firstReader,
+  makePlace,
+  noReaders,
+  program,
+  readerConfig,
+  startTapdeck,
+  stubborn,
+} from "../helpers/tapdeck.ts";
 
 const isRoot = process.getuid?.() === 0;
 const nobody = (command: readonly string[]) => [
@@ -16,7 +24,7 @@ const nobody = (command: readonly string[]) => [
 const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "version" });
 
 test("the socket is for its owner and group only, answers as TCP does, and goes with the service", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   const service = await startTapdeck(place);
   const path = `${place.folder}/tapdeck.sock`;
   const { mode } = await stat(path);
@@ -40,7 +48,7 @@ test("the socket is for its owner and group only, answers as TCP does, and goes 
 });
 
 test("a socket that a killed service left behind is replaced, and the command line prefers it", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   const first = await startTapdeck(place);
   process.kill(first.pid, "SIGKILL");
   await first.stop();
@@ -53,13 +61,13 @@ test("a socket that a killed service left behind is replaced, and the command li
 });
 
 test("a second service on the port of the first ends at once, with a sentence, and leaves the first alone", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using other = await makePlace();
   await using service = await startTapdeck(place);
   for (const listen of ['["127.0.0.1"]', "[]"]) {
     await Bun.write(
       `${other.folder}/config.toml`,
-      `[api]\nport = ${place.port}\ntls_port = 0\nlisten = ${listen}\n[readers]\ndetect = false\n`,
+      `[api]\nport = ${place.port}\ntls_port = 0\nlisten = ${listen}\n${noReaders}`,
     );
     const second = Bun.spawnSync([program, `--data=${other.folder}`], { timeout: 10_000 });
     expect([listen, second.exitCode]).toEqual([listen, 69]);
@@ -69,8 +77,8 @@ test("a second service on the port of the first ends at once, with a sentence, a
 });
 
 test("a second service with the data folder of the first ends with a sentence, and does not take its socket; after a kill -9 there is room", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
-  await using other = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
+  await using other = await makePlace(noReaders);
   const service = await startTapdeck(place);
   const flags = [`--data=${place.folder}`, `--config=${other.folder}/config.toml`];
   const second = Bun.spawnSync([program, ...flags], { timeout: 60_000 });
@@ -84,13 +92,7 @@ test("a second service with the data folder of the first ends with a sentence, a
 });
 
 test("a second Ctrl-C does not cut the orderly end short", async () => {
-  await using place = await makePlace(`
-[readers]
-detect = false
-[[launchers]]
-id = "stubborn"
-command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}"]
-`);
+  await using place = await makePlace(noReaders + stubborn);
   await place.file("SNES/Game.sfc");
   const service = await startTapdeck(place);
   await service.client.call("launch", "SNES/Game.sfc");
@@ -103,7 +105,7 @@ command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}
 });
 
 test("the same card tapped twice in a row from the command line waits until it is off", async () => {
-  await using place = await makePlace('[readers]\nconnect = ["simulated:"]\ndetect = false\n');
+  await using place = await makePlace(readerConfig("simulated:"));
   await using service = await startTapdeck(place);
   await firstReader(service);
   for (let n = 0; n < 2; n++) {
@@ -122,7 +124,7 @@ test("the same card tapped twice in a row from the command line waits until it i
 test.skipIf(!isRoot)(
   "a service that runs as root serves only root over TCP, unless its owner says otherwise",
   async () => {
-    await using place = await makePlace("[readers]\ndetect = false\n");
+    await using place = await makePlace(noReaders);
     const settings = `[api]\nport = ${place.port}\nlisten = ["127.0.0.1", "::1"]\n`;
     await Bun.write(`${place.folder}/config.toml`, settings);
     await using service = await startTapdeck(place);

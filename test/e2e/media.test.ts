@@ -1,16 +1,9 @@
 /** Media on the compiled binary: indexed at the first start, found, launched by title, and shown at the terminal. */
 import { expect, test } from "bun:test";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
-const config = `
-[readers]
-detect = false
-[[launchers]]
-id = "sleeper"
-extensions = [".sfc", ".md"]
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`;
+const config = noReaders + sleeper(".sfc", ".md");
 
 async function makeLibrary() {
   const place = await makePlace(config);

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import type { DescribedMethod } from "../../src/api/openrpc.ts";
 import { type Client, RpcError } from "../../src/client/client.ts";
 import { paramsFor } from "../helpers/schema-arbitrary.ts";
-import { makePlace, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 const casesPerMethod = 1000;
 const atATime = 32;
@@ -25,7 +25,7 @@ let service: Running;
 let described: readonly DescribedMethod[];
 
 beforeAll(async () => {
-  place = await makePlace("[readers]\ndetect = false\n");
+  place = await makePlace(noReaders);
   service = await startTapdeck(place);
   const document = await service.client.call("rpc.discover");
   described = document.methods as unknown as DescribedMethod[];

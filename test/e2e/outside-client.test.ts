@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { JSONRPCClient, JSONRPCErrorException, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { connect, type Notification } from "../../src/client/client.ts";
-import { makePlace, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 let place: Place;
 let service: Running;
 let url: string;
 
 beforeAll(async () => {
-  place = await makePlace("[readers]\ndetect = false\n");
+  place = await makePlace(noReaders);
   service = await startTapdeck(place);
   url = `ws://127.0.0.1:${place.port}/api/v0.1`;
 });
@@ -75,7 +75,7 @@ test("our client's notifications are an async iterator that ends with its signal
 });
 
 test("our client comes back by itself when the service does, and calls made meanwhile wait for it", async () => {
-  await using ownPlace = await makePlace("[readers]\ndetect = false\n");
+  await using ownPlace = await makePlace(noReaders);
   const first = await startTapdeck(ownPlace);
   const client = await connect(`ws://127.0.0.1:${ownPlace.port}/api/v0.1`, { reconnect: true });
   const states: string[] = [];

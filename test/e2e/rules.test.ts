@@ -1,26 +1,25 @@
 /** The rules around a tap as people meet them, through the compiled program: hold mode, the guard, hooks, limits, playlists. */
 import { expect, test } from "bun:test";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import { eventually } from "../helpers/processes.ts";
-import { firstReader, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import {
+  firstReader,
+  makePlace,
+  noReaders,
+  readerConfig,
+  sleeper,
+  startTapdeck,
+} from "../helpers/tapdeck.ts";
 
-const player = `
-[[launchers]]
-id = "sleeper"
-extensions = [".sfc"]
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+const players = `${sleeper(".sfc")}
 [[launchers]]
 id = "short"
 extensions = [".mp3"]
 command = ["/bin/sh", "-c", "exec sleep 0.2", "{path}"]
 `;
-const virtual = "[readers]\ndetect = false\n";
 
 test("hold mode: taking the card off a reader ends its game; settings over the API count at once", async () => {
-  await using place = await makePlace(
-    `[readers]\ndetect = false\nconnect = ["simulated:"]\ninsert_mode = true\n${player}`,
-  );
+  await using place = await makePlace(`${readerConfig("simulated:")}insert_mode = true\n${players}`);
   await place.file("SNES/Game.sfc");
   await using service = await startTapdeck(place);
   const { client, heard } = service;
@@ -42,7 +41,9 @@ test("hold mode: taking the card off a reader ends its game; settings over the A
 });
 
 test("hold mode: a card that is back within the delay goes on without a new launch, on the API's own reader too", async () => {
-  await using place = await makePlace(`${virtual}insert_mode = true\ninsert_mode_exit_delay = 5\n${player}`);
+  await using place = await makePlace(
+    `${noReaders}insert_mode = true\ninsert_mode_exit_delay = 5\n${players}`,
+  );
   await place.file("SNES/Game.sfc");
   await place.file("SNES/Other.sfc");
   await using service = await startTapdeck(place);
@@ -65,21 +66,14 @@ test("hold mode: a card that is back within the delay goes on without a new laun
 });
 
 test("hold mode: a reader that is pulled out stops nothing; back with its card nothing either, back without it does", async () => {
-  await using cleanUp = new AsyncDisposableStack();
-  const device = createPn532Device({ timing: "none" });
-  cleanUp.defer(() => device.close());
-  await using place = await makePlace(
-    `${virtual}insert_mode = true\nconnect = ["pn532-uart:${device.path}"]\n${player}`,
-  );
+  await using device = emulatedPn532("none");
+  await using place = await makePlace(`${readerConfig(device)}insert_mode = true\n${players}`);
   await place.file("SNES/Game.sfc");
   await using service = await startTapdeck(place);
   const { client, heard } = service;
   await firstReader(service);
   heard.forget();
-  const card = createType2Tag("ntag213", {
-    uid: Uint8Array.fromHex("04112233445566"),
-    text: "SNES/Game.sfc",
-  });
+  const card = ntag213("04112233445566", "SNES/Game.sfc");
   device.put(card);
   await heard.next("media.started");
   for (const isTakenMeanwhile of [false, true]) {
@@ -96,7 +90,7 @@ test("hold mode: a reader that is pulled out stops nothing; back with its card n
 });
 
 test("the guard asks for the same card once more, and confirm over the API does as well", async () => {
-  await using place = await makePlace(`${virtual}[launch]\nguard = true\n${player}`);
+  await using place = await makePlace(`${noReaders}[launch]\nguard = true\n${players}`);
   for (const name of ["A", "B", "C"]) await place.file(`SNES/${name}.sfc`);
   await using service = await startTapdeck(place);
   const { client, heard } = service;
@@ -118,7 +112,7 @@ test("the guard asks for the same card once more, and confirm over the API does 
 });
 
 test("play time that is used up is refused with a sentence, after a restart too", async () => {
-  const limits = `${virtual}[playtime]\ndaily_minutes = 1\n${player}`;
+  const limits = `${noReaders}[playtime]\ndaily_minutes = 1\n${players}`;
   await using place = await makePlace(limits);
   await place.file("SNES/Game.sfc");
   const used = 59_000;
@@ -161,7 +155,7 @@ test("play time that is used up is refused with a sentence, after a restart too"
 });
 
 test("a card plays a folder, item after item, in hold mode until it is taken off", async () => {
-  await using place = await makePlace(`${virtual}insert_mode = true\n${player}`);
+  await using place = await makePlace(`${noReaders}insert_mode = true\n${players}`);
   for (const name of ["1", "2"]) await place.file(`Audio/Album/${name}.mp3`);
   await using service = await startTapdeck(place);
   const { client, heard } = service;
@@ -180,11 +174,11 @@ test("a card plays a folder, item after item, in hold mode until it is taken off
 });
 
 test("hooks run around a card, and end with the service", async () => {
-  await using place = await makePlace(`${virtual}[hooks]
+  await using place = await makePlace(`${noReaders}[hooks]
 on_scan = "**echo:scan [[last_scanned.id]]"
 before_start = "**echo:before [[launching.system_id]]"
 on_stop = "SNES/Menu.sfc"
-${player}`);
+${players}`);
   await place.file("SNES/Game.sfc");
   await place.file("SNES/Menu.sfc");
   const service = await startTapdeck(place);

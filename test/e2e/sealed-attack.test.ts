@@ -3,56 +3,28 @@
  * cut, replayed, put out of order, sent back or taken from another session is answered by one refusal, and the connection ends.
  * `test/unit/secure-attack.test.ts` tries more ways without sockets.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { connect } from "../../src/client/client.ts";
-import { canMakeNetworks, makeNetwork, type Network } from "../helpers/namespaces.ts";
-import { makePlace, type Place, program } from "../helpers/tapdeck.ts";
+import { deviceForAll } from "../helpers/device.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { printed } from "../helpers/processes.ts";
+import { noReaders } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 const attacker = join(import.meta.dir, "../helpers/session-attacker.ts");
 const addressCount = 60;
 
-let network: Network;
-let place: Place;
-let child: Bun.Subprocess;
-let client: { id: string; secret: string } | undefined;
-const sources: string[] = [];
-
-beforeAll(async () => {
-  if (!canMakeNetworks) return;
-  network = await makeNetwork();
-  place = await makePlace();
-  for (let n = 10; n < 10 + addressCount; n++) {
-    sources.push(`10.77.0.${n}`);
-    const add = ["ip", "address", "add", `10.77.0.${n}/24`, "dev", network.neighbourLink];
-    expect(Bun.spawnSync([...network.onNeighbour(add)]).exitCode).toBe(0);
-  }
-  await Bun.write(`${place.folder}/config.toml`, "[readers]\ndetect = false\n");
-  child = Bun.spawn([...network.onDevice([program, `--data=${place.folder}`])], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  for (let tries = 0; client === undefined && tries < 500; tries++) {
-    const local = await connect(`ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`).catch(() => undefined);
-    if (local === undefined) await Bun.sleep(20);
-    else client = await local.call("clients.new", { name: "phone" });
-    local?.close();
-  }
-});
-afterAll(async () => {
-  if (!canMakeNetworks) return;
-  child.kill("SIGTERM");
-  await child.exited;
-  await network[Symbol.asyncDispose]();
-  await place[Symbol.asyncDispose]();
+let client: { id: string; secret: string };
+let sources: readonly string[];
+const device = deviceForAll(noReaders, async ({ network, service }) => {
+  sources = network.addNeighbourAddresses(addressCount)[4];
+  client = await service.client.call("clients.new", { name: "phone" });
 });
 
 /** Runs the attacks of one kind, and returns what came of each: how it was refused, and how the connection ended. */
 async function attack(kind: string): Promise<readonly string[]> {
-  const url = `ws://${network.deviceAddress}:7497/api/v0.1`;
-  const command = [process.execPath, attacker, kind, url, JSON.stringify({ client, sources })];
-  const attacking = Bun.spawn([...network.onNeighbour(command)], { stdio: ["ignore", "pipe", "inherit"] });
-  return JSON.parse(await new Response(attacking.stdout).text());
+  const command = [process.execPath, attacker, kind, device.url, JSON.stringify({ client, sources })];
+  return JSON.parse(await printed(device.network.onNeighbour(command)));
 }
 
 for (const [kind, least] of [

@@ -4,15 +4,15 @@
  * secret that was made.
  */
 import { expect, test } from "bun:test";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { connect } from "../../src/client/client.ts";
 import { startHandshake } from "../../src/secure/handshake.ts";
-import { canMakeNetworks, makeNetwork, type Network, visit } from "../helpers/namespaces.ts";
+import { port, startDevice } from "../helpers/device.ts";
+import { canMakeNetworks, type Network, visit } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs, startPythonClient } from "../helpers/noise-python.ts";
-import { makePlace, type Place, program } from "../helpers/tapdeck.ts";
+import { eventually, printed } from "../helpers/processes.ts";
+import { readerConfig, sleeper } from "../helpers/tapdeck.ts";
 
-const port = 7497;
 const peer = join(import.meta.dir, "../helpers/paired-peer.ts");
 const script = join(import.meta.dir, "noise-python/v1.py");
 const request = (method: string, params?: unknown) =>
@@ -25,16 +25,13 @@ test.skipIf(!canMakeNetworks)(
   "no secret is in a log, an error, an answer to somebody from afar, the audit log, a file's name or a process's title",
   async () => {
     const python = await noisePython();
-    await using network = await makeNetwork();
-    await using place = await makePlace();
+    await using device = await startDevice(settings);
+    const { network, place } = device;
     await place.file("SNES/Game.sfc");
-    await Bun.write(`${place.folder}/config.toml`, settings);
     const found: Found = new Map();
     const secrets: string[] = [];
 
-    const first = await startService(network, place);
-    const local = () => connect(`ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`);
-    const owner = await local();
+    const owner = device.service.client;
     const made = await owner.call("clients.new", { name: "phone" });
     const revoked = await owner.call("clients.new", { name: "guest" });
     await owner.call("clients.delete", { id: revoked.id });
@@ -49,7 +46,7 @@ test.skipIf(!canMakeNetworks)(
     );
     secrets.push(open);
 
-    const url = `ws://${network.deviceAddress}:${port}/api/v0.1`;
+    const { url } = device;
     const { code } = await owner.call("pairing.open");
     const wrongCode = String((Number(code) + 1) % 1e6).padStart(6, "0");
     found.set("a wrong code", await pairByCode(network, url, wrongCode));
@@ -77,8 +74,8 @@ test.skipIf(!canMakeNetworks)(
       await eventually(async () => {
         const lines = await commandLines();
         // A player that is about to become its program has no command line for that moment.
-        if (!lines.includes("sleep 600")) throw new Error(lines);
         found.set("processes", lines);
+        return lines.includes("sleep 600");
       });
     }
     for (const [what, hello] of Object.entries({
@@ -88,27 +85,20 @@ test.skipIf(!canMakeNetworks)(
     }))
       found.set(what, JSON.stringify(await visit(network.onNeighbour, { url, send: [hello, "x"] })));
     // A copy is made at once when something is taken away that must not come back.
-    await eventually(() => stat(`${place.folder}/tapdeck.db.backup`));
+    await eventually(() => Bun.file(`${place.folder}/tapdeck.db.backup`).exists());
     await owner.call("launch", "no/such file");
-    owner.close();
     // A crash may take the last few seconds of the audit log with it: this one comes later.
-    await eventually(async () => {
-      const text = await readFile(join(place.folder, "audit-traffic.jsonl"), "utf8");
-      if (!text.includes("secure-failure")) throw new Error(text);
-    });
-    first.child.kill("SIGKILL");
-    await first.child.exited;
+    const traffic = () => readFile(join(place.folder, "audit-traffic.jsonl"), "utf8").catch(() => "");
+    await eventually(async () => (await traffic()).includes("secure-failure"));
+    process.kill(device.service.pid, "SIGKILL");
+    await device.stop();
 
-    const second = await startService(network, place);
-    found.set("tapdeck audit", await printed(network, [program, "audit", `--data=${place.folder}`]));
-    found.set(
-      "tapdeck audit --json",
-      await printed(network, [program, "audit", "--json", `--data=${place.folder}`]),
-    );
-    second.child.kill("SIGTERM");
-    await second.child.exited;
+    await device.start();
+    found.set("tapdeck audit", (await device.run("audit")).out);
+    found.set("tapdeck audit --json", (await device.run("audit", "--json")).out);
+    await device.stop();
 
-    found.set("the log", first.log() + second.log());
+    found.set("the log", device.log());
     found.set("the folder", (await readdir(place.folder, { recursive: true })).join("\n"));
     for (const name of ["audit.jsonl", "audit-traffic.jsonl"])
       found.set(name, await readFile(join(place.folder, name), "utf8"));
@@ -133,47 +123,18 @@ test.skipIf(!canMakeNetworks)(
 const settings = `
 [api]
 allow_v1_clients = true
-[readers]
-connect = ["simulated:"]
-detect = false
-[log]
+${readerConfig("simulated:")}[log]
 debug = true
-[[launchers]]
-id = "sleeper"
-systems = ["SNES"]
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`;
-
-async function startService(network: Network, { folder }: Place) {
-  const child = Bun.spawn([...network.onDevice([program, `--data=${folder}`])], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let log = "";
-  void (async () => {
-    const decoder = new TextDecoder();
-    for await (const chunk of child.stderr) log += decoder.decode(chunk);
-  })();
-  await eventually(async () => (await connect(`ws+unix://${folder}/tapdeck.sock:/api/v0.1`)).close());
-  return { child, log: () => log };
-}
+${sleeper()}`;
 
 async function pairByPin(network: Network, python: string, pin: string): Promise<{ key: string }> {
   const url = `http://${network.deviceAddress}:${port}`;
-  return JSON.parse(await printed(network, [python, script, "pair", url, pin, "old phone"], "onNeighbour"));
+  return JSON.parse(await printed(network.onNeighbour([python, script, "pair", url, pin, "old phone"])));
 }
 
 async function pairByCode(network: Network, url: string, code: string): Promise<string> {
   const words = JSON.stringify({ code, name: "tablet" });
-  return printed(network, [process.execPath, peer, url, words], "onNeighbour");
-}
-
-async function printed(
-  network: Network,
-  command: readonly string[],
-  where: "onDevice" | "onNeighbour" = "onDevice",
-): Promise<string> {
-  const child = Bun.spawn([...network[where](command)], { stdio: ["ignore", "pipe", "inherit"] });
-  return new Response(child.stdout).text();
+  return printed(network.onNeighbour([process.execPath, peer, url, words]));
 }
 
 /** Of every process that there is but those of the test, which may know its secrets. */
@@ -204,18 +165,4 @@ function formsOf(secret: string): readonly string[] {
 /** Six digits are found by chance inside of longer numbers: those are no PIN. */
 function saidIn(text: string, form: string): boolean {
   return form.length > 6 ? text.includes(form) : new RegExp(`(?<![0-9a-f])${form}(?![0-9a-f])`).test(text);
-}
-
-/** Resolves as soon as it does not throw any more; fails after a minute. */
-async function eventually(ask: () => Promise<unknown>): Promise<void> {
-  const endMs = performance.now() + 60_000;
-  for (;;) {
-    try {
-      await ask();
-      return;
-    } catch (error) {
-      if (performance.now() > endMs) throw error;
-      await Bun.sleep(20);
-    }
-  }
 }

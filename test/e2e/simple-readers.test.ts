@@ -3,14 +3,12 @@ import { expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLineReader } from "../emulators/line-reader.ts";
-import { firstReader, makePlace, startTapdeck } from "../helpers/tapdeck.ts";
+import { firstReader, makePlace, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
 
 test("a card of a board that speaks in lines is launched; a tap is marked as one, and goes by itself", async () => {
   const board = createLineReader();
   try {
-    await using place = await makePlace(
-      `[readers]\ndetect = false\nconnect = ["serial-line:${board.path}?baud=115200"]\n`,
-    );
+    await using place = await makePlace(readerConfig(`serial-line:${board.path}?baud=115200`));
     await using service = await startTapdeck(place);
     await firstReader(service);
     const { heard } = service;
@@ -44,7 +42,7 @@ test("a card of a board that speaks in lines is launched; a tap is marked as one
 test("a file that a script writes is a card for as long as it is there", async () => {
   await using place = await makePlace();
   const path = join(place.folder, "card");
-  await place.config(`[readers]\ndetect = false\nconnect = ["file:${path}"]\n`);
+  await place.config(readerConfig(`file:${path}`));
   await using service = await startTapdeck(place);
   await firstReader(service);
   const { heard } = service;

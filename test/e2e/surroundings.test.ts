@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
 
 /** A folder whose files would take the program over, if it looked at them. */
 async function trap() {
@@ -47,7 +47,7 @@ test("files of the working folder, and variables of the runtime, change nothing"
 });
 
 test("what the engine reads by itself is gone from the service, which keeps its process and its other variables", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   const before = ["env", "BUN_JSC_useJIT=0", "JSC_useJIT=0", "BUN_ANYTHING=1", "KEPT=1", program];
   await using service = await startTapdeck(place, before);
   const environment = await readFile(`/proc/${service.pid}/environ`, "utf8");
@@ -59,7 +59,7 @@ test("what the engine reads by itself is gone from the service, which keeps its 
 });
 
 test("a secret's file that others could read is theirs no longer, and the log says so", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   const first = await startTapdeck(place);
   await first.client.call("clients.new", { name: "phone" });
   await first.stop();

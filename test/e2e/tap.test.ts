@@ -1,21 +1,24 @@
 /** The main job, end to end, on the compiled binary: a card is tapped, a player starts, everybody hears of it. */
 import { expect, test } from "bun:test";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { makeLibrary } from "../../tools/demo-library.ts";
+import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import { eventually } from "../helpers/processes.ts";
-import { firstReader, makePlace, program, startTapdeck } from "../helpers/tapdeck.ts";
+import {
+  firstReader,
+  makePlace,
+  noReaders,
+  program,
+  readerConfig,
+  sleeper,
+  startTapdeck,
+  stubborn,
+} from "../helpers/tapdeck.ts";
 
-const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
+const uid = "04a1b2c3d4e5f6";
 
 test("a tap on an emulated reader plays a real file in mpv, and everybody hears of it in order", async () => {
-  await using cleanUp = new AsyncDisposableStack();
-  const device = createPn532Device({ timing: "real" });
-  cleanUp.defer(() => device.close());
-  await using place = await makePlace(`
-[readers]
-connect = ["pn532-uart:${device.path}"]
-detect = false
+  await using device = emulatedPn532("real");
+  await using place = await makePlace(`${readerConfig(device)}
 [[launchers]]
 id = "mpv-silent"
 extensions = [".wav"]
@@ -23,13 +26,12 @@ kind = "mpv"
 command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
 `);
   await makeLibrary(`${place.folder}/media`);
-  const first = cleanUp.use(await startTapdeck(place));
+  await using first = await startTapdeck(place);
   const { heard } = first;
-  // The reader may have been there before the client was.
+  await firstReader(first);
   const { readers } = await first.client.call("readers");
-  if (readers[0]?.connected !== true) await heard.next("readers.added");
 
-  const card = createType2Tag("ntag213", { uid, text: "Audio/Doorbell.wav" });
+  const card = ntag213(uid, "Audio/Doorbell.wav");
   device.put(card);
   const started = await heard.next("media.started");
   const cmdline = await argvOf(await playerOf(first.pid));
@@ -47,7 +49,7 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
   expect(names.slice(3).toSorted()).toEqual(["launch.finished", "media.stopped", "tokens.removed"]);
   expect(heard.all.find(({ method }) => method === "tokens.added")?.params).toMatchObject({
     type: "NTAG",
-    uid: "04a1b2c3d4e5f6",
+    uid,
     text: "Audio/Doorbell.wav",
     readerId: readers[0]?.readerId ?? "",
   });
@@ -57,20 +59,15 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
   await using second = await startTapdeck(place);
   const { entries } = await second.client.call("tokens.history");
   expect(entries).toHaveLength(1);
-  expect(entries[0]).toMatchObject({ text: "Audio/Doorbell.wav", uid: "04a1b2c3d4e5f6", success: true });
+  expect(entries[0]).toMatchObject({ text: "Audio/Doorbell.wav", uid, success: true });
 });
 
 test("a tag without a text launches nothing, and says why", async () => {
-  await using cleanUp = new AsyncDisposableStack();
-  const device = createPn532Device({ timing: "none" });
-  cleanUp.defer(() => device.close());
-  await using place = await makePlace(`
-[readers]
-connect = ["pn532-uart:${device.path}"]
-detect = false
-`);
-  const { heard } = cleanUp.use(await startTapdeck(place));
-  device.put(createType2Tag("ntag213", { uid }));
+  await using device = emulatedPn532("none");
+  await using place = await makePlace(readerConfig(device));
+  await using service = await startTapdeck(place);
+  const { heard } = service;
+  device.put(ntag213(uid));
   expect(await heard.next("tokens.added")).toMatchObject({ type: "NTAG", text: "", problem: "blank" });
   expect(await heard.next("launch.finished")).toMatchObject({
     success: false,
@@ -79,14 +76,7 @@ detect = false
 });
 
 test("tapdeck tap taps the simulated reader, whose bytes run through the real driver", async () => {
-  await using place = await makePlace(`
-[readers]
-connect = ["simulated:"]
-detect = false
-[[launchers]]
-id = "sleeper"
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`);
+  await using place = await makePlace(readerConfig("simulated:") + sleeper());
   await place.file("SNES/Game.sfc");
   await using service = await startTapdeck(place);
   await firstReader(service);
@@ -110,13 +100,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 });
 
 test("a second card takes over: the old player is gone before the new one starts", async () => {
-  await using place = await makePlace(`
-[readers]
-detect = false
-[[launchers]]
-id = "sleeper"
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`);
+  await using place = await makePlace(noReaders + sleeper());
   await place.file("SNES/One.sfc");
   await place.file("SNES/Two.sfc");
   await using service = await startTapdeck(place);
@@ -132,14 +116,7 @@ command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 });
 
 test("TERM stops player, readers, connections and database in order, with exit code 0", async () => {
-  await using place = await makePlace(`
-[readers]
-connect = ["simulated:"]
-detect = false
-[[launchers]]
-id = "stubborn"
-command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}"]
-`);
+  await using place = await makePlace(readerConfig("simulated:") + stubborn);
   await place.file("SNES/One.sfc");
   const service = await startTapdeck(place);
   await service.client.call("launch", "SNES/One.sfc");

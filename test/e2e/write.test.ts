@@ -3,27 +3,30 @@ import { describe, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
+import type { Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag, type EmulatedTag, type Type2Kind, type2Kinds } from "../../drivers/emulator/tags.ts";
 import { pn532Uart } from "../../drivers/pn532-uart.ts";
-import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
-import { contentOf } from "../../drivers/protocol/type2-tag.ts";
 import { connect } from "../../src/client/client.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { emulatedPn532, ntag213, textIn } from "../helpers/emulated.ts";
+import { gather } from "../helpers/lines.ts";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
+import {
+  firstReader,
+  makePlace,
+  noReaders,
+  type Place,
+  program,
+  type Running,
+  readerConfig,
+  sleeper,
+  startTapdeck,
+} from "../helpers/tapdeck.ts";
 
 const uids = ["04a1a2a3a4a5a6", "04b1b2b3b4b5b6", "04c1c2c3c4c5c6", "04d1d2d3d4d5d6"];
 const blank = (kind: Type2Kind, index = 0) =>
   createType2Tag(kind, { uid: Uint8Array.fromHex(uids[index] ?? "") });
-
-function textIn(memory: Uint8Array): string | undefined {
-  const content = contentOf(memory.subarray(12));
-  if (content.kind !== "message") return undefined;
-  const parsed = parseMessage(content.message);
-  return parsed.kind === "message" ? textOf(parsed.records) : "broken";
-}
 
 interface Bench {
   readonly device: Pn532Device;
@@ -33,42 +36,26 @@ interface Bench {
 
 /** The service with an emulated reader, which is connected. */
 async function withService(run: (bench: Bench) => Promise<void>): Promise<void> {
-  const device = createPn532Device({ timing: "real" });
-  try {
-    await using place = await makePlace(`
-[readers]
-connect = ["pn532-uart:${device.path}"]
-detect = false
-[[launchers]]
-id = "sleeper"
-command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
-`);
-    await place.file("SNES/Game.sfc");
-    await using service = await startTapdeck(place);
-    const { readers } = await service.client.call("readers");
-    if (readers[0]?.connected !== true) await service.heard.next("readers.added");
-    await run({ device, place, service });
-  } finally {
-    await device.close();
-  }
+  await using device = emulatedPn532("real");
+  await using place = await makePlace(readerConfig(device) + sleeper());
+  await place.file("SNES/Game.sfc");
+  await using service = await startTapdeck(place);
+  await firstReader(service);
+  await run({ device, place, service });
 }
 
 function tapdeck(place: Place, ...words: readonly string[]) {
   const child = Bun.spawn([program, ...words, `--data=${place.folder}`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const said = { out: "", err: "" };
-  const gather = async (name: "out" | "err", stream: ReadableStream<Uint8Array>) => {
-    const decoder = new TextDecoder();
-    for await (const chunk of stream) said[name] += decoder.decode(chunk, { stream: true });
-  };
-  const gathered = Promise.all([gather("out", child.stdout), gather("err", child.stderr)]);
+  const [out, error] = [gather(child.stdout), gather(child.stderr)];
   return {
-    said,
+    out: out.text,
+    error: error.text,
     interrupt: () => child.kill("SIGINT"),
     /** Its exit code, once all that it said was heard. */
     async ended() {
-      await gathered;
+      await Promise.all([out.whole, error.whole]);
       return child.exited;
     },
   };
@@ -78,17 +65,17 @@ test("a tag that was written is not launched where it lies, and plays when it is
   withService(async ({ device, place, service }) => {
     const tag = blank("ntag213");
     const writing = tapdeck(place, "write", "SNES/Game.sfc");
-    await eventually(() => writing.said.err !== "");
-    expect(writing.said.err).toBe("lay a tag on the reader\n");
+    await eventually(() => writing.error() !== "");
+    expect(writing.error()).toBe("lay a tag on the reader\n");
     device.put(tag);
     expect(await writing.ended()).toBe(0);
-    expect(writing.said.out).toBe("written\n");
+    expect(writing.out()).toBe("written\n");
     expect(textIn(tag.memory)).toBe("SNES/Game.sfc");
     const { active, last } = await service.client.call("tokens");
     expect([active, last]).toEqual([[], null]);
     device.take();
     // Another card shows that the first one has left.
-    device.put(createType2Tag("ntag213", { uid: Uint8Array.fromHex(uids[1] ?? ""), text: "**delay:1" }));
+    device.put(ntag213("04b1b2b3b4b5b6", "**delay:1"));
     await service.heard.next("tokens.added");
     device.take();
     await service.heard.next("tokens.removed");
@@ -101,7 +88,7 @@ test("many tags are written in a row from a list, each with its own line, until 
     const list = join(place.folder, "list.txt");
     await writeFile(list, `one\r\n\n${"two ".repeat(30)}\nthree\nfour\n`);
     const writing = tapdeck(place, "write", "--list", list);
-    const asked = (line: string) => eventually(() => writing.said.err.includes(line));
+    const asked = (line: string) => eventually(() => writing.error().includes(line));
     const [first, small, second, third] = [
       blank("ntag213", 0),
       blank("ultralight", 1),
@@ -124,8 +111,8 @@ test("many tags are written in a row from a list, each with its own line, until 
     await asked("4/4 four");
     writing.interrupt();
     expect(await writing.ended()).toBe(0);
-    expect(writing.said.err.trim().split("\n").at(-1)).toBe("3 written");
-    expect(writing.said.out).toBe(`written one\nwritten ${"two ".repeat(30)}\nwritten three\n`);
+    expect(writing.error().trim().split("\n").at(-1)).toBe("3 written");
+    expect(writing.out()).toBe(`written one\nwritten ${"two ".repeat(30)}\nwritten three\n`);
     expect([first, small, second, third].map(({ memory }) => textIn(memory))).toEqual([
       "one",
       undefined,
@@ -137,10 +124,10 @@ test("many tags are written in a row from a list, each with its own line, until 
 test("Ctrl-C calls the write off: the tag that comes next is left as it is", () =>
   withService(async ({ device, place, service }) => {
     const writing = tapdeck(place, "write", "x");
-    await eventually(() => writing.said.err !== "");
+    await eventually(() => writing.error() !== "");
     writing.interrupt();
     expect(await writing.ended()).toBe(1);
-    expect(writing.said.err).toEndWith("tapdeck: nothing was written\n");
+    expect(writing.error()).toEndWith("tapdeck: nothing was written\n");
     const tag = blank("ntag213");
     device.put(tag);
     await service.heard.next("tokens.added");
@@ -168,7 +155,7 @@ test("over the API: what was refused says why, for people and for programs", () 
     device.take();
     // Nobody is told that a tag leaves which came to be written. Another card shows it: without, the next order could
     // meet the first tag still, as the reader heard of it a moment before it was taken.
-    device.put(createType2Tag("ntag213", { uid: Uint8Array.fromHex(uids[2] ?? ""), text: "**delay:1" }));
+    device.put(ntag213("04c1c2c3c4c5c6", "**delay:1"));
     await heard.next("tokens.added");
     device.take();
     await heard.next("tokens.removed");
@@ -229,10 +216,9 @@ test("a write whose caller has gone is called off, so that the next card keeps w
   }));
 
 test("the simulated reader is written to as a real one is", async () => {
-  await using place = await makePlace(`[readers]\nconnect = ["simulated:"]\ndetect = false\n`);
+  await using place = await makePlace(readerConfig("simulated:"));
   await using service = await startTapdeck(place);
-  const { readers } = await service.client.call("readers");
-  if (readers[0]?.connected !== true) await service.heard.next("readers.added");
+  await firstReader(service);
   const [reader] = (await service.client.call("readers")).readers;
   expect(reader?.capabilities).toEqual(["read", "write", "removable"]);
   const writing = service.client.call("readers.write", { text: "afterwards" });
@@ -243,7 +229,7 @@ test("the simulated reader is written to as a real one is", async () => {
 });
 
 test("what the command line cannot do it says", async () => {
-  await using place = await makePlace("[readers]\ndetect = false\n");
+  await using place = await makePlace(noReaders);
   await using _service = await startTapdeck(place);
   await writeFile(join(place.folder, "empty.txt"), "\n \n");
   const outcomes: readonly (readonly [readonly string[], number, string])[] = [
@@ -256,7 +242,7 @@ test("what the command line cannot do it says", async () => {
   ];
   for (const [words, code, sentence] of outcomes) {
     const run = tapdeck(place, ...words);
-    expect([await run.ended(), run.said.err.split("\n").at(-2)]).toEqual([
+    expect([await run.ended(), run.error().split("\n").at(-2)]).toEqual([
       code,
       expect.stringContaining(sentence),
     ]);
@@ -270,7 +256,7 @@ describe("nfc-mfultralight reads what was written", () => {
         throw new Error(
           "nfc-mfultralight is missing: install Debian's package libnfc-bin, or run tools/test-setup",
         );
-      const device = createPn532Device({ timing: "none" });
+      await using device = emulatedPn532("none");
       const folder = await mkdtemp(join(tmpdir(), "tapdeck-write-"));
       try {
         const tag = blank(kind);
@@ -293,7 +279,6 @@ describe("nfc-mfultralight reads what was written", () => {
         expect(dump.subarray(0, 64)).toEqual(tag.memory.slice(0, 64));
       } finally {
         await rm(folder, { recursive: true });
-        await device.close();
       }
     });
   }

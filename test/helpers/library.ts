@@ -4,17 +4,7 @@
  */
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-
-/** Numbers from 0 to below 1, the same for the same seed (mulberry32, public domain). */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
-  };
-}
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 
 const stems =
   `the of and super world adventure star king dragon quest force racing battle space mega land city night legend
@@ -88,7 +78,7 @@ const gameFolders: readonly (readonly [string, string])[] = [
 
 /** Relative paths of `count` files, one after the other: nothing is kept. */
 export function* libraryPaths(count: number, seed = 1): Generator<string> {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const below = (limit: number) => Math.floor(random() * limit);
   const pick = <T>(list: readonly T[]): T => {
     const one = list[below(list.length)];

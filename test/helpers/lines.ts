@@ -1,3 +1,22 @@
+/** The text of a stream as it comes. */
+
+/** What a stream told so far. */
+export interface Gathered {
+  text(): string;
+  /** Resolves with the whole of it. */
+  readonly whole: Promise<string>;
+}
+
+export function gather(stream: ReadableStream<Uint8Array>): Gathered {
+  let text = "";
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+    return text;
+  };
+  return { text: () => text, whole: read() };
+}
+
 /** The lines of a stream as they come, without their ends. */
 export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();

@@ -3,14 +3,15 @@
  * from nowhere else. Needs the right to make them (root, on a test machine).
  */
 import { join } from "node:path";
+import { run } from "./processes.ts";
 
 export interface Network {
   /** The device's address, as its neighbour sees it. */
   readonly deviceAddress: string;
   readonly deviceAddress6: string;
   readonly neighbourAddress: string;
-  /** The neighbour's end of the wire, to give it more addresses. */
-  readonly neighbourLink: string;
+  /** Gives the neighbour so many more addresses of each family, from 10.77.0.10 and fd77::10 on, and tells them. */
+  addNeighbourAddresses(count: number): { readonly 4: readonly string[]; readonly 6: readonly string[] };
   /** Puts a command into the device's namespace. */
   onDevice(command: readonly string[]): readonly string[];
   onNeighbour(command: readonly string[]): readonly string[];
@@ -43,7 +44,16 @@ export async function makeNetwork(): Promise<Network> {
     deviceAddress: "10.77.0.1",
     deviceAddress6: "fd77::1",
     neighbourAddress: "10.77.0.2",
-    neighbourLink: otherEnd,
+    addNeighbourAddresses(count) {
+      const hosts = Array.from({ length: count }, (_, n) => n + 10);
+      const added = { 4: hosts.map((host) => `10.77.0.${host}`), 6: hosts.map((host) => `fd77::${host}`) };
+      const lines = [
+        ...added[4].map((address) => `address add ${address}/24 dev ${otherEnd}`),
+        ...added[6].map((address) => `address add ${address}/64 dev ${otherEnd} nodad`),
+      ];
+      ipBatch(neighbour, lines);
+      return added;
+    },
     onDevice: on(device),
     onNeighbour: on(neighbour),
     async [Symbol.asyncDispose]() {
@@ -80,18 +90,19 @@ export async function visit(
   what: Visit,
 ): Promise<Outcome> {
   const script = join(import.meta.dir, "visitor.ts");
-  const child = Bun.spawn([...via([process.execPath, script, JSON.stringify(what)])], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [text, error] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if ((await child.exited) !== 0) throw new Error(`the visitor failed: ${error}`);
-  return JSON.parse(text);
+  const { out, error, code } = await run(via([process.execPath, script, JSON.stringify(what)]));
+  if (code !== 0) throw new Error(`the visitor failed: ${error}`);
+  return JSON.parse(out);
 }
 
 function ip(...words: readonly string[]): void {
   const { exitCode, stderr } = Bun.spawnSync(["ip", ...words]);
   if (exitCode !== 0) throw new Error(`ip ${words.join(" ")}: ${stderr.toString()}`);
+}
+
+/** One process for all lines: each alone would take milliseconds. */
+function ipBatch(name: string, lines: readonly string[]): void {
+  const stdin = Buffer.from(`${lines.join("\n")}\n`);
+  const { exitCode, stderr } = Bun.spawnSync(["ip", "-n", name, "-batch", "-"], { stdin });
+  if (exitCode !== 0) throw new Error(`ip -batch: ${stderr.toString()}`);
 }

@@ -1,5 +1,22 @@
-/** Looking at real processes, and waiting for what no event tells. */
+/** Running and looking at real processes, and waiting for what no event tells. */
 import { readdir, readFile } from "node:fs/promises";
+
+/** Runs a command to its end, and returns what it said, without the white space around it. */
+export async function run(command: readonly string[]) {
+  const child = Bun.spawn([...command], { stdio: ["ignore", "pipe", "pipe"] });
+  const [out, error] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { out: out.trim(), error: error.trim(), code: await child.exited };
+}
+
+/** What a command prints; throws where it fails. */
+export async function printed(command: readonly string[]): Promise<string> {
+  const { out, error, code } = await run(command);
+  if (code !== 0) throw new Error(`${command.join(" ")}: exit code ${code}: ${error}`);
+  return out;
+}
 
 /** Process ids of the living members of a process group; the dead that nobody has reaped are none. */
 export async function liveMembers(group: number): Promise<readonly number[]> {

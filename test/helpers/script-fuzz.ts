@@ -1,4 +1,5 @@
 /** Odd launch scripts without end, the same ones for the same seed; and trees without their places, to compare. */
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 import type { Command } from "../../src/script/tree.ts";
 
 const pieces = [
@@ -8,20 +9,9 @@ const pieces = [
   ),
 ];
 
-/** Numbers from 0 to below 1 (mulberry32, a public-domain generator). */
-export function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Either pieces in any order, or one of `models` with some of them put in, taken out or doubled. */
 export function* oddScripts(models: readonly string[], seed: number): Generator<string, never> {
-  const next = random(seed);
+  const next = seededRandom(seed);
   const below = (end: number) => Math.floor(next() * end);
   const piece = () => pieces[below(pieces.length)] ?? "";
   for (;;) {

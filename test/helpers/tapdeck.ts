@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Client, connect, type Notification } from "../../src/client/client.ts";
+import { gather } from "./lines.ts";
 
 export const program = join(
   import.meta.dir,
@@ -18,6 +19,32 @@ export interface Place {
   config(toml: string): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** Config: no readers, but those that the API has of its own. Lines behind it are of the same section. */
+export const noReaders = "[readers]\ndetect = false\n";
+
+/** Config: the readers of these connection strings, or an emulated PN532, and no others. */
+export function readerConfig(...readers: readonly (string | { readonly path: string })[]): string {
+  const named = readers.map((reader) => (typeof reader === "string" ? reader : `pn532-uart:${reader.path}`));
+  return `${noReaders}connect = ${JSON.stringify(named)}\n`;
+}
+
+/** Config: a player that plays for ten minutes; of files with these extensions only, where some are given. */
+export function sleeper(...extensions: readonly string[]): string {
+  const some = extensions.length === 0 ? "" : `extensions = ${JSON.stringify(extensions)}\n`;
+  return `
+[[launchers]]
+id = "sleeper"
+${some}command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
+`;
+}
+
+/** Config: a player that does not end when it is asked to. */
+export const stubborn = `
+[[launchers]]
+id = "stubborn"
+command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}"]
+`;
 
 /** A data folder with a config file that listens on loopback; `toml` is added to it. */
 export async function makePlace(toml = ""): Promise<Place> {
@@ -55,20 +82,19 @@ export interface Running {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts the service and connects to it. `command` precedes its flags. */
-export async function startTapdeck(place: Place, command: readonly string[] = [program]): Promise<Running> {
+/** Starts the service and connects to it at `url`. `command` precedes its flags. */
+export async function startTapdeck(
+  place: Place,
+  command: readonly string[] = [program],
+  url = `ws://127.0.0.1:${place.port}/api/v0.1`,
+): Promise<Running> {
   const child = Bun.spawn([...command, `--data=${place.folder}`], { stdio: ["ignore", "ignore", "pipe"] });
-  let log = "";
-  void (async () => {
-    const decoder = new TextDecoder();
-    for await (const chunk of child.stderr) log += decoder.decode(chunk, { stream: true });
-  })();
-  const client = await reach(
-    place.port,
-    () => child.exitCode !== null,
-    () => log,
-  );
-  const heard = listenTo(client, () => log);
+  const log = gather(child.stderr).text;
+  const client = await reach(url, () => child.exitCode !== null, log).catch((error: unknown) => {
+    child.kill();
+    throw error;
+  });
+  const heard = listenTo(client, log);
   const stop = async () => {
     child.kill("SIGTERM");
     return child.exited;
@@ -76,7 +102,7 @@ export async function startTapdeck(place: Place, command: readonly string[] = [p
   return {
     client,
     heard,
-    log: () => log,
+    log,
     pid: child.pid,
     stop,
     async [Symbol.asyncDispose]() {
@@ -142,11 +168,11 @@ export function listenTo(client: Client, log = () => ""): Heard {
   };
 }
 
-async function reach(port: number, hasEnded: () => boolean, log: () => string): Promise<Client> {
+async function reach(url: string, hasEnded: () => boolean, log: () => string): Promise<Client> {
   const deadline = Date.now() + 60_000; // An emulated processor takes its time.
   while (Date.now() < deadline && !hasEnded()) {
     // Not listening yet.
-    const client = await connect(`ws://127.0.0.1:${port}/api/v0.1`).catch(() => undefined);
+    const client = await connect(url).catch(() => undefined);
     if (client !== undefined) return client;
     await Bun.sleep(20);
   }

@@ -7,6 +7,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 import { createReader, type Reader } from "./nbd-reader.ts";
 
 export interface Card extends AsyncDisposable {
@@ -129,7 +130,7 @@ export async function makeCard(image: string, bytes: number): Promise<Card> {
       fuse = { left: count, struck, within };
     },
     powerCycle(seed) {
-      const random = randomOf(seed);
+      const random = seededRandom(seed);
       const torn = Math.floor(random() * unsafe.length);
       for (const [index, write] of unsafe.entries()) {
         const sectors = write.bytes.length / sectorBytes;
@@ -152,17 +153,6 @@ export async function makeCard(image: string, bytes: number): Promise<Card> {
       closeSync(file);
       await rm(folder, { recursive: true, force: true });
     },
-  };
-}
-
-/** Mulberry32: small, and the same everywhere; numbers from 0 up to 1. */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
 

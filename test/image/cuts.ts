@@ -4,9 +4,10 @@
  * there. `CUTS` says how many, `SEED` where to begin. Run by `make test-image`.
  */
 import { expect, test } from "bun:test";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 import type { Client } from "../../src/client/client.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
-import { type Card, makeCard, randomOf } from "./card.ts";
+import { type Card, makeCard } from "./card.ts";
 import { print } from "./figures.ts";
 import { patienceMs, until } from "./until.ts";
 
@@ -28,7 +29,7 @@ for (let first = 0; first < cuts; first += cutsPerCard) {
       const acknowledged: string[] = [];
       for (let index = 0; index < count; index++) {
         const number = first + index;
-        const random = randomOf(seed * 100_003 + number);
+        const random = seededRandom(seed * 100_003 + number);
         if (index === 0) await cutFirstStart(card, 1 + Math.floor(random() * firstStartWrites), acknowledged);
         else await cutKeeping(card, 1 + Math.floor(random() * keepingWrites), acknowledged);
         card.powerCycle(seed * 7 + number);

@@ -5,9 +5,11 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Client, connect } from "../../src/client/client.ts";
-import { makeNetwork, type Network } from "../helpers/namespaces.ts";
-import { makePlace, type Place, program } from "../helpers/tapdeck.ts";
+import type { Client } from "../../src/client/client.ts";
+import { startDevice } from "../helpers/device.ts";
+import type { Network } from "../helpers/namespaces.ts";
+import { printed } from "../helpers/processes.ts";
+import { noReaders } from "../helpers/tapdeck.ts";
 
 export const attacks = ["idle", "idle-tls", "unsealed", "wrong", "giant", "slow", "bodies", "deaf"] as const;
 
@@ -28,69 +30,47 @@ export async function runHostile(
   kinds: readonly string[] = attacks,
   onSample: (line: string) => void = () => {},
 ): Promise<HostileReport> {
-  await using network = await makeNetwork();
-  await using place = await makePlace();
-  const sources = addAddresses(network);
-  await place.file("SNES/Game.sfc");
-  await Bun.write(`${place.folder}/config.toml`, settings);
-  const child = Bun.spawn([...network.onDevice([program, `--data=${place.folder}`])], {
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  try {
-    const client = await reach(place);
-    const idleTaps = await taps(client, 50, 20);
-    const idleMb = residentMb(child.pid);
-    const running = kinds.map((kind) => attack(network, kind, seconds, sources));
-    const endMs = Date.now() + seconds * 1000;
-    const [during, failures]: [number[], unknown[]] = [[], []];
-    for (let round = 0; Date.now() < endMs; round++) {
-      // A client that comes new each time: the door must be open, not only a connection alive.
-      try {
-        const fresh = await reach(place);
-        during.push(...(await taps(fresh, 4, 20)));
-        fresh.close();
-      } catch (error) {
-        failures.push(error);
-      }
-      if (round % 20 === 0)
-        onSample(`${residentMb(child.pid).toFixed(0)} MB, ${median(during).toFixed(1)} ms`);
+  await using device = await startDevice(settings);
+  const { network, service } = device;
+  const sources = network.addNeighbourAddresses(addressCount)[4];
+  await device.place.file("SNES/Game.sfc");
+  const idleTaps = await taps(service.client, 50, 20);
+  const idleMb = residentMb(service.pid);
+  const running = kinds.map((kind) => attack(network, kind, seconds, sources));
+  const endMs = Date.now() + seconds * 1000;
+  const [during, failures]: [number[], unknown[]] = [[], []];
+  for (let round = 0; Date.now() < endMs; round++) {
+    // A client that comes new each time: the door must be open, not only a connection alive.
+    try {
+      const fresh = await device.connect(AbortSignal.timeout(10_000));
+      during.push(...(await taps(fresh, 4, 20)));
+      fresh.close();
+    } catch (error) {
+      failures.push(error);
     }
-    const peakMb = memory(child.pid, "VmHWM");
-    client.close();
-    const attackers = await Promise.all(running);
-    return {
-      idleMb,
-      peakMb,
-      idleTaps: idleTaps.toSorted((a, b) => a - b),
-      taps: during.toSorted((a, b) => a - b),
-      failedTaps: failures.length,
-      attackers,
-    };
-  } finally {
-    child.kill("SIGTERM");
-    await child.exited;
+    if (round % 20 === 0)
+      onSample(`${residentMb(service.pid).toFixed(0)} MB, ${median(during).toFixed(1)} ms`);
   }
+  const peakMb = memory(service.pid, "VmHWM");
+  const attackers = await Promise.all(running);
+  return {
+    idleMb,
+    peakMb,
+    idleTaps: idleTaps.toSorted((a, b) => a - b),
+    taps: during.toSorted((a, b) => a - b),
+    failedTaps: failures.length,
+    attackers,
+  };
 }
 
 const settings = `
 [api]
 allow_v1_clients = true
-[readers]
-detect = false
-[[launchers]]
+${noReaders}[[launchers]]
 id = "true"
 systems = ["SNES"]
 command = ["true", "{path}"]
 `;
-
-function addAddresses(network: Network): readonly string[] {
-  const sources = Array.from({ length: addressCount }, (_, n) => `10.77.0.${n + 10}`);
-  for (const source of sources) {
-    const link = network.onNeighbour(["ip", "address", "add", `${source}/24`, "dev", network.neighbourLink]);
-    if (Bun.spawnSync([...link]).exitCode !== 0) throw new Error(`cannot add ${source}`);
-  }
-  return sources;
-}
 
 async function attack(
   network: Network,
@@ -101,27 +81,7 @@ async function attack(
   const script = join(import.meta.dir, "attacker.ts");
   const command = [process.execPath, script, kind, network.deviceAddress, String(seconds), ...sources];
   // In life an attacker has a processor of its own: here it gets what the service leaves.
-  const child = Bun.spawn(["nice", "-n", "19", ...network.onNeighbour(command)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const text = await new Response(child.stdout).text();
-  await child.exited;
-  return text.trim();
-}
-
-/** By the device's own door, which namespaces do not shut. */
-async function reach({ folder }: Place): Promise<Client> {
-  const endMs = Date.now() + 10_000;
-  for (;;) {
-    try {
-      return await connect(`ws+unix://${folder}/tapdeck.sock:/api/v0.1`, {
-        signal: AbortSignal.timeout(5000),
-      });
-    } catch (error) {
-      if (Date.now() > endMs) throw error;
-      await Bun.sleep(20);
-    }
-  }
+  return printed(["nice", "-n", "19", ...network.onNeighbour(command)]);
 }
 
 /** Milliseconds from each launch to the start of its process. */

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
 import { availableLaunchers, chooseLauncher } from "../../src/launch/launchers.ts";
 import { findMediaFile, type MediaFile } from "../../src/launch/media-file.ts";
+import { launcher } from "../helpers/launcher-config.ts";
 
 let folder = "";
 let roots: readonly string[] = [];
@@ -173,13 +174,6 @@ test("a media folder that is not there hurts nobody", async () => {
   expect(path).toBe(join(folder, "one/SNES/Game.sfc"));
 });
 
-const launcher = (id: string, some: Partial<LauncherConfig> = {}): LauncherConfig => ({
-  id,
-  systems: [],
-  extensions: [],
-  command: [id, "{path}"],
-  ...some,
-});
 const file = (path: string, system = "SNES"): MediaFile => ({
   path,
   system: { id: system, name: system, category: "Unknown" },

@@ -8,6 +8,7 @@ import { availableLaunchers, chooseLauncher, describeLaunchers } from "../../src
 import type { MediaFile } from "../../src/launch/media-file.ts";
 import { systemById } from "../../src/media/systems.ts";
 import { coredSystems, coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
+import { launcher } from "../helpers/launcher-config.ts";
 
 const cores = new Map([
   ["nestopia", "/cores/nestopia_libretro.so"],
@@ -17,13 +18,6 @@ const installed = (program: string) => {
   const name = program.replace("/usr/bin/", "");
   return ["retroarch", "mpv"].includes(name) ? `/usr/bin/${name}` : null;
 };
-const launcher = (id: string, some: Partial<LauncherConfig> = {}): LauncherConfig => ({
-  id,
-  systems: [],
-  extensions: [],
-  command: [id, "{path}"],
-  ...some,
-});
 const game = (path: string, id: string): MediaFile => ({
   path,
   system: { id, name: id, category: "Console" },

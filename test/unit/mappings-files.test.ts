@@ -213,9 +213,11 @@ test("bytes that are no UTF-8, folders with a file's name and dangling links are
   expect(refused).toEqual(["a.toml", "b.toml", "c.toml"]);
 });
 
+const idsOf = (mappings: readonly { readonly id: number }[]) => mappings.map(({ id }) => id);
+
 test("an id is negative, fits the API, and is not changed by what happens to other files", async () => {
   const watched = await startWith({ "m.toml": table("m1") + table("m2") });
-  const ids = watched.now().map(({ id }) => id);
+  const ids = idsOf(watched.now());
   expect(new Set(ids).size).toBe(2);
   for (const id of ids) {
     expect(Number.isSafeInteger(id)).toBe(true);
@@ -224,20 +226,10 @@ test("an id is negative, fits the API, and is not changed by what happens to oth
   await watched.write("a.toml", table("a"));
   await watched.write("z.toml", table("z"));
   await until("the others are there", () => watched.now().length === 4);
-  expect(
-    watched
-      .now()
-      .slice(1, 3)
-      .map(({ id }) => id),
-  ).toEqual(ids);
+  expect(idsOf(watched.now().slice(1, 3))).toEqual(ids);
   await watched.write("m.toml", table("other") + table("m2") + table("m3"));
   await until("it grew", () => watched.now().length === 5);
-  expect(
-    watched
-      .now()
-      .slice(1, 3)
-      .map(({ id }) => id),
-  ).toEqual(ids);
+  expect(idsOf(watched.now().slice(1, 3))).toEqual(ids);
 });
 
 test("a text of many lines that looks like a mapping is cut nowhere", async () => {

@@ -2,9 +2,10 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 import { indexPath } from "../../src/media/index-file.ts";
 import type { Job } from "../../src/media/index-job.ts";
-import { libraryPaths, makeFiles, randomOf } from "../helpers/library.ts";
+import { libraryPaths, makeFiles } from "../helpers/library.ts";
 import { contentOf } from "../helpers/media.ts";
 
 const program = join(import.meta.dir, "../../src/media/index-job-main.ts");
@@ -35,7 +36,7 @@ async function killOften(roots: readonly (readonly string[])[], seed: number): P
   }
   expect(whole[0]?.length).toBeGreaterThan(300);
   expect(whole[1]?.length).toBeGreaterThan(600);
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const sizes = new Set<number>();
   for (let round = 0; round < kills / 2; round++) {
     // Half of the kills fall into the second half of a run, where it writes.

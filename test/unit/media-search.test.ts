@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 import { NameColumn } from "../../src/media/columns.ts";
 import { buildDictionary } from "../../src/media/dictionary.ts";
 import { endsWord, fold, foldedWords } from "../../src/media/fold.ts";
 import { addFolded, foldedName } from "../../src/media/folded-name.ts";
 import { countOf, ListWriter, orList, packMap } from "../../src/media/lists.ts";
 import { type Asked, createSearch, type SearchSource } from "../../src/media/search.ts";
-import { randomOf } from "../helpers/library.ts";
 
 /** An index in memory over these names, sorted as the index sorts them. */
 function sourceOf(names: readonly string[], systems: readonly number[] = names.map(() => 0)): SearchSource {
@@ -115,7 +115,7 @@ describe("packed lists", () => {
         fc.array(fc.double({ min: 0, max: 1, noNaN: true })),
         (files, shares) => {
           const writer = new ListWriter(files);
-          const random = randomOf(files);
+          const random = seededRandom(files);
           const lists = shares.map((share) =>
             Array.from({ length: files }, (_, file) => file).filter(() => random() < share),
           );
@@ -167,7 +167,7 @@ describe("search", () => {
   });
 
   test("answers the same with ready answers, of which a library of 30,000 names has some", () => {
-    const random = randomOf(5);
+    const random = seededRandom(5);
     const letters = "aeinrst";
     const word = () =>
       Array.from({ length: 2 + random() * 6 }, () => letters[Math.floor(random() * letters.length)]).join("");

@@ -2,53 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { createType2Tag, type Type2Kind, type2Kinds } from "../../drivers/emulator/tags.ts";
-import { encodeTextMessage, parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
-import { contentOf, parseVersion, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
-import {
-  type PageWrite,
-  planWrite,
-  type Type2Image,
-  type WritePlan,
-} from "../../drivers/protocol/type2-write.ts";
-import { containerOf, layoutOf } from "../../drivers/protocol/type2-write-layout.ts";
+import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
+import { wrapMessage } from "../../drivers/protocol/type2-tag.ts";
+import { type PageWrite, planWrite, type WritePlan } from "../../drivers/protocol/type2-write.ts";
+import { textIn } from "../helpers/emulated.ts";
+import { imageOf, roomBytes } from "../helpers/type2-images.ts";
 
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
-const versions: Readonly<Partial<Record<Type2Kind, string>>> = {
-  "ultralight-ev1": "0004030101000b03",
-  "ultralight-ev1-128": "0004030101000e03",
-  ntag213: "0004040201000f03",
-  ntag215: "0004040201001103",
-  ntag216: "0004040201001303",
-};
-/** Bytes from the message block on that a new tag of each kind has (the data sheets' user memory). */
-const roomBytes: Readonly<Record<Type2Kind, number>> = {
-  ultralight: 48,
-  "ultralight-ev1": 48,
-  "ultralight-ev1-128": 128,
-  // Before it is formatted, it tells no size, and is taken for an Ultralight.
-  "ultralight-c": 48,
-  ntag213: 139,
-  ntag215: 496,
-  ntag216: 872,
-};
-
-/** What a driver would have read of this memory. */
-function imageOf(kind: Type2Kind, memory: Uint8Array): Type2Image {
-  const version = parseVersion(Uint8Array.fromHex(versions[kind] ?? ""));
-  const container = memory.slice(12, 16);
-  const layout = layoutOf(version, container);
-  const end = 16 + containerOf(container, layout).areaBytes;
-  const page = (at: number | undefined) => (at === undefined ? undefined : memory.slice(at * 4, at * 4 + 4));
-  const locks = page(layout.dynamicLock?.page);
-  const auth0 = page(layout.configPage)?.[layout.auth0At ?? 3];
-  return {
-    layout,
-    memory: memory.slice(0, end),
-    ...(locks === undefined ? {} : { dynamicLocks: locks }),
-    ...(auth0 === undefined ? {} : { firstProtectedPage: auth0 }),
-  };
-}
-
 function planFor(kind: Type2Kind, memory: Uint8Array, text: string, force = false): WritePlan {
   return planWrite(imageOf(kind, memory), encodeTextMessage(text), force);
 }
@@ -64,15 +24,6 @@ function apply(memory: Uint8Array, { page, bytes }: PageWrite, count = 4): void 
     const at = page * 4 + index;
     memory[at] = page === 3 ? (memory[at] ?? 0) | (bytes[index] ?? 0) : (bytes[index] ?? 0);
   }
-}
-
-/** The text that a reader finds; undefined where it finds none at all, `broken` where it finds half of something. */
-function textIn(memory: Uint8Array): string | undefined {
-  const content = contentOf(memory.subarray(12));
-  if (content.kind === "need") throw new Error("the memory ends before the message");
-  if (content.kind === "none") return undefined;
-  const parsed = parseMessage(content.message);
-  return parsed.kind === "message" ? textOf(parsed.records) : "broken";
 }
 
 /** What a reader finds after each byte of each write, each finding once. */

@@ -4,6 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
 import { checkUpdate } from "../../src/update/check.ts";
 import { goBack, writeUpdate } from "../../src/update/install.ts";
 import { type BootControl, otherSlot, type Slot, slotFolder } from "../../src/update/slots.ts";
@@ -11,7 +12,6 @@ import { createTryboot, slotOfConfig } from "../../src/update/tryboot.ts";
 import { createUboot, keptText, slotOfKept } from "../../src/update/uboot.ts";
 import { type CuttableCard, createCard, PowerCut } from "../emulators/card-with-cuts.ts";
 import { bundleOf, contentsOf, makeKeys, sourceOf } from "../helpers/bundles.ts";
-import { randomOf } from "../image/card.ts";
 
 const keys = await makeKeys();
 const rootBytesMax = 256;
@@ -94,7 +94,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
     return found;
   };
   const lose = (seed: number) => {
-    card.powerCycle(randomOf(seed));
+    card.powerCycle(seededRandom(seed));
     return boot(undefined);
   };
   const installation = (isOlder: boolean) => ({

@@ -13,8 +13,7 @@ import {
 } from "../../drivers/emulator/tags.ts";
 import { drivers } from "../../drivers/index.ts";
 import { pn532Uart } from "../../drivers/pn532-uart.ts";
-import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
-import { contentOf, tagCommands } from "../../drivers/protocol/type2-tag.ts";
+import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
 import { simulated } from "../../drivers/simulated.ts";
 import { createBus } from "../../src/bus.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
@@ -25,6 +24,7 @@ import { createPresence, removalDebounceMs } from "../../src/readers/presence.ts
 import { type Readers, startReaders } from "../../src/readers/readers.ts";
 import { tagWaitMs } from "../../src/readers/writing.ts";
 import { emulatedReaders } from "../emulators/index.ts";
+import { textOn } from "../helpers/emulated.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 
@@ -109,13 +109,6 @@ function writeTo(session: ReaderSession, text: string, force = false): Promise<u
   );
 }
 
-function textIn({ memory }: EmulatedTag): string | undefined {
-  const content = contentOf(memory.subarray(12));
-  if (content.kind !== "message") return undefined;
-  const parsed = parseMessage(content.message);
-  return parsed.kind === "message" ? textOf(parsed.records) : "broken";
-}
-
 function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => "written",
@@ -137,7 +130,7 @@ describe("a write", () => {
       const writing = readers.write({ text: "SNES/Game.sfc" });
       device.put(tag);
       await writing;
-      expect(textIn(tag)).toBe("SNES/Game.sfc");
+      expect(textOn(tag)).toBe("SNES/Game.sfc");
       // The driver has read it again, and more than once.
       await seenAgain(device);
       expect([events, readers.tokens().active]).toEqual([[], []]);
@@ -170,19 +163,19 @@ describe("a write", () => {
       await readers.write({ text: "one" });
       const second = readers.write({ text: "two", newTag: true });
       await seenAgain(device);
-      expect(textIn(one)).toBe("one");
+      expect(textOn(one)).toBe("one");
       device.take();
       device.put(two);
       await second;
-      expect([textIn(one), textIn(two)]).toEqual(["one", "two"]);
+      expect([textOn(one), textOn(two)]).toEqual(["one", "two"]);
       const third = readers.write({ text: "three", newTag: true });
       await lift();
       device.put(two);
       await third;
-      expect(textIn(two)).toBe("three");
+      expect(textOn(two)).toBe("three");
       // Without being told so, the same tag is taken again.
       await readers.write({ text: "four" });
-      expect(textIn(two)).toBe("four");
+      expect(textOn(two)).toBe("four");
     }));
 
   test("that a card asks for passes over that card, and takes the next one", () =>
@@ -201,7 +194,7 @@ describe("a write", () => {
       device.take();
       device.put(other);
       await writing;
-      expect([textIn(asking), textIn(other)]).toEqual(["before", "made"]);
+      expect([textOn(asking), textOn(other)]).toEqual(["before", "made"]);
       // The one that was written is not launched.
       expect(events.some((event) => event.startsWith(`tokens.added ${otherUid.toHex()}`))).toBe(false);
     }));
@@ -219,7 +212,7 @@ describe("a write", () => {
       const second = readers.write({ text: "y" });
       device.put(tag);
       await second;
-      expect(textIn(tag)).toBe("y");
+      expect(textOn(tag)).toBe("y");
     }));
 
   test("that has to wait is not joined by a second one on its reader, and can be called off", () =>
@@ -233,10 +226,10 @@ describe("a write", () => {
       const tag = createType2Tag("ntag213", { uid, text: "before" });
       device.put(tag);
       await eventually(() => events.length === 1);
-      expect(textIn(tag)).toBe("before");
+      expect(textOn(tag)).toBe("before");
       const second = failureOf(readers.write({ text: "z", newTag: true }));
       await second;
-      expect(textIn(tag)).toBe("z");
+      expect(textOn(tag)).toBe("z");
       readers.cancel(undefined);
     }));
 
@@ -275,12 +268,12 @@ describe("a write", () => {
       const writing = failureOf(readers.write({ text: "afterwards" }));
       device.put(tag);
       expectFailure(await writing, "write-failed", "gone");
-      expect(textIn(tag)).toBeUndefined();
+      expect(textOn(tag)).toBeUndefined();
       device.onCommand(() => {});
       device.plug();
       await eventually(() => readers.list()[0]?.connected === true);
       await readers.write({ text: "afterwards" });
-      expect(textIn(tag)).toBe("afterwards");
+      expect(textOn(tag)).toBe("afterwards");
       expect(events).toEqual([]);
     }));
 
@@ -406,7 +399,7 @@ describe("a tag that cannot be written says why, and is left as it is:", () => {
         });
         device.put(tag);
         expectFailure(await writeTo(session, "afterwards"), "write-failed", "mismatch");
-        expect(textIn(tag)).toBeUndefined();
+        expect(textOn(tag)).toBeUndefined();
       }));
   }
 
@@ -416,7 +409,7 @@ describe("a tag that cannot be written says why, and is left as it is:", () => {
       device.put(tag);
       expectFailure(await writeTo(session, "x"), "write-failed", "foreign");
       expect(await writeTo(session, "x", true)).toBe("written");
-      expect(textIn(tag)).toBe("x");
+      expect(textOn(tag)).toBe("x");
     }));
 });
 
@@ -429,7 +422,7 @@ test("a page whose answer was lost in the air is written once more", () =>
     });
     device.put(tag);
     expect(await writeTo(session, "afterwards")).toBe("written");
-    expect([textIn(tag), pages.slice(0, 4)]).toEqual(["afterwards", [5, 6, 6, 7]]);
+    expect([textOn(tag), pages.slice(0, 4)]).toEqual(["afterwards", [5, 6, 6, 7]]);
   }));
 
 describe("every kind of tag", () => {
@@ -441,7 +434,7 @@ describe("every kind of tag", () => {
         device.put(tag);
         for (const text of ["SNES/Game.sfc", "https://example.org/a", "ゼルダ 🗡", "**delay:1||x"]) {
           expect(await writeTo(session, text)).toBe("written");
-          expect(textIn(tag)).toBe(text);
+          expect(textOn(tag)).toBe(text);
         }
         if (kind === "ntag216") expect(await writeTo(session, "é".repeat(400))).toBe("written");
       }));
@@ -468,14 +461,14 @@ describe("a tag that is pulled away at any page, and any byte of it,", () => {
         const result = await writeTo(session, "afterwards");
         if (isTorn) expectFailure(result, "write-failed", "gone");
         else expect(result).toBe("written");
-        found.add(textIn(tag));
+        found.add(textOn(tag));
         // And nothing stands against another try.
         isTorn = false;
         device.onCommand(() => {});
         const again = writeTo(session, "afterwards");
         device.put(tag);
         expect(await again).toBe("written");
-        expect(textIn(tag)).toBe("afterwards");
+        expect(textOn(tag)).toBe("afterwards");
         isTorn = writes >= at;
       });
       if (!isTorn) return found;
@@ -515,7 +508,7 @@ describe("a line and a chip that fail", () => {
         });
         device.put(tag);
         const result = await writeTo(session, "afterwards");
-        const found = textIn(tag);
+        const found = textOn(tag);
         expect([undefined, "before", "afterwards"]).toContain(found);
         if (result === "written") expect(found).toBe("afterwards");
         else expect(result).toBeInstanceOf(ServiceError);
@@ -539,7 +532,7 @@ describe("a line and a chip that fail", () => {
         const before = tag.memory.slice();
         device.put(tag);
         const result = await writeTo(session, "afterwards", random() < 0.3);
-        if (result === "written") expect(textIn(tag)).toBe("afterwards");
+        if (result === "written") expect(textOn(tag)).toBe("afterwards");
         else {
           expect(result).toMatchObject({ code: "write-failed" });
           expect(tag.memory).toEqual(before);

@@ -1,0 +1,43 @@
+/** New Type 2 tags of each kind as a driver reads them before it writes. */
+import type { Type2Kind } from "../../drivers/emulator/tags.ts";
+import { parseVersion } from "../../drivers/protocol/type2-tag.ts";
+import type { Type2Image } from "../../drivers/protocol/type2-write.ts";
+import { containerOf, layoutOf } from "../../drivers/protocol/type2-write-layout.ts";
+
+/** What GET_VERSION answers; absent for the kinds that do not know it. */
+const versions: Readonly<Partial<Record<Type2Kind, string>>> = {
+  "ultralight-ev1": "0004030101000b03",
+  "ultralight-ev1-128": "0004030101000e03",
+  ntag213: "0004040201000f03",
+  ntag215: "0004040201001103",
+  ntag216: "0004040201001303",
+};
+
+/** Bytes from the message block on that a new tag of each kind has (the data sheets' user memory). */
+export const roomBytes: Readonly<Record<Type2Kind, number>> = {
+  ultralight: 48,
+  "ultralight-ev1": 48,
+  "ultralight-ev1-128": 128,
+  // Before it is formatted, it tells no size, and is taken for an Ultralight.
+  "ultralight-c": 48,
+  ntag213: 139,
+  ntag215: 496,
+  ntag216: 872,
+};
+
+/** What a driver would have read of this memory. */
+export function imageOf(kind: Type2Kind, memory: Uint8Array): Type2Image {
+  const version = parseVersion(Uint8Array.fromHex(versions[kind] ?? ""));
+  const container = memory.slice(12, 16);
+  const layout = layoutOf(version, container);
+  const end = 16 + containerOf(container, layout).areaBytes;
+  const page = (at: number | undefined) => (at === undefined ? undefined : memory.slice(at * 4, at * 4 + 4));
+  const locks = page(layout.dynamicLock?.page);
+  const auth0 = page(layout.configPage)?.[layout.auth0At ?? 3];
+  return {
+    layout,
+    memory: memory.slice(0, end),
+    ...(locks === undefined ? {} : { dynamicLocks: locks }),
+    ...(auth0 === undefined ? {} : { firstProtectedPage: auth0 }),
+  };
+}
