@@ -48,6 +48,22 @@ export function ownAddresses(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }
 
+// Of programs on this device: their bridges and tunnels.
+const inner = /^(lo|docker|br-|veth|virbr|lxc|lxd|podman|cni|tun|tap|wg|tailscale)/;
+
+/** True for an interface that no phone in the same network is behind. */
+export function isInner(name: string): boolean {
+  return inner.test(name);
+}
+
+/** The IPv4 addresses of the network cards: those of IPv6 are made up anew from time to time (RFC 8981). */
+export function lastingAddresses(): readonly string[] {
+  return Object.entries(networkInterfaces())
+    .filter(([name]) => !isInner(name))
+    .flatMap(([, list]) => (list ?? []).filter(({ family }) => family === "IPv4"))
+    .map(({ address }) => address);
+}
+
 /** The names by which others on the network may know this device. */
 export function ownNames(): readonly string[] {
   const name = hostname().toLowerCase();

@@ -6,7 +6,14 @@
  *   Certificate     ::= SEQUENCE { tbs, algorithm, signature BIT STRING }
  *   TBSCertificate  ::= SEQUENCE { [0] version 2, serial, algorithm, issuer, validity, subject, spki, [3] extensions }
  */
-import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  randomBytes,
+  sign,
+} from "node:crypto";
 
 export interface CertificateParams {
   /** Of subject and issuer. */
@@ -17,6 +24,8 @@ export interface CertificateParams {
   readonly addresses: readonly Uint8Array[];
   readonly notBefore: Date;
   readonly notAfter: Date;
+  /** Of this key, on P-256; of a new one where absent. */
+  readonly keyPem?: string;
 }
 
 export interface Certificate {
@@ -25,15 +34,20 @@ export interface Certificate {
   readonly keyPem: string;
 }
 
-/** Makes a new key, and a certificate of it. */
+/** Makes a certificate, and its key where none is given. */
 export function makeCertificate({
   commonName,
   names,
   addresses,
   notBefore,
   notAfter,
+  keyPem,
 }: CertificateParams): Certificate {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const privateKey =
+    keyPem === undefined
+      ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
+      : createPrivateKey(keyPem);
+  const publicKey = createPublicKey(privateKey);
   const name = sequence(set(sequence(objectId(oids.commonName), utf8(commonName))));
   const alternatives = sequence(
     ...names.map((one) => tagged(0x82, new TextEncoder().encode(one))),

@@ -1,10 +1,8 @@
 /** The names and addresses by which a phone on the same network may reach this device, the best first. */
 import { access, readFile } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
-import { reachOf } from "./addresses.ts";
+import { isInner, reachOf } from "./addresses.ts";
 
-// Bridges and tunnels of programs on this device, which no phone can reach.
-const inner = /^(lo|docker|br-|veth|virbr|lxc|lxd|podman|cni|tun|tap|wg|tailscale)/;
 const responders = ["/run/avahi-daemon/socket", "/run/avahi-daemon/pid"];
 
 /**
@@ -17,7 +15,7 @@ export async function reachableHosts(listen: readonly string[]): Promise<readonl
   if (!isAll) return listen.filter((address) => reachOf(address) !== "loopback").map(forUrl);
   const main = defaultDevice(await readFile("/proc/net/route", "utf8").catch(() => ""));
   const cards = Object.entries(networkInterfaces())
-    .filter(([name]) => !inner.test(name))
+    .filter(([name]) => !isInner(name))
     .toSorted(([a], [b]) => Number(b === main) - Number(a === main));
   const addresses = cards.flatMap(([, list]) =>
     (list ?? [])

@@ -7,7 +7,7 @@ import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { addressBytes, ownAddresses, ownNames } from "./addresses.ts";
+import { addressBytes, lastingAddresses, ownAddresses, ownNames } from "./addresses.ts";
 import { type Certificate, makeCertificate } from "./certificate.ts";
 
 const yearsValid = 10;
@@ -34,10 +34,13 @@ export async function certificateIn(folder: string, nowMs: number, log: Log): Pr
     addresses: addressesNow(),
     notBefore: earliest,
     notAfter: new Date(Math.max(nowMs, earliest.getTime()) + yearsValid * 365 * dayMs),
+    // Who trusts the key goes on trusting it.
+    ...(known === undefined || faultOf(known) !== undefined ? {} : { keyPem: known.keyPem }),
   });
   await writePrivate(keyPath, made.keyPem);
   await writePrivate(certificatePath, made.certificatePem);
-  log.info("tls", "made a certificate", { names: ownNames().join(" ") });
+  const addresses = lastingAddresses().join(" ");
+  log.info("tls", "made a certificate", { names: ownNames().join(" "), addresses });
   return made;
 }
 
@@ -63,19 +66,14 @@ function faultOf({ certificatePem, keyPem }: Certificate): string | undefined {
   }
 }
 
-/** For all names and addresses that the device has now, and not about to end. */
+/** For all names and lasting addresses that the device has now, and not about to end. */
 function isFresh({ certificatePem }: Certificate, nowMs: number): boolean {
   const certificate = new X509Certificate(certificatePem);
   return (
     Date.parse(certificate.validTo) - nowMs > renewDaysBefore * dayMs &&
     ownNames().every((name) => certificate.checkHost(name) !== undefined) &&
-    stableAddresses().every((address) => certificate.checkIP(address) !== undefined)
+    lastingAddresses().every((address) => certificate.checkIP(address) !== undefined)
   );
-}
-
-/** Link-local and temporary addresses come and go; a certificate is not made anew for them. */
-function stableAddresses(): readonly string[] {
-  return ownAddresses().filter((address) => /^\d+\./.test(address) || address === "::1");
 }
 
 function addressesNow(): readonly Uint8Array[] {

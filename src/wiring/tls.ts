@@ -4,6 +4,7 @@ import { watchFolder } from "../config/watch-folder.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { lastingAddresses } from "../system/addresses.ts";
 import { fingerprintOf } from "../system/certificate.ts";
 import { certificateIn } from "../system/tls-files.ts";
 
@@ -21,13 +22,15 @@ export async function tlsOf(port: number, folder: string, log: Log) {
 
 // An owner copies the certificate and its key one after the other.
 const certificateGatherMs = 500;
+// A board is often up before it has an address.
+const addressesMs = 10_000;
 
 export interface ShownCertificate extends Disposable {
   /** As browsers show it: `AB:CD:...`. */
   fingerprint(): string;
 }
 
-/** Shows the owner's certificate as soon as it is put into the folder, or changed there. */
+/** Shows the owner's certificate as soon as it is put into the folder, or changed there; and the device's own anew for its new addresses. */
 export function followCertificate(
   folder: string,
   shown: { readonly port: number; readonly cert: string },
@@ -46,9 +49,18 @@ export function followCertificate(
     timer?.[Symbol.dispose]();
     timer = clock.after(certificateGatherMs, () => void look());
   });
+  let addresses = lastingAddresses().join(" ");
+  const lookAtAddresses = () => {
+    const now = lastingAddresses().join(" ");
+    if (now !== addresses) void look();
+    addresses = now;
+    following = clock.after(addressesMs, lookAtAddresses);
+  };
+  let following = clock.after(addressesMs, lookAtAddresses);
   return {
     fingerprint: () => fingerprintOf(cert),
     [Symbol.dispose]() {
+      following[Symbol.dispose]();
       watching[Symbol.dispose]();
       timer?.[Symbol.dispose]();
     },

@@ -73,6 +73,34 @@ opensslTest("TLS 1.2 and 1.3 are spoken, 1.1 is not", async () => {
   expect([shake("tls1_1"), shake("tls1_2"), shake("tls1_3")]).toEqual([false, true, true]);
 });
 
+opensslTest(
+  "the certificate follows the addresses: one that comes later stands in it, with the same key",
+  async () => {
+    const { network } = device;
+    const shown = () => {
+      const target = `${network.deviceAddress}:${tlsPort}`;
+      const { stdout } = Bun.spawnSync(
+        [...network.onNeighbour(["openssl", "s_client", "-connect", target])],
+        {
+          stdin: null,
+        },
+      );
+      const [pem] = /-----BEGIN[\s\S]+END CERTIFICATE-----/.exec(stdout.toString()) ?? [];
+      return pem === undefined ? undefined : new X509Certificate(pem);
+    };
+    const before = shown();
+    expect(before?.checkIP("10.77.0.99")).toBeUndefined();
+    const add = "ip address add 10.77.0.99/24 dev $(ip -o link | grep -o 'tdd[^@:]*')";
+    expect(Bun.spawnSync([...network.onDevice(["sh", "-c", add])]).exitCode).toBe(0);
+    await eventually(() => shown()?.checkIP("10.77.0.99") !== undefined);
+    const after = shown();
+    expect(after?.checkIP(network.deviceAddress)).toBeDefined();
+    expect(after?.publicKey.export({ type: "spki", format: "pem" })).toEqual(
+      before?.publicKey.export({ type: "spki", format: "pem" }) ?? "",
+    );
+  },
+);
+
 opensslTest("the owner's certificate is shown as soon as it is there", async () => {
   const { certificatePem, keyPem } = makeCertificate({
     commonName: "owner",

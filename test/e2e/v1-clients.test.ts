@@ -6,7 +6,7 @@ import { deviceForAll, port } from "../helpers/device.ts";
 import { linesOf } from "../helpers/lines.ts";
 import { canMakeNetworks, visit } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs } from "../helpers/noise-python.ts";
-import { printed } from "../helpers/processes.ts";
+import { eventually, printed } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
@@ -168,6 +168,22 @@ remoteTest("a client that is deleted is cut off at once, and looks like one that
   }
   expect(outcomes[0]).toMatchObject({ refused: { code: -32003 } });
   expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
+});
+
+remoteTest("those that are connected are cut off as soon as they are no longer allowed", async () => {
+  await using phone = talk(await paired());
+  phone.send(request("version"));
+  await phone.next();
+  await device.config(settings(false));
+  expect(await phone.next()).toEqual({ closed: true });
+  await device.config(settings(true));
+  // What is saved is in use a moment later.
+  await eventually(() =>
+    openPin().then(
+      () => true,
+      () => false,
+    ),
+  );
 });
 
 remoteTest(

@@ -69,6 +69,7 @@ test("it is made once, kept private, and made anew before it ends and when a nam
   expect(await certificateIn(own, nowMs, silentLog)).toEqual(first);
   const second = await certificateIn(own, nowMs + 10 * yearMs, silentLog);
   expect(second.certificatePem).not.toBe(first.certificatePem);
+  expect(second.keyPem).toBe(first.keyPem);
   await writeFile(join(own, "device.pem"), "rubbish");
   expect((await certificateIn(own, nowMs, silentLog)).certificatePem).not.toBe(second.certificatePem);
 });
