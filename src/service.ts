@@ -33,8 +33,9 @@ import { prepareDataFolder } from "./wiring/data-folder.ts";
 import { createDevices } from "./wiring/devices.ts";
 import { createGuards } from "./wiring/guards.ts";
 import { followFolders } from "./wiring/media.ts";
+import { pairOnScreen } from "./wiring/pair-on-screen.ts";
 import { createPairing, pairingService } from "./wiring/pairing.ts";
-import { followScreen } from "./wiring/screen.ts";
+import { followScreen, type Screen } from "./wiring/screen.ts";
 import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
@@ -135,8 +136,10 @@ async function assemble({
     store: store.playTimes,
     stopMedia: (why) => launcher.stopMedia(why),
   });
-  const wired: { readers?: Readers; api?: ApiServer; certificates?: ShownCertificate } = {};
-  const device = { openInput, settings, bus, clock, log, socketPath };
+  const wired: { readers?: Readers; api?: ApiServer; certificates?: ShownCertificate; screen?: Screen } = {};
+  const pair = () =>
+    pairOnScreen({ pairing, screen: () => wired.screen, place: () => pairingOffer.describe() });
+  const device = { openInput, pair, settings, bus, clock, log, socketPath };
   const devices = createDevices({ ...device, readers: () => wired.readers });
   const launcher = createLauncher({
     config,
@@ -158,6 +161,12 @@ async function assemble({
     cut: (id) => wired.api?.cutClient(id),
   });
   const pairing = createPairing({ clock, log, addClient: guards.addByCode, audit: guards.doors.audit });
+  const surroundings = {
+    listen: () => config().api.listen,
+    port: () => wired.api?.port ?? 0,
+    fingerprint,
+  };
+  const pairingOffer = pairingService(pairing, surroundings);
   const services = createServices({
     launcher,
     playTime,
@@ -171,11 +180,7 @@ async function assemble({
     readers: () => wired.readers,
     ...guards.services,
     fingerprint,
-    pairing: pairingService(pairing, {
-      listen: () => config().api.listen,
-      port: () => wired.api?.port ?? 0,
-      fingerprint,
-    }),
+    pairing: pairingOffer,
   });
   const tls = await tlsOf(config().api.tlsPort, tlsFolder, log);
   const serving = serveApi({
@@ -213,6 +218,7 @@ async function assemble({
   });
   wired.readers = readers;
   const screen = followScreen({ port: api.port, bus, readers: () => readers.list(), clock, log });
+  wired.screen = screen;
   const indexing = followFolders(media, settings, { clock, log });
   settings.onChange((now, before) => {
     log.configure(now.log);

@@ -36,6 +36,18 @@ export function readPairingHash(hash: string): PairingLink | undefined {
   return { id, secret: toHex(bytes.subarray(idBytes)) };
 }
 
+const codeMark = "#code=";
+
+/** The link to the device's page that types the six digits by itself. */
+export function codeLink(base: string, code: string): string {
+  return `${base}/${codeMark}${code}`;
+}
+
+/** Reads `location.hash`; undefined where it holds no six digits. */
+export function readCodeHash(hash: string): string | undefined {
+  return new RegExp(`^${codeMark}(\\d{6})$`).exec(hash)?.[1];
+}
+
 /** True for a text that lets somebody in, with its secret or without. */
 export function isPairingLink(text: string): boolean {
   return /^https?:\/\/[^\s/]+\/?#pair=/i.test(text.trim());

@@ -5,6 +5,7 @@ import type { RunContext } from "./run-context.ts";
 
 export interface Devices {
   readonly input: ScriptPorts["input"];
+  readonly pair: ScriptPorts["pair"];
   /** Writes to the next tag but the one with this UID; rejects as `readers.write` does, and with the signal's reason. */
   writeTag(tag: { readonly text: string; readonly exceptUid?: string }, signal: AbortSignal): Promise<void>;
 }
@@ -13,10 +14,11 @@ export interface Devices {
 export function createDevicePorts(
   devices: Devices | undefined,
   { uid, event }: RunContext,
-): Pick<ScriptPorts, "input" | "write"> {
+): Pick<ScriptPorts, "input" | "pair" | "write"> {
   const asking = uid ?? event?.token?.uid ?? "";
   return {
     input: devices?.input ?? none,
+    pair: devices?.pair ?? none,
     write: async (text, signal) =>
       devices === undefined
         ? none()

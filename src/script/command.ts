@@ -108,6 +108,8 @@ export interface ScriptPorts {
   input(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
   /** Writes to the next tag that is not the one whose script this is, and resolves once it was read back equal. */
   write(text: string, signal: AbortSignal): Promise<void>;
+  /** Shows on the device's own screen how a phone is let in; rejects where there is none. */
+  pair(): Promise<void>;
   readonly playlist: PlaylistPorts;
   /** Absent where there is none. */
   readonly index?: MediaIndex;

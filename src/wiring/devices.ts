@@ -17,6 +17,8 @@ import { createSounds } from "../system/sound.ts";
 
 export interface DeviceParts {
   readonly openInput: OpenInputDevice;
+  /** Shows on the screen how a phone is let in. */
+  readonly pair: () => Promise<void>;
   /** Undefined while the service starts. */
   readonly readers: () => Readers | undefined;
   readonly settings: Settings;
@@ -41,7 +43,7 @@ export interface AllDevices extends Devices {
 const behindTapMs = 30;
 
 export function createDevices(parts: DeviceParts): AllDevices {
-  const { openInput, readers, settings, bus, clock, log, socketPath } = parts;
+  const { openInput, pair, readers, settings, bus, clock, log, socketPath } = parts;
   const virtual = createVirtualInput({ open: openInput, clock, log });
   const sounds = createSounds({
     folder: join(dirname(socketPath), "tapdeck-sounds"),
@@ -63,6 +65,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
   };
   return {
     input: virtual.play,
+    pair,
     inputText: virtual.playText,
     write,
     writeTag: write,

@@ -9,6 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
+import { qrText } from "../system/qr.ts";
 import { version } from "../system/version.ts";
 
 /** What of a reader is shown. */
@@ -41,10 +42,28 @@ const addressLookMs = 5000;
 const addressesShownMax = 2;
 const readersShownMax = 4;
 
+/** How a phone is let in. */
+export interface ShownPairing {
+  readonly link: string;
+  /** The link without the code, to be typed. */
+  readonly base: string;
+  readonly code: string;
+}
+
+export interface Screen extends Disposable {
+  /** False where the device has none of its own, or one that cannot be written. */
+  readonly isThere: boolean;
+  /** Takes the place of all else until it is called with undefined. */
+  showPairing(pairing: ShownPairing | undefined): void;
+}
+
+const noScreen: Screen = { isThere: false, showPairing() {}, [Symbol.dispose]() {} };
+
 /** Keeps the screen up to date until disposed. A screen that cannot be written is told once, and left alone. */
-export function followScreen(options: ScreenOptions): Disposable {
+export function followScreen(options: ScreenOptions): Screen {
   const { path = process.env.TAPDECK_SCREEN, bus, clock, log } = options;
-  if (path === undefined || path === "") return { [Symbol.dispose]() {} };
+  if (path === undefined || path === "") return noScreen;
+  let pairing: ShownPairing | undefined;
   let last = "";
   let writing = Promise.resolve();
   let timer: Disposable | undefined;
@@ -54,7 +73,10 @@ export function followScreen(options: ScreenOptions): Disposable {
     const addresses = ownAddresses().filter(
       (address) => reachOf(address) === "private" && !address.includes(":"),
     );
-    const text = screenText({ name, addresses, port: options.port, readers: options.readers() });
+    const text =
+      pairing === undefined
+        ? screenText({ name, addresses, port: options.port, readers: options.readers() })
+        : pairingText(pairing);
     if (text === last || isDisposed) return;
     last = text;
     writing = writing
@@ -71,6 +93,13 @@ export function followScreen(options: ScreenOptions): Disposable {
   const listening = [bus.on("readers.added", show), bus.on("readers.removed", show)];
   lookAgain();
   return {
+    get isThere() {
+      return !isDisposed;
+    },
+    showPairing(now) {
+      pairing = now;
+      show();
+    },
     [Symbol.dispose]() {
       isDisposed = true;
       timer?.[Symbol.dispose]();
@@ -94,6 +123,17 @@ export function screenText({ name, addresses, port, readers }: Shown): string {
       : [row("Reader", "none found yet: plug one in")]),
     "",
   ];
+  return whole(lines);
+}
+
+/** The whole screen, too: a line, and the QR code, which takes 19 lines of 37 columns. */
+export function pairingText({ link, base, code }: ShownPairing): string {
+  const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
+  const said = `  Point a phone at it, or type ${digits} at ${base}`.slice(0, lineColumns);
+  return whole([said, ...qrText(link).trimEnd().split("\n")]);
+}
+
+function whole(lines: readonly string[]): string {
   // Home, then erase to the end (ECMA-48, 8.3.21 and 8.3.39): a screen of another program's is gone too.
   return `\x1b[H\x1b[J${lines.join("\r\n")}`;
 }

@@ -229,6 +229,16 @@ remoteTest(
     await page.getByText("Connected", { exact: true }).waitFor();
     expect(await paired).toMatchObject({ reason: "paired" });
 
+    // By the link that the device's screen shows: the digits are typed by the page itself, and leave its address.
+    expect(
+      (await device.run("pair", "--revoke", (await client.call("clients")).clients[0]?.id ?? "")).code,
+    ).toBe(0);
+    await page.getByText("no longer knows this phone").waitFor();
+    const { code: shown } = await client.call("pairing.open");
+    await page.goto(`http://${network.deviceAddress}:7497/#code=${shown}`);
+    await page.getByText("Connected", { exact: true }).waitFor();
+    expect(page.url()).toBe(`http://${network.deviceAddress}:7497/`);
+
     // By its name, too; that is another address to the browser, and not paired.
     await page.goto(`http://${localName}:7497/`);
     await page.getByLabel("The six digits").waitFor();

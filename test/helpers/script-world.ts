@@ -75,6 +75,9 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
     async input(kind, steps) {
       asked.push(`${kind} ${steps.map(shownStep).join(" ")}`);
     },
+    async pair() {
+      asked.push("pair");
+    },
     async write(text) {
       asked.push(`write ${text}`);
     },

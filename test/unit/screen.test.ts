@@ -2,8 +2,13 @@
 import { expect, test } from "bun:test";
 import { openPty } from "../../drivers/io/pty.ts";
 import { createBus } from "../../src/bus.ts";
+import { silentAudit } from "../../src/core/audit.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { followScreen, type ShownReader, screenText } from "../../src/wiring/screen.ts";
+import { codeLink } from "../../src/core/pairing-link.ts";
+import { qrText } from "../../src/system/qr.ts";
+import { pairOnScreen } from "../../src/wiring/pair-on-screen.ts";
+import { createPairing } from "../../src/wiring/pairing.ts";
+import { followScreen, pairingText, type ShownReader, screenText } from "../../src/wiring/screen.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 
@@ -47,6 +52,54 @@ test("names cannot steer the terminal, and nothing is longer than a small screen
         .map((line) => line.length),
     ),
   ).toBeLessThanOrEqual(70);
+});
+
+test("how a phone is let in fits a small screen: a code that cameras read, and what to type", () => {
+  const base = "http://192.168.178.142:7497";
+  const text = pairingText({ link: codeLink(base, "012345"), base, code: "012345" });
+  expect(lines(text)[0]).toEndWith(`Point a phone at it, or type 012 345 at ${base}`);
+  expect(text).toContain(qrText(`${base}/#code=012345`).trimEnd().replaceAll("\n", "\r\n"));
+  expect(lines(text).length).toBeLessThanOrEqual(20);
+});
+
+test("a card that asks shows it until somebody came in, and then the screen is as before", async () => {
+  const pty = openPty();
+  const decoder = new TextDecoder();
+  let seen = "";
+  pty.onBytes((bytes) => {
+    seen += decoder.decode(bytes, { stream: true });
+  });
+  const clock = createManualClock();
+  const [bus, log] = [createBus(silentLog), silentLog];
+  const screen = followScreen({ path: pty.path, port: 7497, bus, readers: () => [], clock, log });
+  const pairing = createPairing({
+    clock,
+    log,
+    audit: silentAudit,
+    addClient: () => {
+      throw new Error("nobody came");
+    },
+  });
+  const place = async () => ({ hosts: ["deck.local"], port: 7497 });
+  await eventually(() => seen.includes("plug one in"));
+  await pairOnScreen({ pairing, screen: () => screen, place });
+  await eventually(() =>
+    / {2}Point a phone at it, or type \d{3} \d{3} at http:\/\/deck\.local:7497/.test(seen),
+  );
+  expect(pairing.current()).toBeDefined();
+  seen = "";
+  pairing.cancel();
+  await eventually(() => seen.includes("plug one in"));
+  await expect(pairOnScreen({ pairing, screen: () => undefined, place })).rejects.toThrow(
+    "there is no screen",
+  );
+  const alone = async () => ({ hosts: [], port: 7497 });
+  await expect(pairOnScreen({ pairing, screen: () => screen, place: alone })).rejects.toThrow(
+    "in no network yet",
+  );
+  expect(pairing.current()).toBeUndefined();
+  screen[Symbol.dispose]();
+  pty.close();
 });
 
 test("a terminal is written to at the start and when a reader comes, and otherwise left alone", async () => {

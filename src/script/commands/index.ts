@@ -13,6 +13,7 @@ import { launchRandom } from "./launch-random.ts";
 import { launchSearch } from "./launch-search.ts";
 import { launchSystem } from "./launch-system.ts";
 import { launchTitle } from "./launch-title.ts";
+import { pair } from "./pair.ts";
 import {
   playlistGoto,
   playlistLoad,
@@ -51,6 +52,7 @@ export const commands: readonly ScriptCommand[] = [
   inputKeyboard,
   inputGamepad,
   write,
+  pair,
 ];
 
 /** Names that cards carry and that are to come: a card with one of them is not misspelt. */

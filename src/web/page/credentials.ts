@@ -1,7 +1,7 @@
 /** What this browser was given when it was paired: kept by the browser for this address of the device, and by nobody else. */
 
 import type { Identity } from "../../client/client.ts";
-import { readPairingHash } from "../../core/pairing-link.ts";
+import { readCodeHash, readPairingHash } from "../../core/pairing-link.ts";
 
 const key = "tapdeck.client";
 
@@ -12,6 +12,13 @@ export function takeFromAddress(): boolean {
   history.replaceState(null, "", location.pathname);
   keep(found);
   return true;
+}
+
+/** Takes the digits of a link that the device's screen shows out of the address. */
+export function takeCodeFromAddress(): string | undefined {
+  const code = readCodeHash(location.hash);
+  if (code !== undefined) history.replaceState(null, "", location.pathname);
+  return code;
 }
 
 export function keep(identity: Identity): void {

@@ -1,6 +1,6 @@
 /** The page: comes in, shows the cards, and keeps them as the device tells. */
 import type { Client } from "../../client/client.ts";
-import { forget, kept, takeFromAddress } from "./credentials.ts";
+import { forget, kept, takeCodeFromAddress, takeFromAddress } from "./credentials.ts";
 import { byId, el, note, telling } from "./dom.ts";
 import { phonesCard } from "./phones.ts";
 import { indexCard, playingCard } from "./playing.ts";
@@ -13,9 +13,12 @@ const againMs = 3000;
 let current: Client | undefined;
 
 takeFromAddress();
+let code = takeCodeFromAddress();
 // The same page may be open already when a card or a QR code is followed.
 addEventListener("hashchange", () => {
-  if (!takeFromAddress()) return;
+  const hasSecret = takeFromAddress();
+  code = takeCodeFromAddress();
+  if (!hasSecret && code === undefined) return;
   current?.close();
   void start();
 });
@@ -44,7 +47,8 @@ function ask(why: string): void {
   state("off", "Not paired");
   const main = byId("main");
   main.classList.remove("wide");
-  main.replaceChildren(unpairedCard(why, () => void start()));
+  main.replaceChildren(unpairedCard(why, code, () => void start()));
+  code = undefined;
 }
 
 async function show(client: Client, isDevice: boolean): Promise<void> {

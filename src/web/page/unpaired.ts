@@ -4,8 +4,8 @@ import { keep } from "./credentials.ts";
 import { el, sentenceOf } from "./dom.ts";
 import { address } from "./session.ts";
 
-/** `onPaired` is called with the credentials kept. */
-export function unpairedCard(why: string, onPaired: () => void): HTMLElement {
+/** A `known` code is tried at once. `onPaired` is called with the credentials kept. */
+export function unpairedCard(why: string, known: string | undefined, onPaired: () => void): HTMLElement {
   const code = el("input", {
     class: "code",
     inputmode: "numeric",
@@ -35,6 +35,11 @@ export function unpairedCard(why: string, onPaired: () => void): HTMLElement {
         go.disabled = false;
       });
   });
+  if (known !== undefined) {
+    code.value = known;
+    // It is tried once it is in the page.
+    queueMicrotask(() => form.requestSubmit());
+  }
   return el(
     "section",
     { class: "alone", "aria-label": "Pair this phone" },
@@ -43,7 +48,7 @@ export function unpairedCard(why: string, onPaired: () => void): HTMLElement {
     el(
       "p",
       {},
-      "On the device, “tapdeck pair” shows a QR code; “tapdeck pair --code” shows six digits to type here:",
+      "On the device, “tapdeck pair” shows a QR code; “tapdeck pair --code”, or a card that says **pair, shows six digits to type here:",
     ),
     form,
   );

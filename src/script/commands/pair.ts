@@ -1,0 +1,15 @@
+/** `**pair`: lets a phone in by what the device's screen shows. */
+import type { ScriptCommand } from "../command.ts";
+
+export const pair: ScriptCommand = {
+  names: ["pair"],
+  argsMin: 0,
+  argsMax: 0,
+  args: "",
+  options: {},
+  startsMedia: false,
+  allowedUntrusted: false,
+  docs: "Shows a QR code and six digits on the screen of Tapdeck's own image for two minutes: whoever points a phone at it, or types the digits on the device's page, can use the device from there. A card for those without a keyboard; elsewhere, `tapdeck pair` does it.",
+  example: "**pair",
+  run: (_call, ports) => ports.pair(),
+};
