@@ -3,8 +3,8 @@ import type { Calls, Client } from "../client/client.ts";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { pairingLink } from "../core/pairing-link.ts";
 import { printable } from "../core/printable.ts";
-import { qrText } from "../system/qr.ts";
 import type { CommandLine } from "./arguments.ts";
+import { qrText } from "./qr.ts";
 import { onInterrupt, writeTags } from "./write-tags.ts";
 
 export interface PairScreen {

@@ -5,11 +5,11 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Bus } from "../bus.ts";
+import { qrText } from "../cli/qr.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
-import { qrText } from "../system/qr.ts";
 import { version } from "../system/version.ts";
 
 /** What of a reader is shown. */

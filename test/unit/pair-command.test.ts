@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { hostname } from "node:os";
 import { encode } from "uqr";
 import { parseArguments } from "../../src/cli/arguments.ts";
-import { qrText } from "../../src/system/qr.ts";
+import { qrText } from "../../src/cli/qr.ts";
 import { reachableHosts } from "../../src/system/reachable.ts";
 
 function pairFlags(...words: readonly string[]) {

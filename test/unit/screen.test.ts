@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { openPty } from "../../drivers/io/pty.ts";
 import { createBus } from "../../src/bus.ts";
+import { qrText } from "../../src/cli/qr.ts";
 import { silentAudit } from "../../src/core/audit.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { codeLink } from "../../src/core/pairing-link.ts";
-import { qrText } from "../../src/system/qr.ts";
 import { pairOnScreen } from "../../src/wiring/pair-on-screen.ts";
 import { createPairing } from "../../src/wiring/pairing.ts";
 import { followScreen, pairingText, type ShownReader, screenText } from "../../src/wiring/screen.ts";
