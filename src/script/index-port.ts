@@ -7,7 +7,7 @@ export function indexOf({ index }: ScriptPorts, why: string): MediaIndex {
   if (index === undefined)
     throw new ServiceError(
       "failed",
-      `this version has no media index yet, and ${why}: write the path of a file`,
+      `there is no media index here, and ${why}: write the path of a file`,
     );
   return index;
 }
