@@ -106,7 +106,7 @@ test("what was started last starts once more", async () => {
 
 test("a title is refused as long as there is no index", async () => {
   const deck = await makeDeck();
-  expect(await deck.run("@SNES/A Game")).toMatch(/^this version has no media index yet/);
+  expect(await deck.run("@SNES/A Game")).toMatch(/^there is no media index here/);
 });
 
 test("a card may run what the list allows, a link may not, even where a mapping of the owner's stands behind it", async () => {
