@@ -72,7 +72,8 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   const started = performance.now();
   const child = Bun.spawn(
     [
-      "qemu-system-aarch64",
+      // Whatever becomes of the test, the machine does not outlive it.
+      ...["setpriv", "--pdeathsig", "KILL", "qemu-system-aarch64"],
       ...["-nodefaults", "-display", "none", "-chardev", "stdio,id=console,signal=off"],
       ...["-m", "512", "-smp", options.machine === "zero2w" ? "4" : "2"],
       ...(options.loader
