@@ -2,7 +2,7 @@
  * Boards that QEMU emulates, with the image in them: `virt`, a plain machine with a Cortex-A53 and the watchdog of a PC
  * chipset, and the Raspberry Pi Zero 2 W with its real device tree. Each ends with its test, and leaves nothing behind.
  */
-import { cp, mkdtemp, rm, truncate } from "node:fs/promises";
+import { appendFile, cp, mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, connect } from "../../src/client/client.ts";
@@ -19,6 +19,8 @@ const slot = join(root, "build/image/boot/slot-a");
 /** Of Debian's package u-boot-qemu. */
 const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();
+/** What all boards of this checkout said, one behind the other. */
+const consoles = join(root, "build/image/consoles.log");
 
 // The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
@@ -90,14 +92,19 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   const decoder = new TextDecoder();
   const reading = Promise.all([
     (async () => {
-      for await (const chunk of child.stdout) text += decoder.decode(chunk, { stream: true });
+      for await (const chunk of child.stdout) {
+        text += decoder.decode(chunk, { stream: true });
+        await appendFile(consoles, chunk);
+      }
     })(),
     (async () => {
       for await (const chunk of child.stderr) complaints = (complaints + decoder.decode(chunk)).slice(-1000);
     })(),
   ]);
   const fail = (what: string) =>
-    new Error(`${what}; its console said:\n${text.slice(-6000)}\nand the machine:\n${complaints}`);
+    new Error(
+      `${what}; its console said (all of it is in ${consoles}):\n${text.slice(-3000)}\nand the machine:\n${complaints}`,
+    );
   const until = async (holds: () => Promise<boolean>, what: string) => {
     const deadline = performance.now() + patienceMs;
     while (!(await holds())) {
