@@ -122,6 +122,18 @@ test("each package names its licence's text, and knows its sum", async () => {
   expect(await readFile(join(root, "watchdog/LICENSE"))).toEqual(licence);
 });
 
+test("no loop of U-Boot's script has a variable by the name of one of the environment, which would hide it", async () => {
+  const text = await readFile(join(tree, "board/qemu/boot.cmd"), "utf8");
+  const loops = [...text.matchAll(/^\s*for (\w+) in /gm)].map(([, name]) => name);
+  const set = [...text.matchAll(/\bsetenv (\w+)/g)].map(([, name]) => name);
+  const imported = [...text.matchAll(/env import -t \S+ \S+ ([\w ]+)$/gm)].flatMap(([, names = ""]) =>
+    names.split(" "),
+  );
+  expect(loops).not.toEqual([]);
+  expect(imported).toContain("slot");
+  expect([...set, ...imported].filter((name) => loops.includes(name))).toEqual([]);
+});
+
 /** Runs a package's own steps into `target`. */
 async function install(
   name: string,
