@@ -10,7 +10,7 @@ import { readMeta, root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import type { Card } from "./card.ts";
 import { openShell, type Shell } from "./shell.ts";
-import { patienceMs } from "./until.ts";
+import { patienceMs, until as within } from "./until.ts";
 
 export const image = join(root, "dist/tapdeck-qemu.img");
 /** Twice the image, and a power of two, as the Pi's controller wants it. */
@@ -138,7 +138,11 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       shell?.close();
       shell = undefined;
     },
-    client: () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }),
+    // TLS comes a moment after the first pong: its certificate is made first where there is none.
+    client: () =>
+      within("TLS", () =>
+        connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }).catch(() => undefined),
+      ),
     kill,
     async [Symbol.asyncDispose]() {
       await kill();
