@@ -22,8 +22,8 @@ const updateAt = life.indexOf("updating");
 
 /** Within so many writes a cut strikes: what is done takes about as many, and a cut behind its end is one, too. */
 const writesOf: Readonly<Record<Kind, number>> = {
-  // Most of them while the partition and its file system grow.
-  "first start": 140,
+  // Most of them while the partition and its file system grow; the last ones strike what is kept right behind the first pong.
+  "first start": 60,
   // A mapping costs some ten: a cut within these strikes among them, and in the copies that follow.
   writing: 120,
   updating: 100,
@@ -100,6 +100,7 @@ async function cutFirstStart({ card, acknowledged }: Owned, writes: number): Pro
   started.catch(() => {});
   if ((await Promise.race([struck, started])) === "struck") return board.kill();
   // It took fewer writes than the seed wanted: the rest are made.
+  print("writes of a first start, to the first pong", `${card.writes}`);
   await keep(board, struck, acknowledged);
 }
 
@@ -131,10 +132,12 @@ async function update(board: Board, card: Card, writes: number): Promise<void> {
   const starts = board.console().split("Tapdeck: starting slot a").length;
   const struck = strike(card, writes);
   void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power goes meanwhile.
-  const back = board.said("Tapdeck: starting slot a", starts);
+  const from = card.writes;
+  const back = board.said("Tapdeck: starting slot a", starts).then(() => "back" as const);
   // Killed meanwhile, nobody waits for it any more.
   back.catch(() => {});
-  await Promise.race([struck, back]);
+  if ((await Promise.race([struck, back])) === "back")
+    print("writes of an update, to its end", `${card.writes - from}`);
   await board.kill();
 }
 
