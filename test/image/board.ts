@@ -10,7 +10,7 @@ import { readMeta, root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import type { Card } from "./card.ts";
 import { openShell, type Shell } from "./shell.ts";
-import { patienceMs, until as within } from "./until.ts";
+import { patienceMs } from "./until.ts";
 
 export const image = join(root, "dist/tapdeck-qemu.img");
 /** Twice the image, and a power of two, as the Pi's controller wants it. */
@@ -105,15 +105,18 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     new Error(
       `${what}; its console said (all of it is in ${consoles}):\n${text.slice(-3000)}\nand the machine:\n${complaints}`,
     );
-  const until = async (holds: () => Promise<boolean>, what: string) => {
+  const until = async <Value>(holds: () => Promise<Value | false>, what: string): Promise<Value> => {
     const deadline = performance.now() + patienceMs;
-    while (!(await holds())) {
-      if (child.exitCode !== null) throw fail(`the board ended while ${what}`);
+    for (;;) {
+      const value = await holds();
+      if (value !== false) return value;
+      const end = child.exitCode ?? child.signalCode;
+      if (end !== null) throw fail(`the board ended (${end}) while ${what}`);
       if (performance.now() > deadline) throw fail(`in vain: ${what}`);
       await Bun.sleep(25);
     }
-    return performance.now() - started;
   };
+  const sinceStart = () => performance.now() - started;
   let shell: Shell | undefined;
   const kill = async () => {
     shell?.close();
@@ -124,12 +127,12 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   return {
     pid: child.pid,
     console: () => text,
-    pong: () => until(() => answers(port), "it was waited for a pong"),
+    pong: () => until(() => answers(port), "it was waited for a pong").then(sinceStart),
     silence: async () => {
       await until(async () => !(await answers(port)), "it was waited for silence");
     },
     said: (wanted, count = 1) =>
-      until(async () => text.split(wanted).length > count, `it was waited for "${wanted}"`),
+      until(async () => text.split(wanted).length > count, `it was waited for "${wanted}"`).then(sinceStart),
     async shell(command) {
       shell ??= await openShell(shellPath);
       return shell.run(command);
@@ -140,8 +143,9 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     },
     // TLS comes a moment after the first pong: its certificate is made first where there is none.
     client: () =>
-      within("TLS", () =>
-        connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }).catch(() => undefined),
+      until(
+        () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }).catch(() => false as const),
+        "it was waited for TLS",
       ),
     kill,
     async [Symbol.asyncDispose]() {

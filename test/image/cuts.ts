@@ -83,11 +83,13 @@ async function cut(owned: Owned, kind: Kind, writes: number, index: number): Pro
       return cutFirstStart(owned, writes);
     case "writing": {
       await using board = await startAgain(owned, index);
-      return keep(board, strike(owned.card, writes), owned.acknowledged);
+      await keep(board, strike(owned.card, writes), owned.acknowledged);
+      return;
     }
     case "updating": {
       await using board = await startAgain(owned, index);
-      return update(board, owned.card, writes);
+      await update(board, owned.card, writes);
+      return;
     }
   }
 }
