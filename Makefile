@@ -49,10 +49,11 @@ image-qemu: dist/tapdeck-linux-arm64 ## Make the SD image dist/tapdeck-qemu.img 
 	@$(BUN) tools/image/main.ts
 
 BOARDS ?= boots watchdog updates cuts zero2w
-test-image: ## Boot that image on emulated boards; CUTS=100 cuts the power that often, THOROUGH=1 shows guards taken out, BOARDS=boots is a part
+test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the power that often, THOROUGH=1 shows guards taken out, BOARDS=boots is a part
 	@tools/image-setup
 	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu
 	@mkdir -p build
+	@rm -f build/image/consoles.log
 	@$(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-image.xml $(BOARDS:%=./test/image/%.ts)
 
 # What is bundled: by default the stand-in image's system, made a second time as an update of itself.

@@ -1,5 +1,6 @@
 /** The Buildroot tree, as far as it can be checked without Buildroot; with `BUILDROOT_DIR` set, by Buildroot itself. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -107,6 +108,30 @@ test("the packages and the project have one version", async () => {
     const text = await readFile(join(tree, "package", name, `${name}.mk`), "utf8");
     expect(text).toContain(`_VERSION = ${version}\n`);
   }
+});
+
+test("each package names its licence's text, and knows its sum", async () => {
+  const licence = await readFile(join(root, "LICENSE"));
+  const sum = createHash("sha256").update(licence).digest("hex");
+  for (const name of ["tapdeck", "tapdeck-watchdog"]) {
+    const folder = join(tree, "package", name);
+    expect(await readFile(join(folder, `${name}.mk`), "utf8")).toContain("_LICENSE_FILES = LICENSE\n");
+    expect(await readFile(join(folder, `${name}.hash`), "utf8")).toContain(`\nsha256  ${sum}  LICENSE\n`);
+  }
+  // The watchdog can be taken alone, and has it beside it.
+  expect(await readFile(join(root, "watchdog/LICENSE"))).toEqual(licence);
+});
+
+test("no loop of U-Boot's script has a variable by the name of one of the environment, which would hide it", async () => {
+  const text = await readFile(join(tree, "board/qemu/boot.cmd"), "utf8");
+  const loops = [...text.matchAll(/^\s*for (\w+) in /gm)].map(([, name]) => name);
+  const set = [...text.matchAll(/\bsetenv (\w+)/g)].map(([, name]) => name);
+  const imported = [...text.matchAll(/env import -t \S+ \S+ ([\w ]+)$/gm)].flatMap(([, names = ""]) =>
+    names.split(" "),
+  );
+  expect(loops).not.toEqual([]);
+  expect(imported).toContain("slot");
+  expect([...set, ...imported].filter((name) => loops.includes(name))).toEqual([]);
 });
 
 /** Runs a package's own steps into `target`. */

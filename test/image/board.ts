@@ -2,7 +2,7 @@
  * Boards that QEMU emulates, with the image in them: `virt`, a plain machine with a Cortex-A53 and the watchdog of a PC
  * chipset, and the Raspberry Pi Zero 2 W with its real device tree. Each ends with its test, and leaves nothing behind.
  */
-import { cp, mkdtemp, rm, truncate } from "node:fs/promises";
+import { appendFile, cp, mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, connect } from "../../src/client/client.ts";
@@ -19,6 +19,8 @@ const slot = join(root, "build/image/boot/slot-a");
 /** Of Debian's package u-boot-qemu. */
 const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();
+/** What all boards of this checkout said, one behind the other. */
+const consoles = join(root, "build/image/consoles.log");
 
 // The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
@@ -72,7 +74,8 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   const started = performance.now();
   const child = Bun.spawn(
     [
-      "qemu-system-aarch64",
+      // Whatever becomes of the test, the machine does not outlive it.
+      ...["setpriv", "--pdeathsig", "KILL", "qemu-system-aarch64"],
       ...["-nodefaults", "-display", "none", "-chardev", "stdio,id=console,signal=off"],
       ...["-m", "512", "-smp", options.machine === "zero2w" ? "4" : "2"],
       ...(options.loader
@@ -89,23 +92,31 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   const decoder = new TextDecoder();
   const reading = Promise.all([
     (async () => {
-      for await (const chunk of child.stdout) text += decoder.decode(chunk, { stream: true });
+      for await (const chunk of child.stdout) {
+        text += decoder.decode(chunk, { stream: true });
+        await appendFile(consoles, chunk);
+      }
     })(),
     (async () => {
       for await (const chunk of child.stderr) complaints = (complaints + decoder.decode(chunk)).slice(-1000);
     })(),
   ]);
   const fail = (what: string) =>
-    new Error(`${what}; its console said:\n${text.slice(-6000)}\nand the machine:\n${complaints}`);
-  const until = async (holds: () => Promise<boolean>, what: string) => {
+    new Error(
+      `${what}; its console said (all of it is in ${consoles}):\n${text.slice(-3000)}\nand the machine:\n${complaints}`,
+    );
+  const until = async <Value>(holds: () => Promise<Value | false>, what: string): Promise<Value> => {
     const deadline = performance.now() + patienceMs;
-    while (!(await holds())) {
-      if (child.exitCode !== null) throw fail(`the board ended while ${what}`);
+    for (;;) {
+      const value = await holds();
+      if (value !== false) return value;
+      const end = child.exitCode ?? child.signalCode;
+      if (end !== null) throw fail(`the board ended (${end}) while ${what}`);
       if (performance.now() > deadline) throw fail(`in vain: ${what}`);
       await Bun.sleep(25);
     }
-    return performance.now() - started;
   };
+  const sinceStart = () => performance.now() - started;
   let shell: Shell | undefined;
   const kill = async () => {
     shell?.close();
@@ -116,12 +127,12 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   return {
     pid: child.pid,
     console: () => text,
-    pong: () => until(() => answers(port), "it was waited for a pong"),
+    pong: () => until(() => answers(port), "it was waited for a pong").then(sinceStart),
     silence: async () => {
       await until(async () => !(await answers(port)), "it was waited for silence");
     },
     said: (wanted, count = 1) =>
-      until(async () => text.split(wanted).length > count, `it was waited for "${wanted}"`),
+      until(async () => text.split(wanted).length > count, `it was waited for "${wanted}"`).then(sinceStart),
     async shell(command) {
       shell ??= await openShell(shellPath);
       return shell.run(command);
@@ -130,7 +141,12 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       shell?.close();
       shell = undefined;
     },
-    client: () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }),
+    // TLS comes a moment after the first pong: its certificate is made first where there is none.
+    client: () =>
+      until(
+        () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }).catch(() => false as const),
+        "it was waited for TLS",
+      ),
     kill,
     async [Symbol.asyncDispose]() {
       await kill();

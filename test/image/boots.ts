@@ -12,7 +12,7 @@ import { root } from "../../tools/image/meta.ts";
 import { listenTo } from "../helpers/tapdeck.ts";
 import { type Board, cardBytes, image, service, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
-import { print, seconds } from "./figures.ts";
+import { print, printTogether, seconds } from "./figures.ts";
 import { copyImage, damageData, dataFrom, writeConf } from "./owned.ts";
 import { patienceMs, until } from "./until.ts";
 
@@ -33,6 +33,7 @@ afterAll(async () => {
   await reader.close();
   await card[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
+  printTogether();
 }, patienceMs);
 
 test("both slots and the boot partition have room for what is in them, twice for kernels, and to grow", async () => {
@@ -45,9 +46,13 @@ test("both slots and the boot partition have room for what is in them, twice for
     bootBytes = 0,
     bootPartitionBytes = 0,
     compressedBytes = 0,
+    imageBytes = 0,
+    dataBytes = 0,
   } = figures;
-  print("compressed", `${compressedBytes} bytes`);
-  print("boot, slot", `${bootBytes} of ${bootPartitionBytes} bytes, ${rootBytes} of ${slotBytes} bytes`);
+  print("the image", `${imageBytes} bytes, compressed ${compressedBytes}`);
+  print("boot partition", `${bootBytes} of ${bootPartitionBytes} bytes`);
+  print("each of the two slots", `${rootBytes} of ${slotBytes} bytes`);
+  print("data partition", `${dataBytes} bytes, and on the card all that is left`);
   expect(rootBytes).toBeGreaterThan(0);
   expect(rootBytes).toBeLessThan(0.8 * slotBytes);
   expect(2 * bootBytes).toBeLessThan(0.8 * bootPartitionBytes);
@@ -56,7 +61,7 @@ test("both slots and the boot partition have room for what is in them, twice for
 test(
   "a new card boots to a pong at the host",
   async () => {
-    print("first start of a card, to the first pong", seconds(await board.pong()));
+    print("first start of a card, from the kernel's start to the first pong", seconds(await board.pong()));
     await board.said("tapdeck: ready");
   },
   patienceMs,
@@ -290,7 +295,7 @@ test(
     await using bare = await startBoard({ card: empty, append: "init=/bin/true" });
     // The kernel has no other word for an init that has ended.
     print(
-      "the same image with an empty init, to its end",
+      "the same image with an empty init, from the kernel's start to its end",
       seconds(await bare.said("Attempted to kill init")),
     );
   },
@@ -315,7 +320,7 @@ async function restart(): Promise<void> {
   await board[Symbol.asyncDispose]();
   card.powerCycle(1);
   board = await startBoard({ card, reader: reader.path });
-  print("a later start, to the first pong", seconds(await board.pong()));
+  print("a later start, from the kernel's start to the first pong", seconds(await board.pong()));
 }
 
 /** Nothing was written for as long as the kernel keeps what it need not write at once (commit=, sysctl.d). */

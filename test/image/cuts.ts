@@ -1,49 +1,100 @@
 /**
- * Power cuts: the emulated card dies at a seeded write while the board starts for the first time, grows its data or keeps
- * what it is told; what was not flushed is partly lost, and one write torn. It always boots, and what was acknowledged is
- * there. `CUTS` says how many, `SEED` where to begin. Run by `make test-image`.
+ * Power cuts: the emulated card dies at a seeded write while the board starts for the first time and grows its data, keeps
+ * what it is told, or is updated; what was not flushed is partly lost, and one write torn. It always boots, and what was
+ * acknowledged is there. `CUTS` says how many, `SEED` where to begin. Run by `make test-image`.
  */
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { seededRandom } from "../../drivers/emulator/faults.ts";
 import type { Client } from "../../src/client/client.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { serveUpdates, type Updates, version } from "./bundles.ts";
 import { type Card, makeCard } from "./card.ts";
-import { print } from "./figures.ts";
+import { print, seconds } from "./figures.ts";
 import { patienceMs, until } from "./until.ts";
 
 const cuts = Number(process.env.CUTS ?? 4);
 const seed = Number(process.env.SEED ?? 1);
-/** Of these, the first cut strikes the first start of a new card. */
-const cutsPerCard = 4;
-// A first start makes some 140 writes, most of them while the partition and its file system grow.
-const firstStartWrites = 140;
-// A mapping costs some ten: a cut within these strikes among them, and in the copies that follow.
-const keepingWrites = 120;
 
-for (let first = 0; first < cuts; first += cutsPerCard) {
-  const count = Math.min(cutsPerCard, cuts - first);
+type Kind = "first start" | "writing" | "updating";
+/** What a card lives through, one cut in each. From the update on the boot loader decides what starts. */
+const life: readonly Kind[] = ["first start", "writing", "updating", "writing"];
+const updateAt = life.indexOf("updating");
+
+/** Within so many writes a cut strikes: what is done takes about as many, and a cut behind its end is one, too. */
+const writesOf: Readonly<Record<Kind, number>> = {
+  // Most of them while the partition and its file system grow; the last ones strike what is kept right behind the first pong.
+  "first start": 60,
+  // A mapping costs some ten: a cut within these strikes among them, and in the copies that follow.
+  writing: 120,
+  updating: 100,
+};
+const updateRootBytes = 6 * 2 ** 20;
+
+const made: Record<Kind, number> = { "first start": 0, writing: 0, updating: 0 };
+const startsMs: number[] = [];
+let updates: Updates;
+
+beforeAll(async () => {
+  updates = await serveUpdates();
+  await updates.makeStartless("small", "0.1.1", updateRootBytes);
+}, patienceMs);
+
+afterAll(async () => {
+  await updates[Symbol.asyncDispose]();
+  const kinds = Object.entries(made).map(([kind, count]) => `${count} ${kind}`);
+  print(`power cuts of seed ${seed}`, kinds.join(", "));
+  const [least = 0, most = 0] = [Math.min(...startsMs), Math.max(...startsMs)];
+  print("starts after a cut, to the first pong", `${seconds(least)} to ${seconds(most)}`);
+});
+
+for (let first = 0; first < cuts; first += life.length) {
+  const count = Math.min(life.length, cuts - first);
   test(
     `cuts ${first + 1} to ${first + count} of seed ${seed}: it boots, and what was acknowledged is there`,
     async () => {
       await using card = await makeCard(image, cardBytes);
       const acknowledged: string[] = [];
-      for (let index = 0; index < count; index++) {
+      for (const [index, kind] of life.slice(0, count).entries()) {
         const number = first + index;
-        const random = seededRandom(seed * 100_003 + number);
-        if (index === 0) await cutFirstStart(card, 1 + Math.floor(random() * firstStartWrites), acknowledged);
-        else await cutKeeping(card, 1 + Math.floor(random() * keepingWrites), acknowledged);
+        const writes = 1 + Math.floor(seededRandom(seed * 100_003 + number)() * writesOf[kind]);
+        await cut({ card, acknowledged }, kind, writes, index);
         card.powerCycle(seed * 7 + number);
-        print(`cut ${number + 1}`, `${acknowledged.length} mappings were acknowledged`);
+        made[kind]++;
+        print(
+          `cut ${number + 1}, ${kind}, at write ${writes}`,
+          `${acknowledged.length} mappings were acknowledged`,
+        );
       }
-      await using board = await startBoard({ card });
-      await board.pong();
-      await check(board, acknowledged);
+      await using _board = await startAgain({ card, acknowledged }, count);
     },
-    (cutsPerCard + 1) * patienceMs,
+    (life.length + 1) * patienceMs,
   );
 }
 
-async function cutFirstStart(card: Card, writes: number, acknowledged: string[]): Promise<void> {
+/** A card, and what its owner was promised to be on it. */
+interface Owned {
+  readonly card: Card;
+  readonly acknowledged: string[];
+}
+
+async function cut(owned: Owned, kind: Kind, writes: number, index: number): Promise<void> {
+  switch (kind) {
+    case "first start":
+      return cutFirstStart(owned, writes);
+    case "writing": {
+      await using board = await startAgain(owned, index);
+      await keep(board, strike(owned.card, writes), owned.acknowledged);
+      return;
+    }
+    case "updating": {
+      await using board = await startAgain(owned, index);
+      await update(board, owned.card, writes);
+      return;
+    }
+  }
+}
+
+async function cutFirstStart({ card, acknowledged }: Owned, writes: number): Promise<void> {
   const struck = strike(card, writes);
   await using board = await startBoard({ card });
   const started = board.pong().then(() => "started" as const);
@@ -51,18 +102,45 @@ async function cutFirstStart(card: Card, writes: number, acknowledged: string[])
   started.catch(() => {});
   if ((await Promise.race([struck, started])) === "struck") return board.kill();
   // It took fewer writes than the seed wanted: the rest are made.
+  print("writes of a first start, to the first pong", `${card.writes}`);
   await keep(board, struck, acknowledged);
 }
 
-async function cutKeeping(card: Card, writes: number, acknowledged: string[]): Promise<void> {
-  await using board = await startBoard({ card });
-  await board.pong();
-  await check(board, acknowledged);
-  await keep(board, strike(card, writes), acknowledged);
+/** The system that ran before is there again, and so is all that was acknowledged. `cutsBefore` is the card's age. */
+async function startAgain({ card, acknowledged }: Owned, cutsBefore: number): Promise<Board> {
+  const board = await startBoard({ card, loader: cutsBefore >= updateAt });
+  try {
+    startsMs.push(await board.pong());
+    await check(board, acknowledged);
+    if (cutsBefore > updateAt)
+      expect(await board.shell("tapdeck update --status </dev/null")).toMatch(
+        new RegExp(`^slot a: ${version}, runs, is kept\nslot b: (no whole system|0\\.1\\.1)(\nlast: .*)?$`),
+      );
+    return board;
+  } catch (error) {
+    await board[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 function strike(card: Card, writes: number): Promise<"struck"> {
   return new Promise((resolve) => card.cutAfter(writes, () => resolve("struck")));
+}
+
+/** Updates the board to a system that cannot start, until the power goes, or the system before is about to start again. */
+async function update(board: Board, card: Card, writes: number): Promise<void> {
+  // Until nothing else waits to be written, so that the cut strikes the update.
+  await board.shell(`wget -q -O /data/small ${updates.address("small")} && sync`);
+  const starts = board.console().split("Tapdeck: starting slot a").length;
+  const struck = strike(card, writes);
+  void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power goes meanwhile.
+  const from = card.writes;
+  const back = board.said("Tapdeck: starting slot a", starts).then(() => "back" as const);
+  // Killed meanwhile, nobody waits for it any more.
+  back.catch(() => {});
+  if ((await Promise.race([struck, back])) === "back")
+    print("writes of an update, to its end", `${card.writes - from}`);
+  await board.kill();
 }
 
 /** Makes mappings, one after the other, until the power goes. */
@@ -71,8 +149,8 @@ async function keep(board: Board, struck: Promise<"struck">, acknowledged: strin
   for (;;) {
     const label = `mapping ${acknowledged.length}`;
     // The connection ends with the power, or with a service that was too slow; it comes back, and nobody was promised it.
-    const made = make(client, label).catch(() => Bun.sleep(100));
-    const came = await Promise.race([struck, made]);
+    const attempt = make(client, label).catch(() => Bun.sleep(100));
+    const came = await Promise.race([struck, attempt]);
     if (came === "struck") break;
     if (came === "made") acknowledged.push(label);
   }

@@ -39,9 +39,10 @@ export async function openShell(path: string): Promise<Shell> {
       await Bun.sleep(10);
     }
   };
-  // It listens as soon as it answers; what was written before is lost.
+  // It listens as soon as it answers, which a person's shell does and a program's that was left here; what was written
+  // before is lost.
   await until("the guest's shell", async () => {
-    socket.write("\n");
+    socket.write("echo\n");
     await Bun.sleep(100);
     return text.length > 0;
   });

@@ -3,13 +3,9 @@
  * hangs at its start, and one that works. Whatever comes, a whole system starts. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { readMeta, root } from "../../tools/image/meta.ts";
-import { run } from "../../tools/image/run.ts";
-import { makeBundle, readKey } from "../../tools/image/signing.ts";
+import { readMeta } from "../../tools/image/meta.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { serveUpdates, type Updates, version } from "./bundles.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";
 import { dataFrom } from "./owned.ts";
@@ -18,6 +14,7 @@ import { patienceMs } from "./until.ts";
 const meta = readMeta();
 const slotBytes = meta.slotMib * 2 ** 20;
 const slotFrom = { a: dataFrom - 2 * slotBytes, b: dataFrom - slotBytes };
+const smallRootBytes = 16 * 2 ** 20;
 /** Once the watchdog guards it, and before anybody judges it, the whole machine hangs: a panic that restarts nothing. */
 const hang = `#!/bin/sh
 until ls -l "/proc/$(cat /var/run/tapdeck-watchdog.pid)/fd" 2>/dev/null | grep -q /dev/watchdog; do usleep 100000; done
@@ -25,21 +22,15 @@ echo 0 >/proc/sys/kernel/panic
 echo c >/proc/sysrq-trigger
 `;
 
-let folder: string;
-let server: Bun.Server<undefined>;
+let updates: Updates;
 let card: Card;
 let board: Board;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tapdeck-updates-"));
-  await makeUpdate("good", "0.1.2");
-  await makeUpdate("hangs", "0.1.1", hang);
-  await makeSmallUpdate();
-  server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: ({ url }) => new Response(Bun.file(join(folder, new URL(url).pathname))),
-  });
+  updates = await serveUpdates();
+  await updates.make("good", "0.1.2");
+  await updates.make("hangs", "0.1.1", hang);
+  await updates.makeStartless("small", "0.1.1", smallRootBytes);
   card = await makeCard(image, cardBytes);
   board = await startBoard({ card, loader: true });
 }, patienceMs);
@@ -47,21 +38,20 @@ beforeAll(async () => {
 afterAll(async () => {
   await board[Symbol.asyncDispose]();
   await card[Symbol.asyncDispose]();
-  await server.stop(true);
-  await rm(folder, { recursive: true, force: true });
+  await updates[Symbol.asyncDispose]();
 }, patienceMs);
 
 test(
   "an update that was damaged on its way is refused, and nothing is written",
   async () => {
     print("start by U-Boot, to the first pong", seconds(await board.pong()));
-    await board.shell(`wget -q -O /data/small ${address("small")} && cp /data/small /data/bad`);
+    await board.shell(`wget -q -O /data/small ${updates.address("small")} && cp /data/small /data/bad`);
     await board.shell("printf x | dd of=/data/bad bs=1 seek=2000000 conv=notrunc 2>/dev/null");
     const said = await board.shell("tapdeck update /data/bad 2>&1 </dev/null | tail -n 1; rm /data/bad");
     expect(said).toBe("tapdeck: the file is damaged: its part root is not what was signed; fetch it again");
     expect(card.writtenBytes(slotFrom.b, dataFrom)).toBe(0);
     expect(await board.shell("tapdeck update --status </dev/null")).toBe(
-      "slot a: 0.1.0, runs, is kept\nslot b: no whole system",
+      `slot a: ${version}, runs, is kept\nslot b: no whole system`,
     );
   },
   2 * patienceMs,
@@ -81,11 +71,11 @@ test(
     card.powerCycle(6);
     const written = card.writtenBytes(slotFrom.b, dataFrom);
     print("the power was cut in an update", `${(written / 1e6).toFixed(1)} MB of it were written`);
-    expect(written).toBeLessThan(Bun.file(join(folder, "hangs.squashfs")).size);
+    expect(written).toBeLessThan(smallRootBytes);
     board = await startBoard({ card, loader: true });
     await board.pong();
     expect(await board.shell("tapdeck update --status </dev/null")).toBe(
-      "slot a: 0.1.0, runs, is kept\nslot b: no whole system",
+      `slot a: ${version}, runs, is kept\nslot b: no whole system`,
     );
   },
   2 * patienceMs,
@@ -96,7 +86,7 @@ test(
   async () => {
     board.restarted();
     await board.pong();
-    await board.shell(`rm -f /data/small; wget -q -O /data/hangs ${address("hangs")} && sync`);
+    await board.shell(`rm -f /data/small; wget -q -O /data/hangs ${updates.address("hangs")} && sync`);
     const from = performance.now();
     void board.shell("tapdeck update /data/hangs </dev/null").catch(() => {}); // It ends with the restart.
     await board.said("Tapdeck: starting slot b");
@@ -108,7 +98,7 @@ test(
     print("an update that hangs, until the system before answers", seconds(performance.now() - hung));
     board.restarted();
     expect((await board.shell("tapdeck update --status </dev/null")).split("\n")).toEqual([
-      "slot a: 0.1.0, runs, is kept",
+      `slot a: ${version}, runs, is kept`,
       "slot b: 0.1.1",
       "last: 0.1.1 was tried and not kept: it did not start, or was not healthy for a minute",
     ]);
@@ -123,7 +113,7 @@ test(
     // Whatever the tests before have left.
     board.restarted();
     await board.pong();
-    await board.shell(`wget -q -O /data/good ${address("good")} && sync`);
+    await board.shell(`wget -q -O /data/good ${updates.address("good")} && sync`);
     const tries = board.console().split("Tapdeck: starting slot b").length;
     void board.shell("tapdeck update /data/good </dev/null").catch(() => {}); // It ends with the restart.
     await board.said("Tapdeck: starting slot b", tries);
@@ -132,7 +122,7 @@ test(
     print("an update that works, until it is kept", seconds(performance.now() - from));
     board.restarted();
     expect((await board.shell("tapdeck update --status </dev/null")).split("\n")).toEqual([
-      "slot a: 0.1.0",
+      `slot a: ${version}`,
       "slot b: 0.1.2, runs, is kept",
       "last: 0.1.2 was tried and kept",
     ]);
@@ -146,47 +136,3 @@ test(
   },
   2 * patienceMs,
 );
-
-/** As the guest sees this machine. */
-function address(name: string): string {
-  return `http://10.0.2.2:${server.port}/${name}`;
-}
-
-/** One that never gets so far as to start: what is large in it, a kernel, may be missing. */
-async function makeSmallUpdate(): Promise<void> {
-  for (const name of ["Image", "initrd"]) await Bun.write(join(folder, "small-boot", name), name);
-  await makeBundle(
-    join(folder, "small"),
-    {
-      version: "0.1.1",
-      board: "qemu",
-      root: join(folder, "hangs.squashfs"),
-      boot: join(folder, "small-boot"),
-    },
-    await readKey(join(root, "build/update.key")),
-  );
-}
-
-/** The image's own system under another version, with one more script at its start where it shall fail. */
-async function makeUpdate(name: string, version: string, script?: string): Promise<void> {
-  const squashfs = join(folder, `${name}.squashfs`);
-  // One that hangs needs no service, which is most of its bytes.
-  const left = ["etc/tapdeck-release", ...(script === undefined ? [] : ["usr/bin/tapdeck"])];
-  const files = [`etc/tapdeck-release f 0644 0 0 echo Tapdeck ${version}`];
-  if (script !== undefined) {
-    await Bun.write(join(folder, "script"), script);
-    files.push(`etc/init.d/S91hang f 0755 0 0 cat ${join(folder, "script")}`);
-  }
-  await run([
-    ...["mksquashfs", join(root, "build/image/root"), squashfs, "-all-root", "-noappend", "-no-progress"],
-    ...["-comp", "zstd", "-Xcompression-level", "1"],
-    ...files.flatMap((line) => ["-p", line]),
-    // All that stands behind this word is left out.
-    ...["-e", ...left],
-  ]);
-  await makeBundle(
-    join(folder, name),
-    { version, board: "qemu", root: squashfs, boot: join(root, "build/image/boot/slot-a") },
-    await readKey(join(root, "build/update.key")),
-  );
-}

@@ -30,10 +30,11 @@ test(
           ),
         );
         expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyAMA0" });
-        // QEMU lacks its watchdog: nobody may take this board for a guarded one.
+        // QEMU lacks its watchdog: nobody may take this board for a guarded one. On a busy machine the first service may
+        // have been too slow, and was replaced.
         const { checks } = await client.call("health");
-        expect(checks.find(({ name }) => name === "watchdog")?.reason).toContain(
-          "nothing resets this machine",
+        expect(checks.find(({ name }) => name === "watchdog")?.reason).toMatch(
+          /nothing resets this machine|^the watchdog started the service again: /,
         );
         expect(checks).toContainEqual({ name: "device", ok: true });
       } finally {

@@ -28,14 +28,14 @@ if load ${from} ${note} trial.env; then
   fi
 fi
 
-# Behind the one that is wanted, whatever starts at all.
-for slot in ${next} ${kept} a b; do
-  echo "Tapdeck: starting slot ${slot}"
+# Behind the one that is wanted, whatever starts at all. A variable of the environment would hide the loop's of its name.
+for start in ${next} ${kept} a b; do
+  echo "Tapdeck: starting slot ${start}"
   setenv number 2
-  if test ${slot} = b; then setenv number 3; fi
+  if test ${start} = b; then setenv number 3; fi
   part uuid ${devtype} ${devnum}:${number} root
-  setenv bootargs "root=PARTUUID=${root} ro console=ttyAMA0 tapdeck.shell=ttyS0 tapdeck.slot=${slot}"
-  if load ${from} ${kernel_addr_r} slot-${slot}/Image && load ${from} ${ramdisk_addr_r} slot-${slot}/initrd; then
+  setenv bootargs "root=PARTUUID=${root} ro console=ttyAMA0 tapdeck.shell=ttyS0 tapdeck.slot=${start}"
+  if load ${from} ${kernel_addr_r} slot-${start}/Image && load ${from} ${ramdisk_addr_r} slot-${start}/initrd; then
     booti ${kernel_addr_r} ${ramdisk_addr_r}:${filesize} ${fdtcontroladdr}
   fi
 done

@@ -1,0 +1,77 @@
+/** Updates for the emulated board, signed with the key that the image of this checkout trusts, and where it fetches them. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readMeta, root } from "../../tools/image/meta.ts";
+import { run } from "../../tools/image/run.ts";
+import { makeBundle, readKey } from "../../tools/image/signing.ts";
+
+export const version = readMeta().version;
+
+export interface Updates extends AsyncDisposable {
+  /** As the guest sees it. */
+  address(name: string): string;
+  /** Of the root file system in it. */
+  rootBytes(name: string): number;
+  /** The image's own system under another version, with one more script at its start where it shall fail. */
+  make(name: string, version: string, script?: string): Promise<void>;
+  /** One of `rootBytes` that never gets so far as to start: its kernel is none. */
+  makeStartless(name: string, version: string, rootBytes: number): Promise<void>;
+}
+
+export async function serveUpdates(): Promise<Updates> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-updates-"));
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: ({ url }) => new Response(Bun.file(join(folder, new URL(url).pathname))),
+  });
+  const rootOf = (name: string) => join(folder, `${name}.squashfs`);
+  const bundle = async (name: string, newVersion: string, boot: string) =>
+    void (await makeBundle(
+      join(folder, name),
+      { version: newVersion, board: "qemu", root: rootOf(name), boot },
+      await readKey(join(root, "build/update.key")),
+    ));
+  return {
+    address: (name) => `http://10.0.2.2:${server.port}/${name}`,
+    rootBytes: (name) => Bun.file(rootOf(name)).size,
+    async make(name, newVersion, script) {
+      await makeSystem(rootOf(name), folder, { version: newVersion, script });
+      await bundle(name, newVersion, join(root, "build/image/boot/slot-a"));
+    },
+    async makeStartless(name, newVersion, rootBytes) {
+      const boot = join(folder, `${name}-boot`);
+      for (const file of ["Image", "initrd"]) await Bun.write(join(boot, file), file);
+      const bytes = Uint8Array.from({ length: rootBytes }, (_, index) => (index * 7) ^ (index >> 9));
+      await Bun.write(rootOf(name), bytes);
+      await bundle(name, newVersion, boot);
+    },
+    async [Symbol.asyncDispose]() {
+      await server.stop(true);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface System {
+  readonly version: string;
+  readonly script: string | undefined;
+}
+
+async function makeSystem(path: string, folder: string, system: System): Promise<void> {
+  // One that hangs needs no service, which is most of its bytes.
+  const left = ["etc/tapdeck-release", ...(system.script === undefined ? [] : ["usr/bin/tapdeck"])];
+  const files = [`etc/tapdeck-release f 0644 0 0 echo Tapdeck ${system.version}`];
+  if (system.script !== undefined) {
+    await Bun.write(join(folder, "script"), system.script);
+    files.push(`etc/init.d/S91hang f 0755 0 0 cat ${join(folder, "script")}`);
+  }
+  await run([
+    ...["mksquashfs", join(root, "build/image/root"), path, "-all-root", "-noappend", "-no-progress"],
+    ...["-comp", "zstd", "-Xcompression-level", "1"],
+    ...files.flatMap((line) => ["-p", line]),
+    // All that stands behind this word is left out.
+    ...["-e", ...left],
+  ]);
+}
