@@ -65,7 +65,7 @@ update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.update with KEY=FI
 test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers read, plugged and unplugged
 	@tools/image-setup
 	@mkdir -p build
-	@$(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/readers.ts
+	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/suite.ts
 
 FUZZED := pn532-frame ccid ndef tag-fuzz script-parser script-run
 fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random inputs (FUZZ_ROUNDS=N for others)

@@ -171,6 +171,7 @@ test("a driver that throws as it closes, which none may, is told as gone and ope
   await settled();
   events.length = 0;
   device.fail("unplugged");
+  await settled();
   await pass(100);
   expect(events).toEqual(["hold", "close", "disconnected false", "open 100", "connected Test v1 true"]);
   stop();
