@@ -77,7 +77,8 @@ export async function startDeck({ folder, config, ports, files, ...options }: De
       }),
     waitFor,
     async start() {
-      await guest.ask("(echo $$ > /tmp/pid; exec tapdeck --data=/data) < /dev/null 2>&1 | cat > /dev/log &");
+      const service = "echo $$ > /tmp/pid; exec tapdeck --data=/data";
+      await guest.ask(`sh -c '${service}' < /dev/null 2>&1 | cat > /dev/log &`);
       await waitFor("answer of the service", async () =>
         (await guest.ask("tapdeck --data=/data ping < /dev/null 2>&1")).includes("pong"),
       );

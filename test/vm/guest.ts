@@ -42,6 +42,7 @@ const modules = [
   ...["ftdi_sio", "pn533_usb"],
 ];
 const pollMs = 20;
+const answerMsMax = 150_000; // The first answer comes when all is loaded, on a machine that is busy with more.
 
 export async function startGuest(options: GuestOptions): Promise<Guest> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-vm-"));
@@ -78,8 +79,10 @@ export async function startGuest(options: GuestOptions): Promise<Guest> {
     said = "";
     const end = `=end of ${asked}=\n`;
     shell.write(new TextEncoder().encode(`${commands}\necho "=end of ${asked}="\n`));
+    const deadline = performance.now() + answerMsMax;
     while (!said.endsWith(end)) {
-      if (child.exitCode !== null) throw new Error(`the machine has ended:\n${shown.slice(-5000)}`);
+      if (child.exitCode !== null || performance.now() > deadline)
+        throw new Error(`no answer to ${commands}: ${said}\n${shown.slice(-5000)}`);
       await Bun.sleep(pollMs);
     }
     return said.slice(0, -end.length).trimEnd();
@@ -166,5 +169,6 @@ ifconfig lo up
 for module in ${modules.join(" ")}; do modprobe $module; done
 # Names for the ports of the machine, which udev would give.
 for port in /sys/class/virtio-ports/*; do ln -s "$(basename $port)" "/dev/$(cat $port/name)"; done
-while :; do sh < /dev/shell > /dev/shell 2>&1; done
+# A port can be opened once at a time.
+while :; do sh <> /dev/shell >&0 2>&1; done
 `;
