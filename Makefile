@@ -62,7 +62,7 @@ SLOT ?= build/image/boot/slot-a
 update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.update with KEY=FILE, of ROOT=IMAGE and SLOT=FOLDER
 	@$(BUN) tools/update-bundle.ts --key "$(KEY)" --board "$(BOARD)" --root "$(ROOT)" --boot "$(SLOT)" --out "dist/tapdeck-$(BOARD).update"
 
-test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers read, plugged and unplugged
+test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers, plugged and unplugged, and macros
 	@tools/image-setup
 	@mkdir -p build
 	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/suite.ts

@@ -65,7 +65,7 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
     "a reader that types is found, taken from the console, and found again after each plugging",
     async () => {
       const deck = deckOf();
-      await deck.guest.ask("cat /dev/tty1 > /tmp/typed & console=$!");
+      await deck.guest.ask("exec 3< /dev/tty1; cat <&3 > /tmp/typed & console=$!; exec 3<&-");
       const bench: Bench = {
         driver: "hid-keyboard",
         plug: keys.plug,
