@@ -5,6 +5,7 @@
  */
 import { expect, test } from "bun:test";
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
+import { watchSlot } from "../../drivers/ccid/slot.ts";
 import { ccidConfiguration, ccidDevice } from "../../drivers/emulator/ccid-descriptors.ts";
 import { createCcidReader, type Transfer } from "../../drivers/emulator/ccid-reader.ts";
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
@@ -262,4 +263,22 @@ test("where the kernel's driver may not be detached, the readers' state says so,
   } finally {
     await readers.close();
   }
+});
+
+test("a listener whose link breaks its word ends alone: it is told, and the reader is asked from then on", async () => {
+  const { open } = machine();
+  const link = await open();
+  const told = Promise.withResolvers<string>();
+  const log = createLog({ debug: false, write: told.resolve });
+  let asked = 0;
+  const interruptIn = async () => {
+    asked += 1;
+    if (asked === 1) return Uint8Array.of(0x50, 0x03);
+    throw new Error(borrowed);
+  };
+  const slot = watchSlot({ ...link, interruptIn }, systemClock, log);
+  expect(await told.promise).toContain(`cannot listen any more error="${borrowed}"`);
+  await slot.close();
+  expect([slot.takeChange(), slot.tells]).toEqual([true, false]);
+  await link.close();
 });
