@@ -42,7 +42,7 @@ const modules = [
   ...["ftdi_sio", "pn533_usb"],
 ];
 const pollMs = 20;
-const answerMsMax = 150_000; // The first answer comes when all is loaded, on a machine that is busy with more.
+const answerMsMax = 300_000; // The first answer comes when all is loaded, on a machine that is busy with more.
 
 export async function startGuest(options: GuestOptions): Promise<Guest> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-vm-"));

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
-import type { Deck } from "./deck.ts";
+import { command, type Deck } from "./deck.ts";
 
 // Where the compiler of the guest has it.
 const headers = process.arch === "arm64" ? "/usr/include" : "/usr/aarch64-linux-gnu/include";
@@ -71,7 +71,7 @@ export function testInput(deckOf: () => Deck, testMs: number): void {
 
 /** Taps a card that says so. */
 async function plays(deck: Deck, macro: string): Promise<void> {
-  const said = await deck.guest.ask(`tapdeck --data=/data tap '**${macro}' < /dev/null 2>&1; echo "code $?"`);
+  const said = await deck.guest.ask(`${command} tap '**${macro}' < /dev/null 2>&1; echo "code $?"`);
   expect(said).toEndWith("code 0");
 }
 
