@@ -83,8 +83,12 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
         },
         lift() {},
       };
-      await comes(deck, bench, "three.card");
-      expect(await deck.guest.ask("kill $console; cat /tmp/typed")).toBe("");
+      try {
+        await comes(deck, bench, "three.card");
+        expect(await deck.guest.ask("cat /tmp/typed")).toBe("");
+      } finally {
+        await deck.guest.ask("kill $console");
+      }
     },
     testMs,
   );
