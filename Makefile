@@ -63,12 +63,12 @@ SLOT ?= build/image/boot/slot-a
 update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.update with KEY=FILE, of ROOT=IMAGE and SLOT=FOLDER
 	@$(BUN) tools/update-bundle.ts --key "$(KEY)" --board "$(BOARD)" --root "$(ROOT)" --boot "$(SLOT)" --out "dist/tapdeck-$(BOARD).update"
 
-test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers read, plugged and unplugged
+test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers, plugged and unplugged, and macros
 	@tools/image-setup
 	@mkdir -p build
-	@$(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/readers.ts
+	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/suite.ts
 
-FUZZED := pn532-frame ccid ndef tag-fuzz script-parser script-run
+FUZZED := pn532-frame ccid ndef tag-fuzz line-readers script-parser script-run
 fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random inputs (FUZZ_ROUNDS=N for others)
 	@FUZZ_ROUNDS=$(or $(FUZZ_ROUNDS),1000000) $(BUN) test --timeout 7200000 $(FUZZED:%=test/unit/%.test.ts) test/unit/linear-time.test.ts
 

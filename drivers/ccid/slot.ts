@@ -1,5 +1,6 @@
 /** What a reader tells by itself: that a card came or went. Some clones never do, and must be asked. */
 import type { Clock } from "../../src/core/clock.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
 import { UsbFault, type UsbLink } from "../io/usb-link.ts";
 import { parseInterrupt } from "../protocol/ccid.ts";
@@ -36,7 +37,7 @@ export function watchSlot(link: UsbLink, clock: Clock, log: Log): Slot {
       log.warn("ccid", "the reader tells of a fault", { code: told.code });
     else log.debug("ccid", "noise", { bytes: told.bytes });
   };
-  const listen = async () => {
+  const listen = async (): Promise<void> => {
     for (let failures = 0; !closed && failures < failuresMax; ) {
       try {
         hear(await link.interruptIn(interruptBytesMax, listenMs));
@@ -50,10 +51,14 @@ export function watchSlot(link: UsbLink, clock: Clock, log: Log): Slot {
         if (error.kind === "stalled") await link.clearHalt("interrupt-in").catch(() => {});
       }
     }
-    // From now on it must be asked.
-    tells = false;
   };
-  const listening = link.hasInterrupts ? listen() : Promise.resolve();
+  const listening = (link.hasInterrupts ? listen() : Promise.resolve())
+    // Nobody waits for this while it runs: what no link may throw is told here, and ends the listening alone.
+    .catch((error: unknown) => log.error("ccid", "cannot listen any more", { error: messageOf(error) }))
+    .finally(() => {
+      // From now on it must be asked.
+      tells = false;
+    });
   return {
     get tells() {
       return tells;

@@ -124,6 +124,14 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     while (faults.takeTime()) send(ccidIn.block, message, 0x80 | state(), 1);
     return later(answer.afterMs + faults.delayMs, () => send(ccidIn.block, message, state(), 0, answer.data));
   };
+  /** Its own commands without a card, which is how the kernel's pn533_usb speaks to its chip. */
+  const runEscape = (message: CcidMessage) => {
+    const answer = kind === "acr122u" ? apdus.run(message.data) : undefined;
+    if (answer === undefined) return send(ccidIn.escape, message, 0x40 | state(), wrongCommand);
+    return later(answer.afterMs + faults.delayMs, () =>
+      send(ccidIn.escape, message, state(), 0, answer.data),
+    );
+  };
   const obey = (message: CcidMessage) => {
     onCommand(message);
     if (faults.cure === "power" && message.type === ccidOut.powerOff) faults.cured();
@@ -140,6 +148,8 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
         return send(ccidIn.slotStatus, message, state(), 0);
       case ccidOut.block:
         return runBlock(message);
+      case ccidOut.escape:
+        return runEscape(message);
       default:
         return send(ccidIn.slotStatus, message, 0x40 | state(), wrongCommand);
     }

@@ -79,8 +79,12 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
     } finally {
       presence.hold();
       session = undefined;
-      await opened.close();
-      options.disconnected(record());
+      try {
+        await opened.close();
+      } finally {
+        // Also where a driver breaks its word and throws: who was told that it came hears that it went.
+        options.disconnected(record());
+      }
     }
   };
 

@@ -17,6 +17,7 @@ import {
 import { createTyping } from "../../drivers/protocol/typed-code.ts";
 import { readerLineBytesMax, scriptBytesMax, typedCharsMax, uidCharsMax } from "../../src/core/limits.ts";
 import { strokesOf } from "../emulators/keyboard-device.ts";
+import { fuzzRounds } from "../helpers/rounds.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const anyBytes = fc.uint8Array({ maxLength: 200 });
@@ -33,7 +34,7 @@ test("any bytes are a line, a report, a list, a file or events without a throw",
       const typing = createTyping("us");
       for (const event of createEventCutter()(bytes)) typing.take(event);
     }),
-    { numRuns: 5000 },
+    { numRuns: fuzzRounds(5000) },
   );
 });
 
@@ -49,7 +50,7 @@ test("a line of one good kind, with bytes altered, is never a card with control 
       expect(said.card.uid + said.card.text).not.toMatch(/\p{Cc}/u);
       expect(said.card.uid + said.card.text).not.toBe("");
     }),
-    { numRuns: 3000 },
+    { numRuns: fuzzRounds(3000) },
   );
 });
 

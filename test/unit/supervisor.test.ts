@@ -10,7 +10,9 @@ const gone = (why: string) => new ServiceError("reader-gone", why);
 type Wanted = (everOpened: boolean) => boolean | Promise<boolean>;
 
 /** One supervised reader whose device does as the test says. */
-function bench(options: { readonly refuses?: string; readonly wanted?: Wanted } = {}) {
+function bench(
+  options: { readonly refuses?: string; readonly wanted?: Wanted; readonly closeFault?: string } = {},
+) {
   const { refuses, wanted = () => true } = options;
   const clock = createManualClock();
   const startMs = clock.now();
@@ -33,7 +35,10 @@ function bench(options: { readonly refuses?: string; readonly wanted?: Wanted } 
       signal.addEventListener("abort", () => watching.resolve(), { once: true });
       return watching.promise;
     },
-    close: async () => void events.push("close"),
+    close: async () => {
+      events.push("close");
+      if (options.closeFault !== undefined) throw new Error(options.closeFault);
+    },
   });
   const driver: Driver = {
     id: "test",
@@ -157,6 +162,18 @@ test("a fault holds what lies there, before the device is closed and before anyo
   device.fail("unplugged");
   await settled();
   expect(events).toEqual(["hold", "close", "disconnected false"]);
+  stop();
+  await supervisor.ended;
+});
+
+test("a driver that throws as it closes, which none may, is told as gone and opened again all the same", async () => {
+  const { supervisor, device, events, pass, stop } = bench({ closeFault: "borrowed" });
+  await settled();
+  events.length = 0;
+  device.fail("unplugged");
+  await settled();
+  await pass(100);
+  expect(events).toEqual(["hold", "close", "disconnected false", "open 100", "connected Test v1 true"]);
   stop();
   await supervisor.ended;
 });

@@ -1,7 +1,7 @@
 /**
  * A Linux guest with the compiled service in it: QEMU's arm64 machine on an emulated Cortex-A53, Debian's kernel, and an
- * initramfs that is made on the spot of the packages that the image is made of. People type into its console, and so does
- * the test.
+ * initramfs that is made on the spot of the packages that the image is made of. Its shell listens on a port of its own: on
+ * the console, whoever writes there may leave it so that a shell ends.
  */
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { copyModules } from "../../tools/image/modules.ts";
 import { addonLibraries, packages } from "../../tools/image/packages.ts";
 import { makeFolders, putBusyBox, putLibrariesOf } from "../../tools/image/programs.ts";
 import { run } from "../../tools/image/run.ts";
+import { createMachinePort } from "./port.ts";
 
 export interface GuestOptions {
   /** Sockets of `createUsbPort`, each a device of the guest. */
@@ -29,22 +30,31 @@ export interface Guest extends AsyncDisposable {
   readonly hasEnded: () => boolean;
   /** All that its console showed so far. */
   console(): string;
-  /** Types a line. */
-  type(line: string): void;
+  /** Runs commands, one after another, and resolves with what they printed; rejects as the machine ends. */
+  ask(commands: string): Promise<string>;
 }
 
 const program = join(root, "dist/tapdeck-linux-arm64");
 const libraryFolder = "usr/lib/aarch64-linux-gnu";
-/** In this order: the chip's driver of the kernel takes an ACR122U before the service is there. */
+/** The chip's driver of the kernel takes an ACR122U before the service is there; a gamepad is for joydev. */
 const modules = [
-  ...["virtio_pci", "virtio_console", "xhci-pci", "evdev", "uhid", "hid-generic", "ftdi_sio"],
-  ...["pn533_usb"],
+  ...["virtio_pci", "virtio_console", "xhci-pci", "evdev", "joydev", "uinput", "uhid", "hid-generic"],
+  ...["ftdi_sio", "pn533_usb"],
 ];
+const pollMs = 20;
+const answerMsMax = 300_000; // The first answer comes when all is loaded, on a machine that is busy with more.
 
 export async function startGuest(options: GuestOptions): Promise<Guest> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-vm-"));
   const { tree, kernel } = await unpackPackages(packages);
   const initramfs = await makeInitramfs(folder, tree, kernel, options);
+  const shell = createMachinePort(join(folder, "shell"));
+  let said = "";
+  let asked = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  shell.onBytes((bytes) => {
+    said += new TextDecoder().decode(bytes);
+  });
   const child = Bun.spawn(
     [
       // Whatever becomes of the test, the machine does not outlive it.
@@ -53,9 +63,9 @@ export async function startGuest(options: GuestOptions): Promise<Guest> {
       ...["-nographic", "-no-reboot", "-nic", "none"],
       ...["-kernel", join(tree, "boot", `vmlinuz-${kernel}`), "-initrd", initramfs],
       ...["-append", "console=ttyAMA0 panic=-1 quiet"],
-      ...devicesOf(options),
+      ...devicesOf({ ...options, ports: { ...options.ports, shell: shell.path } }),
     ],
-    { stdin: "pipe", stdout: "pipe", stderr: "pipe" },
+    { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
   );
   let shown = "";
   const show = async (stream: ReadableStream<Uint8Array>) => {
@@ -64,17 +74,33 @@ export async function startGuest(options: GuestOptions): Promise<Guest> {
   };
   void show(child.stdout);
   void show(child.stderr);
+  const answerTo = async (commands: string) => {
+    asked += 1;
+    said = "";
+    const end = `=end of ${asked}=\n`;
+    shell.write(new TextEncoder().encode(`${commands}\necho "=end of ${asked}="\n`));
+    const deadline = performance.now() + answerMsMax;
+    while (!said.endsWith(end)) {
+      if (child.exitCode !== null || performance.now() > deadline)
+        throw new Error(`no answer to ${commands}: ${said}\n${shown.slice(-5000)}`);
+      await Bun.sleep(pollMs);
+    }
+    return said.slice(0, -end.length).trimEnd();
+  };
   return {
     pid: child.pid,
     hasEnded: () => child.exitCode !== null,
     console: () => shown,
-    type(line) {
-      child.stdin.write(`${line}\n`);
-      child.stdin.flush();
+    ask(commands) {
+      const answer = last.then(() => answerTo(commands));
+      // Whoever asked hears of a failure.
+      last = answer.catch(() => {});
+      return answer;
     },
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await child.exited;
+      shell.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -143,8 +169,6 @@ ifconfig lo up
 for module in ${modules.join(" ")}; do modprobe $module; done
 # Names for the ports of the machine, which udev would give.
 for port in /sys/class/virtio-ports/*; do ln -s "$(basename $port)" "/dev/$(cat $port/name)"; done
-stty -echo -icrnl < /dev/console
-echo "guest: ready"
-# A program that was started here may leave the console non-blocking, and a shell ends of that.
-while :; do sh < /dev/console > /dev/console 2>&1; done
+# A port can be opened once at a time.
+while :; do sh <> /dev/shell >&0 2>&1; done
 `;

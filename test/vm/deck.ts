@@ -1,0 +1,108 @@
+/** The service in a virtual machine, and what it tells: notifications, its log, and what the kernel says of it. */
+import { join } from "node:path";
+import { type Guest, type GuestOptions, startGuest } from "./guest.ts";
+import { createMachinePort, type MachinePort } from "./port.ts";
+
+const waitMs = 300_000; // For what is done within a second, on a machine that emulates another and is busy with more.
+const pollMs = 20;
+/** At a terminal, nobody waits for the service for longer than three seconds; here, a busy machine may need more. */
+export const command = `tapdeck --data=/data --timeout=${waitMs}`;
+
+export interface DeckOptions extends Omit<GuestOptions, "files"> {
+  /** A folder for sockets. */
+  readonly folder: string;
+  readonly config: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export interface Deck extends AsyncDisposable {
+  readonly guest: Guest;
+  /** Starts the service; resolves once it answers, and what it tells is listened to. */
+  start(): Promise<void>;
+  /** How many notifications came so far. */
+  readonly heard: () => number;
+  /** How many of them, from this one on, were of this method and have these words. */
+  count(from: number, method: string, words: string): number;
+  tells(from: number, method: string, words: string): Promise<void>;
+  /** All that the service logged. */
+  readonly log: () => string;
+  /** Waits for these words in the log, behind those that were waited for before. */
+  logs(words: string): Promise<void>;
+  waitFor(what: string, holds: () => boolean | Promise<boolean>): Promise<void>;
+}
+
+/** The machine is there, and its shell answers; the service is not started yet. */
+export async function startDeck({ folder, config, ports, files, ...options }: DeckOptions): Promise<Deck> {
+  const [events, log] = ["events", "log"].map((name) => createMachinePort(join(folder, name)));
+  if (events === undefined || log === undefined) throw new Error("two ports were asked for");
+  const heard: { readonly method: string; readonly line: string }[] = [];
+  onLines(events, (line) => {
+    if (line.startsWith("{")) heard.push({ method: JSON.parse(line).method, line });
+  });
+  let logged = "";
+  let loggedTo = 0;
+  onLines(log, (line) => {
+    logged += `${line}\n`;
+  });
+  const guest = await startGuest({
+    ...options,
+    ports: { ...ports, events: events.path, log: log.path },
+    files: { ...files, "/data/config.toml": config },
+  });
+
+  const waitFor: Deck["waitFor"] = async (what, holds) => {
+    const deadline = performance.now() + waitMs;
+    while (!(await holds())) {
+      if (performance.now() > deadline || guest.hasEnded()) {
+        const told = heard.slice(-12).map(({ line }) => line);
+        const seen = [guest.console().slice(-3000), logged.slice(-5000), ...told].join("\n");
+        throw new Error(`no ${what}:\n${seen}`);
+      }
+      await Bun.sleep(pollMs);
+    }
+  };
+  const count: Deck["count"] = (from, method, words) =>
+    heard.slice(from).filter((one) => one.method === method && one.line.includes(words)).length;
+  const tells: Deck["tells"] = (from, method, words) =>
+    waitFor(`${method} of ${words}`, () => count(from, method, words) > 0);
+  return {
+    guest,
+    heard: () => heard.length,
+    count,
+    tells,
+    log: () => logged,
+    logs: (words) =>
+      waitFor(`"${words}" in the log`, () => {
+        const at = logged.indexOf(words, loggedTo);
+        if (at >= 0) loggedTo = at + words.length;
+        return at >= 0;
+      }),
+    waitFor,
+    async start() {
+      const service = "echo $$ > /tmp/pid; exec tapdeck --data=/data";
+      await guest.ask(`sh -c '${service}' < /dev/null 2>&1 | cat > /dev/log &`);
+      await waitFor("service that listens", () => logged.includes("service: listening"));
+      await guest.ask(`${command} watch --json < /dev/null | cat > /dev/events &`);
+      // It says nothing when it has begun to listen, so it is given something to hear.
+      await waitFor("notification", async () => {
+        await guest.ask(`${command} call media.index < /dev/null 2>&1`);
+        return count(0, "media.indexing", "") > 0;
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await guest[Symbol.asyncDispose]();
+      events.close();
+      log.close();
+    },
+  };
+}
+
+function onLines(port: MachinePort, take: (line: string) => void): void {
+  const decoder = new TextDecoder();
+  let rest = "";
+  port.onBytes((bytes) => {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) take(line);
+  });
+}

@@ -1,0 +1,70 @@
+/** Cards on readers of a virtual machine, each told once, run once and taken off once; and readers plugged and unplugged. */
+import { expect } from "bun:test";
+import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/tags.ts";
+import type { Deck } from "./deck.ts";
+
+/** Media that a player of the guest's can play: it says what it was given. */
+export const cards: readonly string[] = ["one.card", "two.card", "three.card"];
+export const cardConfig = `[[launchers]]
+id = "player"
+systems = ["SNES"]
+extensions = [".card"]
+command = ["player", "{path}"]
+`;
+export const cardFiles = {
+  "/usr/bin/player": '#!/bin/sh\necho "$1" >> /tmp/played\n',
+  ...Object.fromEntries(cards.map((name) => [`/data/media/SNES/${name}`, ""])),
+};
+const plugs = 2;
+
+/** One reader of the machine, as the test moves it and the cards on it. */
+export interface Bench {
+  readonly driver: string;
+  plug(): void;
+  unplug(): unknown;
+  lay(name: string): unknown;
+  lift(): void;
+}
+
+export function card(name: string): EmulatedTag {
+  const uid = Uint8Array.of(0x04, 1, 2, 3, 4, 5, cards.indexOf(name));
+  return createType2Tag("ntag215", { uid, text: `SNES/${name}` });
+}
+
+/** One tap: the card is told once, its player runs, and its removal is told once. */
+export async function launches(deck: Deck, { driver, lay, lift }: Bench, name: string): Promise<void> {
+  const from = deck.heard();
+  await deck.guest.ask("rm -f /tmp/played");
+  await lay(name);
+  await deck.tells(from, "tokens.added", name);
+  await deck.tells(from, "media.started", name);
+  lift();
+  await deck.tells(from, "tokens.removed", name);
+  await deck.tells(from, "media.stopped", name);
+  expect(await deck.guest.ask("cat /tmp/played")).toBe(`/data/media/SNES/${name}`);
+  expect(deck.count(from, "tokens.added", driver)).toBe(1);
+  expect(deck.count(from, "tokens.removed", driver)).toBe(1);
+  expect(deck.count(from, "media.started", "")).toBe(1);
+}
+
+/** Pulled out and put in again, several times: each is told once, and the reader hears. */
+export async function replugs(deck: Deck, bench: Bench, name: string): Promise<void> {
+  const { driver } = bench;
+  for (let round = 0; round < plugs; round++) {
+    const [from, excused] = [deck.heard(), excuses(deck, driver)];
+    await bench.unplug();
+    await deck.tells(from, "readers.removed", driver);
+    bench.plug();
+    await deck.tells(from, "readers.added", driver);
+    await launches(deck, bench, name);
+    const most = 1 + excuses(deck, driver) - excused;
+    expect(deck.count(from, "readers.added", driver)).toBeLessThanOrEqual(most);
+    expect(deck.count(from, "readers.removed", driver)).toBe(deck.count(from, "readers.added", driver));
+  }
+}
+
+/** How often the log says that this reader was too late, which a guest on a busy machine believes of it. */
+function excuses(deck: Deck, driver: string): number {
+  const late = new RegExp(`(does not answer|said nothing).* reader=${driver}`, "g");
+  return [...deck.log().matchAll(late)].length;
+}
