@@ -20,7 +20,7 @@ import { ServiceError } from "../src/core/errors.ts";
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
 import { openHid } from "./io/hid.ts";
 import type { OpenHid } from "./io/hid-link.ts";
-import { listHidDevices } from "./io/hid-list.ts";
+import { type HidInfo, listHidDevices } from "./io/hid-list.ts";
 import { commands, reportBytes, wakeWord } from "./protocol/toypad-report.ts";
 import { createPad, type Pad, padGone } from "./toypad/pad.ts";
 import { setLight, watchPad } from "./toypad/watch.ts";
@@ -34,14 +34,17 @@ const allZones = 0;
 
 export const toypad = createToypad(openHid);
 
-/** The driver over any HID link. */
-export function createToypad(openLink: OpenHid) {
+/** The driver over any HID link, and any way to find the pads by their USB ids. */
+export function createToypad(
+  openLink: OpenHid,
+  list: (ids: readonly string[]) => Promise<readonly HidInfo[]> = listHidDevices,
+) {
   return {
     id: "toypad",
     capabilities: ["read", "removable"],
     async detect() {
-      const found = await listHidDevices(usb.map(({ id }) => id));
-      return found.map(({ path, stamp, port }) => ({ path, stamp, stablePath: port }));
+      const found = await list(usb.map(({ id }) => id));
+      return found.map(({ path, stamp, port }) => ({ path, stamp, stablePath: port, isCertain: true }));
     },
     async open(path, context, signal) {
       signal.throwIfAborted();

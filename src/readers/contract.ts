@@ -36,7 +36,7 @@ export interface Candidate {
   readonly path: string;
   /**
    * Changes whenever the device was re-plugged (for device nodes: inode and change time). A candidate that failed is
-   * tried again only when this changed.
+   * tried again at once when this changed, and ever more seldom while it did not.
    */
   readonly stamp: string;
   /** Name of the port that survives restarts and re-plugging, such as the by-path name; else the path. */
@@ -46,6 +46,11 @@ export interface Candidate {
    * again. Absent for what may as well be something else.
    */
   readonly isCertain?: true;
+  /**
+   * Devices of other people look the same, and may be disturbed by an opening: it is tried a few times only, and then left
+   * alone until it was re-plugged.
+   */
+  readonly isShared?: true;
 }
 
 /** An open device. */

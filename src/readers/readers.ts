@@ -75,9 +75,9 @@ export function startReaders(options: ReadersOptions): Readers {
     clock,
     log,
     taken: () => attendance.all().map(({ supervisor }) => supervisor.record().path),
-    attend(connection, stablePath, wanted, isCertain) {
+    attend(connection, stablePath, wanted, found) {
       // A look that began before a change knows the old wishes; the next look follows it.
-      if (!changing) attendance.attend(connection, stablePath, wanted, isCertain);
+      if (!changing) attendance.attend(connection, stablePath, wanted, found);
     },
   });
   const change = async ({ connect, detect }: ReadersConfig) => {
