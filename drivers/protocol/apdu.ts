@@ -96,16 +96,19 @@ export type CardKind =
 const rid = [0xa0, 0x00, 0x00, 0x03, 0x06];
 
 /**
- *   3B 8n 80 01  then n historical bytes and a sum; of a storage card they are  4F 0C  A0 00 00 03 06  SS  NN NN  0 0 0 0
+ *   3B 8n 80 01  then n historical bytes and a sum; those of a storage card are
+ *   80 4F 0C  A0 00 00 03 06  SS  NN NN  0 0 0 0     the kind of bytes, a tag with its length, an application's name
  */
 export function cardKindOf(atr: Uint8Array): CardKind | undefined {
   const [start, format = 0] = atr;
   if (start !== 0x3b || atr.length < 5 || format >> 4 !== 0x8) return undefined;
   const historicalBytes = atr.slice(4, 4 + (format & 0x0f));
   const isStorage =
-    historicalBytes[0] === 0x4f && rid.every((byte, index) => historicalBytes[2 + index] === byte);
+    historicalBytes[0] === 0x80 &&
+    historicalBytes[1] === 0x4f &&
+    rid.every((byte, index) => historicalBytes[3 + index] === byte);
   if (!isStorage) return { kind: "processor", historicalBytes };
-  return { kind: "storage", card: (historicalBytes[8] ?? 0) * 256 + (historicalBytes[9] ?? 0) };
+  return { kind: "storage", card: (historicalBytes[9] ?? 0) * 256 + (historicalBytes[10] ?? 0) };
 }
 
 /** SAK of a storage card by its name, for those whose memory is known (AN10833, section 3). */
