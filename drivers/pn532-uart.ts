@@ -10,7 +10,7 @@
  *   Ultralight, C, EV1              NDEF, memory      yes       NDEF, formats
  *   MIFARE Classic, Mini, 1K, 4K    NDEF by MAD       yes       NDEF, formats; public keys only
  *   DESFire, other ISO 14443-4      NDEF of Type 4    yes       NDEF, where there is a place for it
- *   FeliCa Lite-S                   NDEF of Type 3    yes       NDEF, where it is formatted
+ *   FeliCa Lite-S                   NDEF of Type 3    yes       NDEF, formats
  *   amiibo, LEGO Dimensions         which figure      yes       no
  *   payment, transit, phones        UID               yes       no
  *
