@@ -36,11 +36,21 @@ export interface ApduReader {
   run(apdu: Uint8Array): Answered | undefined;
   readonly polls: boolean;
   readonly buzzes: boolean;
+  /** What it was told to show, each with the lights in the end: 1 red, 2 green. */
+  readonly shown: readonly Shown[];
+}
+
+export interface Shown {
+  readonly blinks: readonly ("red" | "green")[];
+  readonly times: number;
+  readonly buzzes: boolean;
+  readonly lights: number;
 }
 
 const done = [0x90, 0x00];
 const failed = [0x63, 0x00];
 const notSupported = [0x6a, 0x81];
+const tenthMs = 100;
 const keyPlaces = 2; // API 2.04, section 5.1: key number 00h to 01h.
 const keyBytes = 6;
 const firmware = "ACR122U216";
@@ -49,6 +59,8 @@ const blockedMs = 5000; // As long as the reader waits for its chip (API 2.04, s
 export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions): ApduReader {
   let flags = 0xff;
   let buzzes = true;
+  let lights = 0;
+  const shown: Shown[] = [];
   let target: TypeATarget | undefined;
   const keys = new Map<number, Uint8Array>();
   let waiting: Uint8Array = new Uint8Array();
@@ -93,6 +105,14 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     if (!isWhole || !isKnown || key === undefined) return answer(failed);
     return exchange(kind, block, ...key, ...uid.subarray(-4));
   };
+  const blink = (apdu: Uint8Array): Answered => {
+    const [, , , control = 0, length, on = 0, off = 0, times = 0, link = 0] = apdu;
+    if (apdu.length !== 9 || length !== 4) return answer(failed);
+    const blinks = times === 0 ? [] : (["red", "green"] as const).filter((_, at) => control & (0x40 << at));
+    lights = (control & (control >> 2) & 0x03) | (lights & ~(control >> 2) & 0x03);
+    shown.push({ blinks, times, buzzes: (link & 1) !== 0, lights });
+    return answer([0x90, lights], times * (on + off) * tenthMs);
+  };
   const own = (apdu: Uint8Array): Answered | undefined => {
     if (kind === "plain" || apdu[1] !== 0x00) return undefined;
     switch (apdu[2]) {
@@ -103,6 +123,8 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
       case 0x51:
         flags = apdu[3] ?? 0;
         return answer([0x90, flags]);
+      case 0x40:
+        return blink(apdu);
       case 0x52:
         buzzes = apdu[3] !== 0x00;
         return answer(done);
@@ -139,6 +161,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     get buzzes() {
       return buzzes;
     },
+    shown,
     powerUp() {
       [flags, buzzes, target] = [0xff, true, undefined];
       keys.clear();

@@ -75,9 +75,17 @@ export interface ReaderSession {
    * begun is carried out. Whenever it ends, the tag holds its old message, the new one, or plainly none.
    */
   write?(order: WriteOrder, signal: AbortSignal): Promise<void>;
+  /**
+   * Shows how it went by lights or a buzzer of its own, for less than a second. Returns at once and never throws; dropped
+   * while another is shown. Absent: it has none.
+   */
+  signal?(kind: Signal): void;
   /** Simulated readers only: lays a card with this content on the reader for `durationMs` milliseconds. */
   tap?(card: SimulatedCard, durationMs: number): void;
 }
+
+/** What people are told of a card: that it was heard, that what it asks for failed, and that it was written. */
+export type Signal = "scanned" | "failed" | "written";
 
 export interface WriteOrder {
   /** In UTF-8; it is well-formed and has no byte-order mark. */
