@@ -53,6 +53,8 @@ test("known readers, and those of the class that say that they are contactless, 
   const devices = [
     device({ path: "1-1.4" }),
     device({ path: "1-2", vendorId: "076b", productId: "5022", product: "OMNIKEY 5022 CL" }),
+    // A maker's name that says nothing of what it reads.
+    device({ path: "1-2.1", vendorId: "054c", productId: "0dc8", product: "RC-S300/S" }),
     device({ path: "1-3", vendorId: "abcd", productId: "0001", product: "Acme NFC Reader" }),
     // A reader of contact cards, a security key that also types, and a keyboard.
     device({ path: "2-1", vendorId: "04e6", productId: "5116", product: "SCR3310 v2.0 Smart Card Reader" }),
@@ -66,7 +68,12 @@ test("known readers, and those of the class that say that they are contactless, 
     device({ path: "2-3", interfaces: [{ number: 0, classCode: "03" }] }),
   ];
   expect(likelyReaders(devices)).toEqual(
-    ["1-1.4", "1-2", "1-3"].map((path) => ({ path, stamp: "1:7", stablePath: path, isCertain: true })),
+    ["1-1.4", "1-2", "1-2.1", "1-3"].map((path) => ({
+      path,
+      stamp: "1:7",
+      stablePath: path,
+      isCertain: true,
+    })),
   );
 });
 
