@@ -26,11 +26,14 @@ import { type Slot, watchSlot } from "./ccid/slot.ts";
 import { type Send, tunnelTo } from "./ccid/tunnel.ts";
 import { machineUsb } from "./io/usb.ts";
 import type { UsbBus, UsbLink } from "./io/usb-link.ts";
-import { acrBuzzer, acrFirmware } from "./protocol/apdu.ts";
+import { acrBuzzer, acrFirmware, acrSignal } from "./protocol/apdu.ts";
 import { ccidOut } from "./protocol/ccid.ts";
 import { getFirmwareVersion, parseFirmwareVersion } from "./protocol/pn532-commands.ts";
 import { createFieldSession } from "./tags/session.ts";
 import type { Field } from "./tags/watch.ts";
+
+// It answers when it has blinked for 400 ms; as much again for a busy machine.
+const signalMs = 1000;
 
 /** The driver for the readers of a bus. */
 export function acr122uOn(bus: UsbBus) {
@@ -88,11 +91,28 @@ export async function openCcid(
       sounds = wanted;
     };
     const field = acrField({ send: ccid.command, slot, whileIdle });
-    return sessionOf({ link, ccid, slot, field, info }, context);
+    return { ...sessionOf({ link, ccid, slot, field, info }, context), signal: signalBy(ccid) };
   } catch (error) {
     await ccid.close();
     throw error;
   }
+}
+
+/** By its lights and its buzzer. That a card was heard it shows by itself. */
+function signalBy(ccid: Ccid): NonNullable<ReaderSession["signal"]> {
+  let isShown = false;
+  return (kind) => {
+    if (kind === "scanned" || isShown) return;
+    isShown = true;
+    const order = { type: ccidOut.block, data: acrSignal(kind), timeoutMs: signalMs };
+    // A reader that fails at this is found out by its watch.
+    void ccid
+      .command(order)
+      .catch(() => {})
+      .finally(() => {
+        isShown = false;
+      });
+  };
 }
 
 async function answers(send: Send, signal?: AbortSignal): Promise<void> {

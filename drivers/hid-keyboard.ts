@@ -82,7 +82,7 @@ export function createHidKeyboard(keyboards: Keyboards) {
 function candidatesOf(found: readonly KeyboardInfo[]): readonly Candidate[] {
   return found.map(({ id, path, stamp, port }) => {
     const isFirst = found.find((other) => other.id === id)?.path === path;
-    return { path: isFirst ? id : path, stamp, stablePath: port };
+    return { path: isFirst ? id : path, stamp, stablePath: port, isCertain: true };
   });
 }
 

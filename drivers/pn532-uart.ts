@@ -10,7 +10,7 @@
  *   Ultralight, C, EV1              NDEF, memory      yes       NDEF, formats
  *   MIFARE Classic, Mini, 1K, 4K    NDEF by MAD       yes       NDEF, formats; public keys only
  *   DESFire, other ISO 14443-4      NDEF of Type 4    yes       NDEF, where there is a place for it
- *   FeliCa Lite-S                   NDEF of Type 3    yes       NDEF, where it is formatted
+ *   FeliCa Lite-S                   NDEF of Type 3    yes       NDEF, formats
  *   amiibo, LEGO Dimensions         which figure      yes       no
  *   payment, transit, phones        UID               yes       no
  *
@@ -67,26 +67,31 @@ const usb: readonly { readonly id: string; readonly example: string }[] = [
 /** UARTs of the boards themselves, by kernel driver. */
 const boardDrivers: readonly string[] = ["uart-pl011", "bcm2835-aux-uart"];
 
-export const pn532Uart = {
-  id: "pn532-uart",
-  capabilities: ["read", "write", "removable"],
-  async detect() {
-    return likelyPorts(await listSerialPorts());
-  },
-  async open(pathAndOptions, context, signal) {
-    const [path = "", query = ""] = pathAndOptions.split("?");
-    const fixed = new URLSearchParams(query).get("baud");
-    const baudRate = fixed === null ? undefined : Number(fixed);
-    // Before the port is touched: a rate of 0 would hang its line up.
-    if (baudRate !== undefined && !baudRateCodes.has(baudRate)) {
-      const rates = [...baudRateCodes.keys()].join(", ");
-      throw readerGone({ path }, `a PN532 cannot run at "${fixed}" baud: use one of ${rates}`);
-    }
-    signal.throwIfAborted();
-    const link = await openSerial(path, { baudRate: baudRate ?? firstBaudRate });
-    return openPn532(link, context, signal, baudRate === undefined ? {} : { baudRate });
-  },
-} as const satisfies Driver;
+export const pn532Uart = createPn532Uart(listSerialPorts);
+
+/** The driver over any way to find serial ports. */
+export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) {
+  return {
+    id: "pn532-uart",
+    capabilities: ["read", "write", "removable"],
+    async detect() {
+      return likelyPorts(await list());
+    },
+    async open(pathAndOptions, context, signal) {
+      const [path = "", query = ""] = pathAndOptions.split("?");
+      const fixed = new URLSearchParams(query).get("baud");
+      const baudRate = fixed === null ? undefined : Number(fixed);
+      // Before the port is touched: a rate of 0 would hang its line up.
+      if (baudRate !== undefined && !baudRateCodes.has(baudRate)) {
+        const rates = [...baudRateCodes.keys()].join(", ");
+        throw readerGone({ path }, `a PN532 cannot run at "${fixed}" baud: use one of ${rates}`);
+      }
+      signal.throwIfAborted();
+      const link = await openSerial(path, { baudRate: baudRate ?? firstBaudRate });
+      return openPn532(link, context, signal, baudRate === undefined ? {} : { baudRate });
+    },
+  } as const satisfies Driver;
+}
 
 export interface Pn532Options {
   /** Keeps the line at this rate. */
@@ -196,11 +201,14 @@ function sessionOf(chip: Chip, context: DriverContext, { info, raised }: Opened)
   );
 }
 
-/** The ports that may be a PN532, as candidates. */
+/** The ports that may be a PN532, as candidates. A board's own UART is for its owner's modules; a converter is anybody's. */
 export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidate[] {
-  return ports
-    .filter(isLikely)
-    .map(({ path, stamp, byPath }) => ({ path, stamp, stablePath: byPath ?? path }));
+  return ports.filter(isLikely).map(({ path, stamp, byPath, vendorId }) => ({
+    path,
+    stamp,
+    stablePath: byPath ?? path,
+    ...(vendorId === undefined ? {} : { isShared: true }),
+  }));
 }
 
 // Light guns that show up as one of these converters, and everything that is also a keyboard or a mouse, are left

@@ -36,19 +36,33 @@ export interface ApduReader {
   run(apdu: Uint8Array): Answered | undefined;
   readonly polls: boolean;
   readonly buzzes: boolean;
+  /** What it was told to show, each with the lights in the end: 1 red, 2 green. */
+  readonly shown: readonly Shown[];
+}
+
+export interface Shown {
+  readonly blinks: readonly ("red" | "green")[];
+  readonly times: number;
+  readonly buzzes: boolean;
+  readonly lights: number;
 }
 
 const done = [0x90, 0x00];
 const failed = [0x63, 0x00];
 const notSupported = [0x6a, 0x81];
+const tenthMs = 100;
+const keyPlaces = 2; // API 2.04, section 5.1: key number 00h to 01h.
+const keyBytes = 6;
 const firmware = "ACR122U216";
 const blockedMs = 5000; // As long as the reader waits for its chip (API 2.04, section 6.6: units of 5 s).
 
 export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions): ApduReader {
   let flags = 0xff;
   let buzzes = true;
+  let lights = 0;
+  const shown: Shown[] = [];
   let target: TypeATarget | undefined;
-  let key: Uint8Array = new Uint8Array();
+  const keys = new Map<number, Uint8Array>();
   let waiting: Uint8Array = new Uint8Array();
 
   const direct = (command: Uint8Array): Answered => {
@@ -74,6 +88,31 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     const code = data.length === pageBytes ? tagCommands.write : tagCommands.compatibilityWrite;
     return exchange(code, block, ...data);
   };
+  /** Only a plain key of six bytes, kept until the power goes: other structures are for readers that keep secrets. */
+  const keepKey = (apdu: Uint8Array): Answered => {
+    const [, , structure, place = 0, length] = apdu;
+    if (structure !== 0x00 || place >= keyPlaces || length !== keyBytes || apdu.length !== 5 + keyBytes)
+      return answer(failed);
+    keys.set(place, apdu.slice(5));
+    return answer(done);
+  };
+  /** PC/SC part 3, 3.2.2.1.6: after the header a version (1), the block (2), the kind of key and its place. */
+  const authenticate = (apdu: Uint8Array, uid: Uint8Array): Answered => {
+    const [high, low, length, version, blockHigh, block = 0, kind = 0, place = 0] = apdu.subarray(2);
+    const isWhole = high === 0 && low === 0 && length === 5 && apdu.length === 10;
+    const key = keys.get(place);
+    const isKnown = version === 1 && blockHigh === 0 && (kind === 0x60 || kind === 0x61);
+    if (!isWhole || !isKnown || key === undefined) return answer(failed);
+    return exchange(kind, block, ...key, ...uid.subarray(-4));
+  };
+  const blink = (apdu: Uint8Array): Answered => {
+    const [, , , control = 0, length, on = 0, off = 0, times = 0, link = 0] = apdu;
+    if (apdu.length !== 9 || length !== 4) return answer(failed);
+    const blinks = times === 0 ? [] : (["red", "green"] as const).filter((_, at) => control & (0x40 << at));
+    lights = (control & (control >> 2) & 0x03) | (lights & ~(control >> 2) & 0x03);
+    shown.push({ blinks, times, buzzes: (link & 1) !== 0, lights });
+    return answer([0x90, lights], times * (on + off) * tenthMs);
+  };
   const own = (apdu: Uint8Array): Answered | undefined => {
     if (kind === "plain" || apdu[1] !== 0x00) return undefined;
     switch (apdu[2]) {
@@ -84,6 +123,8 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
       case 0x51:
         flags = apdu[3] ?? 0;
         return answer([0x90, flags]);
+      case 0x40:
+        return blink(apdu);
       case 0x52:
         buzzes = apdu[3] !== 0x00;
         return answer(done);
@@ -93,6 +134,8 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
   };
   const aboutCard = (apdu: Uint8Array, { uid, ats }: TypeATarget): Answered => {
     const [, instruction, first, second = 0, length = 0] = apdu;
+    // The high byte of a block's number: no card has as many.
+    if (instruction !== 0xca && first !== 0) return answer(failed);
     switch (instruction) {
       case 0xca:
         return answer([...(first === 0 ? uid : ats), ...done]);
@@ -106,7 +149,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
       case 0xd6:
         return write(second, apdu.subarray(5, 5 + length));
       case 0x86:
-        return exchange(apdu[8] ?? 0, apdu[7] ?? 0, ...key, ...uid.subarray(-4));
+        return authenticate(apdu, uid);
       default:
         return answer(notSupported);
     }
@@ -118,8 +161,10 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     get buzzes() {
       return buzzes;
     },
+    shown,
     powerUp() {
       [flags, buzzes, target] = [0xff, true, undefined];
+      keys.clear();
     },
     activate() {
       const reply = chip.run(Uint8Array.of(0xd4, 0x4a, 0x01, 0x00));
@@ -136,10 +181,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
         const taken = own(apdu);
         if (taken !== undefined) return taken;
         if (instruction === 0xc0) return { data: waiting, afterMs: 0 };
-        if (instruction === 0x82) {
-          key = apdu.slice(5, 11);
-          return answer(done);
-        }
+        if (instruction === 0x82) return keepKey(apdu);
       }
       if (target === undefined) return undefined;
       if (family === 0xff) return aboutCard(apdu, target);
@@ -171,7 +213,23 @@ function answerToReset({ sak, ats }: TypeATarget): Uint8Array {
   const historical =
     (sak & 0x20) !== 0
       ? [...ats.subarray(1 + ((format >> 4) & 1) + ((format >> 5) & 1) + ((format >> 6) & 1))]
-      : [0x4f, 0x0c, 0xa0, 0x00, 0x00, 0x03, 0x06, 0x03, name >> 8, name & 0xff, 0x00, 0x00, 0x00, 0x00];
+      : [
+          0x80,
+          0x4f,
+          0x0c,
+          0xa0,
+          0x00,
+          0x00,
+          0x03,
+          0x06,
+          0x03,
+          name >> 8,
+          name & 0xff,
+          0x00,
+          0x00,
+          0x00,
+          0x00,
+        ];
   const body = [0x80 | historical.length, 0x80, 0x01, ...historical];
   return Uint8Array.of(
     0x3b,

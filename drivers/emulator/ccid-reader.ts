@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../../src/core/clock.ts";
 import type { CcidMessage } from "../protocol/ccid.ts";
 import { abortRequest, ccidIn, ccidOut, createCcidAssembler, encodeCcid } from "../protocol/ccid.ts";
 import { samNormalMode } from "../protocol/pn532-commands.ts";
-import { type Answered, createApduReader } from "./ccid-apdus.ts";
+import { type Answered, createApduReader, type Shown } from "./ccid-apdus.ts";
 import { type CcidFaults, createCcidFaults } from "./ccid-faults.ts";
 import { createEmulatedChip, instantRadio, realRadio } from "./pn532-chip.ts";
 import type { EmulatedTag } from "./type-a.ts";
@@ -48,6 +48,8 @@ export interface CcidReader {
   killChip(): void;
   readonly faults: CcidFaults;
   readonly buzzes: boolean;
+  /** As `ApduReader.shown`. */
+  readonly shown: readonly Shown[];
   /** Called with each message of the host, before it is answered. */
   onCommand(listener: (message: CcidMessage) => void): void;
 }
@@ -173,6 +175,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     get buzzes() {
       return apdus.buzzes;
     },
+    shown: apdus.shown,
     receive(bytes) {
       if (faults.isHalted("bulk-out")) return "stalled";
       const cut = assembler.push(bytes);

@@ -1,12 +1,15 @@
 /**
  * An emulated FeliCa Lite-S (user's manual; JIS X 6319-4): polling, and reading and writing its blocks without a key.
- * Where it is formatted, it answers to the NFC Forum's system code, too.
+ * Where its configuration says so, it answers to the NFC Forum's system code, too. Or a transit card, which keeps to itself.
  */
 import { encodeTextMessage } from "../protocol/ndef.ts";
 import {
   anySystem,
+  attributesOfLite,
   blockBytes,
-  freshAttributes,
+  liteBlocks,
+  liteConfigurationBlock,
+  liteSystem,
   ndefSystem,
   parseAttributes,
   withMessage,
@@ -16,9 +19,11 @@ import type { EmulatedTag, TagAnswer } from "./type-a.ts";
 export interface FelicaOptions {
   /** IDm, 8 bytes. */
   readonly uid: Uint8Array;
-  /** Formats it, with this text; an empty one for none. Absent: it answers to no system for messages. */
+  /** Formats it, with this text; an empty one for none. Absent: as it leaves the factory. */
   readonly text?: string;
   readonly isWritable?: boolean;
+  /** A FeliCa of this system code instead, whose blocks want keys. */
+  readonly systemCode?: number;
 }
 
 export interface FelicaTag extends EmulatedTag {
@@ -26,41 +31,61 @@ export interface FelicaTag extends EmulatedTag {
   readonly tearNextWrite: (bytes: number) => void;
 }
 
-const liteSystem = 0x88b4;
 const pmm = Uint8Array.fromHex("00f1000000014300"); // FeliCa Lite-S (user's manual, 2.4).
-const blocks = 14; // S_PAD0 to S_PAD13.
+const configurationAt = liteBlocks * blockBytes; // Behind the pads in `memory`.
 const blocksPerReadMax = 4;
+const noBlock = 0xff;
 const services: readonly number[] = [0x000b, 0x0009];
 
-export function createFelicaTag({ uid, text, isWritable = true }: FelicaOptions): FelicaTag {
-  const memory = new Uint8Array(blocks * blockBytes);
+export function createFelicaTag({
+  uid,
+  text,
+  isWritable = true,
+  systemCode = liteSystem,
+}: FelicaOptions): FelicaTag {
+  const memory = new Uint8Array(configurationAt + blockBytes);
+  const configuration = memory.subarray(configurationAt);
+  configuration.set([0xff, 0xff, 0xff, 0x00, 0x07]);
   if (text !== undefined) format(memory, text, isWritable);
-  const systemCodes = text === undefined ? [liteSystem] : [liteSystem, ndefSystem];
+  const isLite = systemCode === liteSystem;
+  const systemCodes = () =>
+    isLite && ((configuration[3] ?? 0) & 1) !== 0 ? [liteSystem, ndefSystem] : [systemCode];
   let tornBytes: number | undefined;
 
   const poll = (wanted: number, request: number): Uint8Array | undefined => {
-    if (wanted !== anySystem && !systemCodes.includes(wanted)) return undefined;
-    const code = wanted === anySystem ? liteSystem : wanted;
+    if (wanted !== anySystem && !systemCodes().includes(wanted)) return undefined;
+    const code = wanted === anySystem ? systemCode : wanted;
     return framed(0x01, ...uid, ...pmm, ...(request === 1 ? [code >> 8, code & 0xff] : []));
   };
   const blocksIn = (list: Uint8Array, count: number) =>
     Array.from({ length: count }, (_, index) =>
-      list[2 * index] === 0x80 ? (list[2 * index + 1] ?? blocks) : blocks,
+      list[2 * index] === 0x80 ? (list[2 * index + 1] ?? noBlock) : noBlock,
     );
+  /** Where a block stands in the memory; undefined where there is none. */
+  const placeOf = (block: number) =>
+    block < liteBlocks ? block * blockBytes : block === liteConfigurationBlock ? configurationAt : undefined;
+  /** Whether this S_PAD's bit is set in the two bytes of the configuration from `at` on. */
+  const isSet = (at: number, pad: number) =>
+    pad < liteBlocks && ((configuration[at + (pad >> 3)] ?? 0) & (1 << (pad & 7))) !== 0;
   const read = (numbers: readonly number[]): Uint8Array => {
     if (numbers.length < 1 || numbers.length > blocksPerReadMax) return framed(0x07, ...uid, 0xff, 0xa2);
-    if (numbers.some((block) => block >= blocks)) return framed(0x07, ...uid, 0x01, 0xa8);
-    const bytes = numbers.flatMap((block) => [
-      ...memory.subarray(block * blockBytes, (block + 1) * blockBytes),
-    ]);
+    if (numbers.some((block) => isSet(6, block))) return framed(0x07, ...uid, 0x01, 0xb1);
+    const places = numbers.map(placeOf).filter((place) => place !== undefined);
+    if (places.length < numbers.length) return framed(0x07, ...uid, 0x01, 0xa8);
+    const bytes = places.flatMap((place) => [...memory.subarray(place, place + blockBytes)]);
     return framed(0x07, ...uid, 0, 0, numbers.length, ...bytes);
   };
-  const write = ([block = blocks]: readonly number[], bytes: Uint8Array): Uint8Array | undefined => {
-    if (block >= blocks || bytes.length !== blockBytes) return framed(0x09, ...uid, 0x01, 0xa8);
-    if (!isWritable) return framed(0x09, ...uid, 0x01, 0xa8);
+  const mayWrite = (block: number) =>
+    block === liteConfigurationBlock
+      ? configuration[2] === 0xff
+      : isSet(0, block) && !isSet(8, block) && !isSet(10, block);
+  const write = ([block = noBlock]: readonly number[], bytes: Uint8Array): Uint8Array | undefined => {
+    const place = placeOf(block);
+    if (place === undefined || bytes.length !== blockBytes || !mayWrite(block))
+      return framed(0x09, ...uid, 0x01, 0xa8);
     const torn = tornBytes;
     tornBytes = undefined;
-    memory.set(bytes.subarray(0, torn ?? blockBytes), block * blockBytes);
+    memory.set(bytes.subarray(0, torn ?? blockBytes), place);
     return torn === undefined ? framed(0x09, ...uid, 0, 0) : undefined;
   };
   const understand = (frame: Uint8Array): Uint8Array | undefined => {
@@ -70,7 +95,7 @@ export function createFelicaTag({ uid, text, isWritable = true }: FelicaOptions)
     if (!uid.every((byte, index) => byte === frame[2 + index]) || frame[10] !== 1) return undefined;
     const service = (frame[11] ?? 0) + (frame[12] ?? 0) * 256;
     const count = frame[13] ?? 0;
-    if (!services.includes(service)) return framed((code ?? 0) + 1, ...uid, 0x01, 0xa6);
+    if (!isLite || !services.includes(service)) return framed((code ?? 0) + 1, ...uid, 0x01, 0xa6);
     const list = blocksIn(frame.subarray(14), count);
     if (code === 0x06) return read(list);
     return code === 0x08 && service === 0x0009 ? write(list, frame.subarray(14 + 2 * count)) : undefined;
@@ -81,7 +106,12 @@ export function createFelicaTag({ uid, text, isWritable = true }: FelicaOptions)
     atqa: 0,
     sak: 0,
     ats: new Uint8Array(),
-    felica: { pmm, systemCodes },
+    felica: {
+      pmm,
+      get systemCodes() {
+        return systemCodes();
+      },
+    },
     memory,
     state: "active",
     // Nothing that it keeps ends with its power.
@@ -98,11 +128,12 @@ export function createFelicaTag({ uid, text, isWritable = true }: FelicaOptions)
 }
 
 function format(memory: Uint8Array, text: string, isWritable: boolean): void {
-  const attributes = freshAttributes(blocks - 1, blocksPerReadMax);
-  const parsed = parseAttributes(attributes);
+  const parsed = parseAttributes(attributesOfLite());
   if (parsed === undefined) return;
   const message = text === "" ? new Uint8Array() : encodeTextMessage(text);
   if (!isWritable) parsed.bytes[10] = 0x00;
+  memory[configurationAt + 3] = 0x01;
+  if (!isWritable) memory.set([0x00, 0x00], configurationAt);
   memory.set(withMessage(parsed, { isBeingWritten: false, messageBytes: message.length }));
   memory.set(message, blockBytes);
 }

@@ -23,6 +23,7 @@ export const requests = {
   tiocmset: 0x5418,
   tiocgserial: 0x541e,
   tiocsserial: 0x541f,
+  tiocgetd: 0x5424,
   tiocsbrk: 0x5427,
   tioccbrk: 0x5428,
   tiocsergetlsr: 0x5459,

@@ -102,6 +102,7 @@ export function openPort(
     closeSync(fd);
     return new ServiceError("reader-gone", `${path}: ${why}`);
   };
+  if (!isPlain(fd)) throw refuse("the kernel uses it, as for Bluetooth or a modem: name another port");
   if (!isTerminal(fd)) throw refuse("it is no serial port: name another one");
   // TIOCEXCL does not bind root, and a lock binds only who asks for it: together they cover other programs and us.
   if (lock && !lockExclusively(fd)) throw refuse(inUse);
@@ -162,6 +163,12 @@ function openDevice(path: string): number {
     };
     throw new ServiceError("reader-gone", `${path}: ${why[code] ?? messageOf(error)}`, { cause: error });
   }
+}
+
+/** Its bytes go to programs, not to a part of the kernel (linux/tty.h: N_TTY). */
+function isPlain(fd: number): boolean {
+  const discipline = new Int32Array(1);
+  return !ioctl(fd, requests.tiocgetd, discipline) || discipline[0] === 0;
 }
 
 // Not every driver has it, and not every user may: then the port is as fast as it is.

@@ -9,6 +9,7 @@
  *   of the ACR122U alone
  *   FF 00 48 00 00             firmware, as text without status bytes
  *   FF 00 51 flags 00          what it polls for         FF 00 52 00|FF 00   buzzer when a card comes
+ *   FF 00 40 P2 04 T1 T2 times link    lights and buzzer; answer 90 and the lights, once all blinking is over
  *   FF 00 00 00 Lc D4 ...      to the PN532 in it; answer D5 ... 90 00
  *   FF C0 00 00 Le             the rest of what an old one answered with 61 Le
  */
@@ -56,6 +57,20 @@ export function acrBuzzer(sounds: boolean): Uint8Array {
   return Uint8Array.of(0xff, 0x00, 0x52, sounds ? 0xff : 0x00, 0x00);
 }
 
+/** Tenths of a second on and off, how often, and the buzzer with each: 400 ms in all, for which it hears nothing else. */
+const acrBlinks = { failed: [3, 1, 1, 1], written: [1, 1, 2, 1] } as const;
+
+/**
+ * Blinks red or green and sounds, and is green then, as it is under a card (API 2.04, section 6.2).
+ *
+ *   P2    low half   the lights in the end: red 01, green 02; which of them are set: red 04, green 08
+ *         high half  the lights at first: red 10, green 20; which of them blink: red 40, green 80
+ */
+export function acrSignal(kind: "failed" | "written"): Uint8Array {
+  const blinking = kind === "failed" ? 0x10 | 0x40 : 0x20 | 0x80;
+  return Uint8Array.of(0xff, 0x00, 0x40, blinking | 0x02 | 0x04 | 0x08, 0x04, ...acrBlinks[kind]);
+}
+
 /** Most bytes of a command for the PN532 that go in one APDU. */
 export const directBytesMax = 255;
 
@@ -96,16 +111,19 @@ export type CardKind =
 const rid = [0xa0, 0x00, 0x00, 0x03, 0x06];
 
 /**
- *   3B 8n 80 01  then n historical bytes and a sum; of a storage card they are  4F 0C  A0 00 00 03 06  SS  NN NN  0 0 0 0
+ *   3B 8n 80 01  then n historical bytes and a sum; those of a storage card are
+ *   80 4F 0C  A0 00 00 03 06  SS  NN NN  0 0 0 0     the kind of bytes, a tag with its length, an application's name
  */
 export function cardKindOf(atr: Uint8Array): CardKind | undefined {
   const [start, format = 0] = atr;
   if (start !== 0x3b || atr.length < 5 || format >> 4 !== 0x8) return undefined;
   const historicalBytes = atr.slice(4, 4 + (format & 0x0f));
   const isStorage =
-    historicalBytes[0] === 0x4f && rid.every((byte, index) => historicalBytes[2 + index] === byte);
+    historicalBytes[0] === 0x80 &&
+    historicalBytes[1] === 0x4f &&
+    rid.every((byte, index) => historicalBytes[3 + index] === byte);
   if (!isStorage) return { kind: "processor", historicalBytes };
-  return { kind: "storage", card: (historicalBytes[8] ?? 0) * 256 + (historicalBytes[9] ?? 0) };
+  return { kind: "storage", card: (historicalBytes[9] ?? 0) * 256 + (historicalBytes[10] ?? 0) };
 }
 
 /** SAK of a storage card by its name, for those whose memory is known (AN10833, section 3). */

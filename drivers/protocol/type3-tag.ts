@@ -137,6 +137,58 @@ export function freshAttributes(blocks: number, readBlocksMax: number): Uint8Arr
   return bytes;
 }
 
+/** The system code of FeliCa Lite and Lite-S. */
+export const liteSystem = 0x88b4;
+/** S_PAD0 to S_PAD13, of which the first holds the attributes. */
+export const liteBlocks = 14;
+/** MC, the memory's configuration. */
+export const liteConfigurationBlock = 0x88;
+const liteReadBlocksMax = 4;
+const everyPad = 0x3fff;
+
+/**
+ * What MC of a FeliCa Lite-S says (user's manual, memory configuration), 16 bytes, a bit for each S_PAD, the low byte first:
+ *
+ *   0..1 may be written   2 FF where this block and its kin may be   3 01 where it answers to the NFC Forum's system code
+ *   6..7 is read, 8..9 is written with a key only, 10..11 with a sum by that key
+ */
+export interface LiteConfiguration {
+  readonly bytes: Uint8Array;
+  /** All blocks may be read and written by anybody. */
+  readonly isOpen: boolean;
+  readonly isChangeable: boolean;
+  readonly answersNdef: boolean;
+}
+
+export function parseLiteConfiguration(bytes: Uint8Array): LiteConfiguration | undefined {
+  if (bytes.length !== blockBytes) return undefined;
+  const writable = ((bytes[0] ?? 0) | ((bytes[1] ?? 0) << 8)) & everyPad;
+  return {
+    bytes,
+    isOpen: writable === everyPad && bytes.subarray(6, 12).every((byte) => byte === 0),
+    isChangeable: bytes[2] === 0xff,
+    answersNdef: ((bytes[3] ?? 0) & 0x01) !== 0,
+  };
+}
+
+/** The same configuration, and it answers to the NFC Forum's system code. */
+export function withNdefAnswers({ bytes }: LiteConfiguration): Uint8Array {
+  const changed = bytes.slice();
+  changed[3] = 0x01;
+  return changed;
+}
+
+/** Of a FeliCa Lite without a message. */
+export function attributesOfLite(): Uint8Array {
+  return freshAttributes(liteBlocks - 1, liteReadBlocksMax);
+}
+
+/** True for the S_PADs as they leave the factory, zeros, and where a write of `attributesOfLite` was torn. */
+export function isAsNew(memory: Uint8Array): boolean {
+  const attributes = attributesOfLite();
+  return memory.every((byte, at) => byte === 0 || byte === attributes[at]);
+}
+
 function sumOf(bytes: Uint8Array): number {
   return bytes.subarray(0, 14).reduce((sum, byte) => sum + byte, 0);
 }

@@ -1,10 +1,15 @@
-/** Reading and writing a Type 3 tag. What answers to the NFC Forum's system code is one; all else is known by its IDm. */
+/**
+ * Reading and writing a Type 3 tag. What answers to the NFC Forum's system code is one, and a new FeliCa Lite is made one; all
+ * else is known by its IDm.
+ */
+import { assert } from "../../src/core/errors.ts";
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import {
   type Attributes,
   blockBytes,
   isWritten,
+  liteBlocks,
   ndefSystem,
   parseAttributes,
   parsePolled,
@@ -16,6 +21,7 @@ import {
 } from "../protocol/type3-tag.ts";
 import type { TagChannel } from "./channel.ts";
 import type { FelicaTarget } from "./family.ts";
+import { formatLite, lookForLite } from "./felica-lite.ts";
 import { mismatch, patiently } from "./patience.ts";
 import { refusals, tooSmall } from "./refusals.ts";
 import { sightingOfMessage, sightingWithout } from "./sighting.ts";
@@ -41,10 +47,26 @@ export async function readType3(
     const sighting = idm === undefined ? undefined : await readOnce({ channel, idm, signal }, target);
     if (sighting !== undefined) return sighting;
     if (!(await channel.reselect(signal))) return undefined;
-    // It has no system for messages, as a transit card has none: nothing that somebody forgot.
-    if (idm === undefined && tries > 1) return sightingWithout(target, "FeliCa");
+    if (idm === undefined && tries > 1) {
+      const sighting = await seenWithoutMessages(channel, target, signal);
+      if (sighting !== undefined) return sighting;
+    }
     if (tries === triesMax) return sightingWithout(target, "FeliCa", "unreadable");
   }
+}
+
+/** A card that answers to no system for messages; undefined where it could not be read. */
+async function seenWithoutMessages(
+  channel: TagChannel,
+  target: FelicaTarget,
+  signal: AbortSignal,
+): Promise<Sighting | undefined> {
+  const lite = await lookForLite(channel, signal);
+  // It should have answered, and perhaps will.
+  if (lite === undefined || (lite.kind === "lite" && lite.configuration.answersNdef)) return undefined;
+  const isNew = lite.kind === "lite" && lite.isAsNew;
+  // A transit card or somebody's Lite has no messages, which is nothing that somebody forgot.
+  return isNew ? sightingWithout(target, "FeliCa", "unformatted") : sightingWithout(target, "FeliCa");
 }
 
 async function readOnce(tag: Tag, target: FelicaTarget): Promise<Sighting | undefined> {
@@ -66,19 +88,16 @@ async function readOnce(tag: Tag, target: FelicaTarget): Promise<Sighting | unde
   return message === undefined ? undefined : sightingOfMessage(target, "FeliCa", message, message);
 }
 
-/** Writes `message`, and resolves once it was read back equal. */
+/** Writes `message`, formats what nobody has formatted, and resolves once it was read back equal. */
 export async function writeType3(
   channel: TagChannel,
   message: Uint8Array,
+  force: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const idm = await patiently(channel, () => ndefIdm(channel, signal), signal);
-  if (idm === undefined) throw refusals.card();
-  const tag = { channel, idm, signal };
-  const first = await patiently(channel, () => read(tag, 0, 1), signal);
-  if (first === undefined) throw refusals.unreadable();
-  const attributes = parseAttributes(first) ?? attributesOfTorn(first);
-  if (attributes === undefined) throw refusals["other-data"]();
+  const known = await patiently(channel, () => ndefIdm(channel, signal), signal);
+  const found = known === undefined ? undefined : await attributesOn({ channel, idm: known, signal });
+  const { tag, first, attributes } = found ?? (await format(channel, message, force, signal));
   if (!attributes.isWritable) throw refusals.locked();
   const bytesMissing = message.length - attributes.blocks * blockBytes;
   if (bytesMissing > 0) throw tooSmall(bytesMissing);
@@ -100,6 +119,34 @@ export async function writeType3(
   // A message that does not hold should not be launched either. Best effort: the tag may be gone.
   await put(tag, 0, draft).catch(() => {});
   throw mismatch();
+}
+
+interface Formatted {
+  readonly tag: Tag;
+  /** Block 0 as it was read. */
+  readonly first: Uint8Array;
+  readonly attributes: Attributes;
+}
+
+/** Undefined where the tag has none yet. */
+async function attributesOn(tag: Tag): Promise<Formatted | undefined> {
+  const first = await patiently(tag.channel, () => read(tag, 0, 1), tag.signal);
+  if (first === undefined) throw refusals.unreadable();
+  const attributes = parseAttributes(first) ?? attributesOfTorn(first);
+  return attributes === undefined ? undefined : { tag, first, attributes };
+}
+
+async function format(
+  channel: TagChannel,
+  message: Uint8Array,
+  force: boolean,
+  signal: AbortSignal,
+): Promise<Formatted> {
+  const bytesMissing = message.length - (liteBlocks - 1) * blockBytes;
+  const { idm, attributes: first } = await formatLite(channel, force, signal, bytesMissing);
+  const attributes = parseAttributes(first);
+  assert(attributes !== undefined, "fresh attributes are whole");
+  return { tag: { channel, idm, signal }, first, attributes };
 }
 
 /** The attributes of a block whose write was torn: all but the state and the sum stayed as they were. */

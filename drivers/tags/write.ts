@@ -21,7 +21,7 @@ export async function writeTag(
 ): Promise<void> {
   const { target } = channel;
   const message = encodeMessage({ text, record });
-  if (target.kind === "felica") return writeType3(channel, message, signal);
+  if (target.kind === "felica") return writeType3(channel, message, force, signal);
   if (target.sak === 0x00) return writeType2(channel, message, force, signal);
   if (isIsoDep(target)) return writeType4(channel, target, message, force, signal);
   if (isClassic(target)) return writeClassic(channel, target, message, force, signal);

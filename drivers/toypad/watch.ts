@@ -6,14 +6,13 @@ import type { Clock } from "../../src/core/clock.ts";
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import type { Report } from "../../src/readers/contract.ts";
-import { commands, parseList, parseRead, uidOfPages, type Zone, zones } from "../protocol/toypad-report.ts";
+import { commands, parseList, parseRead, uidOfPages, type Zone } from "../protocol/toypad-report.ts";
 import type { TagChannel } from "../tags/channel.ts";
 import { readTag } from "../tags/read.ts";
+import type { Lights } from "./lights.ts";
 import { type Pad, padGone } from "./pad.ts";
 
 const lookMs = 1000;
-const white = [0xff, 0xff, 0xff] as const;
-const dark = [0, 0, 0] as const;
 
 interface PadTag {
   readonly zone: Zone;
@@ -23,10 +22,19 @@ interface PadTag {
   sighting?: Sighting;
 }
 
+export interface WatchedPad {
+  readonly pad: Pad;
+  readonly lights: Lights;
+  readonly clock: Clock;
+}
+
 /** Reports until `signal` aborts or the pad fails; then it rejects. */
-export async function watchPad(pad: Pad, clock: Clock, report: Report, signal: AbortSignal): Promise<void> {
+export async function watchPad(
+  { pad, lights, clock }: WatchedPad,
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
   const field = new Map<number, PadTag>();
-  const lights = createLights(pad);
   const changed = createBell(clock);
   // Until all that lies there at first was read, nothing is told: what lay there before a fault has not left.
   let isSettled = false;
@@ -82,22 +90,6 @@ function createBell(clock: Clock) {
       return heard;
     },
   };
-}
-
-/** Lights are a courtesy: one that does not answer is left as it is. */
-function createLights(pad: Pad) {
-  let lit: ReadonlySet<Zone> = new Set();
-  return {
-    async show(wanted: ReadonlySet<Zone>, signal: AbortSignal): Promise<void> {
-      const changes = zones.filter((zone) => lit.has(zone) !== wanted.has(zone));
-      lit = wanted;
-      for (const zone of changes) await setLight(pad, zone, wanted.has(zone), signal);
-    },
-  };
-}
-
-export async function setLight(pad: Pad, zone: number, isOn: boolean, signal?: AbortSignal): Promise<void> {
-  await pad.ask(commands.colour, Uint8Array.of(zone, ...(isOn ? white : dark)), signal);
 }
 
 /** Brings the field in line with what the pad lists. Throws where the pad answers no more. */

@@ -44,7 +44,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # "hid-keyboard:08ff:0009?layout=us".
 #connect = []
 
-# Whether readers are found by themselves when they are plugged in.
+# Whether readers are found by themselves when they are plugged in. A serial adapter where none answers is left alone
+# after four tries within eleven minutes, until it is plugged in anew; what connect names is tried for ever.
 #detect = true
 
 # Whether taking the card off the reader stops what it started.

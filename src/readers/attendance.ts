@@ -7,8 +7,11 @@ import type { Clock } from "../core/clock.ts";
 import { readersMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Connection, readerIdOf } from "./connection.ts";
+import type { Found } from "./detection.ts";
 import type { Presence } from "./presence.ts";
 import { type Supervisor, supervise } from "./supervisor.ts";
+
+const named: Found = { isCertain: false, wasRefused: false };
 
 /** Asked after a failed open: whether the reader is still wanted. `everOpened` is true where it worked before. */
 export type Wanted = (everOpened: boolean) => boolean | Promise<boolean>;
@@ -33,7 +36,7 @@ export interface Attendance {
   all(): readonly Attended[];
   byId(readerId: string): Attended | undefined;
   /** Attends a reader unless it is attended already. `wanted` is undefined for a configured one. */
-  attend(connection: Connection, stablePath: string, wanted: Wanted | undefined, isCertain?: boolean): void;
+  attend(connection: Connection, stablePath: string, wanted: Wanted | undefined, found?: Found): void;
 }
 
 export interface AttendanceParts {
@@ -52,7 +55,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal): A
   const attendance: Attendance = {
     all: () => [...attended.values()],
     byId: (readerId) => attended.get(readerId),
-    attend(connection, stablePath, asked, isCertain = false) {
+    attend(connection, stablePath, asked, { isCertain, wasRefused } = named) {
       const readerId = readerIdOf(connection.driver.id, stablePath);
       if (signal.aborted || attended.has(readerId)) return;
       if (attended.size >= readersMax) {
@@ -72,6 +75,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal): A
           clock,
           log,
           feedback,
+          isRetry: wasRefused,
           wanted: (everOpened) => wanted?.(everOpened) ?? true,
           connected: (reader) => bus.emit("readers.added", reader),
           disconnected: (reader) => bus.emit("readers.removed", reader),

@@ -36,7 +36,7 @@ export interface Candidate {
   readonly path: string;
   /**
    * Changes whenever the device was re-plugged (for device nodes: inode and change time). A candidate that failed is
-   * tried again only when this changed.
+   * tried again at once when this changed, and ever more seldom while it did not.
    */
   readonly stamp: string;
   /** Name of the port that survives restarts and re-plugging, such as the by-path name; else the path. */
@@ -46,6 +46,11 @@ export interface Candidate {
    * again. Absent for what may as well be something else.
    */
   readonly isCertain?: true;
+  /**
+   * Devices of other people look the same, and may be disturbed by an opening: it is tried a few times only, and then left
+   * alone until it was re-plugged.
+   */
+  readonly isShared?: true;
 }
 
 /** An open device. */
@@ -70,9 +75,17 @@ export interface ReaderSession {
    * begun is carried out. Whenever it ends, the tag holds its old message, the new one, or plainly none.
    */
   write?(order: WriteOrder, signal: AbortSignal): Promise<void>;
+  /**
+   * Shows how it went by lights or a buzzer of its own, for less than a second. Returns at once and never throws; dropped
+   * while another is shown. Absent: it has none.
+   */
+  signal?(kind: Signal): void;
   /** Simulated readers only: lays a card with this content on the reader for `durationMs` milliseconds. */
   tap?(card: SimulatedCard, durationMs: number): void;
 }
+
+/** What people are told of a card: that it was heard, that what it asks for failed, and that it was written. */
+export type Signal = "scanned" | "failed" | "written";
 
 export interface WriteOrder {
   /** In UTF-8; it is well-formed and has no byte-order mark. */

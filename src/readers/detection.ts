@@ -1,6 +1,6 @@
 /**
  * Detection of readers that nobody configured. Drivers look without touching; a path that turned out to be something
- * else is left alone until it was re-plugged.
+ * else is tried again when it was re-plugged, and now and then (`refusals.ts`).
  */
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { realpath } from "node:fs/promises";
@@ -10,6 +10,7 @@ import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Connection } from "./connection.ts";
 import type { Candidate, Driver } from "./contract.ts";
+import { createRefusals } from "./refusals.ts";
 
 const deviceFolder = "/dev";
 /** A folder for each bus, with a node for each device: readers that no driver of the kernel makes a node for. */
@@ -18,6 +19,9 @@ const usbFolder = "/dev/bus/usb";
 const settleMs = 150;
 // The kernel's word on new nodes is enough; this is for kernels and containers that give none.
 const sweepMs = 10_000;
+
+const leftAlone =
+  "no reader answers there: it is left alone until it is plugged in anew, or named in the config";
 
 export interface DetectionOptions {
   readonly drivers: readonly Driver[];
@@ -29,8 +33,16 @@ export interface DetectionOptions {
     connection: Connection,
     stablePath: string,
     wanted: (everOpened: boolean) => Promise<boolean>,
-    isCertain: boolean,
+    found: Found,
   ) => void;
+}
+
+/** What is known of a detected reader before it is opened. */
+export interface Found {
+  /** It is a reader for sure. */
+  readonly isCertain: boolean;
+  /** It was tried before, in vain: that it is no reader is no news. */
+  readonly wasRefused: boolean;
 }
 
 export interface Detection extends Disposable {
@@ -42,8 +54,8 @@ export interface Detection extends Disposable {
 export function createDetection(options: DetectionOptions): Detection {
   const { drivers, clock, log } = options;
   const ending = new AbortController();
-  /** Stamp of each path that was opened and was not this driver's device, by driver and path. */
-  const refused = new Map<string, string>();
+  /** By driver and path. */
+  const refusals = createRefusals(clock);
   let timer: Disposable | undefined;
   let looking = false;
   /** Counts the times at which what is taken changed: a look of an earlier round knows it no longer. */
@@ -52,19 +64,21 @@ export function createDetection(options: DetectionOptions): Detection {
   const lookAt = async (driver: Driver, candidate: Candidate, taken: Set<string>, begun: number) => {
     const key = `${driver.id}:${candidate.path}`;
     const plain = await resolved(candidate.path);
-    if (refused.get(key) === candidate.stamp || taken.has(plain)) return;
+    if (!refusals.mayTry(key, candidate) || taken.has(plain)) return;
     if (ending.signal.aborted || begun !== round) return;
     // Two drivers may know the same converter: one at a time, and the next when this one has let go.
     taken.add(plain);
     const isCertain = candidate.isCertain ?? false;
     const wanted = async (everOpened: boolean) => {
       const isReader = everOpened || isCertain;
-      if (!isReader) refused.set(key, candidate.stamp);
+      if (isReader) refusals.forget(key);
+      else if (!refusals.add(key, candidate)) log.info("readers", leftAlone, { path: candidate.path });
       const stays = isReader && (await isStillThere(driver, candidate, ending.signal));
       if (!stays) lookSoon(settleMs);
       return stays;
     };
-    options.attend({ driver, path: candidate.path }, candidate.stablePath, wanted, isCertain);
+    const found = { isCertain, wasRefused: refusals.knows(key, candidate) };
+    options.attend({ driver, path: candidate.path }, candidate.stablePath, wanted, found);
   };
   const look = async () => {
     const begun = round;
@@ -87,7 +101,7 @@ export function createDetection(options: DetectionOptions): Detection {
     if (ending.signal.aborted) return;
     timer = clock.after(ms, async () => {
       // What changed during a look may have been passed by: it asks for one more.
-      lookSoon(looking ? settleMs : sweepMs);
+      lookSoon(looking ? settleMs : Math.min(sweepMs, refusals.waitMs()));
       if (looking) return;
       looking = true;
       await look();

@@ -9,7 +9,7 @@ import type { Log } from "../core/log.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 import { type Attended, createAttendance } from "./attendance.ts";
 import { type Connection, parseConnection } from "./connection.ts";
-import type { Driver } from "./contract.ts";
+import type { Driver, Signal } from "./contract.ts";
 import { createDetection, type Detection, type DetectionOptions } from "./detection.ts";
 import { createPresence, type Presence } from "./presence.ts";
 import { changeAttended } from "./reconfigure.ts";
@@ -36,6 +36,8 @@ export interface Readers extends Writing {
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   /** As `Services.scan` of the API. */
   scan(params: TokenParams, durationMs: number, readerId: string | undefined): void;
+  /** Lets the reader show it by its own lights, where it has some and the settings let it; nothing otherwise. */
+  signal(readerId: string, kind: Signal): void;
   /** Sentences on readers that should be there and are not. */
   faults(): readonly string[];
   /**
@@ -55,7 +57,10 @@ export function startReaders(options: ReadersOptions): Readers {
   const tokens = createTokens(bus, clock);
   const presenceOf = createPresences(tokens, clock);
   const attendance = createAttendance({ bus, clock, log, feedback, presenceOf }, ending.signal);
-  const writing = createWriting({ attendance, presenceOf, clock, log });
+  const signal: Readers["signal"] = (readerId, kind) => {
+    if (feedback?.() === true) attendance.byId(readerId)?.supervisor.session()?.signal?.(kind);
+  };
+  const writing = createWriting({ attendance, presenceOf, clock, log, signal });
   // Ids of readers that were let go of. What lies there is no longer anyone's business, until they are attended again.
   const dismissed = new Set<string>();
   let wrong: readonly string[] = [];
@@ -75,9 +80,9 @@ export function startReaders(options: ReadersOptions): Readers {
     clock,
     log,
     taken: () => attendance.all().map(({ supervisor }) => supervisor.record().path),
-    attend(connection, stablePath, wanted, isCertain) {
+    attend(connection, stablePath, wanted, found) {
       // A look that began before a change knows the old wishes; the next look follows it.
-      if (!changing) attendance.attend(connection, stablePath, wanted, isCertain);
+      if (!changing) attendance.attend(connection, stablePath, wanted, found);
     },
   });
   const change = async ({ connect, detect }: ReadersConfig) => {
@@ -109,6 +114,7 @@ export function startReaders(options: ReadersOptions): Readers {
     },
     write: writing.write,
     cancel: writing.cancel,
+    signal,
     scan(params, durationMs, readerId) {
       if (readerId === undefined) tokens.virtual(params, durationMs);
       else tapSimulated(attendance.byId(readerId), readerId, params, durationMs);

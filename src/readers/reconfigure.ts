@@ -61,7 +61,7 @@ async function fatesOf(
       const candidate = path.includes("?") ? undefined : await findCandidate(driver, path, signal);
       if (candidate === undefined) return { kind: "goes", one };
       const wanted = async (everOpened: boolean) =>
-        everOpened && (await isStillThere(driver, candidate, signal));
+        (everOpened || candidate.isCertain === true) && (await isStillThere(driver, candidate, signal));
       return { kind: "detected", one, wanted };
     }),
   );

@@ -24,6 +24,8 @@ export interface SupervisorOptions {
   readonly log: Log;
   /** As in the driver contract. */
   readonly feedback?: (() => boolean) | undefined;
+  /** It was tried before, in vain: that it cannot be opened is logged for those who look for it only. */
+  readonly isRetry?: boolean;
   readonly connected: (reader: Reader) => void;
   readonly disconnected: (reader: Reader) => void;
   /** What lies on this reader. It outlives the supervision: a card that stays through a re-plugging is not tapped. */
@@ -97,7 +99,9 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
       } catch (error) {
         // Whatever ended this life, the next try answers it; the reason is kept for `readers` and `health`.
         if (signal.aborted) break;
-        if (fault !== messageOf(error)) log.warn("readers", messageOf(error), { reader: readerId });
+        const isNews = fault !== messageOf(error);
+        const level = options.isRetry && !everOpened && fault !== undefined ? "debug" : "warn";
+        if (isNews) log[level]("readers", messageOf(error), { reader: readerId });
         if (fault === undefined) {
           everOpened = true;
           if (clock.now() - openedMs >= steadyMs) retryMs = retryMsFirst;

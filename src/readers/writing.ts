@@ -8,7 +8,7 @@ import { scriptBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { normalizeUid } from "../core/uid.ts";
 import type { Attendance, Attended } from "./attendance.ts";
-import { type ReaderSession, writeFailed } from "./contract.ts";
+import { type ReaderSession, type Signal, writeFailed } from "./contract.ts";
 import type { Presence } from "./presence.ts";
 
 /** How long a write waits for its tag (decisions, `readers.write`). */
@@ -45,9 +45,11 @@ export interface WritingParts {
   readonly presenceOf: (readerId: string) => Presence;
   readonly clock: Clock;
   readonly log: Log;
+  /** As `Readers.signal`. */
+  readonly signal?: (readerId: string, kind: Signal) => void;
 }
 
-export function createWriting({ attendance, presenceOf, clock, log }: WritingParts): Writing {
+export function createWriting({ attendance, presenceOf, clock, log, signal: show }: WritingParts): Writing {
   const pending = new Map<string, AbortController>();
 
   const run = async (
@@ -78,7 +80,9 @@ export function createWriting({ attendance, presenceOf, clock, log }: WritingPar
       const { text, force = false, record } = request;
       await place({ text, record, force, claim }, calling.signal);
       log.info("readers", "a tag was written", { reader: readerId, uid: claimed ?? "" });
+      show?.(readerId, "written");
     } catch (error) {
+      show?.(readerId, "failed");
       throw asAnswer(error, claimed !== undefined);
     } finally {
       signal?.removeEventListener("abort", callOff);

@@ -14,6 +14,7 @@ import { createVirtualInput, type VirtualInput } from "../launch/input.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
 import { createSounds } from "../system/sound.ts";
+import { showOnReaders } from "./reader-signals.ts";
 
 export interface DeviceParts {
   readonly openInput: OpenInputDevice;
@@ -75,6 +76,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
         bus.on("launch.finished", ({ success }) => {
           if (!success) sounds.play("failed");
         }),
+        showOnReaders({ bus, clock, behindTapMs, readers }),
         settings.onChange((now) => sounds.configure(now.audio.feedback)),
       );
       sounds.play("ready");

@@ -4,10 +4,12 @@
  */
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
+import { createBus } from "../../src/bus.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
-import { silentLog } from "../../src/core/log.ts";
+import { createLog, silentLog } from "../../src/core/log.ts";
 import type { Driver, ReaderSession } from "../../src/readers/contract.ts";
+import { startReaders } from "../../src/readers/readers.ts";
 import type { Card, EmulatedReader, Line } from "../emulators/index.ts";
 import { eventually } from "../helpers/processes.ts";
 
@@ -37,7 +39,8 @@ export function testDriver(driver: Driver, create: () => EmulatedReader): void {
     testCards(withReader);
     testEnds(driver, create, withReader);
     const probe = create();
-    const { line, others = [] } = probe;
+    const { line, found, others = [] } = probe;
+    if (driver.detect !== undefined) testFound(driver, create, found?.isCertain === true);
     for (const { name } of others) testOther(name, withReader);
     if (line.kind === "line") testLine(driver, create);
     else test.skip(`behaviours of its line: ${line.why}`, () => {});
@@ -157,6 +160,55 @@ function testEnds(driver: Driver, create: () => EmulatedReader, withReader: With
       expect(await failureOf(opening)).toBeDefined();
       await reader.close();
     }));
+}
+
+function testFound(driver: Driver, create: () => EmulatedReader, isCertain: boolean): void {
+  const told = isCertain ? "is listed with the reason" : "is not taken for a reader";
+  // Toy Pads and readers that type were left alone after one try, and a PN532 whose power came after its port.
+  test(`one that is found and cannot be opened ${told}, and is opened as soon as it can be`, () =>
+    leavesNothing(async (clock) => {
+      const reader = create();
+      const { found } = reader;
+      if (found === undefined) throw new Error("it is never found");
+      const tried: string[] = [];
+      await found.deafen();
+      const readers = startReaders({
+        drivers: [driverOf(driver, reader)],
+        connect: [],
+        detect: true,
+        bus: createBus(silentLog),
+        clock: skippingLongWaits(clock),
+        log: createLog({ debug: true, write: (line) => tried.push(line) }),
+      });
+      try {
+        const refusals = () => tried.filter((line) => line.includes(`reader=${driver.id}-`)).length;
+        await eventually(() => refusals() > 0);
+        expect(readers.list().map(({ connected }) => connected)).toEqual(isCertain ? [false] : []);
+        expect(readers.faults().length).toBe(isCertain ? 1 : 0);
+        await found.heal();
+        await eventually(() => readers.list()[0]?.connected === true);
+        expect(readers.faults()).toEqual([]);
+      } finally {
+        await readers.close();
+        await reader.close();
+      }
+    }));
+}
+
+/** The same clock, on which waits of many seconds are over in a moment. */
+function skippingLongWaits(clock: Clock): Clock {
+  const [longMs, momentMs] = [5000, 20];
+  let skippedMs = 0;
+  return {
+    now: () => clock.now() + skippedMs,
+    after: (ms, run) =>
+      ms < longMs
+        ? clock.after(ms, run)
+        : clock.after(momentMs, () => {
+            skippedMs += ms - momentMs;
+            run();
+          }),
+  };
 }
 
 function testLine(driver: Driver, create: () => EmulatedReader): void {

@@ -10,6 +10,8 @@ import {
   type EmulatedTag,
 } from "../../drivers/emulator/tags.ts";
 import { createUsbBus } from "../../drivers/emulator/usb-bus.ts";
+import type { UsbBus, UsbLink } from "../../drivers/io/usb-link.ts";
+import { createPn532Uart } from "../../drivers/pn532-uart.ts";
 import { ccidOut } from "../../drivers/protocol/ccid.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { tagCommands, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
@@ -38,9 +40,20 @@ export interface EmulatedReader {
   lay(session: ReaderSession, card: Card): void;
   lift(session: ReaderSession): void;
   readonly line: Line | NoLine;
+  /** For drivers that detect: this device as they find it. */
+  readonly found?: FoundDevice;
   /** The listed driver over an emulated link; absent where it opens `path` by itself. */
   readonly driver?: Driver;
   close(): Promise<void>;
+}
+
+export interface FoundDevice {
+  /** Its numbers are those of a reader and of nothing else. */
+  readonly isCertain: boolean;
+  /** From now on it is there, and cannot be opened. */
+  deafen(): void | Promise<void>;
+  /** It can again, without being plugged in anew. */
+  heal(): void | Promise<void>;
 }
 
 export interface OtherTag {
@@ -99,8 +112,11 @@ const noiseRate = 0.5; // Of the frames.
 
 function pn532OnPty(): EmulatedReader {
   const device = createPn532Device({ timing: "none" });
+  const list = async () => [{ path: device.path, driver: "uart-pl011", hasHid: false, stamp: "1" }];
   return {
     path: device.path,
+    driver: createPn532Uart(list),
+    found: { isCertain: false, deafen: device.kill, heal: device.revive },
     expected: sightingOfNtag,
     lay: (_session, { uid, text }) =>
       device.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text })),
@@ -188,9 +204,18 @@ function acr122uOnBus(): EmulatedReader {
     onceReading = undefined;
     run?.();
   });
+  let other: UsbLink | undefined;
   return {
-    driver: acr122uOn(usbBus),
+    driver: acr122uOn(onlyOn(usbBus, socket.path)),
     path: socket.path,
+    found: {
+      isCertain: true,
+      async deafen() {
+        const device = (await usbBus.list()).find(({ path }) => path === socket.path);
+        if (device !== undefined) other = await usbBus.open(device);
+      },
+      heal: () => other?.close(),
+    },
     expected: sightingOfNtag,
     lay: (_session, { uid, text }) =>
       reader.put(createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text })),
@@ -210,6 +235,11 @@ function acr122uOnBus(): EmulatedReader {
     },
     close: async () => socket.remove(),
   };
+}
+
+/** The bus as if nothing else was on it. */
+function onlyOn(bus: UsbBus, path: string): UsbBus {
+  return { ...bus, list: async () => (await bus.list()).filter((device) => device.path === path) };
 }
 
 function sightingOfNtag({ uid, text }: Card): Sighting {

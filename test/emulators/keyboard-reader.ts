@@ -1,5 +1,6 @@
 /** A reader that types, on a German layout for the letters of the suite's cards. */
 import { createHidKeyboard } from "../../drivers/hid-keyboard.ts";
+import type { KeyLink } from "../../drivers/io/evdev.ts";
 import { encodeEvent } from "../../drivers/protocol/key-events.ts";
 import type { EmulatedReader } from "./index.ts";
 import { createKeyboardCable, enterKey, stroke, strokesOf } from "./keyboard-device.ts";
@@ -13,8 +14,16 @@ export function keyboardReader(): EmulatedReader {
   const list = async () => [
     { path: "/dev/input/event7", id, name: "Scanner", port: "usb-1/input0", stamp: "1" },
   ];
+  let other: KeyLink | undefined;
   return {
     path: `${id}?layout=de`,
+    found: {
+      isCertain: true,
+      async deafen() {
+        other = await cable.open("/dev/input/event7", [id]);
+      },
+      heal: () => other?.close(),
+    },
     driver: createHidKeyboard({ open: cable.open, list }),
     expected: ({ text }) => ({ type: "Barcode", uid: "", text, data: "", removable: false }),
     lay(_session, { text }) {

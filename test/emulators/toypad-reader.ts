@@ -15,8 +15,10 @@ export function toypadReader(): EmulatedReader {
   let onCommand = () => {};
   let onceReading: (() => void) | undefined;
   let noise = false;
+  let isDeaf = false;
   device.onCommand((command) => {
     onCommand();
+    if (isDeaf) return false;
     if (noise) sayNoise(device);
     if (command !== commands.read) return true;
     const run = onceReading;
@@ -28,9 +30,21 @@ export function toypadReader(): EmulatedReader {
     if (index !== undefined) device.take(index);
     index = undefined;
   };
+  const list = async () => [
+    { path: "/dev/hidraw0", id: "0e6f:0241", name: "LEGO READER V2.10", port: "usb-1/input0", stamp: "1" },
+  ];
   return {
     path: "/dev/hidraw0",
-    driver: createToypad(cable.open),
+    driver: createToypad(cable.open, list),
+    found: {
+      isCertain: true,
+      deafen: () => {
+        isDeaf = true;
+      },
+      heal: () => {
+        isDeaf = false;
+      },
+    },
     expected({ uid, text }) {
       const data = toHex(wrapMessage(encodeTextMessage(text)).slice(0, -1));
       return { type: "NTAG", uid, text, data };

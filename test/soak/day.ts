@@ -10,6 +10,7 @@ import { seededRandom } from "../../drivers/emulator/faults.ts";
 import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/tags.ts";
 import { removalDebounceMs } from "../../src/readers/presence.ts";
 import { createEmulatedTime, type EmulatedTime } from "./emulated-time.ts";
+import { growthOf } from "./memory.ts";
 import { acr122uReader, type Fault, pn532Reader, type Random, type SoakReader } from "./readers.ts";
 import { type SoakService, startSoakService, type Told } from "./service.ts";
 
@@ -31,7 +32,7 @@ export interface DayFigures {
   readonly slowestAdded: Slowest;
   readonly slowestRemoved: Slowest;
   readonly descriptors: readonly [before: number, after: number];
-  /** MB of the heap, after a collection, at ten moments. */
+  /** MB of the heap, after a collection, at thirty moments. */
   readonly heapMb: readonly number[];
   readonly timers: number;
   /** Sentences, each with its tap. */
@@ -43,6 +44,7 @@ interface Slowest {
   readonly what: string;
 }
 
+const heapMoments = 30;
 const deafMsMax = 2000;
 const faultShare = 0.5;
 const faultMsMax = 1500;
@@ -79,7 +81,7 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
 
   for (let tap = 0; tap < taps; tap++) {
     if (tap === warmUp) descriptors = await openDescriptors();
-    if (tap >= warmUp && tap % Math.ceil(taps / 10) === 0) heapMb.push(heapNow());
+    if (tap >= warmUp && tap % Math.ceil(taps / heapMoments) === 0) heapMb.push(heapNow());
     const reader = readers[random(readers.length)];
     if (reader === undefined) throw new Error("there is a reader");
     const plan = next() < faultShare ? planOf(reader, hub, random) : undefined;
@@ -103,6 +105,8 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
   await service.close();
   for (const reader of readers) await reader.close();
   if (after > descriptors) failures.push(`${after - descriptors} descriptors were left open`);
+  const growth = growthOf(heapMb);
+  if (growth !== undefined) failures.push(growth);
   const left = readers.filter((reader) => reader.openLinks() > 0);
   for (const { connection } of left) failures.push(`${connection} is still open after the service has ended`);
   return {

@@ -1,14 +1,30 @@
 /** The driver of the ACR122U and other CCID readers, on emulated ones. What every driver must do: test/conformance. */
 import { describe, expect, test } from "bun:test";
 import { likelyReaders } from "../../drivers/ccid/detect.ts";
+import { createApduReader } from "../../drivers/emulator/ccid-apdus.ts";
 import type { CcidFaults, Cure } from "../../drivers/emulator/ccid-faults.ts";
-import { createClassicTag, createIsoDepTag, createType2Tag } from "../../drivers/emulator/tags.ts";
+import { createEmulatedChip, instantRadio } from "../../drivers/emulator/pn532-chip.ts";
+import {
+  createClassic,
+  createClassicTag,
+  createIsoDepTag,
+  createType2Tag,
+} from "../../drivers/emulator/tags.ts";
 import type { UsbDeviceInfo } from "../../drivers/io/usb-link.ts";
+import {
+  apduDone,
+  generalAuthenticate,
+  loadKey,
+  parseApdu,
+  readBinary,
+} from "../../drivers/protocol/apdu.ts";
+import { samNormalMode } from "../../drivers/protocol/pn532-commands.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { stepsIn, withCcid } from "../helpers/ccid-bench.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 
+const shortUid = Uint8Array.fromHex("de4a1b7c");
 const never = new AbortController().signal;
 const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
 const card = (text: string, bytes = uid) => createType2Tag("ntag213", { uid: bytes, text });
@@ -37,6 +53,8 @@ test("known readers, and those of the class that say that they are contactless, 
   const devices = [
     device({ path: "1-1.4" }),
     device({ path: "1-2", vendorId: "076b", productId: "5022", product: "OMNIKEY 5022 CL" }),
+    // A maker's name that says nothing of what it reads.
+    device({ path: "1-2.1", vendorId: "054c", productId: "0dc8", product: "RC-S300/S" }),
     device({ path: "1-3", vendorId: "abcd", productId: "0001", product: "Acme NFC Reader" }),
     // A reader of contact cards, a security key that also types, and a keyboard.
     device({ path: "2-1", vendorId: "04e6", productId: "5116", product: "SCR3310 v2.0 Smart Card Reader" }),
@@ -50,7 +68,12 @@ test("known readers, and those of the class that say that they are contactless, 
     device({ path: "2-3", interfaces: [{ number: 0, classCode: "03" }] }),
   ];
   expect(likelyReaders(devices)).toEqual(
-    ["1-1.4", "1-2", "1-3"].map((path) => ({ path, stamp: "1:7", stablePath: path, isCertain: true })),
+    ["1-1.4", "1-2", "1-2.1", "1-3"].map((path) => ({
+      path,
+      stamp: "1:7",
+      stablePath: path,
+      isCertain: true,
+    })),
   );
 });
 
@@ -281,6 +304,16 @@ describe("any other contactless reader", () => {
       await eventually(() => last()?.[0]?.uid === "04112233445566");
     }));
 
+  test("reads and writes a MIFARE Classic by the keys of its sectors", () =>
+    withCcid(plain, async ({ reader, session, last, sees }) => {
+      const long = "SNES/".padEnd(100, "z");
+      reader.put(createClassic("classic-1k", { uid: shortUid, text: long }));
+      await sees(`de4a1b7c ${long}`);
+      expect(last()?.[0]?.type).toBe("MIFARE");
+      await session.write?.({ text: "another text", force: false, claim: () => true }, never);
+      await sees("de4a1b7c another text");
+    }));
+
   test("that hangs is brought back by a slot power cycle", () =>
     withCcid(plain, async ({ reader, lines, sees }) => {
       await sees("");
@@ -290,4 +323,47 @@ describe("any other contactless reader", () => {
       reader.put(card("one"));
       await sees(one);
     }));
+});
+
+describe("the commands for a sector's key", () => {
+  const factoryKey = Uint8Array.fromHex("ffffffffffff");
+  const load = loadKey(factoryKey);
+  const prove = generalAuthenticate(4, "A");
+
+  /** Whether a reader that gets these two then reads block 4 of a Classic as it left the factory. */
+  function opens(...commands: readonly Uint8Array[]): boolean {
+    const chip = createEmulatedChip(instantRadio);
+    chip.powerUp();
+    chip.wake();
+    chip.run(samNormalMode);
+    chip.put(createClassic("classic-1k", { uid: shortUid }));
+    const apdus = createApduReader({ kind: "plain", answersLater: false, chip });
+    apdus.powerUp();
+    apdus.activate();
+    for (const command of commands) apdus.run(command);
+    return parseApdu(apdus.run(readBinary(4, 16))?.data ?? new Uint8Array())?.status === apduDone;
+  }
+
+  test("are those of the ACR122U's manual, and open it", () => {
+    // Application Programming Interface 2.04, the examples of sections 5.1 and 5.2.
+    expect(load.toHex()).toBe("ff82000006ffffffffffff");
+    expect(prove.toHex()).toBe("ff860000050100046000");
+    expect(generalAuthenticate(255, "B").toHex()).toBe("ff860000050100ff6100");
+    expect(opens(load, prove)).toBe(true);
+  });
+
+  test("open nothing where any one byte of them is another", () => {
+    expect([opens(load), opens(prove), opens(prove, load)]).toEqual([false, false, false]);
+    const altered = (command: Uint8Array, at: number, by: number) =>
+      command.map((byte, index) => (index === at ? byte ^ by : byte));
+    // By 2 stays within the sector and its kinds of keys where a byte names one, so 4 is tried as well.
+    for (const by of [0x02, 0x04, 0x80]) {
+      for (let at = 0; at < load.length; at++)
+        expect([at, opens(altered(load, at, by), prove)]).toEqual([at, false]);
+      for (let at = 0; at < prove.length; at++) {
+        const staysInSector = at === 7 && by === 0x02;
+        expect([at, opens(load, altered(prove, at, by))]).toEqual([at, staysInSector]);
+      }
+    }
+  });
 });

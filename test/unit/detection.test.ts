@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import type { Candidate, Driver } from "../../src/readers/contract.ts";
-import { createDetection } from "../../src/readers/detection.ts";
+import { createDetection, type Found } from "../../src/readers/detection.ts";
+import { createRefusals } from "../../src/readers/refusals.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 
@@ -17,6 +18,7 @@ interface Attended {
   readonly stablePath: string;
   /** What its supervisor asks after a failed open. */
   readonly wanted: (everOpened: boolean) => Promise<boolean>;
+  readonly found: Found;
 }
 
 /** A driver that finds what stands in `candidates`, counts its looks, and fails where it is opened. */
@@ -77,8 +79,8 @@ async function detecting(
     clock,
     log: silentLog,
     taken: () => bench.taken,
-    attend: ({ driver, path }, stablePath, wanted) =>
-      attended.push({ driver: driver.id, path, stablePath, wanted }),
+    attend: ({ driver, path }, stablePath, wanted, found) =>
+      attended.push({ driver: driver.id, path, stablePath, wanted, found }),
   });
   try {
     await run(bench);
@@ -108,19 +110,77 @@ test("every port that a driver names is attended, once and by its stable name, a
   await run();
 });
 
-test("a port that was something else is left alone until it was re-plugged", async () => {
+/** The seconds at which a port is tried within so many minutes, where each try is in vain. */
+function triesWithin(minutes: number, what: { readonly isShared?: true }): readonly number[] {
+  const seen: Candidate = { ...port("/no/ttyUSB0"), ...what };
+  let nowMs = 0;
+  const refusals = createRefusals({ now: () => nowMs });
+  const seconds: number[] = [];
+  for (; nowMs <= minutes * 60_000; nowMs += 1000) {
+    if (!refusals.mayTry("a", seen)) continue;
+    refusals.add("a", seen);
+    seconds.push(nowMs / 1000);
+  }
+  return seconds;
+}
+
+// One whose power or wires came later than its port was deaf until the service began anew: such a port is never re-plugged.
+test("a port of the board's own where nothing answered is tried again, at last once a minute for good", () => {
+  expect(triesWithin(5, {})).toEqual([0, 1, 11, 31, 71, 131, 191, 251]);
+});
+
+// Behind such a converter there may be a printer that begins anew whenever its port is opened.
+test("a port that other people have, too, is tried four times, and then left alone", () => {
+  expect(triesWithin(24 * 60, { isShared: true })).toEqual([0, 1, 61, 661]);
+});
+
+test("a port that was something else is opened again when its time has come, which is no news", async () => {
   const finds = finder("finds");
-  finds.candidates = [port("/no/ttyUSB0")];
-  await detecting([finds], async ({ look, names, attended }) => {
+  finds.candidates = [port("/no/ttyAMA0")];
+  await detecting([finds], async ({ look, attended }) => {
     await look(0);
-    await eventually(() => attended.length === 1);
-    expect(await attended[0]?.wanted(false)).toBe(false);
-    for (let sweep = 0; sweep < 3; sweep++) await look(sweepMs);
-    expect(names()).toEqual(["finds:/no/ttyUSB0"]);
-    finds.candidates = [port("/no/ttyUSB0", "2")];
-    await look(sweepMs);
-    await eventually(() => attended.length === 2);
+    for (let tries = 1; tries <= 6; tries++) {
+      await eventually(() => attended.length === tries);
+      expect(attended.at(-1)?.found.wasRefused).toBe(tries > 1);
+      expect(await attended.at(-1)?.wanted(false)).toBe(false);
+      await look(soonMs);
+      expect(attended.length).toBe(tries);
+      await look(60_000);
+    }
   });
+});
+
+test("a port that was given up is tried at once when it was re-plugged", async () => {
+  const finds = finder("finds");
+  const shared = (stamp: string) => ({ ...port("/no/ttyUSB0", stamp), isShared: true }) as const;
+  finds.candidates = [shared("1")];
+  await detecting([finds], async ({ look, attended }) => {
+    await look(0);
+    for (let tries = 1; tries <= 4; tries++) {
+      await eventually(() => attended.length === tries);
+      expect(await attended.at(-1)?.wanted(false)).toBe(false);
+      await look(20 * 60_000);
+    }
+    expect(attended.length).toBe(4);
+    finds.candidates = [shared("2")];
+    await look(sweepMs);
+    await eventually(() => attended.length === 5);
+    expect(attended.at(-1)?.found.wasRefused).toBe(false);
+  });
+});
+
+test("a clock that was set back by a day had a refused port wait for a day", () => {
+  let nowMs = 1_800_000_000_000;
+  const refusals = createRefusals({ now: () => nowMs });
+  refusals.add("a", { stamp: "1" });
+  refusals.add("b", { stamp: "1", isShared: true });
+  for (let times = 0; times < 3; times++) refusals.add("b", { stamp: "1", isShared: true });
+  expect([refusals.mayTry("a", { stamp: "1" }), refusals.mayTry("b", { stamp: "1" })]).toEqual([
+    false,
+    false,
+  ]);
+  nowMs -= 86_400_000;
+  expect([refusals.mayTry("a", { stamp: "1" }), refusals.mayTry("b", { stamp: "1" })]).toEqual([true, false]);
 });
 
 test("a device that is a reader for sure is wanted also where it cannot be opened, until it was pulled", async () => {

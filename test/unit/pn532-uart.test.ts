@@ -49,8 +49,8 @@ test("only known converters and the board's own UARTs are candidates, by the nam
     port({ path: "/dev/ttyS1" }),
   ];
   expect(likelyPorts(ports)).toEqual([
-    { path: "/dev/ttyUSB0", stamp: "1:2", stablePath: "/dev/serial/by-path/one" },
-    { path: "/dev/ttyUSB1", stamp: "1:2", stablePath: "/dev/ttyUSB1" },
+    { path: "/dev/ttyUSB0", stamp: "1:2", stablePath: "/dev/serial/by-path/one", isShared: true },
+    { path: "/dev/ttyUSB1", stamp: "1:2", stablePath: "/dev/ttyUSB1", isShared: true },
     { path: "/dev/ttyAMA0", stamp: "1:2", stablePath: "/dev/ttyAMA0" },
   ]);
 });

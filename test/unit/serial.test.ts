@@ -179,6 +179,19 @@ test("a port that is opened without a lock leaves others alone", () =>
     await closed(second);
   }));
 
+// The UART of some boards belongs to their Bluetooth: a probe set its rate, and the radio was deaf.
+test("a port whose bytes the kernel takes is refused, and its rate is left alone", () =>
+  withPty(async (far) => {
+    const fd = openSync(far.path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
+    const discipline = Int32Array.of(27); // N_NULL (linux/tty.h), which every kernel has.
+    expect(ioctl(fd, 0x5423, discipline)).toBe(true); // TIOCSETD, asm-generic/ioctls.h.
+    const baudRate = far.baudRate();
+    for (const open of [openSerial, openStream])
+      await expect(open(far.path, { baudRate: 9600 })).rejects.toThrow(`${far.path}: the kernel uses it`);
+    expect(far.baudRate()).toBe(baudRate);
+    closeSync(fd);
+  }));
+
 test("a path that is missing, a folder, a file or a device of another kind is refused by a sentence", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-serial-"));
   const file = join(folder, "file");

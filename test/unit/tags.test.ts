@@ -29,6 +29,7 @@ const never = new AbortController().signal;
 const uid7 = Uint8Array.fromHex("04a1b2c3d4e5f6");
 const uid4 = Uint8Array.fromHex("de4a1b7c");
 const idm = Uint8Array.fromHex("0127006812345678");
+const mc = 14 * 16; // Where the emulated FeliCa keeps its configuration, behind its blocks.
 const short = "SNES/Game.sfc";
 const long = "x".repeat(300);
 
@@ -221,6 +222,76 @@ describe("a plain PC/SC reader, which sends no frames,", () => {
   }
 });
 
+// It answers to Sony's system code alone, was taken for a transit card, and could not be written.
+describe("a FeliCa Lite-S as it leaves the factory", () => {
+  test("is formatted with the first text, as somebody else would", async () => {
+    const tag = createFelicaTag({ uid: idm });
+    expect(await read(tag)).toMatchObject({ type: "FeliCa", text: "", problem: "unformatted" });
+    expect(await write(tag, short)).toBe("written");
+    expect(await read(tag)).toMatchObject({ text: short });
+    // FeliCa Lite-S user's manual, memory configuration; Type 3 Tag 1.1, attribute information block.
+    expect(tag.memory.subarray(mc, mc + 5).toHex()).toBe("ffffff0107");
+    expect(tag.memory.subarray(0, 11).toHex()).toBe("100401000d000000000001");
+    expect(tag.memory.toHex()).toBe(createFelicaTag({ uid: idm, text: short }).memory.toHex());
+  });
+
+  test("is refused before anything is written where the text does not fit, and takes as much as one that is formatted", async () => {
+    const tag = createFelicaTag({ uid: idm });
+    const before = tag.memory.slice();
+    const [fresh, formatted] = [
+      causeOf(await write(tag, long)),
+      causeOf(await write(createFelicaTag({ uid: idm, text: "" }), long)),
+    ];
+    expect(fresh).toMatchObject({ cause: "too-small" });
+    expect(fresh).toEqual(formatted);
+    expect(tag.memory).toEqual(before);
+  });
+
+  test("that is taken off at any byte of it is told as blank or not formatted, and is finished next time", async () => {
+    const outcomes = new Set<string>();
+    for (let at = 1, isDone = false; !isDone; at++) {
+      for (let bytes = 0; bytes <= 16; bytes++) {
+        const tag = createFelicaTag({ uid: idm });
+        isDone = !(await isTorn(tag, short, at, bytes));
+        if (isDone) break;
+        const seen = await read(tag);
+        outcomes.add(seen?.text || (seen?.problem ?? "nothing is wrong"));
+        expect(await write(tag, short)).toBe("written");
+        expect(await read(tag)).toMatchObject({ text: short });
+      }
+    }
+    expect(outcomes).toEqual(new Set(["unformatted", "blank", "half-written", short]));
+  });
+
+  test("with somebody's data is overwritten where that is asked for", async () => {
+    const tag = liteWith(0, 0x55);
+    expect(await write(tag, short, true)).toBe("written");
+    expect(await read(tag)).toMatchObject({ type: "FeliCa", text: short });
+  });
+
+  test("that answers to the NFC Forum's code already, and has no attributes, is given some", async () => {
+    const tag = liteWith(mc + 3, 1);
+    expect(await read(tag)).toMatchObject({ problem: "unformatted" });
+    expect(await write(tag, short)).toBe("written");
+    expect(await read(tag)).toMatchObject({ text: short });
+  });
+
+  test("whose answers get lost now and then is told and formatted all the same", async () => {
+    for (let phase = 0; phase < 11; phase++) {
+      let count = phase;
+      const onCommand = (payload: Uint8Array) => {
+        const isExchange = payload[1] === 0x40 || payload[1] === 0x42;
+        count += isExchange ? 1 : 0;
+        return isExchange && count % 11 === 10 ? Uint8Array.of(0xd5, (payload[1] ?? 0) + 1, 0x01) : undefined;
+      };
+      const tag = createFelicaTag({ uid: idm });
+      expect(await read(tag, { onCommand })).toMatchObject({ problem: "unformatted" });
+      expect(await write(tag, short, false, { onCommand })).toBe("written");
+      expect(await read(tag)).toMatchObject({ text: short });
+    }
+  });
+});
+
 describe("a MIFARE Classic as it leaves the factory", () => {
   for (const kind of ["classic-mini", "classic-1k", "classic-4k"] as const) {
     test(`is formatted with the first text (${kind}), as somebody else would`, async () => {
@@ -316,7 +387,10 @@ describe("a tag that is not ours is left as it is:", () => {
       createType4Tag({ uid: uid7, text: "before", writeAccess: 0x80 }),
       "password",
     ],
-    ["a FeliCa of a transit card", createFelicaTag({ uid: idm }), "foreign"],
+    ["a FeliCa of a transit card", createFelicaTag({ uid: idm, systemCode: 0x0003 }), "foreign"],
+    ["a FeliCa Lite-S that holds data of another kind", liteWith(16, 1), "foreign"],
+    ["a FeliCa Lite-S whose blocks want a key", liteWith(mc + 8, 1), "locked"],
+    ["a FeliCa Lite-S that is nobody's and may not be changed", liteWith(mc + 2, 0), "locked"],
     ["a FeliCa for reading only", createFelicaTag({ uid: idm, text: "before", isWritable: false }), "locked"],
     ["a LEGO Dimensions toy", legoToy("0413bb1a994080", "0139ed60e4be307c00000000"), "foreign"],
     ["an amiibo", amiibo("01000000034b0902"), "foreign"],
@@ -428,12 +502,8 @@ describe("what a tag is, and why it has no text", () => {
       text: "",
       data: "",
     });
-    expect(await read(createFelicaTag({ uid: idm }))).toEqual({
-      type: "FeliCa",
-      uid: idm.toHex(),
-      text: "",
-      data: "",
-    });
+    for (const card of [createFelicaTag({ uid: idm, systemCode: 0x0003 }), liteWith(0, 0x55)])
+      expect(await read(card)).toEqual({ type: "FeliCa", uid: idm.toHex(), text: "", data: "" });
   });
 
   test("a MIFARE Classic with a message across the second directory is read whole", async () => {
@@ -482,6 +552,13 @@ function amiibo(figure: string): EmulatedTag {
 function legoToy(uid: string, pages: string): EmulatedTag {
   const tag = createType2Tag("ntag213", { uid: Uint8Array.fromHex(uid) });
   tag.memory.set(Uint8Array.fromHex(pages), 0x24 * 4);
+  return tag;
+}
+
+/** A new FeliCa Lite-S but for this byte. */
+function liteWith(at: number, byte: number) {
+  const tag = createFelicaTag({ uid: idm });
+  tag.memory[at] = byte;
   return tag;
 }
 

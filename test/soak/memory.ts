@@ -1,0 +1,23 @@
+/** Whether a day's memory is flat: what is left of a tap shows once there were enough of them. */
+
+// A tenth for caches that fill late, and what a collection leaves by chance.
+const shareMax = 0.1;
+const mbMax = 1;
+
+/**
+ * A sentence where the last third of the day needs more memory than the second one, by its medians; undefined where it is
+ * flat. The first third is for what is made once.
+ */
+export function growthOf(heapMb: readonly number[]): string | undefined {
+  const third = Math.floor(heapMb.length / 3);
+  if (third === 0) return "there are too few figures of the memory to judge it";
+  const before = medianOf(heapMb.slice(-2 * third, -third));
+  const after = medianOf(heapMb.slice(-third));
+  if (after - before <= before * shareMax + mbMax) return undefined;
+  return `the heap grew from ${before} MB in the second third of the day to ${after} MB in the last`;
+}
+
+function medianOf(figures: readonly number[]): number {
+  const sorted = figures.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
