@@ -58,11 +58,11 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #insert_mode_exit_delay = 0
 
 [audio]
-# Whether short sounds tell of a card that was read, a launch that failed, a tag that was written, and the start. It takes
-# pw-play, paplay or aplay.
+# Whether short sounds tell of a card that was read, a launch that failed, a card that the guard asks for once more, play
+# time that ends, a tag that was written, and the start. It takes pw-play, paplay or aplay.
 #feedback = true
 
-# The loudest that cards and programs may make a player, in percent.
+# The loudest that cards and programs may make a player (mpv, RetroArch) or the device, in percent.
 #volume_max = 100
 
 [log]
@@ -98,7 +98,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #guard = false
 
 [playtime]
-# How many minutes may be played on one day; 0 means as many as you like.
+# How many minutes may be played on one day; 0 means as many as you like. What is paused does not count, where its player
+# tells: mpv always, RetroArch where a card or the API paused it, other players never.
 #daily_minutes = 0
 
 # How many minutes may be played in one session; 0 means as many as you like.
@@ -107,7 +108,7 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # After a pause of so many minutes a new session begins.
 #session_reset_minutes = 20
 
-# How many minutes before the end clients are warned, each once.
+# How many minutes before the end clients are warned, each once, and a sound is played.
 #warning_minutes = [5, 1]
 
 [hooks]
@@ -132,7 +133,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # kind says how a player is spoken with: "mpv" and "retroarch" can be paused, asked how far they are, and more; they need
 # no command of their own. A "process" can be started and stopped. core names the libretro core of a "retroarch", or its
 # file, where the usual one of the system is not what you want. A "process" that names systems and no extensions may do
-# without {path}: **launch.system starts it.
+# without {path}: **launch.system starts it. stop_signal ("TERM", "INT", "QUIT" or "HUP") asks a player to end, and it has
+# stop_grace seconds, up to 30, to save what it must before it is made to end: "TERM" and 1 where you say nothing.
 #
 # [[launchers]]
 # id = "snes9x"
@@ -142,6 +144,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # kind = "process"
 # cwd = "/srv/games"
 # env = { SDL_VIDEODRIVER = "kmsdrm" }
+# stop_grace = 5
+# stop_signal = "INT"
 #
 # [[launchers]]
 # id = "nes"

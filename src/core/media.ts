@@ -13,6 +13,16 @@ export interface ActiveMedia {
   readonly positionMs?: number;
   readonly durationMs?: number;
   readonly playbackState?: PlaybackState;
+  /** How loud it is, in percent. */
+  readonly volume?: number;
+}
+
+/** What was started, as much as it takes to start it once more. */
+export interface StartedMedia {
+  /** Absolute; empty where a system was started without a file. */
+  readonly path: string;
+  readonly systemId: string;
+  readonly launcherId: string;
 }
 
 /** `loading`: it was started and shows nothing yet; `buffering`: it waits for more of the file. */

@@ -15,6 +15,7 @@ import type { ControlAction } from "../core/playback.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
+import type { LastMedia } from "../store/last-media.ts";
 import { cardOf } from "./card.ts";
 import type { Devices } from "./device-ports.ts";
 import { confirmMs, createGuard } from "./guard.ts";
@@ -32,6 +33,8 @@ export interface LauncherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly history: History;
+  /** What was started last, over restarts; where absent, a restart forgets. */
+  readonly lastMedia?: LastMedia;
   /** The media index, for the commands that look something up. */
   readonly media?: SearchedMedia;
   /** What scripts may use besides players; where absent, they are told that there is nothing. */
@@ -61,6 +64,8 @@ export interface Launcher {
   playback(): Promise<ActiveMedia | undefined>;
   /** Has the player of what plays do something; rejects with `ServiceError` where nothing plays, or it cannot. */
   control(action: ControlAction): Promise<void>;
+  /** What plays is turned down to the owner's ceiling, where it is louder. */
+  holdVolume(): Promise<void>;
   playlist(): PlaylistState | undefined;
   /** The card whose script started what plays, or played last; undefined where no card did. */
   cardOfMedia(): string | undefined;
@@ -220,6 +225,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     activeMedia: worker.active,
     playback: worker.playback,
     control: worker.control,
+    holdVolume: worker.holdVolume,
     playlist: worker.playlist,
     cardOfMedia: () => worker.startedBy()?.card,
     isLaunching: (card) =>

@@ -8,6 +8,7 @@ import type { ActiveMedia } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
+import type { LastMedia } from "../store/last-media.ts";
 import type { Devices } from "./device-ports.ts";
 import { createHooks } from "./hooks.ts";
 import type { SearchedMedia } from "./index-port.ts";
@@ -25,6 +26,7 @@ export interface WorkerParts {
   readonly log: Log;
   readonly media?: SearchedMedia;
   readonly devices?: Devices;
+  readonly lastMedia?: LastMedia;
   readonly refusal?: () => string | undefined;
   readonly elapsedMs?: () => number;
 }
@@ -36,6 +38,8 @@ export interface Worker {
   playback(): Promise<ActiveMedia | undefined>;
   /** Has the player of what plays do something, on nobody's card's behalf. */
   control(action: ControlAction): Promise<void>;
+  /** What plays is turned down to the owner's ceiling, where it is louder. */
+  holdVolume(): Promise<void>;
   /** Of the player that was started last. */
   lastProof(): Proof | undefined;
   playlist(): PlaylistState | undefined;
@@ -78,6 +82,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
     playlists,
     media,
     devices: parts.devices,
+    lastMedia: parts.lastMedia,
     token,
   });
   const { startedBy } = starting;
@@ -108,6 +113,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
       const run = { card: undefined, isHook: false, signal: stopping.signal };
       return portsOf(run).control(action);
     },
+    holdVolume: playing.volume.hold,
     lastProof: playing.lastProof,
     playlist: playlists.state,
     isPlaylistOf: playlists.isOf,
@@ -120,6 +126,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
       return starting.stop();
     },
     close() {
+      playing.hurry();
       hooks[Symbol.dispose]();
       for (const one of following) one[Symbol.dispose]();
     },

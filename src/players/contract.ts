@@ -1,7 +1,7 @@
 /** What a player is to the rest: a process, and, where it can be spoken with, a state and things that it does. */
 import type { Clock } from "../core/clock.ts";
 import type { PlaybackState } from "../core/media.ts";
-import type { ControlAction, PlayerKind, VolumeChange } from "../core/playback.ts";
+import type { ControlAction, PlayerKind, StopHow, VolumeChange } from "../core/playback.ts";
 import type { Player } from "../system/process.ts";
 
 /** How a player is to be started: a launcher with the file in its place. */
@@ -12,21 +12,30 @@ export interface PlayerOrder {
   readonly optionsAt: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
+  /** Where it is not ended in the usual way. */
+  readonly stop?: StopHow;
 }
 
 export interface PlayerParts {
   /** The launcher's, for sentences. */
   readonly name: string;
   readonly clock: Clock;
-  /** The owner's ceiling, in percent. */
-  readonly volumeMax: number;
+  /** How loud it is to begin, in percent, not beyond the owner's ceiling; undefined where it may be as it is by itself. */
+  readonly volume: number | undefined;
+  /** Told each time that it pauses or goes on, as far as it tells; where it begins to play, nothing is told. */
+  readonly onPause: (isPaused: boolean) => void;
 }
 
 export interface PlayerState {
   readonly positionMs?: number;
   readonly durationMs?: number;
   readonly playbackState?: PlaybackState;
+  /** Percent. */
+  readonly volume?: number;
 }
+
+/** What a player is told to do; its volume has a way of its own. */
+export type PlayerAction = Exclude<ControlAction, { readonly kind: "volume" }>;
 
 export interface ControlledPlayer {
   readonly process: Player;
@@ -37,7 +46,15 @@ export interface ControlledPlayer {
   /** All that it knows by other means than its exit code of why it ended; undefined where there is nothing. */
   complaint(): string | undefined;
   /** Rejects with `ServiceError("failed")`, and a sentence, for what it cannot, or where it does not answer. */
-  control(action: ControlAction): Promise<void>;
-  /** As `control`, never beyond `volumeMax`; absent where it has no volume of its own that can be set. */
-  changeVolume?(change: VolumeChange, volumeMax: number): Promise<void>;
+  control(action: PlayerAction): Promise<void>;
+  /**
+   * Asks it to end by a command of its own, and resolves once it has, or after `msMax`: it may not have heard. Absent where
+   * a signal is all that it knows.
+   */
+  quit?(msMax: number): Promise<void>;
+  /**
+   * As `control`, never beyond `volumeMax`, and resolves with the volume that it has then; absent where it has none of its
+   * own that can be set.
+   */
+  changeVolume?(change: VolumeChange, volumeMax: number): Promise<number>;
 }

@@ -5,9 +5,9 @@
 import { type Clock, sleep } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
-import type { ControlAction, PlainAction } from "../core/playback.ts";
+import type { PlainAction } from "../core/playback.ts";
 import { spawnPlayer } from "../system/process.ts";
-import type { ControlledPlayer, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
+import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
 import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
 
 // It answers in its next frame; while a core loads, it does not at all.
@@ -15,18 +15,23 @@ const stateMsMax = 250;
 const answerMsMax = 2000;
 const askAgainMs = 50;
 const pauseMsMax = 5000;
+const pausedAskMs = 2000;
 // Ports that nobody is given by a registry (RFC 6335, 6).
 const portsFrom = 49_152;
 const portsCount = 16_384;
+const softest = -80; // dB
 
 /** Starts it; throws as `spawnPlayer` does. */
-export function startRetroArch(order: PlayerOrder, { clock }: Pick<PlayerParts, "clock">): ControlledPlayer {
+export function startRetroArch(
+  order: PlayerOrder,
+  { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
+): ControlledPlayer {
   const { argv, optionsAt, environment, folder } = order;
   const port = portsFrom + ((crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % portsCount);
   const process = spawnPlayer(argv.toSpliced(optionsAt, 0, "--appendconfig=/dev/stdin"), {
     ...(environment === undefined ? {} : { environment }),
     folder,
-    input: new TextEncoder().encode(settingsOf(port)),
+    input: new TextEncoder().encode(settingsOf(port, volume)),
     mayHandOn: false,
   });
   const line = openRetroArchLine(port, clock);
@@ -39,8 +44,19 @@ export function startRetroArch(order: PlayerOrder, { clock }: Pick<PlayerParts, 
   });
   const ask = async (msMax: number) => {
     const status = await line.status(msMax);
+    const wasPaused = last === "paused";
     last = status ?? last;
+    if ((last === "paused") === wasPaused) return status;
+    onPause(!wasPaused);
+    if (!wasPaused) void untilResumed();
     return status;
+  };
+  // A key of the keyboard may let it go on, and nobody else would tell: what is paused is free of play time.
+  const untilResumed = async () => {
+    while (last === "paused" && !ended.signal.aborted) {
+      await sleep(clock, pausedAskMs, ended.signal).catch(() => {});
+      await ask(stateMsMax).catch(() => {});
+    }
   };
   return {
     process,
@@ -53,25 +69,44 @@ export function startRetroArch(order: PlayerOrder, { clock }: Pick<PlayerParts, 
       turn = mine.catch(() => {});
       return mine;
     },
+    async quit(msMax) {
+      // One that has not answered yet does not listen.
+      if (last === undefined) return;
+      await line.say("QUIT");
+      await sleep(clock, msMax, ended.signal).catch(() => {});
+    },
   };
 }
 
 /** Undefined where it does not answer within `msMax`. */
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
-/** Settings of RetroArch for this one start. */
-function settingsOf(port: number): string {
+/** Settings of RetroArch for this one start. `volume` is in percent; undefined: the owner's own holds. */
+function settingsOf(port: number, volume: number | undefined): string {
   const lines = {
     network_cmd_enable: "true",
     network_cmd_port: String(port),
     // What holds for this start must not get into the owner's own file.
     config_save_on_exit: "false",
+    // So that one QUIT is enough.
+    quit_press_twice: "false",
     // There is no window manager that could give it the focus.
     pause_nonactive: "false",
+    ...(volume === undefined ? {} : loudness(volume)),
   };
   return Object.entries(lines)
     .map(([key, value]) => `${key} = "${value}"\n`)
     .join("");
+}
+
+/**
+ * How loud it begins: a gain in dB, -80 to 12, by which all samples are multiplied (RetroArch 1.14, `audio_driver.c`), and
+ * none where it is muted. It cannot be asked for it, nor told another one later but in steps.
+ */
+function loudness(percent: number): Readonly<Record<string, string>> {
+  return percent <= 0
+    ? { audio_mute_enable: "true", audio_volume: softest.toFixed(1) }
+    : { audio_volume: Math.max(softest, 20 * Math.log10(percent / 100)).toFixed(2) };
 }
 
 /** Never rejects; a RetroArch that never answers is never ready. */
@@ -102,7 +137,7 @@ const commands: Partial<Readonly<Record<PlainAction | "fast-forward", string>>> 
   "fast-forward": "FAST_FORWARD",
 };
 
-async function control(line: RetroArchLine, ask: Ask, action: ControlAction, clock: Clock): Promise<void> {
+async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, clock: Clock): Promise<void> {
   const { kind } = action;
   const now = await ask(answerMsMax);
   if (now === undefined) throw new ServiceError("failed", "RetroArch does not answer");

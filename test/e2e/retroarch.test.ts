@@ -1,6 +1,6 @@
 /** Debian's RetroArch with a free core, for real and without a screen: it starts, answers, pauses, and stops. */
 import { expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
@@ -34,11 +34,24 @@ async function gameDeck(more: Partial<LauncherConfig> = {}): Promise<Deck> {
   return deck;
 }
 
+/** As its own key does: over the port that it listens on. */
+async function pressPause(pid: number): Promise<void> {
+  const inodes = await Promise.all(
+    (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")),
+  );
+  const lines = (await readFile("/proc/net/udp", "utf8")).split("\n").map((line) => line.trim().split(/\s+/));
+  const own = lines.find(([, , , , , , , , , inode]) => inodes.includes(`socket:[${inode}]`));
+  const port = Number.parseInt(own?.[1]?.split(":")[1] ?? "", 16);
+  const socket = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0 });
+  socket.send("PAUSE_TOGGLE", port, "127.0.0.1");
+  socket.close();
+}
+
 const state = async (deck: Deck) => (await deck.launcher.playback())?.playbackState;
 
 test("it starts with the core of the system, answers, pauses, goes on and stops", async () => {
   await using deck = await gameDeck();
-  expect(await deck.run("NES/Game.nes||**delay:media_ready")).toBe(true);
+  await deck.play("NES/Game.nes");
   expect(await deck.launcher.playback()).toMatchObject({ systemId: "NES", playbackState: "playing" });
   expect(await deck.run("**control:pause")).toBe(true);
   expect(await state(deck)).toBe("paused");
@@ -53,6 +66,12 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
     deck.launcher.control({ kind: "resume" }),
   ]);
   expect(await state(deck)).toBe("playing");
+  expect(deck.told("media.paused").length).toBe(deck.told("media.resumed").length);
+  expect(await deck.run("**control:pause")).toBe(true);
+  // Somebody presses its own key: nobody asked for that.
+  await pressPause(await deck.playerOf("NES/Game.nes"));
+  const paused = deck.told("media.paused").length;
+  await deck.next("media.resumed", paused);
   expect(await deck.run("**control:save_state||**control:reset")).toBe(true);
   expect(await deck.run("**control:seek,+10")).toBe("RetroArch has no seek that it could be told to do");
 
@@ -62,6 +81,14 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
   expect(deck.told("media.stopped")).toMatchObject([{ reason: "stopped", exitCode: 0 }]);
   // The owner's settings are as they were.
   expect(await readFile(join(deck.folder, "retroarch.cfg"), "utf8")).toBe(settings);
+});
+
+test("it is asked to end by its own command before any signal", async () => {
+  // That signal would end it at once, and without a code.
+  await using deck = await gameDeck({ stop: { signal: "HUP", graceMs: 30_000 } });
+  await deck.play("NES/Game.nes");
+  expect(await deck.run("**stop")).toBe(true);
+  expect(deck.told("media.stopped")).toMatchObject([{ reason: "stopped", exitCode: 0 }]);
 });
 
 test("a game that the core does not know is a failed launch", async () => {
@@ -80,11 +107,43 @@ test("a core that is not there is told before anything is started", async () => 
 
 test("a crash is told", async () => {
   await using deck = await gameDeck({ core: "nestopia" });
-  await deck.run("NES/Game.nes");
+  await deck.play("NES/Game.nes");
   const player = await deck.playerOf("NES/Game.nes");
   process.kill(player, "SIGKILL");
   expect(await deck.next("media.stopped")).toMatchObject({ reason: "failed", exitCode: null });
   await eventually(async () => (await liveMembers(player)).length === 0);
+});
+
+/** What it gives to a sound device in a second and more: the highest of its samples, of 32767. */
+async function loudestOf(volumeMax: number): Promise<number> {
+  await using deck = await makeDeck(
+    (folder) => [
+      launcher(folder, {
+        environment: {
+          HOME: folder,
+          XDG_CONFIG_HOME: folder,
+          SDL_AUDIODRIVER: "disk",
+          SDL_DISKAUDIOFILE: join(folder, "sound"),
+        },
+      }),
+    ],
+    { volumeMax: () => volumeMax },
+  );
+  await deck.file("NES/Game.nes", makeNesGame({ withTone: true }));
+  await deck.file("retroarch.cfg", settings.replace(/^audio_driver.*$/m, 'audio_driver = "sdl2"'));
+  await deck.play("NES/Game.nes");
+  const sound = join(deck.folder, "sound");
+  // 48,000 frames a second, left and right, two bytes each.
+  await eventually(async () => (await stat(sound)).size > 200_000, 20_000);
+  const samples = new Int16Array(await Bun.file(sound).slice(0, 200_000).arrayBuffer());
+  return samples.reduce((loudest, sample) => Math.max(loudest, Math.abs(sample)), 0);
+}
+
+test("it begins no louder than the owner's ceiling, and silent where that is 0", async () => {
+  const full = await loudestOf(100);
+  expect(full).toBeGreaterThan(5000);
+  expect((await loudestOf(50)) / full).toBeCloseTo(0.5, 2);
+  expect(await loudestOf(0)).toBe(0);
 });
 
 test("without being set up, it plays the systems whose cores are installed", () => {

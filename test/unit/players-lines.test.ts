@@ -10,7 +10,7 @@ import type { PlayerOrder } from "../../src/players/contract.ts";
 import { cutLines } from "../../src/players/lines.ts";
 import { startMpv } from "../../src/players/mpv.ts";
 import { messageIn } from "../../src/players/mpv-line.ts";
-import { statusIn } from "../../src/players/retroarch-line.ts";
+import { openRetroArchLine, statusIn } from "../../src/players/retroarch-line.ts";
 import { lastLines } from "../../src/system/last-words.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -76,6 +76,29 @@ test.each([
   expect(statusIn(datagram)).toBe(status);
 });
 
+test("a RetroArch that does not listen yet has no answer, however often it is asked", async () => {
+  const place = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0 });
+  const { port } = place;
+  place.close();
+  const line = openRetroArchLine(port, systemClock);
+  try {
+    const asked = await Promise.all([line.status(5), line.status(5), line.status(5)]);
+    expect(asked).toEqual([undefined, undefined, undefined]);
+    const heard: string[] = [];
+    const retroArch = await Bun.udpSocket({
+      hostname: "127.0.0.1",
+      port,
+      socket: { data: (_socket, datagram) => void heard.push(datagram.toString()) },
+    });
+    await line.say("RESET");
+    await eventually(() => heard.length > 0);
+    expect(heard).toEqual(["RESET"]);
+    retroArch.close();
+  } finally {
+    line.close();
+  }
+});
+
 test("last lines are those that say something, few and short, without what only terminals understand", () => {
   expect(lastLines("")).toBe("");
   expect(lastLines("\x1b[1;31mred\x1b[0m\r\n\n \n a\tb \0")).toBe("red\na\tb");
@@ -90,9 +113,11 @@ const order = (script: string): PlayerOrder => ({
   optionsAt: 4,
 });
 
+const onPause = () => {};
+
 test("an mpv that never answers holds up nobody, and takes no more than so many questions", async () => {
   const clock = createManualClock();
-  const player = startMpv(order("exec sleep 600"), { clock, volumeMax: 100 });
+  const player = startMpv(order("exec sleep 600"), { clock, volume: undefined, onPause });
   try {
     const state = player.state();
     const refused = player.control({ kind: "pause" }).catch((error) => error.message);
@@ -113,7 +138,7 @@ test("an mpv that talks nonsense is not believed, and one that hangs up has ende
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
   const said = join(folder, "said");
   const script = `printf 'noise\\n{"event":7}\\n{"request_id":999,"error":"success"}\\n{"event":"file-loaded"}\\n' >&3; cat <&3 >${said} & exec 3>&-; exec sleep 600`;
-  const player = startMpv(order(script), { clock: systemClock, volumeMax: 100 });
+  const player = startMpv(order(script), { clock: systemClock, volume: undefined, onPause });
   try {
     await player.ready;
     await eventually(async () =>
@@ -139,11 +164,11 @@ test("the owner's ceiling holds for the volume of mpv, from its start on", async
     id=\${line##*:}
     echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":58}" >&3
   done`;
-  const player = startMpv(order(script), { clock: systemClock, volumeMax: 60 });
+  const player = startMpv(order(script), { clock: systemClock, volume: 60, onPause });
   try {
-    await player.changeVolume?.({ kind: "by", percent: 5 }, 60);
-    await player.changeVolume?.({ kind: "to", percent: 90 }, 60);
-    await player.changeVolume?.({ kind: "by", percent: -8 }, 60);
+    expect(await player.changeVolume?.({ kind: "by", percent: 5 }, 60)).toBe(60);
+    expect(await player.changeVolume?.({ kind: "to", percent: 90 }, 60)).toBe(60);
+    expect(await player.changeVolume?.({ kind: "by", percent: -8 }, 60)).toBe(50);
     const text = await Bun.file(said).text();
     expect(text).toStartWith("--input-ipc-client=fd://3 --volume=60\n");
     const volumes = [...text.matchAll(/"set_property","volume",(\d+)/g)].map(([, percent]) =>
