@@ -119,6 +119,7 @@ export const activeMedia = v.object({
   positionMs: v.exactOptional(count),
   durationMs: v.exactOptional(count),
   playbackState: v.exactOptional(v.picklist(playbackStates)),
+  volume: v.exactOptional(count),
 });
 
 export const indexStatus = v.object({

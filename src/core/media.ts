@@ -13,6 +13,8 @@ export interface ActiveMedia {
   readonly positionMs?: number;
   readonly durationMs?: number;
   readonly playbackState?: PlaybackState;
+  /** How loud it is, in percent. */
+  readonly volume?: number;
 }
 
 /** `loading`: it was started and shows nothing yet; `buffering`: it waits for more of the file. */

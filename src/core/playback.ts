@@ -32,7 +32,9 @@ export type ControlAction =
   | { readonly kind: "seek"; readonly to: SeekTarget }
   /** Faster, or so far on where the player can go to a place. */
   | { readonly kind: "fast-forward"; readonly to: SeekTarget }
-  | { readonly kind: "rewind"; readonly to: SeekTarget };
+  | { readonly kind: "rewind"; readonly to: SeekTarget }
+  /** Of the player itself; the device's own is the script command `volume`'s. */
+  | { readonly kind: "volume"; readonly change: VolumeChange };
 
 export interface VolumeChange {
   /** `to` from 0 to 100, `by` from -100 to 100. */
@@ -54,9 +56,15 @@ const forwardNames = ["fast_forward", "forward", "ff", "skip"];
 const rewindNames = ["rewind", "back"];
 
 /** Every word for an action, for messages and docs. */
-export const actionNames: readonly string[] = [...names.keys(), "seek", ...forwardNames, ...rewindNames];
+export const actionNames: readonly string[] = [
+  ...names.keys(),
+  "seek",
+  ...forwardNames,
+  ...rewindNames,
+  "volume",
+];
 
-/** What `name` asks for; `place` where it has one. Words may be spelt with any capitals, and `-` for `_`. */
+/** What `name` asks for; `place`, or the volume, where it has one. Words may be spelt with any capitals, and `-` for `_`. */
 export function readAction(name: string, place: string | undefined): ReadAction {
   const word = name.trim().toLowerCase().replaceAll("-", "_");
   const plain = names.get(word);
@@ -65,6 +73,7 @@ export function readAction(name: string, place: string | undefined): ReadAction 
       ? { kind: "action", action: { kind: plain } }
       : error(`${word} takes no place`);
   }
+  if (word === "volume") return readVolumeAction(place);
   if (word === "seek" && place === undefined)
     return error("seek needs a place: +10, -10, 1:30, 1m30s or 50%");
   const to = place === undefined ? undefined : readPlace(place);
@@ -75,6 +84,13 @@ export function readAction(name: string, place: string | undefined): ReadAction 
     return { kind: "action", action: { kind: "fast-forward", to: onwards(to, 1) } };
   if (rewindNames.includes(word)) return { kind: "action", action: { kind: "rewind", to: onwards(to, -1) } };
   return error(`no player knows the action "${name.slice(0, 64)}": it is one of ${actionNames.join(", ")}`);
+}
+
+function readVolumeAction(text: string | undefined): ReadAction {
+  const change = text === undefined ? undefined : readVolume(text);
+  if (change !== undefined) return { kind: "action", action: { kind: "volume", change } };
+  const given = text === undefined ? "" : `, not "${text.slice(0, 64)}"`;
+  return error(`volume needs a number from 0 to 100, +5 or -5${given}`);
 }
 
 function onwards(to: SeekTarget | undefined, sign: 1 | -1): SeekTarget {

@@ -61,6 +61,8 @@ export interface Launcher {
   playback(): Promise<ActiveMedia | undefined>;
   /** Has the player of what plays do something; rejects with `ServiceError` where nothing plays, or it cannot. */
   control(action: ControlAction): Promise<void>;
+  /** What plays is turned down to the owner's ceiling, where it is louder. */
+  holdVolume(): Promise<void>;
   playlist(): PlaylistState | undefined;
   /** The card whose script started what plays, or played last; undefined where no card did. */
   cardOfMedia(): string | undefined;
@@ -220,6 +222,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     activeMedia: worker.active,
     playback: worker.playback,
     control: worker.control,
+    holdVolume: worker.holdVolume,
     playlist: worker.playlist,
     cardOfMedia: () => worker.startedBy()?.card,
     isLaunching: (card) =>

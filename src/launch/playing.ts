@@ -1,7 +1,7 @@
 /**
  * What plays now: one player at a time. The new one starts only after the old one is gone. A player proves itself by
- * showing what it was started with, or, where it does not tell, by running for a while; one that fails before is a launch
- * that failed.
+ * running for a while, and, where it tells, by showing what it was started with; one that fails before is a launch that
+ * failed.
  */
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
@@ -9,18 +9,19 @@ import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { mediaNameOf } from "../core/paths.ts";
-import type { ControlAction, VolumeChange } from "../core/playback.ts";
+import type { ControlAction } from "../core/playback.ts";
 import type { ControlledPlayer } from "../players/contract.ts";
 import { startPlayer } from "../players/start.ts";
 import type { Exit } from "../system/process.ts";
 import type { Choice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
+import { createPlayerVolume, type PlayerVolume } from "./player-volume.ts";
 
 // Players save their games when they are asked to end; a second is what a hand takes to change cards.
 export const stopGraceMs = 1000;
-// A player that does not tell whether it plays has proved it by then: one that cannot play says so at once.
+// One that cannot play, or that crashes over what it was given, does so at once; what ends later has played.
 export const proofMs = 3000;
-// One that does is waited for: a core or a slow disc takes its time, and a person gives it as much.
+// One that tells when it plays is waited for: a core or a slow disc takes its time, and a person gives it as much.
 export const toldProofMs = 10_000;
 
 export interface Playing {
@@ -37,8 +38,8 @@ export interface Playing {
   ready(signal: AbortSignal): Promise<void>;
   /** Rejects with `ServiceError` where nothing plays, or the player cannot. `stop` is not among what it takes. */
   control(action: ControlAction): Promise<void>;
-  /** Tells whether what plays has a volume of its own, and so took it; rejects where that failed. */
-  changeVolume(change: VolumeChange): Promise<boolean>;
+  /** Of the players; not the device's. */
+  readonly volume: PlayerVolume;
 }
 
 export interface Proof {
@@ -63,6 +64,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
   let proof: Proof | undefined;
   // A player that ended by itself may have left something of its group, which is being ended.
   let lastGone: Promise<void> | undefined;
+  const volume = createPlayerVolume(() => current?.player, volumeMax);
 
   const ended = (which: Current, { exitCode }: Exit) => {
     if (current !== which) return;
@@ -85,7 +87,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
       return current === asked ? { ...asked.media, ...state } : current?.media;
     },
     start(file, choice) {
-      const player = startPlayer(choice, { name: choice.launcherId, clock, volumeMax: volumeMax() });
+      const player = startPlayer(choice, { name: choice.launcherId, clock, volume: volume.first() });
       const startedMs = clock.now();
       const media = mediaOf(file, choice, startedMs);
       const started: Current = {
@@ -115,13 +117,15 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
     lastProof: () => proof,
     ready: (signal) => untilReady(playingNow(), clock, signal),
     async control(action) {
-      await playingNow().player.control(action);
+      const { player, media } = playingNow();
+      if (action.kind !== "volume") return player.control(action);
+      if (await volume.change(action.change)) return;
+      throw new ServiceError(
+        "failed",
+        `the player ${media.launcherId} has no volume of its own: **volume changes that of the device`,
+      );
     },
-    async changeVolume(change) {
-      if (current?.player.changeVolume === undefined) return false;
-      await current.player.changeVolume(change, volumeMax());
-      return true;
-    },
+    volume,
   };
 }
 
@@ -138,19 +142,19 @@ function mediaOf({ path, system }: MediaFile, { launcherId }: Choice, startedMs:
 
 function watchProof({ media, player, proof }: Current, clock: Clock): void {
   const startedMs = performance.now();
-  const timer = clock.after(player.ready === undefined ? proofMs : toldProofMs, proof.resolve);
-  const settle = (settled: () => void) => {
-    timer[Symbol.dispose]();
-    settled();
-  };
+  const [hasRun, hasShown] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const timers = [clock.after(proofMs, hasRun.resolve), clock.after(toldProofMs, hasShown.resolve)];
   // Nobody may be waiting for it.
   proof.promise.catch(() => {});
-  void player.ready?.then(() => settle(proof.resolve));
-  void player.process.exited.then(async ({ exitCode }) => {
-    if (exitCode === 0) return settle(proof.resolve);
+  void (player.ready ?? Promise.resolve()).then(hasShown.resolve);
+  const proved = Promise.all([hasRun.promise, hasShown.promise]).then(() => undefined);
+  const ended = player.process.exited;
+  void Promise.race([proved, ended]).then(async (exit) => {
+    for (const timer of timers) timer[Symbol.dispose]();
+    if (exit === undefined || exit.exitCode === 0) return proof.resolve();
     const ms = performance.now() - startedMs;
     const words = [player.complaint(), await player.process.lastWords()].filter(Boolean).join("\n");
-    settle(() => proof.reject(new ServiceError("failed", failure(media.launcherId, exitCode, ms, words))));
+    proof.reject(new ServiceError("failed", failure(media.launcherId, exit.exitCode, ms, words)));
   });
 }
 

@@ -36,6 +36,8 @@ export interface Worker {
   playback(): Promise<ActiveMedia | undefined>;
   /** Has the player of what plays do something, on nobody's card's behalf. */
   control(action: ControlAction): Promise<void>;
+  /** What plays is turned down to the owner's ceiling, where it is louder. */
+  holdVolume(): Promise<void>;
   /** Of the player that was started last. */
   lastProof(): Proof | undefined;
   playlist(): PlaylistState | undefined;
@@ -108,6 +110,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
       const run = { card: undefined, isHook: false, signal: stopping.signal };
       return portsOf(run).control(action);
     },
+    holdVolume: playing.volume.hold,
     lastProof: playing.lastProof,
     playlist: playlists.state,
     isPlaylistOf: playlists.isOf,

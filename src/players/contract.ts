@@ -18,15 +18,20 @@ export interface PlayerParts {
   /** The launcher's, for sentences. */
   readonly name: string;
   readonly clock: Clock;
-  /** The owner's ceiling, in percent. */
-  readonly volumeMax: number;
+  /** How loud it is to begin, in percent, not beyond the owner's ceiling; undefined where it may be as it is by itself. */
+  readonly volume: number | undefined;
 }
 
 export interface PlayerState {
   readonly positionMs?: number;
   readonly durationMs?: number;
   readonly playbackState?: PlaybackState;
+  /** Percent. */
+  readonly volume?: number;
 }
+
+/** What a player is told to do; its volume has a way of its own. */
+export type PlayerAction = Exclude<ControlAction, { readonly kind: "volume" }>;
 
 export interface ControlledPlayer {
   readonly process: Player;
@@ -37,7 +42,10 @@ export interface ControlledPlayer {
   /** All that it knows by other means than its exit code of why it ended; undefined where there is nothing. */
   complaint(): string | undefined;
   /** Rejects with `ServiceError("failed")`, and a sentence, for what it cannot, or where it does not answer. */
-  control(action: ControlAction): Promise<void>;
-  /** As `control`, never beyond `volumeMax`; absent where it has no volume of its own that can be set. */
-  changeVolume?(change: VolumeChange, volumeMax: number): Promise<void>;
+  control(action: PlayerAction): Promise<void>;
+  /**
+   * As `control`, never beyond `volumeMax`, and resolves with the volume that it has then; absent where it has none of its
+   * own that can be set.
+   */
+  changeVolume?(change: VolumeChange, volumeMax: number): Promise<number>;
 }

@@ -1,19 +1,17 @@
 /** mpv: sound, film and pictures, spoken with over its JSON IPC. */
 import { messageOf, ServiceError } from "../core/errors.ts";
-import { type ControlAction, clampVolume, type SeekTarget } from "../core/playback.ts";
+import { clampVolume, type SeekTarget } from "../core/playback.ts";
 import { lastLines } from "../system/last-words.ts";
 import { spawnPlayer } from "../system/process.ts";
-import type { ControlledPlayer, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
+import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
 import { type MpvLine, openMpvLine } from "./mpv-line.ts";
 
 // Who asks how far it is waits no longer than this; then it is told what mpv said last.
 const stateMsMax = 250;
 const complaintLinesMax = 4;
-// What mpv begins with by itself: the sound as it is in the file.
-const fullVolume = 100;
 
 // What mpv tells of by itself, each time that it changes; the position, which always does, is asked for.
-const observed = ["pause", "duration", "paused-for-cache"] as const;
+const observed = ["pause", "duration", "paused-for-cache", "volume"] as const;
 
 interface Known {
   isLoaded: boolean;
@@ -25,11 +23,11 @@ interface Known {
 /** Starts it; throws as `spawnPlayer` does. */
 export function startMpv(
   order: PlayerOrder,
-  { clock, volumeMax }: Pick<PlayerParts, "clock" | "volumeMax">,
+  { clock, volume }: Pick<PlayerParts, "clock" | "volume">,
 ): ControlledPlayer {
   const { argv, optionsAt, environment, folder } = order;
-  const ceiling = volumeMax < fullVolume ? [`--volume=${volumeMax}`] : [];
-  const process = spawnPlayer(argv.toSpliced(optionsAt, 0, "--input-ipc-client=fd://3", ...ceiling), {
+  const loudness = volume === undefined ? [] : [`--volume=${volume}`];
+  const process = spawnPlayer(argv.toSpliced(optionsAt, 0, "--input-ipc-client=fd://3", ...loudness), {
     ...(environment === undefined ? {} : { environment }),
     folder,
     hasLine: true,
@@ -58,7 +56,11 @@ export function startMpv(
     async changeVolume({ kind, percent }, ceiling) {
       const before = kind === "to" ? 0 : await line.ask(["get_property", "volume"]);
       const wanted = (typeof before === "number" ? before : 0) + percent;
-      await line.ask(["set_property", "volume", clampVolume(wanted, ceiling)]);
+      const set = clampVolume(wanted, ceiling);
+      await line.ask(["set_property", "volume", set]);
+      // It tells it too, but perhaps later than somebody asks.
+      known.properties.set("volume", set);
+      return set;
     },
   };
 }
@@ -82,15 +84,17 @@ function stateOf({ isLoaded, positionMs, properties }: Known): PlayerState {
   if (!isLoaded) return { playbackState: "loading" };
   const duration = properties.get("duration");
   const isPaused = properties.get("pause") === true;
+  const volume = properties.get("volume");
   const waits = properties.get("paused-for-cache") === true;
   return {
     ...(positionMs === undefined ? {} : { positionMs }),
     ...(typeof duration === "number" ? { durationMs: toMs(duration) } : {}),
+    ...(typeof volume === "number" ? { volume: Math.round(volume) } : {}),
     playbackState: isPaused ? "paused" : waits ? "buffering" : "playing",
   };
 }
 
-async function control(line: MpvLine, action: ControlAction): Promise<void> {
+async function control(line: MpvLine, action: PlayerAction): Promise<void> {
   switch (action.kind) {
     case "pause":
       return void (await line.ask(["set_property", "pause", true]));

@@ -5,9 +5,9 @@
 import { type Clock, sleep } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
-import type { ControlAction, PlainAction } from "../core/playback.ts";
+import type { PlainAction } from "../core/playback.ts";
 import { spawnPlayer } from "../system/process.ts";
-import type { ControlledPlayer, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
+import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
 import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
 
 // It answers in its next frame; while a core loads, it does not at all.
@@ -102,7 +102,7 @@ const commands: Partial<Readonly<Record<PlainAction | "fast-forward", string>>> 
   "fast-forward": "FAST_FORWARD",
 };
 
-async function control(line: RetroArchLine, ask: Ask, action: ControlAction, clock: Clock): Promise<void> {
+async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, clock: Clock): Promise<void> {
   const { kind } = action;
   const now = await ask(answerMsMax);
   if (now === undefined) throw new ServiceError("failed", "RetroArch does not answer");

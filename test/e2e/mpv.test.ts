@@ -2,7 +2,9 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import type { LauncherConfig } from "../../src/config/shape.ts";
-import { type Deck, makeDeck, makeSound } from "../helpers/player-deck.ts";
+import { proofMs } from "../../src/launch/playing.ts";
+import { createManualClock } from "../helpers/manual-clock.ts";
+import { type Deck, type DeckOptions, makeDeck, makeSound } from "../helpers/player-deck.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
 
 const mpv: LauncherConfig = {
@@ -13,8 +15,8 @@ const mpv: LauncherConfig = {
   kind: "mpv",
 };
 
-async function mpvDeck(): Promise<Deck> {
-  const deck = await makeDeck(() => [mpv]);
+async function mpvDeck(options?: DeckOptions): Promise<Deck> {
+  const deck = await makeDeck(() => [mpv], options);
   await deck.file("Audio/long.wav", makeSound(60));
   await deck.file("Audio/other.wav", makeSound(60));
   await deck.file("Audio/short.wav", makeSound(0.3));
@@ -34,7 +36,7 @@ const sockets = () =>
 
 test("it plays, and tells how far it is and how long it is", async () => {
   await using deck = await mpvDeck();
-  expect(await deck.run("Audio/long.wav")).toBe(true);
+  await deck.play("Audio/long.wav");
   expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
   await eventually(async () => ((await deck.launcher.playback())?.positionMs ?? 0) > 0);
   const first = await deck.launcher.playback();
@@ -44,17 +46,24 @@ test("it plays, and tells how far it is and how long it is", async () => {
   );
 });
 
-test("a launch is finished as soon as mpv has loaded the file, not when a while has passed", async () => {
-  await using deck = await mpvDeck();
-  deck.launch("Audio/long.wav||**delay:media_ready||**control:pause");
-  await deck.next("launch.finished");
-  expect(deck.ends()).toEqual([true]);
+test("a launch has gone well once mpv has played for a while, and nothing that is launched next waits for that", async () => {
+  const clock = createManualClock();
+  await using deck = await mpvDeck({ clock });
+  await deck.play("Audio/long.wav");
+  expect(await deck.run("**delay:media_ready||**control:pause")).toBe(true);
   expect((await deck.launcher.playback())?.playbackState).toBe("paused");
+  clock.advance(proofMs - 1);
+  expect(await deck.run("**control:resume")).toBe(true);
+  expect(deck.ends()).toEqual([true, true]);
+  clock.advance(1);
+  await deck.next("launch.finished", 3);
+  expect(deck.ends()).toEqual([true, true, true]);
 });
 
 test("it pauses, goes on, and goes where it is told", async () => {
   await using deck = await mpvDeck();
-  await deck.run("Audio/long.wav||**delay:media_ready||**control:pause||**control:seek,30");
+  await deck.play("Audio/long.wav");
+  expect(await deck.run("**control:pause||**control:seek,30")).toBe(true);
   const at = async () => (await deck.launcher.playback())?.positionMs ?? 0;
   // What mpv holds for the sound device, a part of a second, is behind the place that was asked for.
   const isAt = (ms: number) => eventually(async () => Math.abs((await at()) - ms) < 1000);
@@ -74,17 +83,45 @@ test("it pauses, goes on, and goes where it is told", async () => {
   expect(await at()).toBeLessThan(14_000);
 });
 
+const volume = async (deck: Deck) => (await deck.launcher.playback())?.volume;
+
 test("its volume is its own, and never beyond the owner's ceiling", async () => {
+  let ceiling = 100;
+  await using deck = await mpvDeck({ volumeMax: () => ceiling });
+  await deck.play("Audio/long.wav");
+  await eventually(async () => (await volume(deck)) === 100);
+  expect(await deck.run("**volume:30||**volume:+5")).toBe(true);
+  expect(await volume(deck)).toBe(35);
+  expect(await deck.run("**control:volume,+20||**control:mute")).toBe(true);
+  expect(await volume(deck)).toBe(55);
+  ceiling = 40;
+  await deck.launcher.holdVolume();
+  expect(await volume(deck)).toBe(40);
+  expect(await deck.run("**volume:90")).toBe(true);
+  expect(await volume(deck)).toBe(40);
+  await deck.play("Audio/other.wav");
+  await eventually(async () => (await volume(deck)) === 40);
+  ceiling = 80;
+  await deck.launcher.control({ kind: "volume", change: { kind: "to", percent: 70 } });
+  expect(await volume(deck)).toBe(70);
+});
+
+test("a volume that was wanted is not lost at the next item, nor at the next launch", async () => {
   await using deck = await mpvDeck();
-  expect(
-    await deck.run("Audio/long.wav||**delay:media_ready||**volume:30||**volume:+5||**control:mute"),
-  ).toBe(true);
+  await deck.file("Audio/list.m3u", "long.wav\nother.wav\n");
+  await deck.play("**playlist.play:Audio/list.m3u");
+  expect(await deck.run("**volume:10")).toBe(true);
+  await deck.play("**playlist.next");
+  expect(await deck.launcher.playback()).toMatchObject({ mediaName: "other", volume: 10 });
+  await deck.play("**volume:20||Audio/long.wav");
+  expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", volume: 20 });
 });
 
 test("what it cannot do is refused with a sentence, and so is anything where nothing plays", async () => {
   await using deck = await mpvDeck();
   expect(await deck.run("**control:pause")).toBe("nothing plays");
   expect(await deck.run("**delay:media_ready")).toBe("nothing plays");
+  expect(await deck.run("**control:volume,5")).toBe("nothing plays");
   expect(await deck.run("Audio/long.wav||**control:save_state")).toBe("mpv has no save state");
   expect(await deck.run("**control:stop")).toBe(true);
   expect(await deck.next("media.stopped")).toMatchObject({ reason: "stopped" });
@@ -114,40 +151,53 @@ test("a file that it cannot play is a failed launch that says why", async () => 
 });
 
 test("a crash is told, however far it was", async () => {
-  await using deck = await mpvDeck();
-  await deck.run("Audio/long.wav");
+  const clock = createManualClock();
+  await using deck = await mpvDeck({ clock });
+  await deck.play("Audio/long.wav");
+  clock.advance(proofMs);
+  await deck.next("launch.finished");
   process.kill(await deck.playerOf("Audio/long.wav"), "SIGSEGV");
   expect(await deck.next("media.stopped")).toMatchObject({ exitCode: null, reason: "failed" });
   expect(deck.launcher.activeMedia()).toBeUndefined();
+  expect(deck.ends()).toEqual([true]);
 });
 
 test("a crash before it plays is a failed launch", async () => {
-  await using deck = await mpvDeck();
+  await using deck = await mpvDeck({ clock: createManualClock() });
   deck.launch("Audio/long.wav");
   await deck.next("media.started");
   process.kill(await deck.playerOf("Audio/long.wav"), "SIGSEGV");
   await deck.next("launch.finished");
-  // It may have loaded the file in the meantime: then the launch was good.
-  if (deck.ends()[0] !== true) expect(deck.ends()[0]).toMatch(/^the player mpv was ended by a signal after/);
+  expect(deck.ends()).toEqual([expect.stringMatching(/^the player mpv was ended by a signal after/)]);
   expect(await deck.next("media.stopped")).toMatchObject({ exitCode: null });
+});
+
+test("a crash within three seconds is a failed launch, also where the file had been loaded before", async () => {
+  const clock = createManualClock();
+  await using deck = await mpvDeck({ clock });
+  await deck.play("Audio/long.wav");
+  expect(await deck.run("**delay:media_ready")).toBe(true);
+  clock.advance(proofMs - 1);
+  process.kill(await deck.playerOf("Audio/long.wav"), "SIGSEGV");
+  await deck.next("launch.finished", 2);
+  expect(deck.ends()).toEqual([true, expect.stringMatching(/^the player mpv was ended by a signal after/)]);
 });
 
 test("it is taken over: the old one is gone before the new one starts, and leaves nothing open", async () => {
   const before = sockets().length;
   await using deck = await mpvDeck();
-  await deck.run("Audio/long.wav");
+  await deck.play("Audio/long.wav");
   const old = await deck.playerOf("Audio/long.wav");
-  await deck.run("Audio/other.wav");
-  expect(await liveMembers(old)).toEqual([]);
-  expect(deck.heard.map(({ name }) => name)).toEqual([
-    "running",
+  const left = deck.next("media.started", 2).then(() => liveMembers(old));
+  await deck.play("Audio/other.wav");
+  expect(await left).toEqual([]);
+  expect(deck.heard.map(({ name }) => name).filter((name) => name.startsWith("media."))).toEqual([
     "media.started",
-    "launch.finished",
-    "running",
     "media.stopped",
     "media.started",
-    "launch.finished",
   ]);
+  // It did not fail: it was stopped.
+  expect(deck.ends()).toEqual([true]);
   await deck.run("**stop");
   await eventually(() => sockets().length <= before);
 });
@@ -155,8 +205,8 @@ test("it is taken over: the old one is gone before the new one starts, and leave
 test("the next item of a playlist is the next that plays, and a stop ends the playlist with it", async () => {
   await using deck = await mpvDeck();
   await deck.file("Audio/list.m3u", "long.wav\nother.wav\n");
-  expect(await deck.run("**playlist.play:Audio/list.m3u")).toBe(true);
-  expect(await deck.run("**control:next")).toBe(true);
+  await deck.play("**playlist.play:Audio/list.m3u");
+  await deck.play("**control:next");
   expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "other" });
   await deck.launcher.control({ kind: "previous" });
   expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "long" });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createBus } from "../../src/bus.ts";
 import { type Config, defaultConfig, type LauncherConfig } from "../../src/config/shape.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { EventName, Events } from "../../src/events.ts";
 import { createLauncher, type Launcher } from "../../src/launch/launcher.ts";
@@ -19,8 +19,10 @@ export interface Deck extends AsyncDisposable {
   readonly heard: readonly Heard[];
   /** Makes a file below the media folder. */
   file(path: string, content?: string | Uint8Array): Promise<string>;
-  /** Runs a script, and resolves when it has ended: true, or what it failed with. */
+  /** Runs a script, and resolves when it has ended: true, or what it failed with. What it starts has three seconds for that. */
   run(script: string): Promise<string | true>;
+  /** Launches, and resolves as soon as what it starts shows itself. */
+  play(script: string): Promise<void>;
   launch(script: string): void;
   /** Each script's end so far. */
   ends(): readonly (string | true)[];
@@ -36,8 +38,17 @@ export interface Deck extends AsyncDisposable {
 const deckMsMax = 40_000;
 const names = ["running", "media.started", "media.stopped", "launch.finished"] as const;
 
+export interface DeckOptions {
+  readonly clock?: Clock;
+  /** The owner's ceiling at this moment, in percent. */
+  readonly volumeMax?: () => number;
+}
+
 /** `setUp` makes the players, which may need the folder. */
-export async function makeDeck(setUp: (folder: string) => readonly LauncherConfig[]): Promise<Deck> {
+export async function makeDeck(
+  setUp: (folder: string) => readonly LauncherConfig[],
+  { clock = systemClock, volumeMax = () => 100 }: DeckOptions = {},
+): Promise<Deck> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-deck-"));
   const launchers = setUp(folder);
   const bus = createBus(silentLog);
@@ -54,9 +65,9 @@ export async function makeDeck(setUp: (folder: string) => readonly LauncherConfi
   };
   const { history, close } = openStore(folder, { clock: systemClock, log: silentLog });
   const launcher = createLauncher({
-    config: () => config,
+    config: () => ({ ...config, audio: { ...config.audio, volumeMax: volumeMax() } }),
     bus,
-    clock: systemClock,
+    clock,
     log: silentLog,
     history,
     map: () => undefined,
@@ -64,12 +75,17 @@ export async function makeDeck(setUp: (folder: string) => readonly LauncherConfi
   const told = <Name extends EventName>(name: Name): readonly Events[Name][] =>
     heard.flatMap((one) => (one.name === name ? [one.payload as Events[Name]] : []));
   const ends = () => told("launch.finished").map(({ error }) => error ?? true);
-  const launch = (text: string) => launcher.launch({ type: "NTAG", uid: "04aa", text, data: "" });
+  let launches = 0;
+  const launch = (text: string) => {
+    const uid = `04${String(launches++).padStart(6, "0")}`;
+    launcher.launch({ type: "NTAG", uid, text, data: "" });
+    return uid;
+  };
   return {
     folder,
     launcher,
     heard,
-    launch,
+    launch: (script) => void launch(script),
     ends,
     told,
     async file(path, content = "") {
@@ -79,10 +95,19 @@ export async function makeDeck(setUp: (folder: string) => readonly LauncherConfi
       return whole;
     },
     async run(script) {
-      const before = ends().length;
+      const mine = launch(script);
+      const end = () => told("launch.finished").find(({ uid }) => uid === mine);
+      await eventually(() => end() !== undefined, deckMsMax);
+      return end()?.error ?? true;
+    },
+    async play(script) {
+      const before = told("media.started").length;
       launch(script);
-      await eventually(() => ends().length > before, deckMsMax);
-      return ends().at(-1) ?? "nothing";
+      const state = async () => (await launcher.playback())?.playbackState ?? "loading";
+      await eventually(
+        async () => told("media.started").length > before && (await state()) !== "loading",
+        deckMsMax,
+      );
     },
     async playerOf(file) {
       let pid = 0;

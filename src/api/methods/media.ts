@@ -42,7 +42,7 @@ export const media = method({
 export const mediaActive = method({
   name: "media.active",
   access: "anyone",
-  docs: "The media that plays now, or null. `positionMs`, `durationMs` and `playbackState` (`loading`, `playing`, `paused`, `buffering`) are there where its player tells them.",
+  docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there where its player tells them.",
   params: noParams,
   result: v.nullable(activeMedia),
   run: async (services) => (await services.playback()) ?? null,
@@ -51,7 +51,7 @@ export const mediaActive = method({
 export const mediaControl = method({
   name: "media.control",
   access: "anyone",
-  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, and what else the script command `control` takes. `args` are what that command has behind the comma, a place: `+10`, `-10`, `1:30`, `1m30s` or `50%`, in a list; a number is seconds from the start. Answers once the player has done it.",
+  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and what else the script command `control` takes. `args` are what that command has behind the comma, in a list: a place, `+10`, `-10`, `1:30`, `1m30s` or `50%`, or a volume, `50`, `+5` or `-5`. A number is seconds from the start, or percent. Answers once the player has done it.",
   params: v.object({
     action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
     args: v.optional(
@@ -72,7 +72,7 @@ export const mediaControl = method({
   errors: ["failed"],
   async run(services, { action, args }) {
     const to = args?.[0];
-    const read = readAction(action, typeof to === "number" ? to.toFixed(3) : to);
+    const read = readAction(action, typeof to === "number" ? String(Number(to.toFixed(3))) : to);
     if (read.kind === "error") throw new ServiceError("failed", read.message);
     await services.control(read.action);
     return null;

@@ -7,11 +7,11 @@ export const control: ScriptCommand = {
   names: ["control"],
   argsMin: 1,
   argsMax: 2,
-  args: "action, place",
+  args: "action, place or volume",
   options: { to: "The place, in another way to write it." },
   startsMedia: false,
   allowedUntrusted: true,
-  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `mute`, `next`, `previous` (mpv), `save_state`, `load_state`, `reset`, `menu`, `screenshot` (RetroArch), as far as the player can. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` mean the same as the nearest of these.",
+  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume`, `mute`, `next`, `previous` (mpv), `save_state`, `load_state`, `reset`, `menu`, `screenshot` (RetroArch), as far as the player can. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and is the player's own (mpv): `**volume` finds the device's too. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` mean the same as the nearest of these.",
   example: "**control:seek,+30||**control:resume",
   async run({ args: [action = "", place], options }, ports) {
     const to = options.get("to");

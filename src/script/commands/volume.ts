@@ -11,7 +11,7 @@ export const volume: ScriptCommand = {
   options: {},
   startsMedia: false,
   allowedUntrusted: true,
-  docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`: that of the player of what plays where it has its own (mpv), else that of the device, by `wpctl`, `pactl` or `amixer`.",
+  docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`: that of the player of what plays where it has its own (mpv), else that of the device, by `wpctl`, `pactl` or `amixer`. A player's volume holds for what is started after it, too; where nothing plays and the device has none that can be set, it holds for what is started next.",
   example: "**volume:40||Audio/Lullaby.mp3",
   async run({ args: [text = ""] }, ports, signal) {
     const change = readVolume(text);
