@@ -226,6 +226,8 @@ async function assemble({
       for (const { id } of store.v1Clients.list()) api.cutClient(id);
     launching.configure(now.readers);
     playTime.configure();
+    if (now.audio.volumeMax < before.audio.volumeMax)
+      launcher.holdVolume().catch((error) => log.warn("players", messageOf(error)));
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
   devices.startSounds();

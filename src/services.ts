@@ -68,7 +68,10 @@ export function createServices({
     launch: (token, from) => launcher.launch(token, from),
     stop: () => launcher.stop(),
     confirm: () => launcher.confirm(),
-    playTime: playTime.state,
+    playTime() {
+      const state = playTime.state();
+      return { ...state, limits: { ...state.limits, volumeMax: settings.current().audio.volumeMax } };
+    },
     playlist: () => launcher.playlist(),
     tokens: () => readers()?.tokens() ?? { active: [], last: undefined },
     scan(token, durationMs, readerId) {

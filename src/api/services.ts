@@ -53,7 +53,7 @@ export interface Services {
   describe(): Promise<OpenRpcDocument>;
 }
 
-/** What may be played yet. Minutes of 0 are no limit. */
+/** What may be played yet, and how loud. Minutes of 0 are no limit. */
 export interface PlayTime {
   readonly enabled: boolean;
   readonly limits: PlayTimeLimits;
@@ -67,6 +67,8 @@ export interface PlayTimeLimits {
   readonly dailyMinutes: number;
   readonly sessionMinutes: number;
   readonly sessionResetMinutes: number;
+  /** Percent that no card and no program may go above. */
+  readonly volumeMax: number;
   readonly warningMinutes: readonly number[];
 }
 

@@ -27,6 +27,8 @@ export interface SettingsPatch {
   readonly dailyMinutes?: number | undefined;
   readonly sessionMinutes?: number | undefined;
   readonly sessionResetMinutes?: number | undefined;
+  /** Percent; likewise. */
+  readonly volumeMax?: number | undefined;
 }
 
 interface Field {
@@ -81,6 +83,7 @@ const fields: Readonly<Record<keyof SettingsPatch, Field>> = {
     check: playtime.session_reset_minutes,
     name: "sessionResetMinutes",
   },
+  volumeMax: { section: "audio", key: "volume_max", check: audio.volume_max, name: "volumeMax" },
 };
 
 /** Says why a connection string names no reader; undefined where it does. */
@@ -135,7 +138,10 @@ export function withPatch(config: Config, patch: SettingsPatch, dataFolder: stri
       insertModeBlocklist: patch.insertModeBlocklist ?? readers.insertModeBlocklist,
       insertModeExitDelay: patch.insertModeExitDelay ?? readers.insertModeExitDelay,
     },
-    audio: { ...audio, feedback: patch.audioFeedback ?? audio.feedback },
+    audio: {
+      feedback: patch.audioFeedback ?? audio.feedback,
+      volumeMax: patch.volumeMax ?? audio.volumeMax,
+    },
     log: { console: patch.consoleLogging ?? log.console, debug: patch.debug ?? log.debug },
     playtime: {
       ...playtime,

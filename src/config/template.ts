@@ -62,7 +62,7 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # pw-play, paplay or aplay.
 #feedback = true
 
-# The loudest that cards and programs may make a player, in percent.
+# The loudest that cards and programs may make a player (mpv, RetroArch) or the device, in percent.
 #volume_max = 100
 
 [log]

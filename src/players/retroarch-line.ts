@@ -39,7 +39,14 @@ export function openRetroArchLine(port: number, clock: Clock): RetroArchLine {
   });
   const say = async (command: string) => {
     const socket = await opening;
-    if (isOpen) socket.send(command, port, loopback);
+    if (!isOpen) return;
+    try {
+      socket.send(command, port, loopback);
+    } catch {
+      // That an earlier one came to nobody's door (ECONNREFUSED) is told to the next, which then is not sent: once more.
+      // Where it comes to nobody's again, that is what no answer means.
+      sendQuietly(socket, command, port);
+    }
   };
   return {
     say,
@@ -60,6 +67,14 @@ export function openRetroArchLine(port: number, clock: Clock): RetroArchLine {
       void opening.then((socket) => socket.close()).catch(() => {});
     },
   };
+}
+
+function sendQuietly(socket: Bun.udp.Socket<"buffer">, command: string, port: number): void {
+  try {
+    socket.send(command, port, loopback);
+  } catch {
+    // It is asked again, or not at all.
+  }
 }
 
 /** Undefined for any other datagram. */

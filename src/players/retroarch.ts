@@ -18,15 +18,19 @@ const pauseMsMax = 5000;
 // Ports that nobody is given by a registry (RFC 6335, 6).
 const portsFrom = 49_152;
 const portsCount = 16_384;
+const softest = -80; // dB
 
 /** Starts it; throws as `spawnPlayer` does. */
-export function startRetroArch(order: PlayerOrder, { clock }: Pick<PlayerParts, "clock">): ControlledPlayer {
+export function startRetroArch(
+  order: PlayerOrder,
+  { clock, volume }: Pick<PlayerParts, "clock" | "volume">,
+): ControlledPlayer {
   const { argv, optionsAt, environment, folder } = order;
   const port = portsFrom + ((crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % portsCount);
   const process = spawnPlayer(argv.toSpliced(optionsAt, 0, "--appendconfig=/dev/stdin"), {
     ...(environment === undefined ? {} : { environment }),
     folder,
-    input: new TextEncoder().encode(settingsOf(port)),
+    input: new TextEncoder().encode(settingsOf(port, volume)),
     mayHandOn: false,
   });
   const line = openRetroArchLine(port, clock);
@@ -59,8 +63,8 @@ export function startRetroArch(order: PlayerOrder, { clock }: Pick<PlayerParts, 
 /** Undefined where it does not answer within `msMax`. */
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
-/** Settings of RetroArch for this one start. */
-function settingsOf(port: number): string {
+/** Settings of RetroArch for this one start. `volume` is in percent; undefined: the owner's own holds. */
+function settingsOf(port: number, volume: number | undefined): string {
   const lines = {
     network_cmd_enable: "true",
     network_cmd_port: String(port),
@@ -68,10 +72,21 @@ function settingsOf(port: number): string {
     config_save_on_exit: "false",
     // There is no window manager that could give it the focus.
     pause_nonactive: "false",
+    ...(volume === undefined ? {} : loudness(volume)),
   };
   return Object.entries(lines)
     .map(([key, value]) => `${key} = "${value}"\n`)
     .join("");
+}
+
+/**
+ * How loud it begins: a gain in dB, -80 to 12, by which all samples are multiplied (RetroArch 1.14, `audio_driver.c`), and
+ * none where it is muted. It cannot be asked for it, nor told another one later but in steps.
+ */
+function loudness(percent: number): Readonly<Record<string, string>> {
+  return percent <= 0
+    ? { audio_mute_enable: "true", audio_volume: softest.toFixed(1) }
+    : { audio_volume: Math.max(softest, 20 * Math.log10(percent / 100)).toFixed(2) };
 }
 
 /** Never rejects; a RetroArch that never answers is never ready. */

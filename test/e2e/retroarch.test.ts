@@ -1,6 +1,6 @@
 /** Debian's RetroArch with a free core, for real and without a screen: it starts, answers, pauses, and stops. */
 import { expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
@@ -85,6 +85,38 @@ test("a crash is told", async () => {
   process.kill(player, "SIGKILL");
   expect(await deck.next("media.stopped")).toMatchObject({ reason: "failed", exitCode: null });
   await eventually(async () => (await liveMembers(player)).length === 0);
+});
+
+/** What it gives to a sound device in a second and more: the highest of its samples, of 32767. */
+async function loudestOf(volumeMax: number): Promise<number> {
+  await using deck = await makeDeck(
+    (folder) => [
+      launcher(folder, {
+        environment: {
+          HOME: folder,
+          XDG_CONFIG_HOME: folder,
+          SDL_AUDIODRIVER: "disk",
+          SDL_DISKAUDIOFILE: join(folder, "sound"),
+        },
+      }),
+    ],
+    { volumeMax: () => volumeMax },
+  );
+  await deck.file("NES/Game.nes", makeNesGame({ withTone: true }));
+  await deck.file("retroarch.cfg", settings.replace(/^audio_driver.*$/m, 'audio_driver = "sdl2"'));
+  await deck.play("NES/Game.nes");
+  const sound = join(deck.folder, "sound");
+  // 48,000 frames a second, left and right, two bytes each.
+  await eventually(async () => (await stat(sound)).size > 200_000, 20_000);
+  const samples = new Int16Array(await Bun.file(sound).slice(0, 200_000).arrayBuffer());
+  return samples.reduce((loudest, sample) => Math.max(loudest, Math.abs(sample)), 0);
+}
+
+test("it begins no louder than the owner's ceiling, and silent where that is 0", async () => {
+  const full = await loudestOf(100);
+  expect(full).toBeGreaterThan(5000);
+  expect((await loudestOf(50)) / full).toBeCloseTo(0.5, 2);
+  expect(await loudestOf(0)).toBe(0);
 });
 
 test("without being set up, it plays the systems whose cores are installed", () => {

@@ -161,12 +161,21 @@ export function makeSound(seconds: number): Uint8Array {
   return file;
 }
 
-/** A NES game (iNES, mapper 0, 16 KiB of program, 8 KiB of pictures): a jump to itself. */
-export function makeNesGame(): Uint8Array {
+/** A NES game (iNES, mapper 0, 16 KiB of program, 8 KiB of pictures): a jump to itself, or a tone without end before it. */
+export function makeNesGame({ withTone = false } = {}): Uint8Array {
   const program = new Uint8Array(16 * 1024).fill(0xea);
-  program.set([0x4c, 0x00, 0xc0]);
+  const tone = withTone ? pulseTone : [];
+  program.set([...tone, 0x4c, tone.length, 0xc0]);
   // The vectors of NMI, reset and IRQ: 0xC000, where the program lies.
   program.set([0x00, 0xc0, 0x00, 0xc0, 0x00, 0xc0], 0x3ffa);
   const header = Uint8Array.of(0x4e, 0x45, 0x53, 0x1a, 1, 1, ...new Array(10).fill(0));
   return Buffer.concat([header, program, new Uint8Array(8 * 1024)]);
 }
+
+/** The first pulse channel, as loud as it gets: LDA #value, STA register (6502; nesdev.org, "APU"). */
+const pulseTone = [
+  [0x01, 0x15],
+  [0xbf, 0x00],
+  [0xc9, 0x02],
+  [0x00, 0x03],
+].flatMap(([value = 0, register = 0]) => [0xa9, value, 0x8d, register, 0x40]);

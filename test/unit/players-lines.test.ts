@@ -10,7 +10,7 @@ import type { PlayerOrder } from "../../src/players/contract.ts";
 import { cutLines } from "../../src/players/lines.ts";
 import { startMpv } from "../../src/players/mpv.ts";
 import { messageIn } from "../../src/players/mpv-line.ts";
-import { statusIn } from "../../src/players/retroarch-line.ts";
+import { openRetroArchLine, statusIn } from "../../src/players/retroarch-line.ts";
 import { lastLines } from "../../src/system/last-words.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -74,6 +74,29 @@ test.each([
   ["\0\0", undefined],
 ] as const)("the datagram %p says %p", (datagram, status) => {
   expect(statusIn(datagram)).toBe(status);
+});
+
+test("a RetroArch that does not listen yet has no answer, however often it is asked", async () => {
+  const place = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0 });
+  const { port } = place;
+  place.close();
+  const line = openRetroArchLine(port, systemClock);
+  try {
+    const asked = await Promise.all([line.status(5), line.status(5), line.status(5)]);
+    expect(asked).toEqual([undefined, undefined, undefined]);
+    const heard: string[] = [];
+    const retroArch = await Bun.udpSocket({
+      hostname: "127.0.0.1",
+      port,
+      socket: { data: (_socket, datagram) => void heard.push(datagram.toString()) },
+    });
+    await line.say("RESET");
+    await eventually(() => heard.length > 0);
+    expect(heard).toEqual(["RESET"]);
+    retroArch.close();
+  } finally {
+    line.close();
+  }
 });
 
 test("last lines are those that say something, few and short, without what only terminals understand", () => {
