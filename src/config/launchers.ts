@@ -1,7 +1,14 @@
 /** The `[[launchers]]` of the config file: the owner's own players. */
-import { argvMax, launcherEnvironmentMax, launchersMax } from "../core/limits.ts";
+import { argvMax, launcherEnvironmentMax, launchersMax, stopGraceSecondsMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
-import { type PlayerKind, playerKinds } from "../core/playback.ts";
+import {
+  type PlayerKind,
+  playerKinds,
+  type StopHow,
+  type StopSignal,
+  stopSignals,
+  usualStop,
+} from "../core/playback.ts";
 import {
   type Check,
   folder,
@@ -9,6 +16,7 @@ import {
   launcherTexts,
   list,
   Refusal,
+  seconds,
   shown,
   type Table,
   tableOf,
@@ -48,7 +56,18 @@ export const usualCommands: Readonly<Record<Exclude<PlayerKind, "process">, read
   retroarch: ["retroarch", "--fullscreen", "{path}"],
 };
 
-const keys = ["id", "systems", "extensions", "command", "kind", "env", "cwd", "core"];
+const keys = [
+  "id",
+  "systems",
+  "extensions",
+  "command",
+  "kind",
+  "env",
+  "cwd",
+  "core",
+  "stop_grace",
+  "stop_signal",
+];
 
 function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherConfig {
   known(table, keys, "launchers.");
@@ -70,6 +89,7 @@ function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherC
     ...(table.env === undefined ? {} : { environment: environmentOf(table.env) }),
     ...(table.cwd === undefined ? {} : { folder: folder(table.cwd, "launchers.cwd") }),
     ...(table.core === undefined ? {} : { core: text(table.core, "launchers.core") }),
+    ...(table.stop_grace === undefined && table.stop_signal === undefined ? {} : { stop: stopOf(table) }),
   };
 }
 
@@ -82,6 +102,23 @@ function commandOf(value: unknown, id: string, kind: PlayerKind, isOfSystem: boo
   const sentence = `the command of the launcher ${id} must name the file: put "{path}" where it belongs, behind the program`;
   throw new Refusal("launchers.command", sentence);
 }
+
+function stopOf({ stop_grace: grace, stop_signal: signal }: Table): StopHow {
+  return {
+    signal: signal === undefined ? usualStop.signal : signalOf(signal, "launchers.stop_signal"),
+    graceMs:
+      grace === undefined
+        ? usualStop.graceMs
+        : seconds(stopGraceSecondsMax)(grace, "launchers.stop_grace") * 1000,
+  };
+}
+
+const signalOf: Check<StopSignal> = (value, key) => {
+  const name = typeof value === "string" ? value.toUpperCase().replace(/^SIG/, "") : "";
+  const signal = stopSignals.find((one) => one === name);
+  if (signal !== undefined) return signal;
+  throw new Refusal(key, `${key} can only be "TERM", "INT", "QUIT" or "HUP", not ${shown(value)}`);
+};
 
 const kindOf: Check<PlayerKind> = (value, key) => {
   const kind = playerKinds.find((one) => one === value);

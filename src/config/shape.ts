@@ -1,7 +1,7 @@
 /** The config file as the service holds it: every key with its meaning and default (decisions, "The config file"). */
 
 import type { MediaFolders, SystemFolder, TitlePreferences } from "../core/media.ts";
-import type { PlayerKind } from "../core/playback.ts";
+import type { PlayerKind, StopHow } from "../core/playback.ts";
 
 export interface Config {
   readonly api: {
@@ -96,6 +96,8 @@ export interface LauncherConfig {
   readonly folder?: string;
   /** Of RetroArch: the name of a libretro core, or its file; where absent, the usual one of the system. */
   readonly core?: string;
+  /** How it is ended, where that is not the usual way. */
+  readonly stop?: StopHow;
 }
 
 /** The defaults; `rootFolders` is the data folder's `media` and so filled in by the reader. */

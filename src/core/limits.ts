@@ -70,6 +70,7 @@ export const playerWordsBytesMax = 4096; // Kept of what a player wrote to its e
 export const playerLineBytesMax = 64 * 1024; // One message of a player that we speak with; a title or an error has a few hundred.
 export const playerRequestsMax = 32; // Unanswered ones: far less than the socket holds, so that writing never waits.
 export const mediaReadyMsMax = 60_000; // A script may wait for a slow disc, but not hold the queue for ever.
+export const stopGraceSecondsMax = 30; // Of one launcher: the next card waits as long for a player that does not end.
 export const launcherEnvironmentMax = 64; // Variables of one launcher.
 export const configListMax = 1000; // Systems or endings of one launcher: more than there are.
 

@@ -4,6 +4,19 @@
 export const playerKinds = ["process", "mpv", "retroarch"] as const;
 export type PlayerKind = (typeof playerKinds)[number];
 
+/** By which a player is asked to end; the names of signals without their SIG. */
+export const stopSignals = ["TERM", "INT", "QUIT", "HUP"] as const;
+export type StopSignal = (typeof stopSignals)[number];
+
+/** How a player is ended: asked by the signal, and made to end where something of it is left after the grace. */
+export interface StopHow {
+  readonly signal: StopSignal;
+  readonly graceMs: number;
+}
+
+/** A hand takes a second to change cards. */
+export const usualStop: StopHow = { signal: "TERM", graceMs: 1000 };
+
 /** Where to go in what plays: so far on or back, to a place from the start, or to a part of the whole. */
 export type SeekTarget =
   | { readonly kind: "by"; readonly ms: number }

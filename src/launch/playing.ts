@@ -9,7 +9,7 @@ import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { mediaNameOf } from "../core/paths.ts";
-import type { ControlAction } from "../core/playback.ts";
+import { type ControlAction, type StopHow, usualStop } from "../core/playback.ts";
 import type { ControlledPlayer } from "../players/contract.ts";
 import { startPlayer } from "../players/start.ts";
 import type { Exit } from "../system/process.ts";
@@ -17,8 +17,8 @@ import type { Choice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 import { createPlayerVolume, type PlayerVolume } from "./player-volume.ts";
 
-// Players save their games when they are asked to end; a second is what a hand takes to change cards.
-export const stopGraceMs = 1000;
+// The service itself has two seconds to end, whatever grace its players are given else.
+const closeGraceMs = 1000;
 // One that cannot play, or that crashes over what it was given, does so at once; what ends later has played.
 export const proofMs = 3000;
 // One that tells when it plays is waited for: a core or a slow disc takes its time, and a person gives it as much.
@@ -32,6 +32,8 @@ export interface Playing {
   start(file: MediaFile, choice: Choice): void;
   /** Ends what plays, and resolves once nothing of it is left; does nothing where nothing plays. */
   stop(): Promise<void>;
+  /** From now on a player has no longer to end than the service itself has. */
+  hurry(): void;
   /** Of the player that was started last; another object for each start. */
   lastProof(): Proof | undefined;
   /** Resolves when what plays shows it, or has proved itself; rejects with `ServiceError` where that does not come. */
@@ -55,6 +57,7 @@ interface Current {
   readonly player: ControlledPlayer;
   readonly startedMs: number;
   readonly proof: PromiseWithResolvers<void>;
+  readonly stop: StopHow;
   isStopping: boolean;
 }
 
@@ -64,6 +67,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
   let proof: Proof | undefined;
   // A player that ended by itself may have left something of its group, which is being ended.
   let lastGone: Promise<void> | undefined;
+  let graceMsMax = Number.POSITIVE_INFINITY;
   const volume = createPlayerVolume(() => current?.player, volumeMax);
 
   const ended = (which: Current, { exitCode }: Exit) => {
@@ -95,6 +99,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
         player,
         startedMs,
         proof: Promise.withResolvers<void>(),
+        stop: choice.stop ?? usualStop,
         isStopping: false,
       };
       current = started;
@@ -110,9 +115,12 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
         // Whatever code it ends with now, it was asked to.
         stopping.isStopping = true;
         stopping.proof.resolve();
-        ended(stopping, await stopping.player.process.stop(stopGraceMs));
+        ended(stopping, await end(stopping, graceMsMax));
       }
       await lastGone;
+    },
+    hurry() {
+      graceMsMax = closeGraceMs;
     },
     lastProof: () => proof,
     ready: (signal) => untilReady(playingNow(), clock, signal),
@@ -138,6 +146,15 @@ function mediaOf({ path, system }: MediaFile, { launcherId }: Choice, startedMs:
     launcherId,
     started: rfc3339(startedMs),
   };
+}
+
+/** Asks it to end in its own way first, where it has one: half of the grace is for that. */
+async function end({ player, stop }: Current, graceMsMax: number): Promise<Exit> {
+  const graceMs = Math.min(stop.graceMs, graceMsMax);
+  const beganMs = performance.now();
+  await player.quit?.(graceMs / 2);
+  const tookMs = performance.now() - beganMs;
+  return player.process.stop(Math.max(0, graceMs - tookMs), stop.signal);
 }
 
 function watchProof({ media, player, proof }: Current, clock: Clock): void {

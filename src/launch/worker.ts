@@ -123,6 +123,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
       return starting.stop();
     },
     close() {
+      playing.hurry();
       hooks[Symbol.dispose]();
       for (const one of following) one[Symbol.dispose]();
     },

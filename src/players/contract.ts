@@ -1,7 +1,7 @@
 /** What a player is to the rest: a process, and, where it can be spoken with, a state and things that it does. */
 import type { Clock } from "../core/clock.ts";
 import type { PlaybackState } from "../core/media.ts";
-import type { ControlAction, PlayerKind, VolumeChange } from "../core/playback.ts";
+import type { ControlAction, PlayerKind, StopHow, VolumeChange } from "../core/playback.ts";
 import type { Player } from "../system/process.ts";
 
 /** How a player is to be started: a launcher with the file in its place. */
@@ -12,6 +12,8 @@ export interface PlayerOrder {
   readonly optionsAt: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
+  /** Where it is not ended in the usual way. */
+  readonly stop?: StopHow;
 }
 
 export interface PlayerParts {
@@ -43,6 +45,11 @@ export interface ControlledPlayer {
   complaint(): string | undefined;
   /** Rejects with `ServiceError("failed")`, and a sentence, for what it cannot, or where it does not answer. */
   control(action: PlayerAction): Promise<void>;
+  /**
+   * Asks it to end by a command of its own, and resolves once it has, or after `msMax`: it may not have heard. Absent where
+   * a signal is all that it knows.
+   */
+  quit?(msMax: number): Promise<void>;
   /**
    * As `control`, never beyond `volumeMax`, and resolves with the volume that it has then; absent where it has none of its
    * own that can be set.

@@ -57,6 +57,12 @@ export function startRetroArch(
       turn = mine.catch(() => {});
       return mine;
     },
+    async quit(msMax) {
+      // One that has not answered yet does not listen.
+      if (last === undefined) return;
+      await line.say("QUIT");
+      await sleep(clock, msMax, ended.signal).catch(() => {});
+    },
   };
 }
 
@@ -70,6 +76,8 @@ function settingsOf(port: number, volume: number | undefined): string {
     network_cmd_port: String(port),
     // What holds for this start must not get into the owner's own file.
     config_save_on_exit: "false",
+    // So that one QUIT is enough.
+    quit_press_twice: "false",
     // There is no window manager that could give it the focus.
     pause_nonactive: "false",
     ...(volume === undefined ? {} : loudness(volume)),

@@ -6,6 +6,7 @@
  * where it ends as fast as starters do, to what left the group too. One that ends badly takes the rest with it.
  */
 import { messageOf, ServiceError } from "../core/errors.ts";
+import type { StopSignal } from "../core/playback.ts";
 import { createMarks, type Family, isLiving, livingOf, markName } from "./descendants.ts";
 import { keepLastWords } from "./last-words.ts";
 import { playerEnvironment } from "./player-environment.ts";
@@ -25,8 +26,11 @@ export interface Player {
   lastWords(): Promise<string>;
   /** Our end of a socket that is its descriptor 3, where it was asked for; whoever asked closes it. */
   readonly line: number | undefined;
-  /** Asks all of it to end (TERM), makes it end after `graceMs` (KILL), and resolves when it is gone. */
-  stop(graceMs: number): Promise<Exit>;
+  /**
+   * Asks all of it to end by `signal`, TERM where none is given, makes it end after `graceMs` (KILL), and resolves when it is
+   * gone. Called again, it shortens the grace that is left, and cannot stretch it.
+   */
+  stop(graceMs: number, signal?: StopSignal): Promise<Exit>;
 }
 
 export interface PlayerOptions {
@@ -65,8 +69,11 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
   const leaderRuns = () => child.exitCode === null && child.signalCode === null;
   const stopped = Promise.withResolvers<void>();
   let ending: Promise<void> | undefined;
-  const endAll = (graceMs: number) => {
-    ending ??= endFamily(family, { leader, leaderRuns }, graceMs).finally(stopped.resolve);
+  let deadlineMs = Number.POSITIVE_INFINITY;
+  const endAll = (graceMs: number, signal: StopSignal) => {
+    deadlineMs = Math.min(deadlineMs, performance.now() + graceMs);
+    const order = { signal: `SIG${signal}`, deadlineMs: () => deadlineMs } as const;
+    ending ??= endFamily(family, { leader, leaderRuns }, order).finally(stopped.resolve);
     return ending;
   };
   const exited = leader.then(async (exit) => {
@@ -77,7 +84,7 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     return exit;
   });
   const gone = exited
-    .then(() => endAll(leftoverGraceMs))
+    .then(() => endAll(leftoverGraceMs, "TERM"))
     .finally(async () => {
       await words.lines();
       await words.close();
@@ -88,8 +95,8 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     gone,
     line,
     lastWords: words.lines,
-    async stop(graceMs) {
-      await endAll(graceMs);
+    async stop(graceMs, signal = "TERM") {
+      await endAll(graceMs, signal);
       return leader;
     },
   };
@@ -112,20 +119,29 @@ interface Leader {
   readonly leaderRuns: () => boolean;
 }
 
-/** TERM to all of it, KILL to what is left after `graceMs`. */
-async function endFamily(family: Family, { leader, leaderRuns }: Leader, graceMs: number): Promise<void> {
-  const deadline = performance.now() + graceMs;
+interface EndOrder {
+  readonly signal: `SIG${StopSignal}`;
+  /** By `performance.now`; asked again and again, for it may come nearer. */
+  readonly deadlineMs: () => number;
+}
+
+/** The signal to all of it, KILL to what is left at the deadline. */
+async function endFamily(
+  family: Family,
+  { leader, leaderRuns }: Leader,
+  { signal, deadlineMs }: EndOrder,
+): Promise<void> {
   const asked = new Set<number>();
-  send(-family.group, "SIGTERM");
+  send(-family.group, signal);
   for (;;) {
     const left = await livingOf(family);
     if (!leaderRuns() && left.length === 0) return;
     for (const { pid, isInGroup } of left) {
       if (isInGroup || asked.has(pid)) continue;
       asked.add(pid);
-      send(pid, "SIGTERM");
+      send(pid, signal);
     }
-    const restMs = deadline - performance.now();
+    const restMs = deadlineMs() - performance.now();
     if (restMs <= 0) break;
     await shortly(leaderRuns() ? leader : undefined, Math.min(endPollMs, restMs));
   }
@@ -144,7 +160,7 @@ async function shortly(event: Promise<unknown> | undefined, ms: number): Promise
   await (event === undefined ? Bun.sleep(ms) : Promise.race([event, Bun.sleep(ms)]));
 }
 
-function send(target: number, signal: "SIGTERM" | "SIGKILL"): void {
+function send(target: number, signal: EndOrder["signal"] | "SIGKILL"): void {
   try {
     process.kill(target, signal);
   } catch {

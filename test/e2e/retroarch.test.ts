@@ -64,6 +64,14 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
   expect(await readFile(join(deck.folder, "retroarch.cfg"), "utf8")).toBe(settings);
 });
 
+test("it is asked to end by its own command before any signal", async () => {
+  // That signal would end it at once, and without a code.
+  await using deck = await gameDeck({ stop: { signal: "HUP", graceMs: 30_000 } });
+  await deck.play("NES/Game.nes");
+  expect(await deck.run("**stop")).toBe(true);
+  expect(deck.told("media.stopped")).toMatchObject([{ reason: "stopped", exitCode: 0 }]);
+});
+
 test("a game that the core does not know is a failed launch", async () => {
   await using deck = await gameDeck();
   await deck.file("NES/Broken.nes", "this is no game");

@@ -35,6 +35,7 @@ test("the template's examples of launchers are right", () => {
       command: ["snes9x", "-fullscreen", "{path}"],
       folder: "/srv/games",
       environment: { SDL_VIDEODRIVER: "kmsdrm" },
+      stop: { graceMs: 5000, signal: "INT" },
     },
     {
       id: "nes",

@@ -267,6 +267,18 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
     `${launcher}kind = "retroarc"`,
     'line 4: launchers.kind can only be "process", "mpv" or "retroarch", not "retroarc"; did you mean retroarch?',
   ],
+  [
+    `${launcher}stop_grace = 31`,
+    "line 4: launchers.stop_grace must be a number of seconds from 0 to 30, not 31",
+  ],
+  [
+    `${launcher}stop_grace = "long"`,
+    'line 4: launchers.stop_grace must be a number of seconds from 0 to 30, not "long"',
+  ],
+  [
+    `${launcher}stop_signal = "KILL"`,
+    'line 4: launchers.stop_signal can only be "TERM", "INT", "QUIT" or "HUP", not "KILL"',
+  ],
   [`${launcher}core = "nestopia"`, 'line 4: launchers.core is only for kind = "retroarch"'],
   [`${launcher}cwd = "games"`, 'line 4: launchers.cwd must be a full path that begins with /, not "games"'],
   [`${launcher}env = "A=1"`, 'line 4: launchers.env must be a section, [launchers.env], not "A=1"'],

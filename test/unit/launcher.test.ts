@@ -48,6 +48,8 @@ async function makeDeck({
     "a.family",
     "a.none",
     "a.odd",
+    "a.saver",
+    "a.endless",
   ])
     await writeFile(join(folder, "SNES", name), "");
   const lines: string[] = [];
@@ -63,6 +65,7 @@ async function makeDeck({
     command: ["/bin/sh", "-c", script, "{path}"],
   });
   const ready = 'echo $$ >"$0.pid"';
+  const waiting = "while :; do sleep 0.05; done";
   const launcher = createLauncher({
     config: () => ({
       ...defaultConfig,
@@ -77,6 +80,14 @@ async function makeDeck({
           "family",
           `(trap "" TERM; ${ready}; while :; do sleep 1; done) & until [ -s "$0.pid" ]; do sleep 0.01; done; exit 1`,
         ),
+        {
+          ...sh("saver", `trap 'sleep 1.5; echo INT >"$0.saved"; exit 0' INT; ${ready}; ${waiting}`),
+          stop: { signal: "INT", graceMs: 30_000 },
+        },
+        {
+          ...sh("endless", `trap 'echo asked >"$0.asked"' TERM; ${ready}; ${waiting}`),
+          stop: { signal: "TERM", graceMs: 100_000 },
+        },
         { ...sh("none", ""), command: [join(folder, "no-such-player"), "{path}"] },
       ],
     }),
@@ -241,6 +252,27 @@ test("what a plain player cannot do is said, with what to do, and stop it can", 
   await deck.launcher.control({ kind: "stop" });
   expect(deck.launcher.activeMedia()).toBeUndefined();
   expect(deck.launcher.control({ kind: "stop" })).rejects.toThrow("nothing plays");
+});
+
+test("a player that saves for longer than a second when it is asked to end is given its grace, and its own signal", async () => {
+  const deck = await makeDeck();
+  const saved = join(deck.folder, "SNES", "a.saver.saved");
+  deck.launch("SNES/a.saver");
+  await deck.playerOf("a.saver");
+  deck.launch("SNES/b.sleep");
+  await deck.playerOf("b.sleep");
+  expect(await text(saved)).toBe("INT\n");
+});
+
+test("the end of the service shortens a grace that runs already", async () => {
+  const deck = await makeDeck();
+  deck.launch("SNES/a.endless");
+  const player = await deck.playerOf("a.endless");
+  deck.launch("**stop");
+  await eventually(async () => (await text(join(deck.folder, "SNES", "a.endless.asked"))) !== "");
+  // Its own grace would be longer than this test may take.
+  await deck.launcher.close();
+  expect(await liveMembers(player)).toEqual([]);
 });
 
 test("new media takes over: the old player is gone before the new one starts", async () => {
