@@ -147,6 +147,7 @@ async function assemble({
     clock,
     log,
     history: store.history,
+    lastMedia: store.lastMedia,
     media,
     devices,
     map: mapper.map,

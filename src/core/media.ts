@@ -17,6 +17,14 @@ export interface ActiveMedia {
   readonly volume?: number;
 }
 
+/** What was started, as much as it takes to start it once more. */
+export interface StartedMedia {
+  /** Absolute; empty where a system was started without a file. */
+  readonly path: string;
+  readonly systemId: string;
+  readonly launcherId: string;
+}
+
 /** `loading`: it was started and shows nothing yet; `buffering`: it waits for more of the file. */
 export const playbackStates = ["loading", "playing", "paused", "buffering"] as const;
 export type PlaybackState = (typeof playbackStates)[number];

@@ -15,6 +15,7 @@ import type { ControlAction } from "../core/playback.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
+import type { LastMedia } from "../store/last-media.ts";
 import { cardOf } from "./card.ts";
 import type { Devices } from "./device-ports.ts";
 import { confirmMs, createGuard } from "./guard.ts";
@@ -32,6 +33,8 @@ export interface LauncherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly history: History;
+  /** What was started last, over restarts; where absent, a restart forgets. */
+  readonly lastMedia?: LastMedia;
   /** The media index, for the commands that look something up. */
   readonly media?: SearchedMedia;
   /** What scripts may use besides players; where absent, they are told that there is nothing. */

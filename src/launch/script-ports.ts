@@ -1,13 +1,14 @@
 /** The world as script commands see it: media and players here, and what they may do outside the device. */
 import { type Config, type LauncherConfig, mediaFolders } from "../config/shape.ts";
 import { type Clock, sleep } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
+import type { LastMedia } from "../store/last-media.ts";
 import { type ControlParts, createControlPorts, installedCores } from "./control-ports.ts";
 import { createDevicePorts, type Devices } from "./device-ports.ts";
 import { createIndexPort, type SearchedMedia } from "./index-port.ts";
+import { createLastStarted } from "./last-started.ts";
 import {
   availableLaunchers,
   type Choice,
@@ -35,6 +36,8 @@ export interface ScriptPortsParts {
   /** Where there is no index, commands that need one say so. */
   readonly media: SearchedMedia | undefined;
   readonly devices: Devices | undefined;
+  /** What was started last, over restarts; where absent, a restart forgets. */
+  readonly lastMedia: LastMedia | undefined;
   /** The token that was launched last. */
   readonly token: () => TokenParams;
 }
@@ -44,10 +47,10 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const { config, clock, log, playing, starting, playlists, media, token } = parts;
   const players = createPlayers(() => config().launchers);
   const control = controlOf(parts);
-  let last: { readonly file: MediaFile; readonly choice: Choice } | undefined;
+  const last = createLastStarted({ config, players, playing, saved: parts.lastMedia });
   const start = async (file: MediaFile, choice: Choice, run: RunContext) => {
     await starting.start(file, choice, run);
-    last = { file, choice };
+    last.note({ file, choice });
   };
   const outside = createOutside({ config, log });
   const index = media === undefined ? {} : { index: createIndexPort(media) };
@@ -71,8 +74,8 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       await start({ path: "", system }, chooseSystemLauncher(system, launchers), run);
     },
     async launchLast() {
-      if (last === undefined) throw new ServiceError("failed", "nothing has been started since Tapdeck was");
-      await start(last.file, last.choice, run);
+      const { file, choice } = await last.find();
+      await start(file, choice, run);
     },
     ...index,
     playlist: playlists.portsOf(run),

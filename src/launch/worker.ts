@@ -8,6 +8,7 @@ import type { ActiveMedia } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
+import type { LastMedia } from "../store/last-media.ts";
 import type { Devices } from "./device-ports.ts";
 import { createHooks } from "./hooks.ts";
 import type { SearchedMedia } from "./index-port.ts";
@@ -25,6 +26,7 @@ export interface WorkerParts {
   readonly log: Log;
   readonly media?: SearchedMedia;
   readonly devices?: Devices;
+  readonly lastMedia?: LastMedia;
   readonly refusal?: () => string | undefined;
   readonly elapsedMs?: () => number;
 }
@@ -80,6 +82,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
     playlists,
     media,
     devices: parts.devices,
+    lastMedia: parts.lastMedia,
     token,
   });
   const { startedBy } = starting;

@@ -23,6 +23,8 @@ export interface History {
   open(row: LaunchRow): number;
   /** Notes how it ended: without `error`, well. */
   finish(id: number, error?: string): void;
+  /** Notes a write of another table, which goes with the rows. */
+  beside(write: () => void): void;
   /** Newest first. `beforeMs`: only what began earlier. A launch that still runs counts as not successful. */
   list(page: { readonly limit: number; readonly beforeMs?: number }): readonly LaunchEntry[];
   /** Throws what the last write failed with, where it did. */
@@ -108,6 +110,7 @@ export function createHistory(database: Database, guard: Guard): History {
     finish(id, error) {
       note(() => finish.run({ id, success: error === undefined ? 1 : 0, error: error ?? null }));
     },
+    beside: note,
     list({ limit, beforeMs = Number.MAX_SAFE_INTEGER }) {
       flush();
       return guard.ask(() => list.all({ beforeMs, limit })).map(entryOf);

@@ -9,6 +9,7 @@ import { type Clients, createClients } from "./clients.ts";
 import { createGuard, isDamage } from "./durable.ts";
 import { keepPrivate, makePrivate, syncBehind } from "./files.ts";
 import { createHistory, type History } from "./history.ts";
+import { createLastMedia, type LastMedia } from "./last-media.ts";
 import { lockFolderOf } from "./lock.ts";
 import { createMappings, type Mappings } from "./mappings.ts";
 import { bringUpToDate } from "./migrate.ts";
@@ -21,6 +22,7 @@ export interface Store {
   readonly mappings: Mappings;
   readonly clients: Clients;
   readonly playTimes: PlayTimes;
+  readonly lastMedia: LastMedia;
   readonly v1Clients: V1Clients;
   /** What was done at the start, where the file could not be used; undefined where it could. */
   readonly recovered: Recovery | undefined;
@@ -86,6 +88,7 @@ function assemble(database: Database, { path, clock, log, recovered, lock }: Par
       },
     },
     playTimes: createPlayTimes(database, guard),
+    lastMedia: createLastMedia(database, guard, history),
     v1Clients: createV1Clients(database, { ...guard, onDisk: () => syncBehind(`${path}-wal`) }),
     recovered,
     check() {

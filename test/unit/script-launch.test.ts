@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { answerLaunch } from "../../src/api/launch-endpoint.ts";
 import { createBus } from "../../src/bus.ts";
 import { type Config, defaultConfig } from "../../src/config/shape.ts";
@@ -99,9 +99,53 @@ test("a system starts without a file by a launcher that takes none", async () =>
 
 test("what was started last starts once more", async () => {
   const deck = await makeDeck();
-  expect(await deck.run("**launch.last")).toBe("nothing has been started since Tapdeck was");
+  expect(await deck.run("**launch.last")).toBe("nothing has been started yet");
   await deck.run("SNES/A Game.sfc||**stop||**launch.last");
   expect(deck.started).toEqual(["game SNES A Game", "game SNES A Game"]);
+});
+
+test("what was started last, and played, is still known after a restart", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-last-"));
+  closing.push(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, "SNES"));
+  for (const name of ["A Game.sfc", "Broken.bad"]) await writeFile(join(folder, "SNES", name), "");
+  const sleeper = { systems: ["SNES"], extensions: [".sfc"], command: ["sleep", "60"] };
+  const broken = { id: "broken", systems: [], extensions: [".bad"], command: ["/bin/false"] };
+  /** One life of the service: what its scripts ended with, and what was started. */
+  const live = async (launchers: Config["launchers"], ...scripts: readonly string[]) => {
+    const store = openStore(folder, { clock: systemClock, log: silentLog });
+    const bus = createBus(silentLog);
+    const told: string[] = [];
+    const ends: (string | true)[] = [];
+    bus.on("media.started", ({ launcherId, systemId, mediaPath }) =>
+      told.push([launcherId, systemId, relative(folder, mediaPath)].join(" ")),
+    );
+    bus.on("launch.finished", ({ error }) => ends.push(error ?? true));
+    const { history, lastMedia } = store;
+    const config = {
+      ...defaultConfig,
+      systems: { ...defaultConfig.systems, rootFolders: [folder], statedRootFolders: [folder] },
+      launchers,
+    };
+    const parts = { config: () => config, bus, clock: systemClock, log: silentLog, history, lastMedia };
+    const launcher = createLauncher({ ...parts, map: () => undefined });
+    for (const [nth, text] of scripts.entries()) {
+      launcher.launch({ type: "", uid: "04", text, data: "" });
+      await eventually(() => ends.length > nth);
+    }
+    await launcher.close();
+    store.close();
+    return [...told, ...ends.filter((end) => end !== true)];
+  };
+  const game = { ...sleeper, id: "game" };
+  const other = { ...sleeper, id: "other" };
+  await live([game, other, broken], "SNES/A Game.sfc?launcher=other||**stop", "SNES/Broken.bad");
+  // What failed was no game that anybody played.
+  expect(await live([game, other], "**launch.last||**stop")).toEqual(["other SNES SNES/A Game.sfc"]);
+  // Its player has gone: another one plays it.
+  expect(await live([game], "**launch.last||**stop")).toEqual(["game SNES SNES/A Game.sfc"]);
+  await rm(join(folder, "SNES/A Game.sfc"));
+  expect(await live([game], "**launch.last")).toEqual([`there is no file ${folder}/SNES/A Game.sfc`]);
 });
 
 test("a title is refused as long as there is no index", async () => {

@@ -9,7 +9,7 @@ export const launchLast: ScriptCommand = {
   options: {},
   startsMedia: true,
   allowedUntrusted: true,
-  docs: "Starts the media that was started last, whether or not it still plays.",
+  docs: "Starts the media that was started last, whether or not it still plays, and also after the device was off.",
   example: "**launch.last",
   run: (_call, ports) => ports.launchLast(),
 };

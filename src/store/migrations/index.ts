@@ -4,5 +4,6 @@ import { mappings } from "./0002-mappings.ts";
 import { clients } from "./0003-clients.ts";
 import { playTime } from "./0004-play-time.ts";
 import { v1Clients } from "./0005-v1-clients.ts";
+import { lastMedia } from "./0006-last-media.ts";
 
-export const migrations: readonly string[] = [history, mappings, clients, playTime, v1Clients];
+export const migrations: readonly string[] = [history, mappings, clients, playTime, v1Clients, lastMedia];
