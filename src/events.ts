@@ -58,6 +58,9 @@ export interface Events {
   "tokens.removed": Token;
   running: Running;
   "media.started": ActiveMedia;
+  /** Its player pauses, and goes on, as far as it tells: mpv at once, RetroArch where it is asked. */
+  "media.paused": ActiveMedia;
+  "media.resumed": ActiveMedia;
   "media.stopped": MediaStopped;
   "media.indexing": IndexStatus;
   "launch.finished": LaunchFinished;

@@ -43,6 +43,11 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   "tokens.added": { docs: "A reader has a new token.", params: token },
   "tokens.removed": { docs: "A token left its reader.", params: token },
   "media.started": { docs: "A player plays.", params: mediaStarted },
+  "media.paused": {
+    docs: "What plays was paused. mpv tells it at once; RetroArch where it was paused by a card or over the API.",
+    params: mediaStarted,
+  },
+  "media.resumed": { docs: "What was paused plays on.", params: mediaStarted },
   "media.stopped": {
     docs: "What played has ended, after `elapsed` seconds; `exitCode` is null where a signal ended the player. `reason`: it `ended` by itself, was `stopped`, or `failed`.",
     params: mediaStopped,

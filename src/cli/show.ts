@@ -43,6 +43,8 @@ function detail({ method, params }: Notification): string {
     case "running":
       return JSON.stringify(params.script);
     case "media.started":
+    case "media.paused":
+    case "media.resumed":
       return `${params.mediaName} (${params.systemName}, ${params.launcherId})`;
     case "media.stopped":
       return `${params.mediaName} after ${params.elapsed} s, exit code ${params.exitCode ?? "none"}`;

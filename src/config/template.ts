@@ -58,8 +58,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #insert_mode_exit_delay = 0
 
 [audio]
-# Whether short sounds tell of a card that was read, a launch that failed, a tag that was written, and the start. It takes
-# pw-play, paplay or aplay.
+# Whether short sounds tell of a card that was read, a launch that failed, a card that the guard asks for once more, play
+# time that ends, a tag that was written, and the start. It takes pw-play, paplay or aplay.
 #feedback = true
 
 # The loudest that cards and programs may make a player (mpv, RetroArch) or the device, in percent.
@@ -98,7 +98,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #guard = false
 
 [playtime]
-# How many minutes may be played on one day; 0 means as many as you like.
+# How many minutes may be played on one day; 0 means as many as you like. What is paused does not count, where its player
+# tells: mpv always, RetroArch where a card or the API paused it, other players never.
 #daily_minutes = 0
 
 # How many minutes may be played in one session; 0 means as many as you like.
@@ -107,7 +108,7 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # After a pause of so many minutes a new session begins.
 #session_reset_minutes = 20
 
-# How many minutes before the end clients are warned, each once.
+# How many minutes before the end clients are warned, each once, and a sound is played.
 #warning_minutes = [5, 1]
 
 [hooks]

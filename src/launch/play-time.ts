@@ -1,7 +1,7 @@
 /**
  * Limits for a family: so long may be played on a day and in a session. Before the end come warnings, at the end what plays
- * is stopped, and nothing is started until there is time again. Counts and writes only where a limit is set, writes at
- * most once a minute, and not at all while nothing plays.
+ * is stopped, and nothing is started until there is time again. What is paused counts as rest, as far as its player tells.
+ * Counts and writes only where a limit is set, writes at most once a minute, and not at all while nothing plays.
  */
 import { uptime } from "node:os";
 import type { Bus } from "../bus.ts";
@@ -64,7 +64,7 @@ export function createPlayTime(parts: PlayTimeParts): PlayTime {
   const dayOf = parts.dayOf ?? localDay;
   const read = () => ({ wallMs: clock.now(), uptimeMs: uptimeMs() });
   let ledger = openLedger(store.read(), read(), dayOf);
-  /** Up to when what plays has been counted; undefined while nothing plays. */
+  /** Up to when what plays has been counted; undefined while nothing plays, or it is paused. */
   let countedMs: number | undefined;
   let savedMs = Number.NEGATIVE_INFINITY;
   let isDirty = false;
@@ -124,18 +124,22 @@ export function createPlayTime(parts: PlayTimeParts): PlayTime {
     const waits = [saveMs, ...ends, ...warnings].filter((ms) => ms > 0);
     return Math.max(1, Math.ceil(Math.min(...waits)));
   };
+  const begin = () => {
+    count();
+    countedMs = elapsedMs();
+    if (isOn) look();
+  };
+  const rest = () => {
+    count();
+    countedMs = undefined;
+    if (isDirty) look();
+    else timer?.[Symbol.dispose]();
+  };
   const listening = [
-    bus.on("media.started", () => {
-      count();
-      countedMs = elapsedMs();
-      if (isOn) look();
-    }),
-    bus.on("media.stopped", () => {
-      count();
-      countedMs = undefined;
-      if (isDirty) look();
-      else timer?.[Symbol.dispose]();
-    }),
+    bus.on("media.started", begin),
+    bus.on("media.resumed", begin),
+    bus.on("media.paused", rest),
+    bus.on("media.stopped", rest),
   ];
   return {
     refusal() {

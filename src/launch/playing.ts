@@ -91,9 +91,16 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
       return current === asked ? { ...asked.media, ...state } : current?.media;
     },
     start(file, choice) {
-      const player = startPlayer(choice, { name: choice.launcherId, clock, volume: volume.first() });
       const startedMs = clock.now();
       const media = mediaOf(file, choice, startedMs);
+      const player = startPlayer(choice, {
+        name: choice.launcherId,
+        clock,
+        volume: volume.first(),
+        onPause(isPaused) {
+          if (current?.media === media) bus.emit(isPaused ? "media.paused" : "media.resumed", media);
+        },
+      });
       const started: Current = {
         media,
         player,

@@ -22,6 +22,8 @@ export interface PlayerParts {
   readonly clock: Clock;
   /** How loud it is to begin, in percent, not beyond the owner's ceiling; undefined where it may be as it is by itself. */
   readonly volume: number | undefined;
+  /** Told each time that it pauses or goes on, as far as it tells; where it begins to play, nothing is told. */
+  readonly onPause: (isPaused: boolean) => void;
 }
 
 export interface PlayerState {

@@ -23,7 +23,7 @@ interface Known {
 /** Starts it; throws as `spawnPlayer` does. */
 export function startMpv(
   order: PlayerOrder,
-  { clock, volume }: Pick<PlayerParts, "clock" | "volume">,
+  { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
   const { argv, optionsAt, environment, folder } = order;
   const loudness = volume === undefined ? [] : [`--volume=${volume}`];
@@ -37,7 +37,9 @@ export function startMpv(
   const loaded = Promise.withResolvers<void>();
   if (process.line === undefined) throw new Error("must hold: a player that was to have a line has one");
   const line = openMpvLine(process.line, clock, (name, facts) => {
+    const wasPaused = isPaused(known);
     hear(known, name, facts);
+    if (isPaused(known) !== wasPaused) onPause(!wasPaused);
     if (known.isLoaded) loaded.resolve();
   });
   void process.exited.then(line.close);
@@ -80,17 +82,19 @@ function hear(known: Known, name: string, facts: Readonly<Record<string, unknown
   if (known.complaints.length > complaintLinesMax) known.complaints.shift();
 }
 
-function stateOf({ isLoaded, positionMs, properties }: Known): PlayerState {
+const isPaused = ({ properties }: Known) => properties.get("pause") === true;
+
+function stateOf(known: Known): PlayerState {
+  const { isLoaded, positionMs, properties } = known;
   if (!isLoaded) return { playbackState: "loading" };
   const duration = properties.get("duration");
-  const isPaused = properties.get("pause") === true;
   const volume = properties.get("volume");
   const waits = properties.get("paused-for-cache") === true;
   return {
     ...(positionMs === undefined ? {} : { positionMs }),
     ...(typeof duration === "number" ? { durationMs: toMs(duration) } : {}),
     ...(typeof volume === "number" ? { volume: Math.round(volume) } : {}),
-    playbackState: isPaused ? "paused" : waits ? "buffering" : "playing",
+    playbackState: isPaused(known) ? "paused" : waits ? "buffering" : "playing",
   };
 }
 

@@ -15,6 +15,7 @@ const stateMsMax = 250;
 const answerMsMax = 2000;
 const askAgainMs = 50;
 const pauseMsMax = 5000;
+const pausedAskMs = 2000;
 // Ports that nobody is given by a registry (RFC 6335, 6).
 const portsFrom = 49_152;
 const portsCount = 16_384;
@@ -23,7 +24,7 @@ const softest = -80; // dB
 /** Starts it; throws as `spawnPlayer` does. */
 export function startRetroArch(
   order: PlayerOrder,
-  { clock, volume }: Pick<PlayerParts, "clock" | "volume">,
+  { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
   const { argv, optionsAt, environment, folder } = order;
   const port = portsFrom + ((crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % portsCount);
@@ -43,8 +44,19 @@ export function startRetroArch(
   });
   const ask = async (msMax: number) => {
     const status = await line.status(msMax);
+    const wasPaused = last === "paused";
     last = status ?? last;
+    if ((last === "paused") === wasPaused) return status;
+    onPause(!wasPaused);
+    if (!wasPaused) void untilResumed();
     return status;
+  };
+  // A key of the keyboard may let it go on, and nobody else would tell: what is paused is free of play time.
+  const untilResumed = async () => {
+    while (last === "paused" && !ended.signal.aborted) {
+      await sleep(clock, pausedAskMs, ended.signal).catch(() => {});
+      await ask(stateMsMax).catch(() => {});
+    }
   };
   return {
     process,

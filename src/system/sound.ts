@@ -12,7 +12,7 @@ import { soundsPerWindowMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Note, waveOf } from "./wave.ts";
 
-/** None is longer than 400 ms. */
+/** From the least news to the greatest. None is longer than 400 ms. */
 export const sounds = {
   scanned: [{ pitch: 1319, ms: 70 }],
   ready: [
@@ -29,9 +29,22 @@ export const sounds = {
     { pitch: 0, ms: 30 },
     { pitch: 175, ms: 180 },
   ],
+  // A question: put the card on once more.
+  guarded: [
+    { pitch: 784, ms: 100 },
+    { pitch: 0, ms: 40 },
+    { pitch: 784, ms: 100 },
+  ],
+  // Play time comes to its end.
+  warning: [
+    { pitch: 988, ms: 110 },
+    { pitch: 784, ms: 110 },
+    { pitch: 659, ms: 160 },
+  ],
 } as const satisfies Readonly<Record<string, readonly Note[]>>;
 
 export type SoundName = keyof typeof sounds;
+const ranks = Object.keys(sounds);
 
 export interface SoundParts {
   /** Where the files are put while it runs: a folder of our own, made and removed here. */
@@ -157,7 +170,8 @@ export function createSounds(parts: SoundParts): Sounds {
       lastMs = lastMs.filter((ms) => ms > nowMs - windowMs);
       if (lastMs.length >= soundsPerWindowMax) return;
       lastMs = [...lastMs, nowMs];
-      next = name;
+      // One waits at most: what was read says less than what came of it.
+      if (next === undefined || ranks.indexOf(name) >= ranks.indexOf(next)) next = name;
       playing ??= playAll(name).catch((error) => {
         playing = undefined;
         isOn = false;

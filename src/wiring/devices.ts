@@ -9,6 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { OpenInputDevice } from "../core/input.ts";
 import type { Log } from "../core/log.ts";
+import type { LaunchFinished } from "../events.ts";
 import type { Devices } from "../launch/device-ports.ts";
 import { createVirtualInput, type VirtualInput } from "../launch/input.ts";
 import type { Readers } from "../readers/readers.ts";
@@ -53,6 +54,8 @@ export function createDevices(parts: DeviceParts): AllDevices {
     log,
   });
   const following: Disposable[] = [];
+  /** Held back by the launch guard, and not told yet that it has ended. */
+  let held: Launch | undefined;
   const write: AllDevices["write"] = async (request, signal) => {
     const ready = readers();
     if (ready === undefined) throw new ServiceError("no-reader", "the service is still starting: try again");
@@ -73,9 +76,17 @@ export function createDevices(parts: DeviceParts): AllDevices {
     startSounds() {
       following.push(
         bus.on("tokens.added", () => void clock.after(behindTapMs, () => sounds.play("scanned"))),
-        bus.on("launch.finished", ({ success }) => {
-          if (!success) sounds.play("failed");
+        bus.on("launch.guarded", ({ time, uid, text }) => {
+          held = { time, uid, text };
+          sounds.play("guarded");
         }),
+        bus.on("launch.finished", (launch) => {
+          // A card that was held back did not fail: its own sound asks for it once more.
+          const wasHeld = isSame(held, launch);
+          if (wasHeld) held = undefined;
+          if (!launch.success && !wasHeld) sounds.play("failed");
+        }),
+        bus.on("playtime.warning", () => sounds.play("warning")),
         showOnReaders({ bus, clock, behindTapMs, readers }),
         settings.onChange((now) => sounds.configure(now.audio.feedback)),
       );
@@ -87,4 +98,10 @@ export function createDevices(parts: DeviceParts): AllDevices {
       return sounds.close();
     },
   };
+}
+
+type Launch = Pick<LaunchFinished, "time" | "uid" | "text">;
+
+function isSame(one: Launch | undefined, other: Launch): boolean {
+  return one?.time === other.time && one.uid === other.uid && one.text === other.text;
 }

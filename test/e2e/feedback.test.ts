@@ -49,6 +49,26 @@ test("ready, scanned and failed are heard, and switching audioFeedback counts at
   expect(await readdir(place.folder)).not.toContain("tapdeck-sounds");
 });
 
+test("a card that the guard holds back asks for itself, and play time that ends is heard", async () => {
+  await using place = await makePlace(
+    `${quiet}[launch]\nguard = true\n[playtime]\ndaily_minutes = 1\n[[launchers]]\nid = "sleeper"\ncommand = ["/bin/sh", "-c", "exec /bin/sleep 600", "{path}"]\n`,
+  );
+  for (const name of ["A", "B"]) await place.file(`SNES/${name}.sfc`);
+  await using service = await startHeard(place);
+  const { client, heard, sounds } = service;
+  await client.call("tokens.scan", { text: "SNES/A.sfc", duration: 20 });
+  await heard.next("media.started");
+  // Less than a minute is left.
+  await heard.next("playtime.warning");
+  await eventually(async () => (await sounds()).includes("warning.wav"));
+  await client.call("tokens.scan", { text: "SNES/B.sfc", duration: 20 });
+  await heard.next("launch.finished", ({ text, success }) => text === "SNES/B.sfc" && !success);
+  await eventually(async () => (await sounds()).includes("guarded.wav"));
+  await client.call("launch", "no such file");
+  await eventually(async () => (await sounds()).includes("failed.wav"));
+  expect((await sounds()).filter((name) => name === "failed.wav")).toHaveLength(1);
+});
+
 test("a service that is killed leaves no shell that waits for a sound", async () => {
   await using place = await makePlace(noReaders);
   await using service = await startHeard(place);

@@ -117,6 +117,17 @@ test("a volume that was wanted is not lost at the next item, nor at the next lau
   expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", volume: 20 });
 });
 
+test("a pause and its end are told once each, and not where it begins to play", async () => {
+  await using deck = await mpvDeck();
+  await deck.play("Audio/long.wav");
+  expect(await deck.run("**control:pause||**control:pause")).toBe(true);
+  expect(await deck.next("media.paused")).toMatchObject({ mediaName: "long" });
+  expect(await deck.run("**control:seek,30||**control:resume")).toBe(true);
+  await deck.next("media.resumed");
+  const names = deck.heard.map(({ name }) => name).filter((name) => name.startsWith("media."));
+  expect(names).toEqual(["media.started", "media.paused", "media.resumed"]);
+});
+
 test("what it cannot do is refused with a sentence, and so is anything where nothing plays", async () => {
   await using deck = await mpvDeck();
   expect(await deck.run("**control:pause")).toBe("nothing plays");

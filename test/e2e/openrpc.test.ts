@@ -51,6 +51,8 @@ test("the document tells all notifications, as methods without a result", () => 
       "launch.finished",
       "launch.guarded",
       "media.indexing",
+      "media.paused",
+      "media.resumed",
       "media.started",
       "media.stopped",
       "playtime.warning",

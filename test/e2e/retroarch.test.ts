@@ -1,6 +1,6 @@
 /** Debian's RetroArch with a free core, for real and without a screen: it starts, answers, pauses, and stops. */
 import { expect, test } from "bun:test";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
@@ -34,6 +34,19 @@ async function gameDeck(more: Partial<LauncherConfig> = {}): Promise<Deck> {
   return deck;
 }
 
+/** As its own key does: over the port that it listens on. */
+async function pressPause(pid: number): Promise<void> {
+  const inodes = await Promise.all(
+    (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")),
+  );
+  const lines = (await readFile("/proc/net/udp", "utf8")).split("\n").map((line) => line.trim().split(/\s+/));
+  const own = lines.find(([, , , , , , , , , inode]) => inodes.includes(`socket:[${inode}]`));
+  const port = Number.parseInt(own?.[1]?.split(":")[1] ?? "", 16);
+  const socket = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0 });
+  socket.send("PAUSE_TOGGLE", port, "127.0.0.1");
+  socket.close();
+}
+
 const state = async (deck: Deck) => (await deck.launcher.playback())?.playbackState;
 
 test("it starts with the core of the system, answers, pauses, goes on and stops", async () => {
@@ -53,6 +66,12 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
     deck.launcher.control({ kind: "resume" }),
   ]);
   expect(await state(deck)).toBe("playing");
+  expect(deck.told("media.paused").length).toBe(deck.told("media.resumed").length);
+  expect(await deck.run("**control:pause")).toBe(true);
+  // Somebody presses its own key: nobody asked for that.
+  await pressPause(await deck.playerOf("NES/Game.nes"));
+  const paused = deck.told("media.paused").length;
+  await deck.next("media.resumed", paused);
   expect(await deck.run("**control:save_state||**control:reset")).toBe(true);
   expect(await deck.run("**control:seek,+10")).toBe("RetroArch has no seek that it could be told to do");
 

@@ -36,7 +36,14 @@ export interface Deck extends AsyncDisposable {
 
 // Real players on a machine that has other things to do.
 const deckMsMax = 40_000;
-const names = ["running", "media.started", "media.stopped", "launch.finished"] as const;
+const names = [
+  "running",
+  "media.started",
+  "media.paused",
+  "media.resumed",
+  "media.stopped",
+  "launch.finished",
+] as const;
 
 export interface DeckOptions {
   readonly clock?: Clock;

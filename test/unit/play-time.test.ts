@@ -204,6 +204,8 @@ function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord) {
     saves,
     keeper,
     begin: () => bus.emit("media.started", media),
+    pause: () => bus.emit("media.paused", media),
+    resume: () => bus.emit("media.resumed", media),
     end: () => bus.emit("media.stopped", { ...media, elapsed: 0, exitCode: 0 }),
     set(more: Partial<PlayTimeLimits>) {
       limits = { ...limits, ...more };
@@ -243,6 +245,25 @@ test("a session's limit comes again after its pause, and not before", () => {
   clock.advance(minute);
   expect(keeper.refusal()).toBeUndefined();
   expect(keeper.state().session).toEqual({ usedMs: 0, remainingMs: 15 * minute });
+});
+
+test("what is paused does not count, and is neither warned nor stopped", () => {
+  const { clock, told, keeper, begin, pause, resume } = makeKeeper({ dailyMinutes: 30, sessionMinutes: 25 });
+  begin();
+  clock.advance(10 * minute);
+  pause();
+  clock.advance(19 * minute);
+  expect(keeper.state()).toMatchObject({ day: { usedMs: 10 * minute }, session: { usedMs: 10 * minute } });
+  expect(told).toEqual([]);
+  resume();
+  clock.advance(minute);
+  pause();
+  // So long a pause begins a new session, though nothing was stopped.
+  clock.advance(20 * minute);
+  expect(keeper.state()).toMatchObject({ day: { usedMs: 11 * minute }, session: { usedMs: 0 } });
+  resume();
+  clock.advance(19 * minute);
+  expect(told.at(-1)).toMatch(/^69 stop: today's play time of 30 minutes is used up/);
 });
 
 test("a start with less left than a warning is warned at once, once", () => {

@@ -113,9 +113,11 @@ const order = (script: string): PlayerOrder => ({
   optionsAt: 4,
 });
 
+const onPause = () => {};
+
 test("an mpv that never answers holds up nobody, and takes no more than so many questions", async () => {
   const clock = createManualClock();
-  const player = startMpv(order("exec sleep 600"), { clock, volume: undefined });
+  const player = startMpv(order("exec sleep 600"), { clock, volume: undefined, onPause });
   try {
     const state = player.state();
     const refused = player.control({ kind: "pause" }).catch((error) => error.message);
@@ -136,7 +138,7 @@ test("an mpv that talks nonsense is not believed, and one that hangs up has ende
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
   const said = join(folder, "said");
   const script = `printf 'noise\\n{"event":7}\\n{"request_id":999,"error":"success"}\\n{"event":"file-loaded"}\\n' >&3; cat <&3 >${said} & exec 3>&-; exec sleep 600`;
-  const player = startMpv(order(script), { clock: systemClock, volume: undefined });
+  const player = startMpv(order(script), { clock: systemClock, volume: undefined, onPause });
   try {
     await player.ready;
     await eventually(async () =>
@@ -162,7 +164,7 @@ test("the owner's ceiling holds for the volume of mpv, from its start on", async
     id=\${line##*:}
     echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":58}" >&3
   done`;
-  const player = startMpv(order(script), { clock: systemClock, volume: 60 });
+  const player = startMpv(order(script), { clock: systemClock, volume: 60, onPause });
   try {
     expect(await player.changeVolume?.({ kind: "by", percent: 5 }, 60)).toBe(60);
     expect(await player.changeVolume?.({ kind: "to", percent: 90 }, 60)).toBe(60);
