@@ -10,10 +10,11 @@
  *   {release:k} {^k}        and go up again; at the end, all do
  *   {hold:k:1s} {~k:1s}     keys that are held so long
  */
+import { assert } from "../core/errors.ts";
 import type { InputStep } from "../core/input.ts";
 import { macroKeysMax, macroMsMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
-import type { InputTable } from "./input-keys.ts";
+import { type InputTable, keyboard } from "./input-keys.ts";
 import { timeMs } from "./time.ts";
 
 export type InputMacro =
@@ -46,6 +47,14 @@ export function readMacro(text: string, table: InputTable, speedMs = defaultSpee
   if (playing.steps.length === 0) return { kind: "error", message: "there is nothing to press" };
   turn(playing, "up", playing.held.toReversed());
   return { kind: "macro", steps: playing.steps };
+}
+
+/** Keys that are pressed together, so many times: at most `macroKeysMax`, and within `macroMsMax`. */
+export function pressedTimes(codes: readonly number[], times: number): readonly InputStep[] {
+  const playing: Playing = { table: keyboard, speedMs: defaultSpeedMs, steps: [], held: [], keys: 0, ms: 0 };
+  const fault = repeat(times, () => playKeys(playing, codes));
+  assert(fault === undefined, "so many presses are within the limits");
+  return playing.steps;
 }
 
 /** Behind the `}` that ends the braces which open at `at`; undefined where none does. What \ escapes or a text in " holds ends none. */

@@ -51,7 +51,7 @@ test("ready, scanned and failed are heard, and switching audioFeedback counts at
 
 test("a card that the guard holds back asks for itself, and play time that ends is heard", async () => {
   await using place = await makePlace(
-    `${quiet}[launch]\nguard = true\n[playtime]\ndaily_minutes = 1\n[[launchers]]\nid = "sleeper"\ncommand = ["/bin/sh", "-c", "exec /bin/sleep 600", "{path}"]\n`,
+    `${noReaders}[launch]\nguard = true\n[playtime]\ndaily_minutes = 1\n[[launchers]]\nid = "sleeper"\ncommand = ["/bin/sh", "-c", "exec /bin/sleep 600", "{path}"]\n`,
   );
   for (const name of ["A", "B"]) await place.file(`SNES/${name}.sfc`);
   await using service = await startHeard(place);
