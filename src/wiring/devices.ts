@@ -80,6 +80,13 @@ export function createDevices(parts: DeviceParts): AllDevices {
           held = { time, uid, text };
           sounds.play("guarded");
         }),
+        bus.on("launch.finished", (launch) => {
+          // A card that was held back did not fail: its own sound asks for it once more.
+          const wasHeld = isSame(held, launch);
+          if (wasHeld) held = undefined;
+          if (!launch.success && !wasHeld) sounds.play("failed");
+        }),
+        bus.on("playtime.warning", () => sounds.play("warning")),
         showOnReaders({ bus, clock, behindTapMs, readers }),
         bus.on("launch.finished", (launch) => {
           // A card that was held back did not fail: its own sound asks for it once more.

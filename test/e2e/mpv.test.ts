@@ -6,6 +6,7 @@ import { proofMs } from "../../src/launch/playing.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { type Deck, type DeckOptions, makeDeck, makeSound } from "../helpers/player-deck.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
+import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 
 const mpv: LauncherConfig = {
   id: "mpv",
@@ -224,4 +225,21 @@ test("the next item of a playlist is the next that plays, and a stop ends the pl
   await deck.launcher.control({ kind: "stop" });
   expect(deck.launcher.playlist()).toBeUndefined();
   expect(deck.launcher.activeMedia()).toBeUndefined();
+});
+
+test("the whole service: a lower ceiling over the API turns mpv down at once, and a pause is told to clients", async () => {
+  await using place = await makePlace(noReaders);
+  await Bun.write(await place.file("Audio/Song.wav"), makeSound(60));
+  await using service = await startTapdeck(place);
+  const { client, heard } = service;
+  await client.call("launch", "Audio/Song.wav");
+  await heard.next("media.started");
+  const loudness = async () => (await client.call("media.active"))?.volume;
+  await eventually(async () => (await loudness()) === 100);
+  await client.call("playtime.limits.update", { volumeMax: 40 });
+  await eventually(async () => (await loudness()) === 40);
+  await client.call("media.control", { action: "volume", args: [90] });
+  expect(await loudness()).toBe(40);
+  await client.call("media.control", { action: "pause" });
+  expect(await heard.next("media.paused")).toMatchObject({ mediaName: "Song", launcherId: "mpv" });
 });
