@@ -26,9 +26,10 @@ const writesOf: Readonly<Record<Kind, number>> = {
   "first start": 60,
   // A mapping costs some ten: a cut within these strikes among them, and in the copies that follow.
   writing: 120,
-  updating: 100,
+  updating: 80,
 };
 const updateRootBytes = 6 * 2 ** 20;
+const updateVersion = "0.1.1";
 
 const made: Record<Kind, number> = { "first start": 0, writing: 0, updating: 0 };
 const startsMs: number[] = [];
@@ -36,7 +37,7 @@ let updates: Updates;
 
 beforeAll(async () => {
   updates = await serveUpdates();
-  await updates.makeStartless("small", "0.1.1", updateRootBytes);
+  await updates.makeStartless("small", updateVersion, updateRootBytes);
 }, patienceMs);
 
 afterAll(async () => {
@@ -177,11 +178,13 @@ async function check(board: Board, acknowledged: readonly string[]): Promise<voi
   const { labels, checks } = await until("its answers", () => answersOf(client).catch(() => undefined));
   client.close();
   expect(acknowledged.filter((label) => !labels.has(label))).toEqual([]);
-  // Neither the partition nor the database may have been given up.
-  expect(checks.filter(({ name }) => name === "device" || name === "database")).toEqual([
-    { name: "database", ok: true },
-    { name: "device", ok: true },
-  ]);
+  // Neither the partition nor the database may have been given up; that an update did not start is told, once.
+  const asked = checks.filter(({ name }) => name === "device" || name === "database");
+  expect(asked).toHaveLength(2);
+  const complaints = asked.filter(({ ok }) => !ok).map(({ reason = "" }) => reason);
+  expect(
+    complaints.filter((reason) => !reason.startsWith(`the update to ${updateVersion} was not kept: `)),
+  ).toEqual([]);
 }
 
 async function answersOf(client: Client) {
