@@ -5,6 +5,7 @@ import { buildDictionary, type Dictionary } from "./dictionary.ts";
 import { addFolded } from "./folded-name.ts";
 import { type Found, noSystem } from "./found.ts";
 import { readable } from "./names.ts";
+import { buildTitles } from "./title-table.ts";
 
 /** Sorts, builds and writes, and empties `found` meanwhile; the old index is whole until the new one has taken its place. Returns the number of files. */
 export function buildIndex(path: string, found: Found): number {
@@ -14,6 +15,7 @@ export function buildIndex(path: string, found: Found): number {
     systems: found.systems,
     folders: found.folders,
     files: inOrder(found, order),
+    titles: () => buildTitles(folded, order, (file) => found.systemOf.at(order[file] ?? 0)),
     search: () => {
       // The names are written by now, and the most memory is needed next.
       found.names.drop();

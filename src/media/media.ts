@@ -49,9 +49,9 @@ export interface MediaLibrary {
   index(systems: readonly string[]): Promise<void>;
   /**
    * The file that `@System/Title (tag)` means, system and title spelt by hand: see `chooseTitle`. Undefined where there
-   * is none; throws `not-found` for an unknown system.
+   * is none; rejects with `not-found` for an unknown system.
    */
-  findTitle(system: string, title: string): FoundTitle | undefined;
+  findTitle(system: string, title: string): Promise<FoundTitle | undefined>;
   /** Ends the run, if there is one. */
   cancel(): void;
   close(): Promise<void>;
@@ -86,10 +86,10 @@ export function createMedia(options: MediaOptions): MediaLibrary {
         throw new ServiceError("failed", "the media are being indexed: try again then");
       return { results: [], total: 0 };
     },
-    findTitle(name, title) {
+    async findTitle(name, title) {
       const system = systemByName(name);
       if (system === undefined) throw unknownSystem(name);
-      return holder.use((held) => findTitle(held, system.id, title, options.prefer()));
+      return holder.walk((held) => findTitle(held, system.id, title, options.prefer()));
     },
     cancel: runs.cancel,
     async close() {

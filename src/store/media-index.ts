@@ -7,13 +7,15 @@
  *   system    ids, and fingerprints that tell whether a new walk found the same
  *   piece     the search structure in pieces of at most 256 KiB, each with its checksum
  *   shortcut  ready answers for one or two bytes of text
+ *   title     keys of titles by system and length, in pieces of some hundred, each with its checksum: the keys, which are
+ *             all of that length, then a file and a signature for each, 32 bits, low byte first
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
 import { moveDurably } from "./files.ts";
 
 /** Raised with each change of the layout or of how names are folded: an index with another one is made anew. */
-const layout = 1;
+const layout = 2;
 
 const pieceBytesMax = 256 * 1024;
 
@@ -24,6 +26,8 @@ const schema = [
   `CREATE TABLE piece (name TEXT NOT NULL, number INTEGER NOT NULL, sum INTEGER NOT NULL, bytes BLOB NOT NULL,
                        PRIMARY KEY (name, number)) STRICT`,
   `CREATE TABLE shortcut (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, anywhere BLOB NOT NULL, start BLOB NOT NULL) STRICT`,
+  `CREATE TABLE title (system INTEGER NOT NULL, plain INTEGER NOT NULL, length INTEGER NOT NULL, number INTEGER NOT NULL,
+                       sum INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (system, plain, length, number)) STRICT`,
 ];
 
 const insertSystem = "INSERT INTO system VALUES ($id, $name, $fingerprint)";
@@ -31,6 +35,7 @@ const insertFolder = "INSERT INTO folder VALUES (?, ?, ?)";
 const insertFile = "INSERT INTO file VALUES (?, ?, ?, ?)";
 const insertPiece = "INSERT INTO piece VALUES ($name, $number, $sum, $bytes)";
 const insertShortcut = "INSERT INTO shortcut VALUES ($key, $sum, $anywhere, $start)";
+const insertTitles = "INSERT INTO title VALUES ($system, $plain, $length, $number, $sum, $bytes)";
 const selectSystems = "SELECT name AS id, fingerprint FROM system ORDER BY system.id";
 const selectFolders = "SELECT base, path FROM folder ORDER BY id";
 const selectFiles = "SELECT system, folder, name FROM file ORDER BY id";
@@ -42,6 +47,8 @@ const selectCount = "SELECT coalesce(max(id) + 1, 0) AS count FROM file";
 const selectPieces = "SELECT sum, bytes FROM piece WHERE name = ? ORDER BY number";
 const selectPiecesBytes = "SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM piece WHERE name = ?";
 const selectShortcut = "SELECT sum, anywhere, start FROM shortcut WHERE key = ?";
+const selectTitles = `SELECT length, sum, bytes FROM title WHERE system = ? AND plain = ? AND length BETWEEN ? AND ?
+                      ORDER BY length, number`;
 
 /** A name as the disk has it: bytes where they are not UTF-8. */
 export type StoredName = string | Uint8Array;
@@ -74,11 +81,26 @@ export interface StoredShortcut {
   readonly atStart: Uint8Array;
 }
 
+/** Titles of one system whose keys are of one length. */
+export interface StoredTitles {
+  readonly system: number;
+  /** Numerals are letters in these keys. */
+  readonly isPlain: boolean;
+  /** Bytes of each key. */
+  readonly length: number;
+  readonly keys: Uint8Array;
+  /** Of each key. */
+  readonly files: Uint32Array;
+  readonly signatures: Uint32Array;
+}
+
 export interface IndexContent {
   readonly systems: readonly StoredSystem[];
   readonly folders: readonly StoredFolder[];
   /** In their order. */
   readonly files: Iterable<StoredFile>;
+  /** By system and length; asked for when the files are written. */
+  readonly titles: () => Iterable<StoredTitles>;
   /** The search structure, asked for when the files are written: both at once would need much memory. */
   readonly search: () => {
     readonly pieces: Readonly<Record<string, Uint8Array>>;
@@ -118,7 +140,7 @@ function syncFile(path: string): void {
   }
 }
 
-function fill(database: Database, { systems, folders, files, search }: IndexContent): void {
+function fill(database: Database, { systems, folders, files, titles, search }: IndexContent): void {
   for (const statement of schema) database.run(statement);
   database.run(`PRAGMA user_version = ${layout}`);
   const system = database.query(insertSystem);
@@ -128,6 +150,7 @@ function fill(database: Database, { systems, folders, files, search }: IndexCont
   const file = database.query(insertFile);
   let id = 0;
   for (const one of files) file.run(id++, one.system, one.folder, one.name);
+  fillTitles(database, titles());
   const { pieces, shortcuts } = search();
   const piece = database.query(insertPiece);
   for (const [name, bytes] of Object.entries(pieces)) {
@@ -139,6 +162,16 @@ function fill(database: Database, { systems, folders, files, search }: IndexCont
   const shortcut = database.query(insertShortcut);
   for (const { key, anywhere, atStart } of shortcuts)
     shortcut.run({ key, sum: sumOf(anywhere, atStart), anywhere, start: atStart });
+}
+
+function fillTitles(database: Database, titles: Iterable<StoredTitles>): void {
+  const insert = database.query(insertTitles);
+  let number = 0;
+  for (const { system, isPlain, length, keys, files, signatures } of titles) {
+    const bytes = Buffer.concat([keys, bytesOf(files), bytesOf(signatures)]);
+    const row = { system, plain: isPlain ? 1 : 0, length, number: number++ };
+    insert.run({ ...row, sum: Bun.hash.crc32(bytes), bytes });
+  }
 }
 
 export interface MediaIndexFile {
@@ -153,6 +186,8 @@ export interface MediaIndexFile {
   /** A part of the search structure, read step by step: each step is one piece of at most 256 KiB. */
   piece(name: string): Generator<void, Uint8Array, void>;
   shortcut(key: number): Omit<StoredShortcut, "key"> | undefined;
+  /** The titles of a system with keys of these lengths, in bytes, both included; read as they are asked for. */
+  titles(system: number, isPlain: boolean, lengthMin: number, lengthMax: number): Iterable<StoredTitles>;
   /** Throws `IndexDamage` where the file as a whole is not sound. Reads all of it. */
   check(): void;
   close(): void;
@@ -214,6 +249,7 @@ function read(database: Database): MediaIndexFile {
         if (sumOf(anywhere, atStart) !== sum) throw new IndexDamage("a ready answer has a wrong sum");
         return { anywhere, atStart };
       }),
+    titles: (...asked) => readTitles(database, ...asked),
     check() {
       const said = guarded(() =>
         database.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get(),
@@ -241,6 +277,37 @@ function* readPieces(database: Database, name: string): Generator<void, Uint8Arr
   }
 }
 
+function* readTitles(
+  database: Database,
+  system: number,
+  isPlain: boolean,
+  lengthMin: number,
+  lengthMax: number,
+): Generator<StoredTitles> {
+  const rows = database.prepare<{ length: number; sum: number; bytes: Uint8Array }, number[]>(selectTitles);
+  try {
+    const pieces = rows.iterate(system, isPlain ? 1 : 0, lengthMin, lengthMax);
+    for (;;) {
+      const { done, value } = guarded(() => pieces.next());
+      if (done) return;
+      const { length, sum, bytes } = value;
+      if (Bun.hash.crc32(bytes) !== sum) throw new IndexDamage("a piece of the titles has a wrong sum");
+      const count = bytes.length / (length + 8);
+      const numbers = bytes.slice(count * length);
+      yield {
+        system,
+        isPlain,
+        length,
+        keys: bytes.subarray(0, count * length),
+        files: new Uint32Array(numbers.buffer, 0, count),
+        signatures: new Uint32Array(numbers.buffer, count * 4, count),
+      };
+    }
+  } finally {
+    rows.finalize();
+  }
+}
+
 /** Tells damage of the file, and any other fault of reading it, as one thing. */
 function guarded<T>(run: () => T): T {
   try {
@@ -255,6 +322,10 @@ function guarded<T>(run: () => T): T {
 function nameThere(row: { readonly name: StoredName } | null): StoredName {
   if (row === null) throw new IndexDamage("a file is missing");
   return row.name;
+}
+
+function bytesOf(numbers: Uint32Array): Uint8Array {
+  return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }
 
 function sumOf(anywhere: Uint8Array, atStart: Uint8Array): number {
