@@ -1,5 +1,7 @@
 /** Media on the compiled binary: indexed at the first start, found, launched by title, and shown at the terminal. */
 import { expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
@@ -29,6 +31,21 @@ test("what lies there at the first start is found a moment later, without being 
     await Bun.sleep(1000);
     return (await service.client.call("media.search", { query: "new game" })).total > 0;
   });
+});
+
+test("what came while the service was off is found after the next start, and what went is not", async () => {
+  await using place = await makeLibrary();
+  {
+    await using service = await startTapdeck(place);
+    await service.client.call("media.index");
+  }
+  await place.file("SNES/Filled On A Computer.sfc");
+  await rm(join(place.folder, "media/Genesis"), { recursive: true });
+  await using service = await startTapdeck(place);
+  const totalOf = async (query: string) => (await service.client.call("media.search", { query })).total;
+  expect(await totalOf("star")).toBe(2);
+  await eventually(async () => (await totalOf("computer")) === 1);
+  expect(await totalOf("star")).toBe(1);
 });
 
 test("a title that several files have is explained, and the owner's preferences settle it", async () => {
