@@ -2,6 +2,7 @@
  * From what a card says to a file: an absolute path, or `<System>/<relative path>` below a media folder. It never
  * leaves the media folders, by `..` or by link.
  */
+import { existsSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { ServiceError } from "../core/errors.ts";
@@ -37,11 +38,9 @@ export async function findMediaFile(
   if (wanted === "" || wanted.includes("\0")) throw new ServiceError("failed", "the card names no file");
   const bases = await basesOf(folders);
   const path = isAbsolute(wanted) ? await resolved(wanted) : await findBelow(wanted, bases);
-  if (path === undefined) throw missing(wanted);
+  if (path === undefined) throw await missing(wanted, folders);
   const base = bases
-    .filter((candidate) =>
-      path.startsWith(candidate.path.endsWith(sep) ? candidate.path : candidate.path + sep),
-    )
+    .filter((candidate) => isBelow(path, candidate.path))
     .sort((a, b) => b.path.length - a.path.length)[0];
   if (base === undefined) {
     throw new ServiceError(
@@ -54,11 +53,27 @@ export async function findMediaFile(
   return { path, system };
 }
 
-function missing(wanted: string): ServiceError {
+async function missing(wanted: string, { roots, own }: MediaFolders): Promise<ServiceError> {
   if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
     return new ServiceError("failed", `${wanted} is an address and no file, and Tapdeck opens none`);
+  const folders = [...roots, ...own.map(({ folder }) => folder)];
   const where = isAbsolute(wanted) ? "" : " below the media folders";
-  return new ServiceError("failed", `there is no file ${wanted}${where}`);
+  const asked = folders.filter((folder) => !isAbsolute(wanted) || isBelow(wanted, folder));
+  const systems = roots.map((root) => join(root, wanted.split("/")[0] ?? "")).filter(existsSync);
+  const [away] = await emptyOnes([...asked, ...systems]);
+  const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
+  return new ServiceError("failed", `there is no file ${wanted}${where}${why}`);
+}
+
+/** Those that cannot be listed, and the empty mount points that a drive leaves behind. */
+async function emptyOnes(folders: readonly string[]): Promise<readonly string[]> {
+  // Whatever keeps it from being read, nothing is found there.
+  const entries = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+  return folders.filter((_, at) => entries[at]?.length === 0);
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 /** The system that a card names, in any of its spellings, with the id that players know it by. */

@@ -13,6 +13,7 @@ export function buildIndex(path: string, found: Found): number {
   const order = sortedFiles(found, folded);
   writeMediaIndex(path, {
     systems: found.systems,
+    bases: found.bases,
     folders: found.folders,
     files: inOrder(found, order),
     titles: () => buildTitles(folded, order, (file) => found.systemOf.at(order[file] ?? 0)),

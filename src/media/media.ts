@@ -164,11 +164,16 @@ function progressAfter(before: Progress | undefined, line: JobLine): Progress {
   const { files = 0, ...rest } = before ?? {};
   switch (line.kind) {
     case "system":
-      return { files: line.files, step: { step: line.step, steps: line.steps, name: line.name } };
+      // The last step writes what was found.
+      return { files: line.files, step: { step: line.step, steps: line.steps + 1, name: line.name } };
     case "files":
       return { ...rest, files: line.files };
     case "writing":
-      return { ...rest, files: line.files, writing: true };
+      return {
+        files: line.files,
+        writing: true,
+        ...(before?.step && { step: { ...before.step, step: before.step.steps } }),
+      };
     case "complaint":
     case "complaints":
     case "done":

@@ -1,7 +1,9 @@
 /** Media on the compiled binary: indexed at the first start, found, launched by title, and shown at the terminal. */
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { childrenOf } from "../bench/memory.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
@@ -91,6 +93,37 @@ test("a search finds the new folders once they are named, and what was there bef
   expect((await service.client.call("media.search", { query: "star" })).total).toBe(2);
 });
 
+test("tapdeck index follows the run that is under way, and finds what came behind its back", async () => {
+  await using place = await makeLibrary();
+  for (let number = 0; number < 500; number++) await place.file(`SNES/Many ${number}.sfc`);
+  await using service = await startTapdeck(place);
+  let held: number | undefined;
+  let run = Promise.resolve<unknown>(null);
+  await eventually(async () => {
+    // One that was over too soon is asked for again, with something to do.
+    if (!(await service.client.call("media")).database.indexing) {
+      await place.file(`NES/${crypto.randomUUID()}.nes`);
+      run = service.client.call("media.index").catch(() => null);
+    }
+    held = childrenOf(service.pid).find(isIndexJob);
+    if (held === undefined) return false;
+    process.kill(held, "SIGSTOP");
+    return (await service.client.call("media")).database.indexing;
+  });
+  await place.file("Genesis/Late.md");
+  const index = Bun.spawn([program, "index", `--data=${place.folder}`], { stdout: "pipe", stderr: "pipe" });
+  const refused = await service.client.call("media.index").catch((error: unknown) => String(error));
+  expect(refused).toContain("being indexed already");
+  // It asked, was refused as well, and waits.
+  const first = await Promise.race([index.exited, Bun.sleep(1000)]);
+  expect(first).toBeUndefined();
+  if (held !== undefined) process.kill(held, "SIGCONT");
+  await run;
+  expect([await index.exited, await new Response(index.stderr).text()]).toEqual([0, ""]);
+  expect((await new Response(index.stdout).text()).trim().split("\n").at(-1)).toMatch(/^\d+ files$/);
+  expect((await service.client.call("media.search", { query: "late" })).total).toBe(1);
+});
+
 test("tapdeck index and tapdeck search tell in plain lines what they do", async () => {
   await using place = await makeLibrary();
   await using _service = await startTapdeck(place);
@@ -106,3 +139,12 @@ test("tapdeck index and tapdeck search tell in plain lines what they do", async 
   expect(run("search", "nothing-like-it").stdout.toString()).toContain("Nothing fits");
   expect(run("index", "NoSuch").stderr.toString()).toContain("NoSuch");
 });
+
+function isIndexJob(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("\0index-job\0");
+  } catch {
+    // It has ended.
+    return false;
+  }
+}
