@@ -16,6 +16,7 @@ import {
   isPlayed,
 } from "./launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "./media-file.ts";
+import { startOdd } from "./odd-start.ts";
 import { createOutside } from "./outside.ts";
 import type { Playing } from "./playing.ts";
 import type { Playlists } from "./playlist.ts";
@@ -46,7 +47,8 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const control = controlOf(parts);
   let last: { readonly file: MediaFile; readonly choice: Choice } | undefined;
   const start = async (file: MediaFile, choice: Choice, run: RunContext) => {
-    await starting.start(file, choice, run);
+    if (file.bytes === undefined) await starting.start(file, choice, run);
+    else await startOdd({ ...file, bytes: file.bytes }, choice, (...clean) => starting.start(...clean, run));
     last = { file, choice };
   };
   const outside = createOutside({ config, log });
@@ -60,7 +62,11 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       const file = await findMediaFile(path, mediaFolders(config()), knownSystems, how.system);
       if (how.why !== undefined) run.explain?.(how.why);
       // An album, or a list of songs, that no player takes as it is.
-      const isPlain = how.launcher === undefined && how.isItem !== true && !isPlayed(file, launchers);
+      const isPlain =
+        file.bytes === undefined &&
+        how.launcher === undefined &&
+        how.isItem !== true &&
+        !isPlayed(file, launchers);
       if (isPlain && (await isPlaylist(file.path)))
         return playlists.portsOf(run).play(path, { isShuffled: false, repeat: "no" });
       await start(file, chooseLauncher(file, launchers, how.launcher), run);

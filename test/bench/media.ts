@@ -6,7 +6,7 @@
 import { Database } from "bun:sqlite";
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { seededRandom } from "../../drivers/emulator/faults.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
@@ -53,6 +53,8 @@ async function measureSize(folder: string, size: Size): Promise<void> {
   const root = join(folder, "media");
   const made = makeLibrary(root, size.files);
   title(`Media: ${made.toLocaleString("en")} files`);
+  // With more than it has processors, all figures are those of a machine that does something else.
+  line("load of the machine before", `${loadavg()[0]?.toFixed(1)} on ${cpus().length} processors`);
   await measureWalk(root, folder);
   const media = createMedia({
     folder: join(folder, "data"),

@@ -1,8 +1,9 @@
 /** Media on the compiled binary: indexed at the first start, found, launched by title, and shown at the terminal. */
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
 import { childrenOf } from "../bench/memory.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
@@ -91,6 +92,49 @@ test("a search finds the new folders once they are named, and what was there bef
   await service.client.call("settings.update", { systems: { rootFolders: roots } });
   await eventually(async () => (await service.client.call("media.search", { query: "other" })).total === 1);
   expect((await service.client.call("media.search", { query: "star" })).total).toBe(2);
+});
+
+test("a file whose name is not UTF-8 is found and started, and its player gets the very file", async () => {
+  const out = join(tmpdir(), `tapdeck-odd-${crypto.randomUUID()}`);
+  const script = `(cat "$1"; echo "$1") > ${out}.new; mv ${out}.new ${out}; exec sleep 600`;
+  await using place = await makePlace(`
+[readers]
+detect = false
+[[launchers]]
+id = "copier"
+extensions = [".sfc"]
+command = ${JSON.stringify(["/bin/sh", "-c", script, "sh", "{path}"])}
+`);
+  await place.file("SNES/plain.sfc");
+  for (const [name, content] of [
+    ["Caf\xe9 Racer.sfc", "racer"],
+    ["\xffold/Caf\xea.sfc", "deep"],
+  ] as const) {
+    const path = Buffer.from(`${place.folder}/media/SNES/${name}`, "latin1");
+    mkdirSync(path.subarray(0, path.lastIndexOf(0x2f)), { recursive: true });
+    writeFileSync(path, content);
+  }
+  await using service = await startTapdeck(place);
+  await service.client.call("media.index");
+  for (const [query, content] of [
+    ["racer", "racer"],
+    ["caf\ufffd", "deep"],
+  ] as const) {
+    const { results } = await service.client.call("media.search", { query });
+    const [one] = results.filter(({ path }) => path.includes("old") === (content === "deep"));
+    await service.client.call("launch", one?.zapScript ?? "");
+    const { success, error } = await service.heard.next("launch.finished");
+    expect([success, error]).toEqual([true, undefined]);
+    await eventually(() => existsSync(out));
+    const [written = ""] = readFileSync(out, "utf8").split("\n");
+    expect(written).toStartWith(content);
+    const link = written.slice(content.length);
+    expect(basename(link)).toBe(content === "deep" ? "Caf_.sfc" : "Caf_ Racer.sfc");
+    await service.client.call("stop");
+    // Nothing of it stays behind.
+    await eventually(() => !existsSync(dirname(link)));
+    await rm(out);
+  }
 });
 
 test("tapdeck index follows the run that is under way, and finds what came behind its back", async () => {
