@@ -1,5 +1,5 @@
 /** `tapdeck index` and `tapdeck search`: the media of the device at a terminal. */
-import type { Client } from "../client/client.ts";
+import { type Client, RpcError } from "../client/client.ts";
 import type { IndexStatus } from "../core/media.ts";
 import { printable } from "../core/printable.ts";
 
@@ -9,7 +9,10 @@ export interface Screen {
   write(text: string): void;
 }
 
-/** Indexes all, or the systems given, and shows how far it is. Resolves when it is done. */
+/**
+ * Indexes all, or the systems given, and shows how far it is. Where a run is under way, that one is followed first, and then
+ * what came behind its back is looked for. Resolves when it is done.
+ */
 export async function indexMedia(client: Client, systems: readonly string[], screen: Screen): Promise<void> {
   let shown = "";
   const show = (text: string) => {
@@ -20,8 +23,9 @@ export async function indexMedia(client: Client, systems: readonly string[], scr
   const listening = client.onNotification(({ method, params }) => {
     if (method === "media.indexing" && params.indexing) show(progressLine(params, screen.isTerminal));
   });
+  const index = () => client.call("media.index", systems.length === 0 ? {} : { systems: [...systems] });
   try {
-    await client.call("media.index", systems.length === 0 ? {} : { systems: [...systems] });
+    while (!(await isTaken(index()))) await untilIdle(client);
     const { database } = await client.call("media");
     show(`${database.totalMedia ?? 0} files`);
   } finally {
@@ -30,15 +34,46 @@ export async function indexMedia(client: Client, systems: readonly string[], scr
   }
 }
 
+/** False where a run is under way already; any other refusal is thrown. */
+async function isTaken(asked: Promise<unknown>): Promise<boolean> {
+  try {
+    await asked;
+    return true;
+  } catch (error) {
+    if (error instanceof RpcError && error.code === conflictCode) return false;
+    throw error;
+  }
+}
+
+/** Resolves when no run is under way; rejects where the service is gone. */
+async function untilIdle(client: Client): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const listening = client.onNotification(({ method, params }) => {
+    if (method === "media.indexing" && !params.indexing) resolve();
+  });
+  try {
+    // It may have ended before anybody listened.
+    const { database } = await client.call("media");
+    if (database.indexing) await Promise.race([promise, client.closed]);
+  } finally {
+    listening[Symbol.dispose]();
+  }
+}
+
+const conflictCode = 6; // Decisions, "Errors".
 const barWidth = 24;
 
-/** `[#######.................] Sega Genesis, 12000 files`; without the bar where it would only fill a log. */
+/**
+ * `[#######.................] Sega Genesis, 12000 files`; without the bar where it would only fill a log. The bar shows the
+ * steps that are over.
+ */
 export function progressLine(status: IndexStatus, withBar: boolean): string {
   const { currentStep = 0, totalSteps = 0, currentStepDisplay, totalFiles = 0, optimizing } = status;
   const what = optimizing ? "almost done" : (currentStepDisplay ?? "looking for folders");
-  const done = totalSteps === 0 ? 0 : Math.round((barWidth * currentStep) / totalSteps);
+  const done = totalSteps === 0 ? 0 : Math.round((barWidth * Math.max(0, currentStep - 1)) / totalSteps);
   const bar = withBar ? `[${"#".repeat(done)}${".".repeat(barWidth - done)}] ` : "";
-  return `${bar}${printable(what)}, ${totalFiles} files`;
+  // None were counted yet.
+  return `${bar}${printable(what)}${totalFiles === 0 ? "" : `, ${totalFiles} files`}`;
 }
 
 const resultsShown = 50;

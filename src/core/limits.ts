@@ -147,6 +147,7 @@ export const v1SaltsPerClientMax = 100_000; // Sessions of one client: 50 a day 
 export const folderDepthMax = 64; // Folders in folders below a system's; deeper is a loop that no link explains.
 export const playlistBytesMax = 256 * 1024; // A playlist of discs has a few lines; a longer file is something else.
 export const indexedFilesMax = 8_000_000; // What fits into the memory of a PC while it is sorted.
+export const titleCandidatesMax = 250; // Files of one title, or near it, that are weighed against each other: 1 ms.
 export const scanComplaintsMax = 100; // Lines of the log for one run of the index; the rest is counted.
 
 // Expressions in scripts.

@@ -12,7 +12,7 @@ export function createIndexPort(media: SearchedMedia, random: () => number = Mat
   return {
     async title({ system, title, tags }) {
       const wanted = [title, ...tags.map((tag) => `(${tag})`)].join(" ");
-      const found = media.findTitle(system, wanted);
+      const found = await media.findTitle(system, wanted);
       if (found === undefined)
         throw new ServiceError("failed", `there is no ${system}/${wanted} in the media index`);
       const isPlain = found.how === "exact" && found.rivals === 0;

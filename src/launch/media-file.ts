@@ -2,18 +2,25 @@
  * From what a card says to a file: an absolute path, or `<System>/<relative path>` below a media folder. It never
  * leaves the media folders, by `..` or by link.
  */
+import { existsSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import type { MediaFolders, System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
 import { kindOf } from "../media/kinds.ts";
+import { bytesOf, type FileName, readable } from "../media/names.ts";
 import { systemByFolder, systemByName, systemOfFile } from "../media/systems.ts";
+import { mayBeOdd, resolvedByBytes } from "./odd-names.ts";
 
 export interface MediaFile {
   /** Absolute, links resolved. */
   readonly path: string;
   readonly system: System;
+  /** The path as the disk has it, where that is not UTF-8. */
+  readonly bytes?: Uint8Array;
+  /** To be called once nobody plays it any more. */
+  readonly release?: () => void;
 }
 
 /** A folder that files may be launched from. */
@@ -36,12 +43,10 @@ export async function findMediaFile(
 ): Promise<MediaFile> {
   if (wanted === "" || wanted.includes("\0")) throw new ServiceError("failed", "the card names no file");
   const bases = await basesOf(folders);
-  const path = isAbsolute(wanted) ? await resolved(wanted) : await findBelow(wanted, bases);
-  if (path === undefined) throw missing(wanted);
+  const found = isAbsolute(wanted) ? await findAbsolute(wanted, folders) : await findBelow(wanted, bases);
+  if (found === undefined) throw await missing(wanted, folders);
   const base = bases
-    .filter((candidate) =>
-      path.startsWith(candidate.path.endsWith(sep) ? candidate.path : candidate.path + sep),
-    )
+    .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
     .sort((a, b) => b.path.length - a.path.length)[0];
   if (base === undefined) {
     throw new ServiceError(
@@ -49,16 +54,49 @@ export async function findMediaFile(
       `${wanted} is not below a media folder: add its folder to systems.root_folders`,
     );
   }
+  const path = readable(found);
   const system =
     systemId === undefined ? systemOf(path, base, knownSystems) : findSystem(systemId, knownSystems);
-  return { path, system };
+  return { path, system, ...(typeof found === "string" ? {} : { bytes: found }) };
 }
 
-function missing(wanted: string): ServiceError {
+/** Paths are compared as bytes: a name that is not UTF-8 may read as another one. */
+function latin1(path: FileName): string {
+  return Buffer.from(bytesOf(path)).toString("latin1");
+}
+
+async function findAbsolute(wanted: string, { roots, own }: MediaFolders): Promise<FileName | undefined> {
+  const path = await resolved(wanted);
+  if (path !== undefined || !mayBeOdd(wanted)) return path;
+  for (const folder of [...roots, ...own.map((one) => one.folder)]) {
+    if (!isBelow(wanted, folder)) continue;
+    const odd = await resolvedByBytes(folder, relative(folder, wanted).split(sep));
+    if (odd !== undefined) return odd;
+  }
+  return undefined;
+}
+
+async function missing(wanted: string, { roots, own }: MediaFolders): Promise<ServiceError> {
   if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
     return new ServiceError("failed", `${wanted} is an address and no file, and Tapdeck opens none`);
+  const folders = [...roots, ...own.map(({ folder }) => folder)];
   const where = isAbsolute(wanted) ? "" : " below the media folders";
-  return new ServiceError("failed", `there is no file ${wanted}${where}`);
+  const asked = folders.filter((folder) => !isAbsolute(wanted) || isBelow(wanted, folder));
+  const systems = roots.map((root) => join(root, wanted.split("/")[0] ?? "")).filter(existsSync);
+  const [away] = await emptyOnes([...asked, ...systems]);
+  const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
+  return new ServiceError("failed", `there is no file ${wanted}${where}${why}`);
+}
+
+/** Those that cannot be listed, and the empty mount points that a drive leaves behind. */
+async function emptyOnes(folders: readonly string[]): Promise<readonly string[]> {
+  // Whatever keeps it from being read, nothing is found there.
+  const entries = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+  return folders.filter((_, at) => entries[at]?.length === 0);
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 /** The system that a card names, in any of its spellings, with the id that players know it by. */
@@ -104,10 +142,11 @@ async function basesOf({ roots, own }: MediaFolders): Promise<readonly Base[]> {
   });
 }
 
-async function findBelow(wanted: string, bases: readonly Base[]): Promise<string | undefined> {
+async function findBelow(wanted: string, bases: readonly Base[]): Promise<FileName | undefined> {
   const [folder = "", ...rest] = wanted.split("/");
   // The very name, in any media folder, comes before one that is spelt otherwise.
-  for (const at of [resolvedBelow, resolvedLoosely])
+  const ways = [resolvedBelow, resolvedLoosely, ...(mayBeOdd(wanted) ? [resolvedByBytes] : [])];
+  for (const at of ways)
     for (const { path: base, system } of bases) {
       const path =
         system === undefined
@@ -120,7 +159,7 @@ async function findBelow(wanted: string, bases: readonly Base[]): Promise<string
   return undefined;
 }
 
-type Resolve = (base: string, segments: readonly string[]) => Promise<string | undefined>;
+type Resolve = (base: string, segments: readonly string[]) => Promise<FileName | undefined>;
 
 const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segments));
 
@@ -153,7 +192,7 @@ async function findSpeltOtherwise(
   folder: string,
   rest: readonly string[],
   at: Resolve,
-): Promise<string | undefined> {
+): Promise<FileName | undefined> {
   const entries = await readdir(root).catch(() => []);
   const same = entries.filter((entry) => entry.toLowerCase() === folder.toLowerCase());
   const others = entries.filter((entry) => !same.includes(entry) && isFolderOf(entry, folder));

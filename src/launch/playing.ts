@@ -112,6 +112,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
       current = started;
       proof = { settled: started.proof.promise };
       lastGone = player.process.gone;
+      void lastGone.finally(() => file.release?.());
       watchProof(started, clock);
       bus.emit("media.started", media);
       void player.process.exited.then((exit) => ended(started, exit));

@@ -17,6 +17,7 @@ import {
   isPlayed,
 } from "./launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "./media-file.ts";
+import { startOdd } from "./odd-start.ts";
 import { createOutside } from "./outside.ts";
 import type { Playing } from "./playing.ts";
 import type { Playlists } from "./playlist.ts";
@@ -49,7 +50,8 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const control = controlOf(parts);
   const last = createLastStarted({ config, players, playing, saved: parts.lastMedia });
   const start = async (file: MediaFile, choice: Choice, run: RunContext) => {
-    await starting.start(file, choice, run);
+    if (file.bytes === undefined) await starting.start(file, choice, run);
+    else await startOdd({ ...file, bytes: file.bytes }, choice, (...clean) => starting.start(...clean, run));
     last.note({ file, choice });
   };
   const outside = createOutside({ config, log });
@@ -63,7 +65,11 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       const file = await findMediaFile(path, mediaFolders(config()), knownSystems, how.system);
       if (how.why !== undefined) run.explain?.(how.why);
       // An album, or a list of songs, that no player takes as it is.
-      const isPlain = how.launcher === undefined && how.isItem !== true && !isPlayed(file, launchers);
+      const isPlain =
+        file.bytes === undefined &&
+        how.launcher === undefined &&
+        how.isItem !== true &&
+        !isPlayed(file, launchers);
       if (isPlain && (await isPlaylist(file.path)))
         return playlists.portsOf(run).play(path, { isShuffled: false, repeat: "no" });
       await start(file, chooseLauncher(file, launchers, how.launcher), run);

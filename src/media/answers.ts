@@ -1,4 +1,5 @@
 /** What the index answers, in the shapes of the API: searches, and titles that a card names. */
+import { titleCandidatesMax } from "../core/limits.ts";
 import type { Media, System, TitlePreferences } from "../core/media.ts";
 import { mediaNameOf } from "../core/paths.ts";
 import type { StoredPlace } from "../store/media-index.ts";
@@ -7,6 +8,7 @@ import type { MediaIndex } from "./index-file.ts";
 import { joinNames, readable } from "./names.ts";
 import { systemById } from "./systems.ts";
 import { titleOf } from "./tags.ts";
+import { nearTitles, sameTitles } from "./title-search.ts";
 import { type Choice, chooseTitle } from "./titles.ts";
 
 export interface MediaQuery {
@@ -29,9 +31,6 @@ export interface FoundTitle extends Choice {
   readonly why: string;
 }
 
-/** Files that are looked at for a title before all of the system are. */
-const likelyMax = 1000;
-
 export function answerOf(index: MediaIndex, { query, systems, maxResults }: MediaQuery): MediaAnswer {
   const places = systems.map((id) => index.systemIds.indexOf(id)).filter((place) => place >= 0);
   const { files, total } = index.search({
@@ -42,30 +41,30 @@ export function answerOf(index: MediaIndex, { query, systems, maxResults }: Medi
   return { results: index.places(files).map((place) => mediaOf(index, place)), total };
 }
 
-/** The file of the system that the title means; undefined where none is near. */
-export function findTitle(
+/**
+ * The file of the system that the title means; undefined where none is near. Each step looks at one piece of the titles,
+ * and so gives its caller the time to do something else.
+ */
+export function* findTitle(
   index: MediaIndex,
   system: string,
   wanted: string,
   prefer: TitlePreferences,
-): FoundTitle | undefined {
-  const likely = candidates(index, system, titleOf(wanted).title, likelyMax);
-  const first = chooseTitle(wanted, likely.map(stemOf), prefer);
-  if (first !== undefined && first.how !== "close") return foundOf(index, likely, first, wanted);
-  // Punctuation and slips hide a title from the search.
-  const all = candidates(index, system, "", index.count);
-  const choice = chooseTitle(wanted, all.map(stemOf), prefer);
-  return choice === undefined ? undefined : foundOf(index, all, choice, wanted);
+): Generator<void, FoundTitle | undefined, void> {
+  const place = index.systemIds.indexOf(system);
+  if (place < 0) return undefined;
+  const { title } = titleOf(wanted);
+  for (const find of [sameTitles, nearTitles]) {
+    const places = index.places(yield* find(index.titles, place, title, titleCandidatesMax));
+    const choice = chooseTitle(wanted, places.map(stemOf), prefer);
+    if (choice !== undefined) return foundOf(index, places, choice, wanted);
+  }
+  return undefined;
 }
 
 export function systemOf(id: string): System {
   const { name, category } = systemById(id) ?? { name: id, category: "Unknown" };
   return { id, name, category };
-}
-
-function candidates(index: MediaIndex, system: string, query: string, most: number): readonly StoredPlace[] {
-  const systems = [index.systemIds.indexOf(system)].filter((place) => place >= 0);
-  return index.places(index.search({ words: foldedWords(query), systems, maxResults: most }).files);
 }
 
 function foundOf(

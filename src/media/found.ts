@@ -1,6 +1,6 @@
 /** What a walk through the media folders found. */
 import { NameColumn, NumberColumn } from "./columns.ts";
-import type { FileName } from "./names.ts";
+import { exactText, type FileName } from "./names.ts";
 
 export interface FoundFolder {
   /** Absolute: the system's folder. */
@@ -9,9 +9,24 @@ export interface FoundFolder {
   readonly path: FileName;
 }
 
+/** A folder of one system: where it lies, and the media folder that it was found in. */
+export interface FoundBase {
+  /** Absolute, as `FoundFolder` has it. */
+  readonly path: FileName;
+  /** As the settings have it; of the folder of one system, itself. */
+  readonly root: string;
+  /** It is on another file system than the media folder. */
+  readonly isMount: boolean;
+}
+
+/** How the marks of a folder are found among those of its systems: other for one that is found in another way. */
+export function markKeyOf({ path, root, isMount }: FoundBase): string {
+  return `${exactText(path)}\0${root}\0${isMount ? "mounted" : ""}`;
+}
+
 export interface FoundSystem {
   readonly id: string;
-  /** The same as long as the same files are found in the same order. */
+  /** The same as long as the same files are found in the same order: pairs of a folder and its mark, in JSON. */
   readonly fingerprint: string;
 }
 
@@ -25,7 +40,9 @@ export class Found {
   readonly folderOf = new NumberColumn();
   readonly systemOf = new NumberColumn();
   readonly #systems = new Map<string, number>();
-  readonly #marks: (bigint | string)[] = [];
+  /** Of each system: the marks of its folders, or the fingerprint of another index. */
+  readonly #marks: (Map<string, bigint | string> | string)[] = [];
+  readonly #bases: FoundBase[] = [];
   readonly #folders: FoundFolder[] = [];
   #hidden = 0;
 
@@ -39,15 +56,26 @@ export class Found {
   }
 
   get systems(): readonly FoundSystem[] {
-    return [...this.#systems].map(([id, place]) => ({ id, fingerprint: String(this.#marks[place]) }));
+    return [...this.#systems].map(([id, place]) => ({ id, fingerprint: this.#fingerprint(place) }));
   }
 
   /** Makes the system where it is new; one of another index comes with its fingerprint. */
-  system(id: string, fingerprint: bigint | string = 0n): number {
+  system(id: string, fingerprint?: string): number {
     const known = this.#systems.get(id);
     if (known !== undefined) return known;
     this.#systems.set(id, this.#marks.length);
-    return this.#marks.push(fingerprint) - 1;
+    return this.#marks.push(fingerprint ?? new Map()) - 1;
+  }
+
+  get bases(): readonly FoundBase[] {
+    return this.#bases;
+  }
+
+  /** Known once each. */
+  base(base: FoundBase): number {
+    const key = markKeyOf(base);
+    const known = this.#bases.findIndex((one) => markKeyOf(one) === key);
+    return known >= 0 ? known : this.#bases.push(base) - 1;
   }
 
   folder(base: FileName, path: FileName): number {
@@ -66,9 +94,30 @@ export class Found {
     this.systemOf.set(file, noSystem);
   }
 
-  /** Mixes what was found of a system into its fingerprint. */
-  mark(system: number, text: string): void {
-    const before = this.#marks[system];
-    this.#marks[system] = Bun.hash.wyhash(text, typeof before === "bigint" ? before : 0n);
+  /** Mixes what was found of a system in one of its folders into its fingerprint. */
+  mark(system: number, base: number, text: string): void {
+    const marks = this.#marks[system];
+    const key = this.#keyOf(base);
+    if (marks === undefined || typeof marks === "string") return;
+    const before = marks.get(key);
+    marks.set(key, Bun.hash.wyhash(text, typeof before === "bigint" ? before : 0n));
+  }
+
+  /** The mark of another index for a folder that was not looked at. */
+  keepMark(system: number, base: number, mark: string): void {
+    const marks = this.#marks[system];
+    if (typeof marks === "object") marks.set(this.#keyOf(base), mark);
+  }
+
+  #keyOf(base: number): string {
+    const found = this.#bases[base];
+    return found === undefined ? "" : markKeyOf(found);
+  }
+
+  #fingerprint(place: number): string {
+    const marks = this.#marks[place] ?? "";
+    return typeof marks === "string"
+      ? marks
+      : JSON.stringify([...marks].map(([key, mark]) => [key, String(mark)]));
   }
 }

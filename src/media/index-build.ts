@@ -5,6 +5,7 @@ import { buildDictionary, type Dictionary } from "./dictionary.ts";
 import { addFolded } from "./folded-name.ts";
 import { type Found, noSystem } from "./found.ts";
 import { readable } from "./names.ts";
+import { buildTitles } from "./title-table.ts";
 
 /** Sorts, builds and writes, and empties `found` meanwhile; the old index is whole until the new one has taken its place. Returns the number of files. */
 export function buildIndex(path: string, found: Found): number {
@@ -12,8 +13,10 @@ export function buildIndex(path: string, found: Found): number {
   const order = sortedFiles(found, folded);
   writeMediaIndex(path, {
     systems: found.systems,
+    bases: found.bases,
     folders: found.folders,
     files: inOrder(found, order),
+    titles: () => buildTitles(folded, order, (file) => found.systemOf.at(order[file] ?? 0)),
     search: () => {
       // The names are written by now, and the most memory is needed next.
       found.names.drop();

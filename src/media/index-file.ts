@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type MediaIndexFile, openMediaIndex, type StoredPlace } from "../store/media-index.ts";
 import { foldedName } from "./folded-name.ts";
 import { type Answer, type Asked, createSearch, type SearchSource } from "./search.ts";
+import type { ReadTitles } from "./title-search.ts";
 
 /** Where the index stands in the data folder. */
 export function indexPath(folder: string): string {
@@ -17,6 +18,8 @@ export interface MediaIndex {
   readonly usedSystemIds: readonly string[];
   search(asked: Asked): Answer;
   places(files: readonly number[]): readonly StoredPlace[];
+  /** Of a system by its place. */
+  readonly titles: ReadTitles;
   close(): void;
 }
 
@@ -61,6 +64,7 @@ function* read(file: MediaIndexFile): Generator<void, MediaIndex, void> {
     usedSystemIds: systemIds.filter((_, at) => (systems.starts[at + 1] ?? 0) > (systems.starts[at] ?? 0)),
     search: createSearch(source),
     places: (numbers) => file.places(numbers),
+    titles: file.titles,
     close: () => file.close(),
   };
 }

@@ -7,13 +7,28 @@ export interface IndexHolder {
   current(): MediaIndex | undefined;
   /** Runs `ask` on the index in use; undefined where there is none, or where it proved damaged. */
   use<T>(ask: (index: MediaIndex) => T): T | undefined;
+  /**
+   * As `use`, for what takes steps: after each slice of 2 ms everybody else has a turn. Begins anew where another index was put
+   * to use meanwhile.
+   */
+  walk<T>(ask: (index: MediaIndex) => Generator<void, T, void>): Promise<T | undefined>;
   /** Reads the index that now stands in the file, a little at a time, and puts it to use. */
   renew(): Promise<void>;
   close(): void;
 }
 
-/** Begins to read the index at `path`. `onDamage` is called when the one in use was given up. */
-export function holdIndex(path: string, onDamage: (why: string) => void): IndexHolder {
+/** A heartbeat is answered within 5 ms (decisions, "Transport"). */
+const sliceMs = 2;
+
+/**
+ * Begins to read the index at `path`. `onDamage` is called when the one in use was given up. `now` is in milliseconds and
+ * goes forward only.
+ */
+export function holdIndex(
+  path: string,
+  onDamage: (why: string) => void,
+  now: () => number = () => performance.now(),
+): IndexHolder {
   let index: MediaIndex | undefined;
   let reading: ReturnType<typeof openIndex> | undefined = openIndex(path);
 
@@ -60,6 +75,25 @@ export function holdIndex(path: string, onDamage: (why: string) => void): IndexH
       } catch (error) {
         giveUp(error);
         return undefined;
+      }
+    },
+    async walk(ask) {
+      for (;;) {
+        const held = current();
+        if (held === undefined) return undefined;
+        const steps = ask(held);
+        try {
+          for (let startedMs = now(); index === held; ) {
+            const { done, value } = steps.next();
+            if (done) return value;
+            if (now() - startedMs < sliceMs) continue;
+            await nextTurn();
+            startedMs = now();
+          }
+        } catch (error) {
+          giveUp(error);
+          return undefined;
+        }
       }
     },
     renew() {

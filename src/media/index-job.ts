@@ -11,6 +11,7 @@ import type { MediaFolders } from "../core/media.ts";
 import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../store/media-index.ts";
 import { Found } from "./found.ts";
 import { buildIndex } from "./index-build.ts";
+import { knownOf, nothingKnown } from "./known.ts";
 import { type ScanStep, scan } from "./scan.ts";
 
 export interface Job {
@@ -48,15 +49,40 @@ export function runIndexJob(): number {
 }
 
 /** Brings the index up to date; `tell` may throw to end it. */
-export function runJob({ path, folders, systems }: Job, tell: (line: JobLine) => void): void {
+export function runJob(job: Job, tell: (line: JobLine) => void): void {
+  const { path, systems } = job;
   const asked = new Set(systems);
   const found = new Found();
+  const old = openSound(path);
+  try {
+    walkAll(job, found, old, tell);
+    if (old !== undefined && isUnchanged(old, found, asked)) {
+      tell({ kind: "done", files: old.count, changed: false });
+      return;
+    }
+    if (old !== undefined && asked.size > 0) takeOver(old, found, asked);
+  } finally {
+    old?.close();
+  }
+  tell({ kind: "writing", files: found.files });
+  // The walk left much behind, and the most memory is needed next.
+  Bun.gc(true);
+  tell({ kind: "done", files: buildIndex(path, found), changed: true });
+}
+
+function walkAll(
+  { folders, systems }: Job,
+  found: Found,
+  old: MediaIndexFile | undefined,
+  tell: (line: JobLine) => void,
+): void {
   let complaints = 0;
   let toldMs = performance.now();
   scan(
     {
       folders,
-      systems: asked,
+      systems: new Set(systems),
+      known: old === undefined ? nothingKnown : knownOf(old),
       onSystem: (step) => tell({ kind: "system", files: found.files, ...step }),
       onFolder(files) {
         if (performance.now() - toldMs < tellMs) return;
@@ -70,20 +96,6 @@ export function runJob({ path, folders, systems }: Job, tell: (line: JobLine) =>
     found,
   );
   if (complaints > scanComplaintsMax) tell({ kind: "complaints", more: complaints - scanComplaintsMax });
-  const old = openSound(path);
-  try {
-    if (old !== undefined && isUnchanged(old, found, asked)) {
-      tell({ kind: "done", files: old.count, changed: false });
-      return;
-    }
-    if (old !== undefined && asked.size > 0) takeOver(old, found, asked);
-  } finally {
-    old?.close();
-  }
-  tell({ kind: "writing", files: found.files });
-  // The walk left much behind, and the most memory is needed next.
-  Bun.gc(true);
-  tell({ kind: "done", files: buildIndex(path, found), changed: true });
 }
 
 /** The old index, where it is whole; what is damaged is made anew. */
@@ -126,6 +138,7 @@ function takeOver(old: MediaIndexFile, found: Found, asked: ReadonlySet<string>)
     }
     found.file(name, to, place);
   }
+  for (const base of old.bases()) found.base(base);
 }
 
 /** Whatever else wants the processor or, as the kernel derives it from that, the disk goes first. */

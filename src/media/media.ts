@@ -49,9 +49,9 @@ export interface MediaLibrary {
   index(systems: readonly string[]): Promise<void>;
   /**
    * The file that `@System/Title (tag)` means, system and title spelt by hand: see `chooseTitle`. Undefined where there
-   * is none; throws `not-found` for an unknown system.
+   * is none; rejects with `not-found` for an unknown system.
    */
-  findTitle(system: string, title: string): FoundTitle | undefined;
+  findTitle(system: string, title: string): Promise<FoundTitle | undefined>;
   /** Ends the run, if there is one. */
   cancel(): void;
   close(): Promise<void>;
@@ -86,10 +86,10 @@ export function createMedia(options: MediaOptions): MediaLibrary {
         throw new ServiceError("failed", "the media are being indexed: try again then");
       return { results: [], total: 0 };
     },
-    findTitle(name, title) {
+    async findTitle(name, title) {
       const system = systemByName(name);
       if (system === undefined) throw unknownSystem(name);
-      return holder.use((held) => findTitle(held, system.id, title, options.prefer()));
+      return holder.walk((held) => findTitle(held, system.id, title, options.prefer()));
     },
     cancel: runs.cancel,
     async close() {
@@ -164,11 +164,16 @@ function progressAfter(before: Progress | undefined, line: JobLine): Progress {
   const { files = 0, ...rest } = before ?? {};
   switch (line.kind) {
     case "system":
-      return { files: line.files, step: { step: line.step, steps: line.steps, name: line.name } };
+      // The last step writes what was found.
+      return { files: line.files, step: { step: line.step, steps: line.steps + 1, name: line.name } };
     case "files":
       return { ...rest, files: line.files };
     case "writing":
-      return { ...rest, files: line.files, writing: true };
+      return {
+        files: line.files,
+        writing: true,
+        ...(before?.step && { step: { ...before.step, step: before.step.steps } }),
+      };
     case "complaint":
     case "complaints":
     case "done":

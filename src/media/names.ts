@@ -39,3 +39,8 @@ export function bytesOf(name: FileName): Uint8Array {
 export function pathOf(name: FileName): string | Buffer {
   return typeof name === "string" ? name : Buffer.from(name);
 }
+
+/** Different for different names, whatever their bytes. */
+export function exactText(name: FileName): string {
+  return typeof name === "string" ? name : `\0${Buffer.from(name).toString("latin1")}`;
+}

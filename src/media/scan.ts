@@ -6,18 +6,30 @@
 import { realpathSync, statSync } from "node:fs";
 import { messageOf } from "../core/errors.ts";
 import { folderDepthMax, indexedFilesMax } from "../core/limits.ts";
-import type { MediaFolders, SystemFolder } from "../core/media.ts";
+import type { MediaFolders } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
-import { type Found, noSystem } from "./found.ts";
-import { bytesOf, type FileName, fileName, joinNames, pathOf, readable } from "./names.ts";
+import { type Found, type FoundBase, noSystem } from "./found.ts";
+import type { Known } from "./known.ts";
+import { exactText, type FileName, fileName, joinNames, pathOf, readable } from "./names.ts";
 import { isPlaylist, noteParts, type Parts } from "./playlists.ts";
 import { type Entries, readFolder } from "./scan-folder.ts";
-import { type KnownSystem, systemByFolder, systemById, systemByName, systemOfFile } from "./systems.ts";
+import {
+  assertStillThere,
+  byReadable,
+  isAway,
+  isMountIn,
+  openRoots,
+  type Root,
+  type Roots,
+} from "./scan-roots.ts";
+import { type KnownSystem, systemByFolder, systemById, systemOfFile } from "./systems.ts";
 
 export interface ScanOptions {
   readonly folders: MediaFolders;
   /** System ids; empty means all. */
   readonly systems: ReadonlySet<string>;
+  /** Of a run before: what is away now is taken from there. */
+  readonly known: Known;
   /** Called before each system whose folders are walked. */
   readonly onSystem: (step: ScanStep) => void;
   /** Called after each folder. */
@@ -35,65 +47,86 @@ export interface ScanStep {
 
 interface Walk extends ScanOptions {
   readonly found: Found;
-  readonly realRoots: readonly string[];
-  readonly own: readonly OwnFolder[];
-}
-
-/** A folder of one system. */
-interface OwnFolder {
-  readonly host: KnownSystem;
-  readonly real: string;
+  readonly roots: Roots;
+  /** Real paths of the media folders that are there: links may lead into these. */
+  readonly allowed: readonly string[];
 }
 
 /** Adds the files of the asked systems to `found`; with none asked for, of all. */
 export function scan(options: ScanOptions, found: Found): void {
-  const { folders, onComplaint } = options;
-  const realRoots = folders.roots.flatMap((root) => realFolder(root, onComplaint) ?? []);
-  const own = folders.own.flatMap((folder) => ownFolder(folder, onComplaint));
-  const walk: Walk = { ...options, found, realRoots, own };
+  const { folders, known, onComplaint } = options;
+  const roots = openRoots(folders, known, onComplaint);
+  const allowed = [...roots.shared, ...roots.own].flatMap(({ real }) => real ?? []);
+  const walk: Walk = { ...options, found, roots, allowed };
   const places = systemFolders(walk);
   for (const [index, { host, bases }] of places.entries()) {
     options.onSystem({ step: index + 1, steps: places.length, name: host.name });
-    for (const base of bases) walkSystem(walk, host, base);
+    for (const base of bases) {
+      if (base.isAway) known.keep(base, found, options.systems);
+      else walkSystem(walk, host, base);
+    }
   }
+  assertStillThere(roots);
+}
+
+interface Base extends FoundBase {
+  readonly isAway: boolean;
 }
 
 interface Place {
   readonly host: KnownSystem;
-  readonly bases: FileName[];
+  readonly bases: Base[];
 }
 
 /** The folders of the asked systems, and of those whose folders hold files of them too; by system, in order of the roots. */
 function systemFolders(walk: Walk): readonly Place[] {
   const places = new Map<string, Place>();
-  for (const root of walk.realRoots) {
-    const entries = entriesOf(walk, root);
-    for (const name of [...entries.folders, ...entries.links].toSorted(byReadable)) {
-      const host = systemByFolder(readable(name));
-      const base = joinNames(root, name);
-      if (host === undefined || (entries.links.includes(name) && linkedFolder(walk, base) === undefined))
-        continue;
-      const place = places.get(host.id) ?? { host, bases: [] };
-      places.set(host.id, place);
-      place.bases.push(base);
-    }
-  }
-  for (const { host, real } of walk.own) {
+  const placeOf = (host: KnownSystem): Place => {
     const place = places.get(host.id) ?? { host, bases: [] };
     places.set(host.id, place);
+    return place;
+  };
+  for (const root of walk.roots.shared) {
+    for (const base of basesIn(walk, root).sort((a, b) => byReadable(a.path, b.path))) {
+      const host = systemByFolder(readable(base.path).split("/").at(-1) ?? "");
+      if (host !== undefined) placeOf(host).bases.push(base);
+    }
+  }
+  for (const { host, root, real } of walk.roots.own) {
+    const { bases } = placeOf(host);
+    if (real === undefined)
+      bases.push(...walk.known.basesIn(root).map((base) => ({ ...base, isAway: true })));
     // What lies in a folder that is walked anyway would be found twice.
-    if (!place.bases.some((base) => isInside(real, realPathOf(base) ?? exactText(base))))
-      place.bases.push(real);
+    else if (!bases.some(({ path }) => isInside(real, realPathOf(path) ?? exactText(path))))
+      bases.push({ path: real, root, isMount: false, isAway: false });
   }
   const asked = ({ host }: Place) =>
     walk.systems.size === 0 || walk.systems.has(host.id) || [...walk.systems].some((id) => livesIn(id, host));
   return [...places.values()].filter(asked).sort((a, b) => (a.host.id < b.host.id ? -1 : 1));
 }
 
+/** The folders in a media folder; of one that is away, and of drives below it that are, those that were there. */
+function basesIn(walk: Walk, { root, real }: Root): Base[] {
+  const before = walk.known.basesIn(root);
+  const away = before.filter((base) => real === undefined || isAway(base, real));
+  const kept = away.map((base) => ({ ...base, isAway: true }));
+  if (real === undefined) return kept;
+  const { folders, links } = entriesOf(walk, real);
+  const linked = links.filter((name) => linkedFolder(walk, joinNames(real, name)) !== undefined);
+  const there = [...folders, ...linked]
+    .filter((name) => systemByFolder(readable(name)) !== undefined)
+    .map((name) => joinNames(real, name))
+    .filter((path) => !away.some((base) => exactText(base.path) === exactText(path)))
+    .map((path) => ({ path, root, isMount: isMountIn(path, real), isAway: false }));
+  return [...kept, ...there];
+}
+
 /** One folder of one system, with all below it. */
 interface Tree {
   readonly walk: Walk;
   readonly base: FileName;
+  /** Its place among what was found. */
+  readonly place: number;
   /** The system of an extension in this tree; undefined where it does not count. */
   readonly systemOf: (extension: string) => number | undefined;
   readonly parts: Parts;
@@ -101,10 +134,11 @@ interface Tree {
   readonly linked: Set<string>;
 }
 
-function walkSystem(walk: Walk, host: KnownSystem, base: FileName): void {
+function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }: Base): void {
   const tree: Tree = {
     walk,
     base,
+    place: walk.found.base({ path: base, root, isMount }),
     systemOf: extensionTable(walk, host),
     parts: new Map(),
     linked: new Set(),
@@ -138,7 +172,7 @@ function walkFolder(tree: Tree, path: FileName, chain: readonly string[], depth:
 
 /** Takes the files of a folder that count, and notes what the lists among them name. */
 function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void {
-  const { walk, base, systemOf } = tree;
+  const { walk, base, place, systemOf } = tree;
   const { found } = walk;
   const texts = new Map<number, string>();
   let folder: number | undefined;
@@ -152,11 +186,11 @@ function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void
     if (isPlaylist(extension)) noteList(tree, path, name, extension);
   }
   if (found.names.length > indexedFilesMax) throw new Error(`there are more than ${indexedFilesMax} files`);
-  for (const [system, text] of texts) found.mark(system, `${exactText(base)}\0${exactText(path)}${text}`);
+  for (const [system, text] of texts) found.mark(system, place, `${exactText(path)}${text}`);
 }
 
 /** Takes back the files that a list stands for, of those found from `first` on. */
-function hideParts({ walk: { found }, parts }: Tree, first: number): void {
+function hideParts({ walk: { found }, place, parts }: Tree, first: number): void {
   const seen = new Set<number>();
   const byFolder = new Map<number, Set<string> | undefined>();
   for (let file = first; file < found.names.length; file++) {
@@ -167,7 +201,7 @@ function hideParts({ walk: { found }, parts }: Tree, first: number): void {
     if (byFolder.get(folder)?.has(found.names.text(file).toLowerCase())) found.hide(file);
   }
   const text = [...parts].flatMap(([folder, names]) => [folder, ...names]).join("\0");
-  for (const system of seen) if (system !== noSystem) found.mark(system, text);
+  for (const system of seen) if (system !== noSystem) found.mark(system, place, text);
 }
 
 function noteList({ walk, base, parts }: Tree, path: FileName, name: FileName, extension: string): void {
@@ -215,14 +249,10 @@ const nothing: Linked = { kind: "nothing", real: "" };
 /** What a link leads to; nothing where it leads out of the media folders, to a hidden place, or nowhere. */
 function linkedTo(walk: Walk, link: FileName): Linked {
   const real = realPathOf(link);
-  if (real === undefined || !allowed(walk).some((folder) => isInside(real, folder))) return nothing;
+  if (real === undefined || !walk.allowed.some((folder) => isInside(real, folder))) return nothing;
   const stat = statSync(pathOf(link), { throwIfNoEntry: false });
   if (stat?.isFile()) return { kind: "file", real };
   return stat?.isDirectory() ? { kind: "folder", real } : nothing;
-}
-
-function allowed({ realRoots, own }: Walk): readonly string[] {
-  return [...realRoots, ...own.map(({ real }) => real)];
 }
 
 function linkedFolder(walk: Walk, link: FileName): string | undefined {
@@ -248,33 +278,4 @@ function realPathOf(path: FileName): string | undefined {
     // A link to nowhere, round in circles, or where this user may not look.
     return undefined;
   }
-}
-
-function realFolder(root: string, complain: ScanOptions["onComplaint"]): string | undefined {
-  try {
-    return statSync(root).isDirectory() ? realpathSync(root) : undefined;
-  } catch (error) {
-    complain(root, messageOf(error));
-    return undefined;
-  }
-}
-
-function ownFolder(
-  { system, folder }: SystemFolder,
-  complain: ScanOptions["onComplaint"],
-): readonly OwnFolder[] {
-  const host = systemByName(system);
-  if (host === undefined) complain(folder, `there is no system ${system}`);
-  const real = host === undefined ? undefined : realFolder(folder, complain);
-  return host === undefined || real === undefined ? [] : [{ host, real }];
-}
-
-/** Different for different names, whatever their bytes. */
-function exactText(name: FileName): string {
-  return typeof name === "string" ? name : `\0${Buffer.from(bytesOf(name)).toString("latin1")}`;
-}
-
-function byReadable(a: FileName, b: FileName): number {
-  const [left, right] = [readable(a), readable(b)];
-  return left < right ? -1 : left > right ? 1 : 0;
 }

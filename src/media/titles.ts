@@ -5,8 +5,9 @@
  * latest revision, and at last the name: the same every time.
  */
 import type { TitlePreferences } from "../core/media.ts";
-import { fold } from "./fold.ts";
 import { titleOf } from "./tags.ts";
+import { marksOf, plainTitleKey, titleKey } from "./title-key.ts";
+import { slipsBetween, slipsMax } from "./title-slips.ts";
 
 export interface Choice {
   /** Place among the candidates. */
@@ -25,26 +26,20 @@ export function chooseTitle(
   const asked = titleOf(wanted);
   const key = titleKey(asked.title);
   if (key === "") return undefined;
+  const plain = plainTitleKey(asked.title);
+  const isSame = (title: string) => {
+    const [same, samePlain] = [titleKey(title), plainTitleKey(title)];
+    return same === key || same === plain || samePlain === plain;
+  };
   const titles = names.map((name, place) => ({ ...titleOf(name), place }));
   const exact = titles.filter(({ title }) => title === asked.title);
-  const folded = exact.length > 0 ? [] : titles.filter(({ title }) => titleKey(title) === key);
-  const fitting = [exact, folded].find((list) => list.length > 0) ?? closest(key, titles);
+  const folded = exact.length > 0 ? [] : titles.filter(({ title }) => isSame(title));
+  const fitting = [exact, folded].find((list) => list.length > 0) ?? closest(asked.title, titles);
   const scored = fitting.map(({ place, tags }) => ({ place, score: scoreOf(tags, asked.tags, prefer) }));
   const best = scored.sort((a, b) => compareScores(a.score, b.score) || a.place - b.place)[0];
   if (best === undefined) return undefined;
   const how = exact.length > 0 ? "exact" : folded.length > 0 ? "folded" : "close";
   return { place: best.place, how, rivals: fitting.length - 1 };
-}
-
-/** What two spellings of a title have in common: no accents, capitals, punctuation or article; `&` is `and`. */
-export function titleKey(title: string): string {
-  const plain = fold(title).replaceAll("&", " and ");
-  const turned = plain.replace(/^(.+), (the|a|an)\b(.*)$/, "$2 $1$3");
-  return turned
-    .replace(/[^\p{L}\p{N}]+/gu, " ")
-    .trim()
-    .replace(/^(the|a|an) (?=.)/, "")
-    .replaceAll(" ", "");
 }
 
 interface Candidate {
@@ -53,37 +48,19 @@ interface Candidate {
   readonly place: number;
 }
 
-/** Slips of the fingers: at most one in five characters is wrong, missing or too much. */
-function closest(key: string, titles: readonly Candidate[]): readonly Candidate[] {
-  let most = Math.floor(key.length / 5);
+/** The nearest of those that are near and are no sequels or sister games. */
+function closest(asked: string, titles: readonly Candidate[]): readonly Candidate[] {
+  const [key, marks] = [titleKey(asked), marksOf(asked)];
+  let most = slipsMax(key.length);
   let near: Candidate[] = [];
   for (const candidate of titles) {
-    const distance = editDistance(key, titleKey(candidate.title), most);
-    if (distance > most) continue;
+    const distance = slipsBetween(key, titleKey(candidate.title), most);
+    if (distance > most || marksOf(candidate.title) !== marks) continue;
     if (distance < most || near.length === 0) near = [];
     most = distance;
     near.push(candidate);
   }
   return near;
-}
-
-/** Insertions, deletions and changes of one character (Levenshtein); `most + 1` where there are more than `most`. */
-function editDistance(a: string, b: string, most: number): number {
-  if (Math.abs(a.length - b.length) > most) return most + 1;
-  let before = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 0; i < a.length; i++) {
-    const row = [i + 1];
-    let least = i + 1;
-    for (let j = 0; j < b.length; j++) {
-      const change = (before[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
-      const cell = Math.min(change, (before[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1);
-      least = Math.min(least, cell);
-      row.push(cell);
-    }
-    if (least > most) return most + 1;
-    before = row;
-  }
-  return Math.min(before[b.length] ?? 0, most + 1);
 }
 
 const unfinished =

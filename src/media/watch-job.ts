@@ -3,9 +3,11 @@
  * service would answer nobody. It reads one line of JSON, writes one line for each burst of changes, and ends when its
  * standard input does.
  */
-import { type FSWatcher, type Stats, statSync, watch } from "node:fs";
+import { type FSWatcher, readFileSync, realpathSync, type Stats, statSync, watch } from "node:fs";
+import { relative } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import type { MediaFolders } from "../core/media.ts";
+import { mountsBelow } from "./mounts.ts";
 import { knownSystems, systemByFolder, systemByName } from "./systems.ts";
 
 export interface WatchJob {
@@ -45,7 +47,7 @@ export async function runWatchJob(): Promise<number> {
   return 0;
 }
 
-/** Watches the folder, and whatever is mounted in its place later on. */
+/** Watches the folder, and whatever is mounted in its place or below it later on. */
 function watchFolder(
   folder: string,
   about: About,
@@ -54,6 +56,7 @@ function watchFolder(
 ): void {
   let watcher: FSWatcher | undefined;
   let seen: Stats | undefined;
+  let mounted: readonly string[] = [];
   const failed = (error: unknown) => tell({ failed: `${folder}: ${messageOf(error)}` });
   const begin = () => {
     watcher?.close();
@@ -68,16 +71,34 @@ function watchFolder(
   };
   const look = () => {
     const now = statSync(folder, { throwIfNoEntry: false });
-    if (now?.dev === seen?.dev && now?.ino === seen?.ino) return;
-    seen = now;
+    const isOther = now?.dev !== seen?.dev || now?.ino !== seen?.ino;
+    const mounts = now === undefined ? [] : mountsAt(folder);
+    const appeared = mounts.filter((path) => !mounted.includes(path));
+    if (!isOther && appeared.length === 0 && mounts.length === mounted.length) return;
+    [seen, mounted] = [now, mounts];
     // What is unplugged stays in the index: it comes back.
     if (now === undefined) return;
     begin();
-    tell({ systems: [...about("")] });
+    if (isOther) tell({ systems: [...about("")] });
+    else for (const path of appeared) tell({ systems: [...about(path)] });
   };
   seen = statSync(folder, { throwIfNoEntry: false });
+  mounted = seen === undefined ? [] : mountsAt(folder);
   begin();
   setInterval(look, mountedMs);
+}
+
+/** Where something is mounted below the folder, relative to it. */
+function mountsAt(folder: string): readonly string[] {
+  try {
+    const real = realpathSync(folder);
+    return mountsBelow(readFileSync("/proc/self/mountinfo", "utf8"), real).map((path) =>
+      relative(real, path),
+    );
+  } catch {
+    // It went away meanwhile, which the next look sees.
+    return [];
+  }
 }
 
 /** The system whose folder holds the path below a root, and those that live with it. */

@@ -1,7 +1,8 @@
 /** Takes up new files without being asked: changes in the media folders start runs of the index for their systems. */
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { MediaFolders } from "../core/media.ts";
+import { indexWhenFree } from "./index-when-free.ts";
 import { linesOf, spawnGently, watchArgument } from "./indexer.ts";
 import type { MediaLibrary } from "./media.ts";
 import type { WatchLine } from "./watch-job.ts";
@@ -15,29 +16,19 @@ export interface WatchingOptions {
   readonly command?: readonly string[];
 }
 
-/** How often a run is asked for again while another is under way. */
-const againMs = 2000;
-
 /** Watches until disposed. Where the kernel has no room for the watches, the log says so and nothing else happens. */
 export function watchMedia({ media, folders, log, command }: WatchingOptions): Disposable {
   const child = spawnGently(watchArgument, command);
   child.stdin.write(`${JSON.stringify({ folders })}\n`);
   child.stdin.flush();
   let over = false;
-  const update = async (systems: readonly string[]) => {
-    while (!over) {
-      try {
-        return await media.index(systems);
-      } catch (error) {
-        if (!(error instanceof ServiceError && error.code === "conflict")) throw error;
-        await Bun.sleep(againMs);
-      }
-    }
-  };
   const follow = async () => {
     for await (const line of linesOf<WatchLine>(child.stdout)) {
       if ("failed" in line) log.warn("media", "changes are not seen", { why: line.failed });
-      else await update(line.systems).catch((error: unknown) => log.warn("media", messageOf(error)));
+      else
+        await indexWhenFree(media, line.systems, () => over).catch((error: unknown) =>
+          log.warn("media", messageOf(error)),
+        );
     }
     if (!over) log.warn("media", "changes are not seen any more");
   };

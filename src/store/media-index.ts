@@ -1,37 +1,38 @@
 /**
  * The media index: a SQLite file of its own, written whole beside the old one and put in its place by a rename, so that
  * whoever reads has the old or the new one, whatever happens meanwhile. Never changed once it has its name.
- *
- *   file      the files, numbered from 0 in the order of their folded names; a name that is not UTF-8 is a blob
- *   folder    absolute path of a system's folder, and the path below it
- *   system    ids, and fingerprints that tell whether a new walk found the same
- *   piece     the search structure in pieces of at most 256 KiB, each with its checksum
- *   shortcut  ready answers for one or two bytes of text
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
 import { moveDurably } from "./files.ts";
+import {
+  type IndexContent,
+  layout,
+  pieceBytesMax,
+  type StoredBase,
+  type StoredFile,
+  type StoredFolder,
+  type StoredName,
+  type StoredPlace,
+  type StoredShortcut,
+  type StoredSystem,
+  type StoredTitles,
+  schema,
+} from "./media-index-layout.ts";
 
-/** Raised with each change of the layout or of how names are folded: an index with another one is made anew. */
-const layout = 1;
-
-const pieceBytesMax = 256 * 1024;
-
-const schema = [
-  "CREATE TABLE system (id INTEGER PRIMARY KEY, name TEXT NOT NULL, fingerprint TEXT NOT NULL) STRICT",
-  "CREATE TABLE folder (id INTEGER PRIMARY KEY, base ANY NOT NULL, path ANY NOT NULL) STRICT",
-  "CREATE TABLE file (id INTEGER PRIMARY KEY, system INTEGER NOT NULL, folder INTEGER NOT NULL, name ANY NOT NULL) STRICT",
-  `CREATE TABLE piece (name TEXT NOT NULL, number INTEGER NOT NULL, sum INTEGER NOT NULL, bytes BLOB NOT NULL,
-                       PRIMARY KEY (name, number)) STRICT`,
-  `CREATE TABLE shortcut (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, anywhere BLOB NOT NULL, start BLOB NOT NULL) STRICT`,
-];
+export type { StoredFile, StoredPlace, StoredTitles } from "./media-index-layout.ts";
 
 const insertSystem = "INSERT INTO system VALUES ($id, $name, $fingerprint)";
+const insertBase = "INSERT INTO base VALUES (?, ?, ?, ?)";
 const insertFolder = "INSERT INTO folder VALUES (?, ?, ?)";
 const insertFile = "INSERT INTO file VALUES (?, ?, ?, ?)";
 const insertPiece = "INSERT INTO piece VALUES ($name, $number, $sum, $bytes)";
 const insertShortcut = "INSERT INTO shortcut VALUES ($key, $sum, $anywhere, $start)";
+const insertTitles = "INSERT INTO title VALUES ($system, $plain, $length, $number, $sum, $bytes)";
 const selectSystems = "SELECT name AS id, fingerprint FROM system ORDER BY system.id";
+const selectBases = "SELECT path, root, mounted FROM base ORDER BY id";
+const selectFilesBelow = `SELECT file.system, folder.path, file.name FROM file JOIN folder ON folder.id = file.folder
+                          WHERE folder.base = ? ORDER BY file.id`;
 const selectFolders = "SELECT base, path FROM folder ORDER BY id";
 const selectFiles = "SELECT system, folder, name FROM file ORDER BY id";
 // In the order of the list: a cross join is never turned round (sqlite.org/lang_select.html, 2.1).
@@ -42,49 +43,8 @@ const selectCount = "SELECT coalesce(max(id) + 1, 0) AS count FROM file";
 const selectPieces = "SELECT sum, bytes FROM piece WHERE name = ? ORDER BY number";
 const selectPiecesBytes = "SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM piece WHERE name = ?";
 const selectShortcut = "SELECT sum, anywhere, start FROM shortcut WHERE key = ?";
-
-/** A name as the disk has it: bytes where they are not UTF-8. */
-export type StoredName = string | Uint8Array;
-
-export interface StoredSystem {
-  readonly id: string;
-  readonly fingerprint: string;
-}
-
-export interface StoredFolder {
-  readonly base: StoredName;
-  readonly path: StoredName;
-}
-
-export interface StoredFile {
-  /** Places in the lists of systems and folders. */
-  readonly system: number;
-  readonly folder: number;
-  readonly name: StoredName;
-}
-
-export interface StoredPlace extends StoredFolder {
-  readonly system: number;
-  readonly name: StoredName;
-}
-
-export interface StoredShortcut {
-  readonly key: number;
-  readonly anywhere: Uint8Array;
-  readonly atStart: Uint8Array;
-}
-
-export interface IndexContent {
-  readonly systems: readonly StoredSystem[];
-  readonly folders: readonly StoredFolder[];
-  /** In their order. */
-  readonly files: Iterable<StoredFile>;
-  /** The search structure, asked for when the files are written: both at once would need much memory. */
-  readonly search: () => {
-    readonly pieces: Readonly<Record<string, Uint8Array>>;
-    readonly shortcuts: Iterable<StoredShortcut>;
-  };
-}
+const selectTitles = `SELECT length, sum, bytes FROM title WHERE system = ? AND plain = ? AND length BETWEEN ? AND ?
+                      ORDER BY length, number`;
 
 /** The file is not an index, not whole, or of another layout: it is to be made anew. */
 export class IndexDamage extends Error {
@@ -118,16 +78,19 @@ function syncFile(path: string): void {
   }
 }
 
-function fill(database: Database, { systems, folders, files, search }: IndexContent): void {
+function fill(database: Database, { systems, bases, folders, files, titles, search }: IndexContent): void {
   for (const statement of schema) database.run(statement);
   database.run(`PRAGMA user_version = ${layout}`);
   const system = database.query(insertSystem);
   for (const [id, { id: name, fingerprint }] of systems.entries()) system.run({ id, name, fingerprint });
+  const base = database.query(insertBase);
+  for (const [id, { path, root, isMount }] of bases.entries()) base.run(id, path, root, isMount ? 1 : 0);
   const folder = database.query(insertFolder);
   for (const [id, { base, path }] of folders.entries()) folder.run(id, base, path);
   const file = database.query(insertFile);
   let id = 0;
   for (const one of files) file.run(id++, one.system, one.folder, one.name);
+  fillTitles(database, titles());
   const { pieces, shortcuts } = search();
   const piece = database.query(insertPiece);
   for (const [name, bytes] of Object.entries(pieces)) {
@@ -141,9 +104,22 @@ function fill(database: Database, { systems, folders, files, search }: IndexCont
     shortcut.run({ key, sum: sumOf(anywhere, atStart), anywhere, start: atStart });
 }
 
+function fillTitles(database: Database, titles: Iterable<StoredTitles>): void {
+  const insert = database.query(insertTitles);
+  let number = 0;
+  for (const { system, isPlain, length, keys, files, signatures } of titles) {
+    const bytes = Buffer.concat([keys, bytesOf(files), bytesOf(signatures)]);
+    const row = { system, plain: isPlain ? 1 : 0, length, number: number++ };
+    insert.run({ ...row, sum: Bun.hash.crc32(bytes), bytes });
+  }
+}
+
 export interface MediaIndexFile {
   readonly count: number;
   readonly systems: readonly StoredSystem[];
+  bases(): readonly StoredBase[];
+  /** The files of a system's folder and all below it, in their order. */
+  filesBelow(base: StoredName): readonly Omit<StoredPlace, "base">[];
   /** All of them, in order. */
   folders(): readonly StoredFolder[];
   files(): Iterable<StoredFile>;
@@ -153,6 +129,8 @@ export interface MediaIndexFile {
   /** A part of the search structure, read step by step: each step is one piece of at most 256 KiB. */
   piece(name: string): Generator<void, Uint8Array, void>;
   shortcut(key: number): Omit<StoredShortcut, "key"> | undefined;
+  /** The titles of a system with keys of these lengths, in bytes, both included; read as they are asked for. */
+  titles(system: number, isPlain: boolean, lengthMin: number, lengthMax: number): Iterable<StoredTitles>;
   /** Throws `IndexDamage` where the file as a whole is not sound. Reads all of it. */
   check(): void;
   close(): void;
@@ -197,6 +175,9 @@ function read(database: Database): MediaIndexFile {
   return {
     count: database.query<{ count: number }, []>(selectCount).get()?.count ?? 0,
     systems,
+    bases: () => guarded(() => readBases(database)),
+    filesBelow: (base) =>
+      guarded(() => database.query<Omit<StoredPlace, "base">, [StoredName]>(selectFilesBelow).all(base)),
     folders: () => guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
     files: () => database.query<StoredFile, []>(selectFiles).iterate(),
     places(wanted) {
@@ -214,6 +195,7 @@ function read(database: Database): MediaIndexFile {
         if (sumOf(anywhere, atStart) !== sum) throw new IndexDamage("a ready answer has a wrong sum");
         return { anywhere, atStart };
       }),
+    titles: (...asked) => readTitles(database, ...asked),
     check() {
       const said = guarded(() =>
         database.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get(),
@@ -222,6 +204,11 @@ function read(database: Database): MediaIndexFile {
     },
     close: () => database.close(),
   };
+}
+
+function readBases(database: Database): readonly StoredBase[] {
+  const rows = database.query<{ path: StoredName; root: string; mounted: number }, []>(selectBases).all();
+  return rows.map(({ path, root, mounted }) => ({ path, root, isMount: mounted === 1 }));
 }
 
 function* readPieces(database: Database, name: string): Generator<void, Uint8Array, void> {
@@ -241,6 +228,37 @@ function* readPieces(database: Database, name: string): Generator<void, Uint8Arr
   }
 }
 
+function* readTitles(
+  database: Database,
+  system: number,
+  isPlain: boolean,
+  lengthMin: number,
+  lengthMax: number,
+): Generator<StoredTitles> {
+  const rows = database.prepare<{ length: number; sum: number; bytes: Uint8Array }, number[]>(selectTitles);
+  try {
+    const pieces = rows.iterate(system, isPlain ? 1 : 0, lengthMin, lengthMax);
+    for (;;) {
+      const { done, value } = guarded(() => pieces.next());
+      if (done) return;
+      const { length, sum, bytes } = value;
+      if (Bun.hash.crc32(bytes) !== sum) throw new IndexDamage("a piece of the titles has a wrong sum");
+      const count = bytes.length / (length + 8);
+      const numbers = bytes.slice(count * length);
+      yield {
+        system,
+        isPlain,
+        length,
+        keys: bytes.subarray(0, count * length),
+        files: new Uint32Array(numbers.buffer, 0, count),
+        signatures: new Uint32Array(numbers.buffer, count * 4, count),
+      };
+    }
+  } finally {
+    rows.finalize();
+  }
+}
+
 /** Tells damage of the file, and any other fault of reading it, as one thing. */
 function guarded<T>(run: () => T): T {
   try {
@@ -255,6 +273,10 @@ function guarded<T>(run: () => T): T {
 function nameThere(row: { readonly name: StoredName } | null): StoredName {
   if (row === null) throw new IndexDamage("a file is missing");
   return row.name;
+}
+
+function bytesOf(numbers: Uint32Array): Uint8Array {
+  return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }
 
 function sumOf(anywhere: Uint8Array, atStart: Uint8Array): number {

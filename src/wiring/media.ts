@@ -4,23 +4,25 @@ import { mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { indexWhenFree } from "../media/index-when-free.ts";
 import type { MediaLibrary } from "../media/media.ts";
 import { watchMedia } from "../media/watching.ts";
 
-// A start is for taps first.
+// A start is for readers and taps first.
 const firstIndexMs = 3000;
 
 /**
- * Makes the index where there is none yet, brings it up to date when the owner names other folders, and takes up new
- * files as they come.
+ * Brings the index up to date at the start, for cards are filled and drives are swapped while nobody looks, and when the
+ * owner names other folders; takes up new files as they come.
  */
 export function followFolders(
   media: MediaLibrary,
   settings: Settings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Disposable {
+  let over = false;
   const index = () => {
-    media.index([]).catch((error: unknown) => log.warn("media", messageOf(error)));
+    indexWhenFree(media, [], () => over).catch((error: unknown) => log.warn("media", messageOf(error)));
   };
   let watching: Disposable | undefined;
   const watch = () => {
@@ -28,17 +30,19 @@ export function followFolders(
     watching = watchMedia({ media, folders: mediaFolders(settings.current()), log });
   };
   const first = clock.after(firstIndexMs, () => {
-    if (!media.status().exists) index();
+    // What changes during the run is seen, too.
     watch();
+    index();
   });
   const changes = settings.onChange((now, before) => {
     if (JSON.stringify(mediaFolders(now)) === JSON.stringify(mediaFolders(before))) return;
     index();
-    // Before the first index nothing is watched.
+    // Before the first run nothing is watched.
     if (watching !== undefined) watch();
   });
   return {
     [Symbol.dispose]() {
+      over = true;
       first[Symbol.dispose]();
       changes[Symbol.dispose]();
       watching?.[Symbol.dispose]();

@@ -19,6 +19,27 @@ export function line(what: string, figure: string, aim = ""): void {
   process.stdout.write(`  ${what.padEnd(52)} ${figure}${aim === "" ? "" : `   [aim: ${aim}]`}\n`);
 }
 
+/** What a figure may be at most, or at least; and what keeps it from being better, printed where it is missed. */
+export interface Aim {
+  readonly figure: number;
+  readonly unit: string;
+  readonly isLeast?: boolean;
+  readonly bound: string;
+}
+
+/** One figure with its verdict: `hit`, or by how much it was missed and what bounds it. */
+export function judgedLine(what: string, text: string, figure: number, aim: Aim | undefined): void {
+  line(what, aim === undefined ? text : `${text}   ${verdictOf(figure, aim)}`);
+}
+
+/** `[aim: at most 5 ms: hit]`, `[aim: at least 100000 files/s: MISSED by 20 %; bounded by the walk]`. */
+export function verdictOf(figure: number, { figure: aim, unit, isLeast = false, bound }: Aim): string {
+  const isHit = isLeast ? figure >= aim : figure <= aim;
+  const missed = Math.max(1, Math.round((isLeast ? 1 - figure / aim : figure / aim - 1) * 100));
+  const what = `at ${isLeast ? "least" : "most"} ${aim} ${unit}`;
+  return `[aim: ${what}: ${isHit ? "hit" : `MISSED by ${missed} %; bounded by ${bound}`}]`;
+}
+
 export function title(text: string): void {
   process.stdout.write(`\n${text}\n`);
 }

@@ -1,5 +1,10 @@
 /** Media on the compiled binary: indexed at the first start, found, launched by title, and shown at the terminal. */
 import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { childrenOf } from "../bench/memory.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
@@ -29,6 +34,21 @@ test("what lies there at the first start is found a moment later, without being 
     await Bun.sleep(1000);
     return (await service.client.call("media.search", { query: "new game" })).total > 0;
   });
+});
+
+test("what came while the service was off is found after the next start, and what went is not", async () => {
+  await using place = await makeLibrary();
+  {
+    await using service = await startTapdeck(place);
+    await service.client.call("media.index");
+  }
+  await place.file("SNES/Filled On A Computer.sfc");
+  await rm(join(place.folder, "media/Genesis"), { recursive: true });
+  await using service = await startTapdeck(place);
+  const totalOf = async (query: string) => (await service.client.call("media.search", { query })).total;
+  expect(await totalOf("star")).toBe(2);
+  await eventually(async () => (await totalOf("computer")) === 1);
+  expect(await totalOf("star")).toBe(1);
 });
 
 test("a title that several files have is explained, and the owner's preferences settle it", async () => {
@@ -74,6 +94,80 @@ test("a search finds the new folders once they are named, and what was there bef
   expect((await service.client.call("media.search", { query: "star" })).total).toBe(2);
 });
 
+test("a file whose name is not UTF-8 is found and started, and its player gets the very file", async () => {
+  const out = join(tmpdir(), `tapdeck-odd-${crypto.randomUUID()}`);
+  const script = `(cat "$1"; echo "$1") > ${out}.new; mv ${out}.new ${out}; exec sleep 600`;
+  await using place = await makePlace(`
+[readers]
+detect = false
+[[launchers]]
+id = "copier"
+extensions = [".sfc"]
+command = ${JSON.stringify(["/bin/sh", "-c", script, "sh", "{path}"])}
+`);
+  await place.file("SNES/plain.sfc");
+  for (const [name, content] of [
+    ["Caf\xe9 Racer.sfc", "racer"],
+    ["\xffold/Caf\xea.sfc", "deep"],
+  ] as const) {
+    const path = Buffer.from(`${place.folder}/media/SNES/${name}`, "latin1");
+    mkdirSync(path.subarray(0, path.lastIndexOf(0x2f)), { recursive: true });
+    writeFileSync(path, content);
+  }
+  await using service = await startTapdeck(place);
+  await service.client.call("media.index");
+  for (const [query, content] of [
+    ["racer", "racer"],
+    ["caf\ufffd", "deep"],
+  ] as const) {
+    const { results } = await service.client.call("media.search", { query });
+    const [one] = results.filter(({ path }) => path.includes("old") === (content === "deep"));
+    await service.client.call("launch", one?.zapScript ?? "");
+    const { success, error } = await service.heard.next("launch.finished");
+    expect([success, error]).toEqual([true, undefined]);
+    await eventually(() => existsSync(out));
+    const [written = ""] = readFileSync(out, "utf8").split("\n");
+    expect(written).toStartWith(content);
+    const link = written.slice(content.length);
+    expect(basename(link)).toBe(content === "deep" ? "Caf_.sfc" : "Caf_ Racer.sfc");
+    await service.client.call("stop");
+    // Nothing of it stays behind.
+    await eventually(() => !existsSync(dirname(link)));
+    await rm(out);
+  }
+});
+
+test("tapdeck index follows the run that is under way, and finds what came behind its back", async () => {
+  await using place = await makeLibrary();
+  for (let number = 0; number < 500; number++) await place.file(`SNES/Many ${number}.sfc`);
+  await using service = await startTapdeck(place);
+  let held: number | undefined;
+  let run = Promise.resolve<unknown>(null);
+  await eventually(async () => {
+    // One that was over too soon is asked for again, with something to do.
+    if (!(await service.client.call("media")).database.indexing) {
+      await place.file(`NES/${crypto.randomUUID()}.nes`);
+      run = service.client.call("media.index").catch(() => null);
+    }
+    held = childrenOf(service.pid).find(isIndexJob);
+    if (held === undefined) return false;
+    process.kill(held, "SIGSTOP");
+    return (await service.client.call("media")).database.indexing;
+  });
+  await place.file("Genesis/Late.md");
+  const index = Bun.spawn([program, "index", `--data=${place.folder}`], { stdout: "pipe", stderr: "pipe" });
+  const refused = await service.client.call("media.index").catch((error: unknown) => String(error));
+  expect(refused).toContain("being indexed already");
+  // It asked, was refused as well, and waits.
+  const first = await Promise.race([index.exited, Bun.sleep(1000)]);
+  expect(first).toBeUndefined();
+  if (held !== undefined) process.kill(held, "SIGCONT");
+  await run;
+  expect([await index.exited, await new Response(index.stderr).text()]).toEqual([0, ""]);
+  expect((await new Response(index.stdout).text()).trim().split("\n").at(-1)).toMatch(/^\d+ files$/);
+  expect((await service.client.call("media.search", { query: "late" })).total).toBe(1);
+});
+
 test("tapdeck index and tapdeck search tell in plain lines what they do", async () => {
   await using place = await makeLibrary();
   await using _service = await startTapdeck(place);
@@ -89,3 +183,12 @@ test("tapdeck index and tapdeck search tell in plain lines what they do", async 
   expect(run("search", "nothing-like-it").stdout.toString()).toContain("Nothing fits");
   expect(run("index", "NoSuch").stderr.toString()).toContain("NoSuch");
 });
+
+function isIndexJob(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("\0index-job\0");
+  } catch {
+    // It has ended.
+    return false;
+  }
+}

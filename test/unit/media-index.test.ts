@@ -237,6 +237,36 @@ describe("a run", () => {
     expect(pathsOf(trial.media)).toEqual(["SNES/a.sfc", "SNES/b.sfc"]);
   });
 
+  test("lets the old index be searched throughout, and after it was cancelled", async () => {
+    await using trial = await mediaTrial();
+    makeFiles(trial.root, ["SNES/old.sfc"]);
+    await trial.media.index([]);
+    makeFiles(
+      trial.root,
+      Array.from({ length: 2000 }, (_, number) => `SNES/new ${number}.sfc`),
+    );
+    const seen = new Set<number>();
+    const run = trial.media.index([]);
+    const over = run.then(() => true);
+    while (!(await Promise.race([over, Bun.sleep(1).then(() => false)]))) {
+      // The old one or the new one, never none.
+      const total = trial.media.search({ query: "", systems: ["SNES"], maxResults: 1 }).total;
+      if (trial.media.status().indexing) seen.add(total);
+      expect((await trial.media.findTitle("SNES", "Old"))?.media.path).toBe("SNES/old.sfc");
+    }
+    expect(seen.has(1)).toBe(true);
+    expect([...seen].filter((total) => total !== 1 && total !== 2001)).toEqual([]);
+    expect(pathsOf(trial.media, "new 1999")).toEqual(["SNES/new 1999.sfc"]);
+
+    makeFiles(trial.root, ["SNES/newest.sfc"]);
+    const cancelled = trial.media.index([]);
+    expect(pathsOf(trial.media, "old")).toEqual(["SNES/old.sfc"]);
+    trial.media.cancel();
+    await cancelled.catch(() => {});
+    expect(pathsOf(trial.media, "old")).toEqual(["SNES/old.sfc"]);
+    expect(pathsOf(trial.media, "newest")).toEqual([]);
+  });
+
   test("writes nothing where nothing changed", async () => {
     await using trial = await mediaTrial();
     makeFiles(trial.root, ["SNES/a.sfc", "NES/b.nes"]);

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { titleOf } from "../../src/media/tags.ts";
-import { chooseTitle, titleKey } from "../../src/media/titles.ts";
+import { titleKey } from "../../src/media/title-key.ts";
+import { chooseTitle } from "../../src/media/titles.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { mediaTrial } from "../helpers/media.ts";
 
@@ -35,6 +36,19 @@ test.each([
   ["game 2", ["Game", "GAME: 2", "Game 3"], "GAME: 2"],
   ["Supr Mario World", ["Super Mario Kart", "Super Mario World (USA)"], "Super Mario World (USA)"],
   ["Tetris", ["Columns"], undefined],
+  ["Final Fantasy 6", ["Final Fantasy 5 (USA)"], undefined],
+  ["Final Fantasy 5", ["Final Fantasy IV", "Final Fantasy V", "Final Fantasy VI"], "Final Fantasy V"],
+  ["Final Fantasy V", ["Final Fantasy 4", "Final Fantasy 5"], "Final Fantasy 5"],
+  ["Final Fantasy III", ["Final Fantasy II"], undefined],
+  ["Final Fantsy III", ["Final Fantasy II", "Final Fantasy 3 (USA)"], "Final Fantasy 3 (USA)"],
+  ["Street Fighter", ["Street Fighter 2"], undefined],
+  ["Street Fighter 2", ["Street Fighter"], undefined],
+  ["Championship Golf 1998", ["Championship Golf 1999"], undefined],
+  ["Pokemon X", ["Pokemon Y"], undefined],
+  ["megamanx", ["Mega Man X"], "Mega Man X"],
+  ["Mega Man X2", ["Mega Man X3", "Mega Man X"], undefined],
+  ["Yoshis Iland", ["Yoshi's Island (USA)"], "Yoshi's Island (USA)"],
+  ["X-Men", ["10-Men"], undefined],
 ])("%s of %p is %s", (wanted, names, chosen) => {
   const choice = chooseTitle(wanted, names, defaultConfig.systems.prefer);
   expect(choice === undefined ? undefined : names[choice.place]).toBe(chosen);
@@ -48,13 +62,14 @@ test("a title is found in the index of its system, and the choice explained", as
     "NES/Spider-Man (World).nes",
   ]);
   await trial.media.index([]);
-  expect(trial.media.findTitle("Super Nintendo", "spiderman")).toMatchObject({
+  expect(await trial.media.findTitle("Super Nintendo", "spiderman")).toMatchObject({
     media: { path: "SNES/Spider-Man (USA).sfc" },
     file: `${trial.root}/SNES/Spider-Man (USA).sfc`,
     how: "folded",
     rivals: 1,
     why: "spiderman is SNES/Spider-Man (USA).sfc, the same but for its spelling, the best of 2 files of that title",
   });
-  expect(trial.media.findTitle("NES", "Metroid")).toBeUndefined();
-  expect(() => trial.media.findTitle("SNEZ", "Metroid")).toThrow("there is no system SNEZ; did you mean");
+  expect(await trial.media.findTitle("NES", "Metroid")).toBeUndefined();
+  expect(await trial.media.findTitle("NES", "Spyder Man")).toMatchObject({ how: "close" });
+  expect(trial.media.findTitle("SNEZ", "Metroid")).rejects.toThrow("there is no system SNEZ; did you mean");
 });
