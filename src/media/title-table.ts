@@ -7,8 +7,8 @@ import { type NameColumn, NameColumn as Names, NumberColumn } from "./columns.ts
 import { keyBytesMax, keysOf } from "./title-key.ts";
 import { signatureOf } from "./title-slips.ts";
 
-/** Titles of one piece of the table, which is one step of a search: below half a millisecond on a PC. */
-export const titlesPerPiece = 512;
+/** Titles of one piece of the table, which is one step of a search. */
+export const titlesPerPiece = 256;
 
 const lengths = keyBytesMax + 1;
 
