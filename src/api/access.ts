@@ -26,6 +26,41 @@ const appOrigins: readonly string[] = ["capacitor://localhost", "ionic://localho
 export interface Caller {
   readonly host: string | null;
   readonly origin: string | null;
+  readonly isEmbedded: boolean;
+}
+
+/**
+ * Reads who asks. Embedded is what a page of another site takes into itself: an image, a script, a frame, a prefetch. It comes
+ * without an Origin (Fetch Metadata Request Headers, W3C; Fetch Standard, 3.2). Links that are followed are not, nor
+ * what names its Origin, which says more.
+ */
+export function callerOf(headers: Headers): Caller {
+  const site = headers.get("sec-fetch-site");
+  const isForeign = site === "cross-site" || site === "same-site";
+  const mode = headers.get("sec-fetch-mode");
+  const dest = headers.get("sec-fetch-dest") ?? "document";
+  const isFollowed = mode === "navigate" && dest === "document" && !isPrefetch(headers);
+  const origin = headers.get("origin");
+  const isExplained = origin !== null && (mode === "cors" || mode === "websocket");
+  return { host: headers.get("host"), origin, isEmbedded: isForeign && !isFollowed && !isExplained };
+}
+
+/** A browser asks for what its user may want later. */
+export function isPrefetch(headers: Headers): boolean {
+  return headers.has("sec-purpose") || headers.has("purpose") || headers.get("x-moz") === "prefetch";
+}
+
+/**
+ * May an event stream be opened? Browsers say where a request comes from only to addresses that they trust: TLS and
+ * loopback. To others of this device a foreign image looks like a listener of its own page, but for the Referer, which a
+ * page can leave out and not forge.
+ */
+export function mayListen(headers: Headers): boolean {
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin" || site === "none" || headers.has("origin");
+  if (!(headers.get("user-agent") ?? "").startsWith("Mozilla/") || headers.has("origin")) return true;
+  const referer = headers.get("referer") ?? "";
+  return URL.canParse(referer) && new URL(referer).host === headers.get("host")?.toLowerCase();
 }
 
 export type Admission =
@@ -34,7 +69,9 @@ export type Admission =
   | { readonly kind: "refused"; readonly why: string };
 
 export function admit(caller: Caller, isDevice: boolean, rules: AccessRules): Admission {
-  const { host, origin } = caller;
+  const { host, origin, isEmbedded } = caller;
+  if (isEmbedded)
+    return { kind: "refused", why: "pages of other sites may not take anything from here into themselves" };
   if (host === null || !isHostAllowed(host, rules)) {
     return {
       kind: "refused",

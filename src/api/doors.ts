@@ -7,7 +7,7 @@ import type { Log } from "../core/log.ts";
 import {
   type AccessRules,
   admit,
-  type Caller,
+  callerOf,
   isDeviceAddress,
   type OwnAddresses,
   plainAddress,
@@ -82,7 +82,7 @@ export function createDoors<Data>({
         audit.refused("too-many-requests", { address });
         return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
       }
-      const admission = admit(callerOf(request), isDevice, rules());
+      const admission = admit(callerOf(request.headers), isDevice, rules());
       if (admission.kind === "refused") {
         audit.refused("host-or-origin", { address });
         return sentence(403, admission.why, isDevice ? {} : hangUp);
@@ -106,16 +106,12 @@ export function createDoors<Data>({
     byTls: byNetwork(true),
     // Who may open the socket's file is on the device, and let in by its mode.
     byPath(request, server) {
-      const admission = admit(callerOf(request), true, rules());
+      const admission = admit(callerOf(request.headers), true, rules());
       return admission.kind === "refused"
         ? sentence(403, admission.why)
         : answer(visitOf(request, loopback, "device"), server);
     },
   };
-}
-
-function callerOf({ headers }: Request): Caller {
-  return { host: headers.get("host"), origin: headers.get("origin") };
 }
 
 function visitOf(request: Request, address: string, access: Visit["access"]): Visit {

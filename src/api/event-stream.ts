@@ -6,13 +6,22 @@
  *   data     the notification, as it goes to a WebSocket
  */
 import type { Clock } from "../core/clock.ts";
-import { eventsKeptMax, unsentBytesMax } from "../core/limits.ts";
+import { eventsKeptBytesMax, eventsKeptMax, unsentBytesMax } from "../core/limits.ts";
 import type { Listener } from "./notifications.ts";
+import type { Outlet, Unsent } from "./unsent.ts";
 
 export interface EventStreams extends Listener {
   /** A stream of all events from now on; behind `lastEventId`, where one is given, of those kept since. */
-  open(lastEventId: string | null, onEnd: () => void): Response;
+  open(lastEventId: string | null, caller: StreamCaller): Response;
   close(): void;
+}
+
+export interface StreamCaller {
+  /** Told of what lies here for it; undefined for a caller on the device. */
+  readonly unsent: Unsent | undefined;
+  readonly onOpen: (drop: () => void) => void;
+  /** Called once, whoever ends it. */
+  readonly onEnd: () => void;
 }
 
 // Proxies and browsers give up on a silent line after a minute at the earliest.
@@ -27,7 +36,7 @@ export function createEventStreams(clock: Clock): EventStreams {
   const start = clock.now().toString(36);
   const streams = new Set<Stream>();
   const kept: string[] = [];
-  let sent = 0;
+  let [sent, keptChars] = [0, 0];
   let keepAlive: Disposable | undefined;
 
   const tick = () => {
@@ -48,16 +57,21 @@ export function createEventStreams(clock: Clock): EventStreams {
       sent += 1;
       const event = `id: ${start}-${sent}\ndata: ${text}\n\n`;
       kept.push(event);
-      if (kept.length > eventsKeptMax) kept.shift();
+      keptChars += event.length;
+      while (kept.length > eventsKeptMax || keptChars > eventsKeptBytesMax)
+        keptChars -= kept.shift()?.length ?? keptChars;
       for (const stream of streams) stream.send(event);
     },
-    open(lastEventId, onEnd) {
+    open(lastEventId, caller) {
       const body = new ReadableStream<Uint8Array>(
         {
           start(controller) {
-            const stream = createStream(controller, () => {
-              streams.delete(stream);
-              onEnd();
+            const stream = createStream(controller, {
+              ...caller,
+              onEnd() {
+                streams.delete(stream);
+                caller.onEnd();
+              },
             });
             streams.add(stream);
             stream.send(`retry: 1000\nid: ${start}-${sent}\n\n`);
@@ -79,26 +93,39 @@ export function createEventStreams(clock: Clock): EventStreams {
   };
 }
 
-/** `onEnd` is called once, whoever ends it: we, the listener, or its being too slow. */
-function createStream(controller: ReadableStreamDefaultController<Uint8Array>, onEnd: () => void): Stream {
+function createStream(
+  controller: ReadableStreamDefaultController<Uint8Array>,
+  { unsent, onOpen, onEnd }: StreamCaller,
+): Stream {
   const encoder = new TextEncoder();
   let isOpen = true;
-  const end = () => {
+  /** `close` says what becomes of what was not read yet. */
+  const endBy = (close: () => void) => {
     if (!isOpen) return;
     isOpen = false;
+    unsent?.forget(outlet);
     onEnd();
     try {
-      controller.close();
+      close();
     } catch {
       // The listener has closed it already.
     }
   };
+  const end = () => endBy(() => controller.close());
+  // Whoever does not read would never come to an ordinary end, and what it has not read would be kept for it.
+  const drop = () => endBy(() => controller.error(new Error("the listener is too slow")));
+  const outlet: Outlet = {
+    unsentBytes: () => Math.max(0, unsentBytesMax - (controller.desiredSize ?? unsentBytesMax)),
+    drop,
+  };
+  onOpen(drop);
   return {
     send(text) {
       if (!isOpen) return;
       const bytes = encoder.encode(text);
-      if ((controller.desiredSize ?? 0) < bytes.length) end();
-      else controller.enqueue(bytes);
+      if ((controller.desiredSize ?? 0) < bytes.length) return drop();
+      controller.enqueue(bytes);
+      unsent?.note(outlet);
     },
     end,
   };

@@ -5,6 +5,7 @@
 import type { Audit } from "../core/audit.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { TokenParams } from "../core/token.ts";
+import { isPrefetch } from "./access.ts";
 import { json, sentence, type Visit } from "./http.ts";
 import { toToken } from "./schemas.ts";
 
@@ -59,8 +60,7 @@ export function answerLaunch({ launch, allowLaunch, audit }: LaunchEndpoint, vis
  * W3C). An older browser that sends none of these sends an Origin with its requests to others.
  */
 function isBackground(headers: Headers): boolean {
-  if (headers.has("sec-purpose") || headers.has("purpose") || headers.get("x-moz") === "prefetch")
-    return true;
+  if (isPrefetch(headers)) return true;
   const site = headers.get("sec-fetch-site");
   if (site !== "cross-site" && site !== "same-site") return false;
   const isFollowed =

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import type { Server, WebSocketHandler } from "bun";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
-import { messageBytesMax } from "../core/limits.ts";
+import { openFrameBytesMax } from "../core/limits.ts";
 
 const socketPathBytesMax = 107; // unix(7): sun_path, with its end.
 
@@ -54,8 +54,7 @@ export function listenTls<Data>(
 
 const common = {
   development: false,
-  // A little above the limit, so that a body that passes it is told so by us.
-  maxRequestBodySize: messageBytesMax + 4096,
+  maxRequestBodySize: openFrameBytesMax,
 } as const;
 
 /** A socket in the file system that its owner and group may open. One that an earlier run left behind is replaced. */

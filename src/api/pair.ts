@@ -10,6 +10,7 @@ import type { Audit } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { v1PairBodyBytesMax, v1PakeBytesMax } from "../core/limits.ts";
 import type { OpenPairing, V1Pairing } from "../secure/v1/pairing.ts";
+import type { Bodies } from "./bodies.ts";
 import { json, sentence, type Visit } from "./http.ts";
 
 export interface PairByPin extends Pick<V1Pairing, "start" | "finish" | "cancel"> {
@@ -24,11 +25,17 @@ export function isPairPath(path: string): boolean {
   return paths.has(path);
 }
 
+export interface PairParts {
+  readonly pairByPin: PairByPin;
+  readonly bodies: Bodies;
+  readonly audit: Audit;
+}
+
 export async function answerPair(
-  pairing: PairByPin,
-  audit: Audit,
-  { request, path, address }: Visit,
+  { pairByPin: pairing, bodies, audit }: PairParts,
+  visit: Visit,
 ): Promise<Response> {
+  const { request, path, address } = visit;
   if (!pairing.isAllowed()) return sentence(404, "there is nothing here: the API is at /api/v0.1");
   const cors = corsOf(request);
   if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: cors });
@@ -36,7 +43,11 @@ export async function answerPair(
   const refuse = (status: number, error: string) => json(status, JSON.stringify({ error }), cors);
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type)) return refuse(415, "send application/json");
-  const body = await bodyOf(request);
+  // A body that does not say how long it is could grow to what any request may have.
+  if (!request.headers.has("content-length")) return refuse(400, "invalid request body");
+  const read = await bodies.read(visit, v1PairBodyBytesMax);
+  if (read.kind === "dropped") return read.answer;
+  const body = read.kind === "whole" ? objectIn(read.bytes) : undefined;
   if (body === undefined) return refuse(400, "invalid request body");
   try {
     const answer = path.endsWith("start") ? start(pairing, body) : finish(pairing, body);
@@ -94,12 +105,7 @@ function corsOf({ headers }: Request): Readonly<Record<string, string>> {
   };
 }
 
-async function bodyOf(request: Request): Promise<Body | undefined> {
-  // A body that does not say how long it is could grow to what any request may have.
-  const length = request.headers.get("content-length");
-  if (length === null || Number(length) > v1PairBodyBytesMax) return undefined;
-  const bytes = await request.bytes();
-  if (bytes.length > v1PairBodyBytesMax) return undefined;
+function objectIn(bytes: Uint8Array): Body | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return typeof value === "object" && value !== null ? { ...value } : undefined;

@@ -1,13 +1,24 @@
 /** One JSON-RPC payload as the body of a POST (decisions, "Other transports"). Every request is a session of its own. */
 import { messageBytesMax } from "../core/limits.ts";
+import type { Bodies } from "./bodies.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import { json, sentence, type Visit } from "./http.ts";
 
+const answerSeconds = 10; // The time that the runtime gives everybody else.
+
+export interface PostParts {
+  readonly dispatch: Dispatch;
+  readonly bodies: Bodies;
+}
+
+/** `setPatience` says how many seconds the request's connection may be silent from now on; 0: for ever. */
 export async function answerPost(
-  dispatch: Dispatch,
-  { request, access, address, isPrivate }: Visit,
+  { dispatch, bodies }: PostParts,
+  visit: Visit,
+  setPatience: (seconds: number) => void,
 ): Promise<Response> {
+  const { request, access, address, isPrivate } = visit;
   if (!isPrivate) {
     const text = "encryption is required for remote connections";
     return json(403, errorText(undefined, "encryption-required", text));
@@ -15,15 +26,13 @@ export async function answerPost(
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type))
     return sentence(415, "send JSON-RPC as application/json", { accept: "application/json" });
-  const body = await bodyOf(request);
-  if (body === undefined) return sentence(413, `a message has at most ${messageBytesMax} bytes`);
-  const answer = await dispatch({ access, from: { address }, inFlight: 0, gone: () => request.signal }, body);
+  const body = await bodies.read(visit, messageBytesMax);
+  if (body.kind === "dropped") return body.answer;
+  if (body.kind === "too-long") return sentence(413, `a message has at most ${messageBytesMax} bytes`);
+  const session = { access, from: { address }, inFlight: 0, gone: () => request.signal };
+  // `media.index` answers when it is done, however long that takes; but neither sending nor reading takes for ever.
+  setPatience(0);
+  const answer = await dispatch(session, new TextDecoder().decode(body.bytes));
+  setPatience(answerSeconds);
   return answer === undefined ? new Response(null, { status: 204 }) : json(200, answer);
-}
-
-/** The body's text, or undefined where it is too long. */
-async function bodyOf(request: Request): Promise<string | undefined> {
-  if (Number(request.headers.get("content-length") ?? 0) > messageBytesMax) return undefined;
-  const bytes = await request.bytes();
-  return bytes.length > messageBytesMax ? undefined : new TextDecoder().decode(bytes);
 }

@@ -1,6 +1,9 @@
 /** Which part of the API a visitor came for, by path and verb. */
 import type { Server } from "bun";
 import type { Audit } from "../core/audit.ts";
+import { mayListen } from "./access.ts";
+import type { Bodies } from "./bodies.ts";
+import type { Crowd, Member } from "./crowd.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { Failures } from "./failures.ts";
@@ -12,12 +15,17 @@ import type { Places } from "./places.ts";
 import { answerPost } from "./post.ts";
 import type { Services } from "./services.ts";
 import { newPeer, type Peer } from "./sockets.ts";
+import type { Unsent } from "./unsent.ts";
 
 export interface RouteParts {
   readonly services: Services;
   readonly dispatch: Dispatch;
   readonly streams: EventStreams;
   readonly places: Places;
+  readonly bodies: Bodies;
+  readonly unsent: Unsent;
+  /** Callers from afar that may speak and have shown no secret. */
+  readonly anonymous: Crowd;
   readonly failures: Failures;
   readonly pairByPin: PairByPin;
   readonly audit: Audit;
@@ -39,7 +47,7 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<P
     const { path, request } = visit;
     if (apiPaths.has(path)) return answerApi(parts, visit, server);
     if (isLaunchPath(path)) return answerLaunch({ launch: services.launch, allowLaunch, audit }, visit);
-    if (isPairPath(path)) return answerPair(parts.pairByPin, audit, visit);
+    if (isPairPath(path)) return answerPair(parts, visit);
     if (request.method !== "GET" && request.method !== "HEAD")
       return sentence(405, "only GET is served here", { allow: "GET, HEAD" });
     if (eventPaths.has(path)) return openEvents(parts, visit, server);
@@ -53,11 +61,8 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<P
 
 function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): MaybeResponse {
   const { request, address, access, isPrivate } = visit;
-  if (request.method === "POST") {
-    // `media.index` answers when it is done, however long that takes.
-    server.timeout(request, 0);
-    return answerPost(parts.dispatch, visit);
-  }
+  if (request.method === "POST")
+    return answerPost(parts, visit, (seconds) => server.timeout(request, seconds));
   if (request.method !== "GET")
     return sentence(405, "connect with a WebSocket, or POST", { allow: "GET, POST" });
   const blockedMs = isPrivate ? 0 : parts.failures.blockedMs(address);
@@ -72,15 +77,30 @@ function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): Maybe
 }
 
 function openEvents(
-  { streams, places, audit }: RouteParts,
+  { streams, places, audit, unsent, anonymous }: RouteParts,
   { request, address, access, isPrivate }: Visit,
   server: Server<Peer>,
 ): Response {
   if (!isPrivate) return sentence(403, "encryption is required for remote connections");
+  if (!mayListen(request.headers)) return sentence(403, "pages of other sites may not listen here");
   if (!places.isFree(address, access)) return tooMany(audit, address);
   places.take(address);
   server.timeout(request, 0);
-  return streams.open(request.headers.get("last-event-id"), () => places.leave(address));
+  let member: Member | undefined;
+  return streams.open(request.headers.get("last-event-id"), {
+    unsent: access === "device" ? undefined : unsent,
+    onOpen(drop) {
+      if (access === "device") return;
+      member = { address, drop };
+      anonymous.enter(member);
+    },
+    onEnd() {
+      places.leave(address);
+      if (member !== undefined) anonymous.leave(member);
+      // What the runtime has taken over is its own to send: to one that does not read, not for ever.
+      server.timeout(request, 1);
+    },
+  });
 }
 
 function tooMany(audit: Audit, address: string): Response {

@@ -3,8 +3,15 @@ import { rm } from "node:fs/promises";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
-import { handshakesPerSecondMax } from "../core/limits.ts";
+import {
+  anonymousMax,
+  anonymousPerAddressMax,
+  handshakesPerSecondMax,
+  openFrameBytesMax,
+} from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { createBodies } from "./bodies.ts";
+import { createCrowd } from "./crowd.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createDoors, type DoorOptions } from "./doors.ts";
 import { createEventStreams } from "./event-stream.ts";
@@ -20,6 +27,7 @@ import { createRoutes, type PageFiles } from "./routes.ts";
 import type { AcceptHello } from "./sealed-line.ts";
 import type { Services } from "./services.ts";
 import { createSockets, type Peer } from "./sockets.ts";
+import { createUnsent } from "./unsent.ts";
 
 type OfDoors = Pick<DoorOptions<Peer>, "rules" | "uid" | "ownerOf" | "ownAddresses" | "audit">;
 
@@ -66,11 +74,15 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const listeners = new Set<Listener>([streams]);
   const places = createPlaces();
   const failures = createFailures(clock);
+  const unsent = createUnsent();
+  const anonymous = createCrowd({ max: anonymousMax, perAddressMax: anonymousPerAddressMax });
   const sockets = createSockets({
     ...options,
     accept: inTime(options.accept, clock),
     dispatch,
     listeners,
+    unsent,
+    anonymous,
     onFailure: failures.note,
     onOpen: places.take,
     onClose: places.leave,
@@ -80,6 +92,9 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     dispatch,
     streams,
     places,
+    bodies: createBodies(),
+    unsent,
+    anonymous,
     failures,
     pairByPin,
     audit,
@@ -89,10 +104,12 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const doors = createDoors({ ...options, answer });
 
   const websocket = sockets.handler;
+  // Frames of the secure layer alone are longer than what they carry, and nobody speaks it there.
+  const openly = { ...websocket, maxPayloadLength: openFrameBytesMax };
   const servers = [...listen(options.port, options.listen, { fetch: doors.byTcp, websocket })];
   if (socketPath !== undefined) {
     try {
-      servers.push(listenAtPath(socketPath, { fetch: doors.byPath, websocket }));
+      servers.push(listenAtPath(socketPath, { fetch: doors.byPath, websocket: openly }));
     } catch (error) {
       log.warn("api", "no socket for callers on the device", { path: socketPath, error: messageOf(error) });
     }
@@ -124,7 +141,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   /** A port in use for TLS must not keep the device from playing: it is told, and the rest goes on. */
   function tryTls(tls: TlsOptions & { readonly port: number }) {
     try {
-      return listenTls(tls.port, options.listen, tls, { fetch: doors.byTls, websocket });
+      return listenTls(tls.port, options.listen, tls, { fetch: doors.byTls, websocket: openly });
     } catch (error) {
       log.error("api", "no TLS", { error: messageOf(error) });
       return [];

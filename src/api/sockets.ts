@@ -12,12 +12,14 @@ import {
 } from "../core/limits.ts";
 import type { Access } from "./access.ts";
 import { type Connection, createConnection } from "./connection.ts";
+import { type Crowd, createCrowd, type Member } from "./crowd.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import type { Listener } from "./notifications.ts";
 import { type PairingDoor, withPairing } from "./pairing-line.ts";
 import { type AcceptHello, createSealedLine, type SealedLine } from "./sealed-line.ts";
 import { createTurns, type Lane } from "./turns.ts";
+import type { Outlet, Unsent } from "./unsent.ts";
 
 /** What a WebSocket carries of its own. */
 export interface Peer {
@@ -29,6 +31,8 @@ export interface Peer {
   /** Of a caller that others on the way could read. */
   line: SealedLine | undefined;
   leaving: Disposable | undefined;
+  /** Of a caller from afar: what others may make it give up. */
+  bounds: (Member & Outlet) | undefined;
 }
 
 interface Speaking {
@@ -39,7 +43,8 @@ interface Speaking {
 type Socket = ServerWebSocket<Peer>;
 
 export function newPeer(address: string, access: Access, isPrivate: boolean): Peer {
-  return { address, access, isPrivate, speaking: undefined, line: undefined, leaving: undefined };
+  const later = { speaking: undefined, line: undefined, leaving: undefined, bounds: undefined };
+  return { address, access, isPrivate, ...later };
 }
 
 export interface Sockets {
@@ -59,6 +64,9 @@ export interface SocketParts {
   /** A client from afar has shown that it knows its secret. */
   readonly onProved: (clientId: string, address: string) => void;
   readonly audit: Audit;
+  readonly unsent: Unsent;
+  /** Callers from afar that may speak and have shown no secret. */
+  readonly anonymous: Crowd;
   /** A handshake of this address came to nothing. */
   readonly onFailure: (address: string) => void;
   readonly onOpen: (address: string) => void;
@@ -72,12 +80,17 @@ const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
 
 export function createSockets(parts: SocketParts): Sockets {
   const { dispatch, clock, listeners, accept, pairing, audit } = parts;
-  const { onProved, onFailure, onOpen, onClose } = parts;
+  const { onProved, onFailure, onOpen, onClose, unsent, anonymous } = parts;
   const sockets = new Set<Socket>();
-  /** Those from afar that have not shown their secret, oldest first. */
-  const unsealed = new Set<Socket>();
+  /** Those from afar that have not shown their secret: whoever knows one shows it at once. */
+  const unsealed = createCrowd({ max: unsealedMax, perAddressMax: unsealedPerAddressMax });
   const turns = createTurns();
 
+  const say = (socket: Socket, message: string | Uint8Array) => {
+    socket.send(message);
+    const { bounds } = socket.data;
+    if (bounds !== undefined) unsent.note(bounds);
+  };
   /** From here on the socket may speak; `send` takes what goes to it. */
   const admit = (socket: Socket, send: (text: string) => void): Speaking => {
     const { access, address, line } = socket.data;
@@ -93,14 +106,14 @@ export function createSockets(parts: SocketParts): Sockets {
     socket.close(policyViolation, "encryption required");
     clock.after(farewellMs, () => socket.terminate());
   };
-  const seal = (socket: Socket): SealedLine => {
-    const { address } = socket.data;
+  const seal = (socket: Socket, member: Member): SealedLine => {
+    const { address } = member;
     const sealed = createSealedLine({
       accept,
-      send: (text) => void socket.send(text),
+      send: (text) => say(socket, text),
       onProved(clientId) {
         socket.data.leaving?.[Symbol.dispose]();
-        unsealed.delete(socket);
+        unsealed.leave(member);
         admit(socket, sealed.send);
         onProved(clientId, address);
       },
@@ -109,20 +122,18 @@ export function createSockets(parts: SocketParts): Sockets {
         if (error.code === "encryption-required") audit.refused("encryption-required", { address });
         if (error.code === "secure-failure") audit.refused("secure-failure", { address });
         // What fails once the secret was shown is a fault on the way, and no guess.
-        if (error.code === "secure-failure" && unsealed.has(socket)) onFailure(address);
+        if (error.code === "secure-failure" && unsealed.has(member)) onFailure(address);
         refuse(socket, error);
       },
     });
     const line = withPairing(sealed, {
       door: pairing,
       address,
-      send: (text) => void socket.send(text),
+      send: (text) => say(socket, text),
       refuse: (error) => refuse(socket, error),
       onPaired: () => socket.close(normal, "paired"),
     });
-    unsealed.add(socket);
-    // Not asked to go, which it need not heed: what it has sent of a long frame is kept until it is gone.
-    makeRoom(unsealed, address)?.terminate();
+    unsealed.enter(member);
     socket.data.leaving = clock.after(unsealedMs, () => end(socket));
     return line;
   };
@@ -135,13 +146,26 @@ export function createSockets(parts: SocketParts): Sockets {
     perMessageDeflate: false,
     open(socket) {
       sockets.add(socket);
-      onOpen(socket.data.address);
-      if (!socket.data.isPrivate) socket.data.line = seal(socket);
-      else admit(socket, (text) => void socket.send(text));
+      const { address, access, isPrivate } = socket.data;
+      onOpen(address);
+      if (isPrivate) admit(socket, (text) => say(socket, text));
+      if (access === "device") return;
+      const bounds = {
+        address,
+        unsentBytes: () => socket.getBufferedAmount(),
+        // Not asked to go, which it need not heed: what it has sent of a long frame is kept until it is gone.
+        drop: () => socket.terminate(),
+      };
+      socket.data.bounds = bounds;
+      if (isPrivate) anonymous.enter(bounds);
+      else socket.data.line = seal(socket, bounds);
     },
     message(socket, message) {
-      if (isPing(message)) return void socket.send(typeof message === "string" ? "pong" : pongBytes);
-      const { speaking, line } = socket.data;
+      const { speaking, line, bounds } = socket.data;
+      if (isPing(message)) say(socket, typeof message === "string" ? "pong" : pongBytes);
+      // Whoever keeps half of a frame here cannot come by with a whole one.
+      if (bounds !== undefined) anonymous.stir(bounds);
+      if (isPing(message)) return;
       // Neither JSON-RPC nor a frame of the secure layer is binary.
       if (line !== undefined) return line.take(typeof message === "string" ? message : "");
       if (speaking === undefined) return;
@@ -152,8 +176,9 @@ export function createSockets(parts: SocketParts): Sockets {
     },
     close(socket) {
       if (!sockets.delete(socket)) return;
-      unsealed.delete(socket);
-      const { address, leaving, line, speaking } = socket.data;
+      const { address, leaving, line, speaking, bounds } = socket.data;
+      if (bounds !== undefined) for (const part of [unsealed, anonymous]) part.leave(bounds);
+      if (bounds !== undefined) unsent.forget(bounds);
       onClose(address);
       leaving?.[Symbol.dispose]();
       line?.close();
@@ -172,17 +197,6 @@ export function createSockets(parts: SocketParts): Sockets {
       for (const socket of sockets) socket.close(goingAway, "the service is stopping");
     },
   };
-}
-
-/**
- * Which of those that have not shown their secret has to go, the newest being of `address`; undefined while there is room.
- * Whoever knows a secret shows it at once: in a flood of those who do not, it is the oldest that goes.
- */
-function makeRoom(unsealed: ReadonlySet<Socket>, address: string): Socket | undefined {
-  const ofAddress = [...unsealed].filter(({ data }) => data.address === address);
-  if (ofAddress.length > unsealedPerAddressMax) return ofAddress[0];
-  const [oldest] = unsealed;
-  return unsealed.size > unsealedMax ? oldest : undefined;
 }
 
 const pongBytes = new TextEncoder().encode("pong");

@@ -5,6 +5,7 @@
 
 // The API (decisions, "Limits").
 export const messageBytesMax = 1024 * 1024;
+export const openFrameBytesMax = messageBytesMax + 4096; // Of a line that needs no sealing: so that one above the limit is told so by us.
 export const jsonDepthMax = 64;
 export const batchRequestsMax = 100;
 export const inFlightPerConnectionMax = 64;
@@ -13,6 +14,10 @@ export const connectionsPerAddressMax = 16;
 export const connectionsForDevice = 32; // Of all, kept free for callers on the device, whoever floods from afar.
 export const unsealedMax = 8; // Connections from afar that have not shown their secret yet: each may make us keep 1.5 MB of a frame, or 3 MB.
 export const unsealedPerAddressMax = 4; // Then the oldest of the address makes room, else the oldest of all.
+export const anonymousMax = 16; // Connections from afar over TLS, where anybody may speak: each may make us keep 1 MiB of a frame. More than a home has,
+export const anonymousPerAddressMax = 8; // and who did nothing for the longest time makes room, so that others still come in.
+export const bodiesMax = 8; // Of requests from afar that are being read at a time, 1 MiB each;
+export const bodiesPerAddressMax = 4; // then the oldest of the address makes room, else the oldest of all.
 export const handshakesPerSecondMax = 20; // From afar, in all: 1 ms of work each, 10 on a board.
 export const handshakeFailuresMax = 10; // Of one address in a row; then it is turned away for a while,
 export const handshakeBlockMsMin = 30_000; // twice as long with each failure more,
@@ -20,6 +25,7 @@ export const handshakeBlockMsMax = 30 * 60_000; // and forgotten after as long w
 export const requestsWaitingMax = 8192; // Of all connections: what a fast machine serves in a few hundredths of a second.
 export const requestsWaitingBytesMax = 8 * 1024 * 1024;
 export const unsentBytesMax = 4 * 1024 * 1024;
+export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all connections from afar: then whoever reads least goes.
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
 
 // Scripts and tokens.
@@ -105,7 +111,8 @@ export const requestsPerMinuteMax = 100;
 export const requestBurstMax = 20;
 export const requestsPerSecondMax = 200; // From afar, in all, however many addresses somebody has.
 export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
-export const eventsKeptMax = 256; // What a listener that comes back may have missed.
+export const eventsKeptMax = 256; // What a listener that comes back may have missed,
+export const eventsKeptBytesMax = 1024 * 1024; // while it is not more than this: an event with a long card's text has 64 KiB.
 
 // Serial lines.
 export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter (12 Mbaud, FTDI FT232H data sheet).

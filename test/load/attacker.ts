@@ -4,6 +4,8 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { generator } from "../../src/secure/v1/p256.ts";
+import { constantU, constantV } from "../../src/secure/v1/pake.ts";
 
 const [kind = "", host = "", seconds = "1", ...addresses] = process.argv.slice(2);
 const [port, tlsPort] = [7497, 7498];
@@ -67,6 +69,36 @@ const wrongHello = () =>
     e: Buffer.from(crypto.getRandomValues(new Uint8Array(48))).toString("base64"),
   });
 
+/** Asks for the longest answer there is, again and again, and so for more than anybody keeps. */
+const discover = Buffer.concat(
+  Array.from({ length: 64 }, (_, id) => frame(text({ jsonrpc: "2.0", id, method: "rpc.discover" }))),
+);
+const post = (path: string, length: number) =>
+  `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+/** Says `more` once the upgrade was answered, and then reads nothing. */
+function afterUpgrade(socket: Socket, more: Uint8Array): void {
+  socket.write(upgrade);
+  socket.once("data", () => {
+    socket.pause();
+    socket.write(more);
+  });
+}
+
+const decimals = (name: string, { x, y }: typeof generator) => ({
+  [`${name}x`]: `${x}`,
+  [`${name}y`]: `${y}`,
+});
+/** A first message of version 1's exchange, good enough to cost the service its part of it. */
+const pinStart = text({
+  role: 0,
+  ...decimals("u", constantU),
+  ...decimals("v", constantV),
+  ...decimals("x", generator),
+  yx: "0",
+  yy: "0",
+});
+
 /** Writes as long as the other side takes it. */
 function pump(socket: Socket, piece: Uint8Array): void {
   const go = () => {
@@ -112,10 +144,56 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
     keep(300, () =>
       open((socket) => {
         const path = Math.random() < 0.5 ? "/api/v0.1" : "/api/pair/start";
-        socket.write(
-          `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n`,
-        );
+        socket.write(post(path, 1_048_576));
         socket.write(new Uint8Array(1_000_000));
+      }),
+    ),
+  /** The same over TLS, where anybody may POST: the last bytes never come. */
+  "tls-bodies": () =>
+    keep(300, () =>
+      open((socket) => {
+        socket.write(post("/api/v0.1", 1_048_576));
+        socket.write(new Uint8Array(1_048_570));
+      }, tlsPort),
+    ),
+  /** WebSockets over TLS whose frame never ends. */
+  "tls-frames": () =>
+    keep(224, () =>
+      open((socket) => afterUpgrade(socket, frame(new Uint8Array(1_000_000), 1_040_000)), tlsPort),
+    ),
+  /** WebSockets over TLS that ask for much and read nothing. */
+  "tls-deaf": () => keep(224, () => open((socket) => afterUpgrade(socket, discover), tlsPort)),
+  /** Event streams that are never read, and callers that make events for them: cards of 16 KiB. */
+  "tls-streams": () =>
+    keep(224, () =>
+      open((socket) => {
+        const isListener = turn % 8 !== 0;
+        socket.write(
+          isListener ? `GET /api/events HTTP/1.1\r\nHost: ${host}\r\nLast-Event-ID: 0-0\r\n\r\n` : upgrade,
+        );
+        if (isListener) return void socket.pause();
+        const card = {
+          uid: "04",
+          text: `**echo:${"x".repeat(16_000)}`,
+          data: "ab".repeat(8000),
+          duration: 1,
+        };
+        const scan = frame(text({ jsonrpc: "2.0", id: 1, method: "tokens.scan", params: card }));
+        const timer = setInterval(() => socket.write(scan), 20);
+        socket.on("close", () => clearInterval(timer));
+      }, tlsPort),
+    ),
+  /** Tries at a short code (version 2), and begun pairings by PIN (version 1). */
+  pairing: () =>
+    keep(100, () =>
+      open((socket) => {
+        if (Math.random() < 0.5) {
+          const share = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
+          socket.write(Buffer.concat([Buffer.from(upgrade), frame(text({ v: 2, p: share, n: "phone" }))]));
+        } else {
+          const body = text({ name: "phone", pake: Buffer.from(pinStart).toString("base64") });
+          socket.write(Buffer.concat([Buffer.from(post("/api/pair/start", body.length)), body]));
+        }
       }),
     ),
   /** Answers that nobody reads. */

@@ -11,7 +11,21 @@ import type { Network } from "../helpers/namespaces.ts";
 import { printed } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
-export const attacks = ["idle", "idle-tls", "unsealed", "wrong", "giant", "slow", "bodies", "deaf"] as const;
+export const attacks = [
+  "idle",
+  "idle-tls",
+  "unsealed",
+  "wrong",
+  "giant",
+  "slow",
+  "bodies",
+  "deaf",
+  "tls-bodies",
+  "tls-frames",
+  "tls-deaf",
+  "tls-streams",
+  "pairing",
+] as const;
 
 const addressCount = 40;
 

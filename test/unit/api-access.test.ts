@@ -54,7 +54,7 @@ test("what others may put into an address makes them no part of this device", ()
 
 test("pages of the known phone app come in where its clients may, and never as pages of the device", () => {
   const kindOf = (isDevice: boolean, allowV1Clients: boolean) =>
-    admit({ host: "192.168.1.20:7497", origin: "capacitor://localhost" }, isDevice, {
+    admit({ host: "192.168.1.20:7497", origin: "capacitor://localhost", isEmbedded: false }, isDevice, {
       ...rules,
       allowV1Clients,
     }).kind;
@@ -88,7 +88,7 @@ const hosts: readonly (readonly [host: string | null, isGood: boolean])[] = [
 
 for (const [host, isGood] of hosts) {
   test(`the Host ${JSON.stringify(host)} is ${isGood ? "" : "not "}one of this device`, () => {
-    const { kind } = admit({ host, origin: null }, true, rules);
+    const { kind } = admit({ host, origin: null, isEmbedded: false }, true, rules);
     expect(kind).toBe(isGood ? "device" : "refused");
   });
 }
@@ -111,7 +111,7 @@ const origins: readonly (readonly [origin: string, address: string, isGood: bool
 
 for (const [origin, address, isGood] of origins) {
   test(`the Origin "${origin}" of a caller at ${address} is ${isGood ? "let in" : "refused"}`, () => {
-    const { kind } = admit({ host: "192.168.1.20:7497", origin }, address !== "10.0.0.9", rules);
+    const { kind } = admit({ host: "192.168.1.20:7497", origin, isEmbedded: false }, address !== "10.0.0.9", rules);
     expect(kind !== "refused").toBe(isGood);
   });
 }
