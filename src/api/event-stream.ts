@@ -28,22 +28,23 @@ export interface StreamCaller {
 const keepAliveMs = 25_000;
 
 interface Stream {
-  send(text: string): void;
+  send(bytes: Uint8Array): void;
   end(): void;
 }
 
 export function createEventStreams(clock: Clock): EventStreams {
   const start = clock.now().toString(36);
   const streams = new Set<Stream>();
-  const kept: string[] = [];
-  let [sent, keptChars] = [0, 0];
+  const encoder = new TextEncoder();
+  const kept: Uint8Array[] = [];
+  let [sent, keptBytes] = [0, 0];
   let keepAlive: Disposable | undefined;
 
   const tick = () => {
-    for (const stream of streams) stream.send(":\n\n");
+    for (const stream of streams) stream.send(encoder.encode(":\n\n"));
     keepAlive = streams.size === 0 ? undefined : clock.after(keepAliveMs, tick);
   };
-  const missed = (lastEventId: string): readonly string[] => {
+  const missed = (lastEventId: string): readonly Uint8Array[] => {
     const [run, number] = lastEventId.split("-");
     // An id of another run is older than all of this one.
     const since = run === start ? Number(number) : 0;
@@ -55,11 +56,12 @@ export function createEventStreams(clock: Clock): EventStreams {
   return {
     notify(text) {
       sent += 1;
-      const event = `id: ${start}-${sent}\ndata: ${text}\n\n`;
+      // The same bytes for all, however many listen.
+      const event = encoder.encode(`id: ${start}-${sent}\ndata: ${text}\n\n`);
       kept.push(event);
-      keptChars += event.length;
-      while (kept.length > eventsKeptMax || keptChars > eventsKeptBytesMax)
-        keptChars -= kept.shift()?.length ?? keptChars;
+      keptBytes += event.length;
+      while (kept.length > eventsKeptMax || keptBytes > eventsKeptBytesMax)
+        keptBytes -= kept.shift()?.length ?? keptBytes;
       for (const stream of streams) stream.send(event);
     },
     open(lastEventId, caller) {
@@ -74,7 +76,7 @@ export function createEventStreams(clock: Clock): EventStreams {
               },
             });
             streams.add(stream);
-            stream.send(`retry: 1000\nid: ${start}-${sent}\n\n`);
+            stream.send(encoder.encode(`retry: 1000\nid: ${start}-${sent}\n\n`));
             if (lastEventId !== null) for (const event of missed(lastEventId)) stream.send(event);
             keepAlive ??= clock.after(keepAliveMs, tick);
             this.cancel = () => stream.end();
@@ -97,7 +99,6 @@ function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
   { unsent, onOpen, onEnd }: StreamCaller,
 ): Stream {
-  const encoder = new TextEncoder();
   let isOpen = true;
   /** `close` says what becomes of what was not read yet. */
   const endBy = (close: () => void) => {
@@ -120,9 +121,8 @@ function createStream(
   };
   onOpen(drop);
   return {
-    send(text) {
+    send(bytes) {
       if (!isOpen) return;
-      const bytes = encoder.encode(text);
       if ((controller.desiredSize ?? 0) < bytes.length) return drop();
       controller.enqueue(bytes);
       unsent?.note(outlet);

@@ -1,11 +1,15 @@
 /** The control API on Bun.serve: joins its doors, routes, sockets and notifications. */
 import { rm } from "node:fs/promises";
+import type { Server } from "bun";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
+import type { Descriptors } from "../core/descriptors.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import {
   anonymousMax,
   anonymousPerAddressMax,
+  descriptorsForTlsMax,
+  descriptorsMax,
   handshakesPerSecondMax,
   openFrameBytesMax,
 } from "../core/limits.ts";
@@ -14,10 +18,12 @@ import { createBodies } from "./bodies.ts";
 import { createCrowd } from "./crowd.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createDoors, type DoorOptions } from "./doors.ts";
+import { type Entrance, openPlain, openTls } from "./entrances.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { createFailures } from "./failures.ts";
+import { createGate } from "./gate.ts";
 import type { AllowLaunch } from "./launch-endpoint.ts";
-import { listen, listenAtPath, listenTls, type TlsOptions } from "./listen.ts";
+import { type Handlers, listenAtPath, type TlsOptions } from "./listen.ts";
 import { forwardEvents, type Listener } from "./notifications.ts";
 import type { PairByPin } from "./pair.ts";
 import type { PairingDoor } from "./pairing-line.ts";
@@ -52,6 +58,7 @@ export interface ApiOptions extends OfDoors {
   readonly pairByPin: PairByPin;
   /** A client from afar has shown that it knows its secret. */
   readonly onProved: (clientId: string, address: string) => void;
+  readonly descriptors: Descriptors;
 }
 
 export interface ApiServer {
@@ -106,29 +113,20 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const websocket = sockets.handler;
   // Frames of the secure layer alone are longer than what they carry, and nobody speaks it there.
   const openly = { ...websocket, maxPayloadLength: openFrameBytesMax };
-  const servers = [...listen(options.port, options.listen, { fetch: doors.byTcp, websocket })];
-  if (socketPath !== undefined) {
-    try {
-      servers.push(listenAtPath(socketPath, { fetch: doors.byPath, websocket: openly }));
-    } catch (error) {
-      log.warn("api", "no socket for callers on the device", { path: socketPath, error: messageOf(error) });
-    }
-  }
-  let tlsServers = options.tls === undefined ? [] : tryTls(options.tls);
+  const plain = openPlain(options.port, options.listen, { fetch: doors.byTcp, websocket });
+  const path = tryPath(socketPath, { fetch: doors.byPath, websocket: openly }, log);
+  const tls = options.tls && openTls(options.tls, options, { fetch: doors.byTls, websocket: openly });
+  const gate = createGate(guarded(plain, tls, options.descriptors.limit), options);
   const forwarding = forwardEvents(bus, listeners);
   return {
-    port: servers[0]?.port ?? 0,
-    showCertificate(tls) {
-      const port = tlsServers[0]?.port ?? options.tls?.port;
-      if (port === undefined) return;
-      for (const server of tlsServers) void server.stop();
-      tlsServers = tryTls({ ...tls, port });
-    },
+    port: plain.port,
+    showCertificate: (shown) => tls?.showCertificate(shown),
     cutClient: sockets.cut,
     async close() {
+      gate[Symbol.dispose]();
       forwarding[Symbol.dispose]();
       streams.close();
-      const all = [...servers, ...tlsServers];
+      const all = [...plain.servers(), ...path, ...(tls?.servers() ?? [])];
       const stopped = all.map((server) => server.stop());
       sockets.closeAll();
       // Peers that do not say goodbye in their turn are not waited for.
@@ -137,15 +135,23 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
       if (socketPath !== undefined) await rm(socketPath, { force: true });
     },
   };
+}
 
-  /** A port in use for TLS must not keep the device from playing: it is told, and the rest goes on. */
-  function tryTls(tls: TlsOptions & { readonly port: number }) {
-    try {
-      return listenTls(tls.port, options.listen, tls, { fetch: doors.byTls, websocket: openly });
-    } catch (error) {
-      log.error("api", "no TLS", { error: messageOf(error) });
-      return [];
-    }
+/** At how many descriptors in use the doors are shut: over TLS earlier, where a connection takes 6 KB instead of 300 bytes. */
+function guarded(plain: Entrance<Peer>, tls: Entrance<Peer> | undefined, limit: number) {
+  const plainDoor = { ...plain, name: "plain", shutAt: Math.min(descriptorsMax, Math.floor(0.75 * limit)) };
+  if (tls === undefined) return [plainDoor];
+  const tlsDoor = { ...tls, name: "TLS", shutAt: Math.min(descriptorsForTlsMax, Math.floor(0.5 * limit)) };
+  return [plainDoor, tlsDoor];
+}
+
+function tryPath(path: string | undefined, handlers: Handlers<Peer>, log: Log): readonly Server<Peer>[] {
+  if (path === undefined) return [];
+  try {
+    return [listenAtPath(path, handlers)];
+  } catch (error) {
+    log.warn("api", "no socket for callers on the device", { path, error: messageOf(error) });
+    return [];
   }
 }
 

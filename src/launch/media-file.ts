@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
+import { noDescriptors } from "../core/descriptors.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { MediaFolders, System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
@@ -211,7 +212,11 @@ function isFolderOf(folder: string, system: string): boolean {
   return host.id === wanted.id || wanted.livesWith?.includes(host.id) === true;
 }
 
+/** Undefined where there is no such file that this user may read. */
 async function resolved(path: string): Promise<string | undefined> {
-  // Whatever keeps it from being resolved, there is no file to play.
-  return realpath(path).catch(() => undefined);
+  return realpath(path).catch((error: unknown) => {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code !== "EMFILE" && code !== "ENFILE") return undefined;
+    throw new ServiceError("failed", noDescriptors, { cause: error });
+  });
 }

@@ -5,6 +5,7 @@
  * The group is the player: a program that starts the real one and ends well hands on to what is left of its group, and,
  * where it ends as fast as starters do, to what left the group too. One that ends badly takes the rest with it.
  */
+import { noDescriptors } from "../core/descriptors.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { StopSignal } from "../core/playback.ts";
 import { createMarks, type Family, isLiving, livingOf, markName } from "./descendants.ts";
@@ -172,6 +173,8 @@ const refusals: Readonly<Record<string, string>> = {
   ENOENT: "there is no such program",
   EACCES: "it is not a program that this user may run",
   ENOEXEC: "it is not a program for this machine",
+  EMFILE: noDescriptors,
+  ENFILE: noDescriptors,
 };
 
 function spawn(

@@ -6,6 +6,7 @@ import type { Log } from "../core/log.ts";
 import type { Store } from "../store/open.ts";
 import { ownAddresses } from "../system/addresses.ts";
 import { createAuditLog } from "../system/audit-log.ts";
+import { createDescriptors } from "../system/descriptors.ts";
 import { createClientService, seenIn } from "./clients.ts";
 import { acceptEither, createPairByPin } from "./v1.ts";
 
@@ -22,7 +23,10 @@ export interface GuardParts {
 
 export interface Guards {
   readonly services: Pick<Services, "clients" | "pairByPin" | "audit">;
-  readonly doors: Pick<ApiOptions, "accept" | "pairByPin" | "audit" | "ownAddresses" | "onProved">;
+  readonly doors: Pick<
+    ApiOptions,
+    "accept" | "pairByPin" | "audit" | "ownAddresses" | "onProved" | "descriptors"
+  >;
   /** For a phone that was typed the short code of the device. */
   readonly addByCode: (name: string) => Client;
   /** Writes what the audit log has not yet. */
@@ -40,7 +44,14 @@ export function createGuards({ store, clock, log, dataFolder, isV1Allowed, cut }
       pairByPin,
       audit: audit.read,
     },
-    doors: { accept: acceptEither(v1), pairByPin, audit, ownAddresses, onProved: seenIn(store) },
+    doors: {
+      accept: acceptEither(v1),
+      pairByPin,
+      audit,
+      ownAddresses,
+      onProved: seenIn(store),
+      descriptors: createDescriptors(),
+    },
     addByCode: (name) => clients.add(name, "code"),
     close: audit.close,
   };

@@ -33,8 +33,11 @@ export interface Device {
   run(...words: readonly string[]): ReturnType<typeof run>;
 }
 
-/** Starts the service with this config, and nothing else in it. */
-export async function startDevice(toml: string): Promise<Device & AsyncDisposable> {
+/** Starts the service with this config, and nothing else in it. `via` is what runs it there, such as `prlimit`. */
+export async function startDevice(
+  toml: string,
+  via: readonly string[] = [],
+): Promise<Device & AsyncDisposable> {
   await using made = new AsyncDisposableStack();
   const network = made.use(await makeNetwork());
   const place = made.use(await makePlace());
@@ -43,7 +46,7 @@ export async function startDevice(toml: string): Promise<Device & AsyncDisposabl
   };
   const door = `ws+unix://${place.folder}/tapdeck.sock:/api/v0.1`;
   let earlierLog = "";
-  const serve = () => startTapdeck(place, network.onDevice([program]), door);
+  const serve = () => startTapdeck(place, network.onDevice([...via, program]), door);
   const command = (words: readonly string[]) =>
     network.onDevice([program, ...words, `--data=${place.folder}`]);
   await config(toml);
