@@ -57,7 +57,8 @@ export function isPrefetch(headers: Headers): boolean {
  */
 export function mayListen(headers: Headers): boolean {
   const site = headers.get("sec-fetch-site");
-  if (site !== null) return site === "same-origin" || site === "none" || headers.has("origin");
+  const isCors = headers.has("origin") && headers.get("sec-fetch-mode") === "cors";
+  if (site !== null) return site === "same-origin" || site === "none" || isCors;
   if (!(headers.get("user-agent") ?? "").startsWith("Mozilla/") || headers.has("origin")) return true;
   const referer = headers.get("referer") ?? "";
   return URL.canParse(referer) && new URL(referer).host === headers.get("host")?.toLowerCase();

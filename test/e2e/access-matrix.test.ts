@@ -49,6 +49,15 @@ const things = [
   ["GET /health", /*             */ "200", /*   */ "-", /*     */ "200", /*   */ "200"],
   ["launch: a link followed", /* */ "200", /*   */ "-", /*     */ "403", /*   */ "403"],
   ["launch: a foreign link", /*  */ "200", /*   */ "-", /*     */ "403", /*   */ "403"],
+  ["events: a foreign image", /* */ "403", /*   */ "-", /*     */ "403", /*   */ "403"],
+  ["events: a neighbour's image", "403", /*     */ "-", /*     */ "403", /*   */ "403"],
+  ["events: in a foreign frame", "403", /*      */ "-", /*     */ "403", /*   */ "403"],
+  ["events: a foreign prefetch", "403", /*      */ "-", /*     */ "403", /*   */ "403"],
+  ["events: a foreign link", /*  */ "403", /*   */ "-", /*     */ "403", /*   */ "403"],
+  ["events: the own page", /*    */ "200", /*   */ "-", /*     */ "200", /*   */ "403"],
+  ["the page: a foreign image", /**/ "403", /*  */ "-", /*     */ "403", /*   */ "403"],
+  ["the page: a foreign link", /**/ "200", /*   */ "-", /*     */ "200", /*   */ "200"],
+  ["GET /ping: a foreign image", "403", /*      */ "-", /*     */ "403", /*   */ "403"],
   ["launch: a foreign image", /* */ "403", /*   */ "-", /*     */ "403", /*   */ "403"],
   ["launch: a prefetch", /*      */ "403", /*   */ "-", /*     */ "403", /*   */ "403"],
   ["launch that is allowed", /*  */ "200", /*   */ "-", /*     */ "200", /*   */ "200"],
@@ -105,6 +114,8 @@ const launch = (headers: Readonly<Record<string, string>>, text = "SNES/none.sfc
   path: `/l/${text}`,
   headers,
 });
+const get = (path: string, headers: Readonly<Record<string, string>>) => ({ method: "GET", path, headers });
+const events = (headers: Readonly<Record<string, string>>) => get("/api/events", headers);
 const ws = (send: string) => ({ method: "ws", path: "/api/v0.1", headers: {}, send });
 type Asking = Pick<OneVisit, "method" | "path" | "headers" | "body" | "send">;
 
@@ -127,6 +138,18 @@ const asking: Readonly<Record<Thing[0], Asking>> = {
   "GET /health": { method: "GET", path: "/health", headers: {} },
   "launch: a link followed": launch(fetchMetadata("none", "navigate", "document")),
   "launch: a foreign link": launch(fetchMetadata("cross-site", "navigate", "document")),
+  "events: a foreign image": events(fetchMetadata("cross-site", "no-cors", "image")),
+  "events: a neighbour's image": events(fetchMetadata("same-site", "no-cors", "image")),
+  "events: in a foreign frame": events(fetchMetadata("cross-site", "navigate", "iframe")),
+  "events: a foreign prefetch": events({
+    ...fetchMetadata("cross-site", "navigate", "document"),
+    "sec-purpose": "prefetch",
+  }),
+  "events: a foreign link": events(fetchMetadata("cross-site", "navigate", "document")),
+  "events: the own page": events(fetchMetadata("same-origin", "cors", "empty")),
+  "the page: a foreign image": get("/", fetchMetadata("cross-site", "no-cors", "image")),
+  "the page: a foreign link": get("/", fetchMetadata("cross-site", "navigate", "document")),
+  "GET /ping: a foreign image": get("/ping", fetchMetadata("cross-site", "no-cors", "image")),
   "launch: a foreign image": launch(fetchMetadata("cross-site", "no-cors", "image")),
   "launch: a prefetch": launch({ "sec-purpose": "prefetch" }),
   "launch that is allowed": launch({}, "**delay:1"),
@@ -195,7 +218,7 @@ for (const caller of callers) {
       });
       expect(wrong).toEqual([]);
       expect(outcomes.length).toBe(asked.length);
-      expect(asked.length).toBeGreaterThanOrEqual(is === "sealed" ? 4 * 9 * 6 : 16 * 9 * 6);
+      expect(asked.length).toBeGreaterThanOrEqual(is === "sealed" ? 4 * 9 * 6 : 25 * 9 * 6);
     },
     120_000,
   );

@@ -102,7 +102,14 @@ async function nothingLaunched(): Promise<void> {
 const refusal = /^this name is not one of this device/;
 
 async function attackFrom(page: Page, target: string): Promise<void> {
+  // A stream that is answered holds a place, whether the page can read it or not.
+  const streams: number[] = [];
+  page.on("response", (answer) => {
+    if (answer.url().endsWith("/events")) streams.push(answer.status());
+  });
   const results = await page.evaluate(attack, target);
+  expect(streams.length).toBeGreaterThan(2);
+  expect(streams.filter((status) => status !== 403)).toEqual([]);
   expect(results.length).toBeGreaterThan(20);
   expect(results.filter(({ read }) => read !== "" && !refusal.test(read))).toEqual([]);
   await nothingLaunched();

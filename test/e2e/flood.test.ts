@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { startDevice } from "../helpers/device.ts";
-import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { canMakeNetworks, visit } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
 import { listenTo, noReaders } from "../helpers/tapdeck.ts";
 
@@ -46,8 +46,7 @@ test.skipIf(!canMakeNetworks || Bun.which("prlimit") === null)(
       expect(await heard.next("launch.finished")).toMatchObject({ success: true });
       client.close();
       expect((await device.run("ping")).code).toBe(0);
-      const byLoopback = ["curl", "--silent", "--max-time", "5", "http://127.0.0.1:7497/ping"];
-      expect(await new Response(Bun.spawn([...network.onDevice(byLoopback)]).stdout).text()).toBe("pong");
+      expect((await visit(network.onDevice, { url: "http://127.0.0.1:7497/ping" })).body).toBe("pong");
       most = Math.max(most, await descriptors());
       rounds += 1;
     }
@@ -56,10 +55,10 @@ test.skipIf(!canMakeNetworks || Bun.which("prlimit") === null)(
     // What happens a thousand times is told once.
     expect(device.log().split("\n").length).toBeLessThan(30);
     // Then the neighbours come in again.
-    const byNeighbour = ["curl", "--silent", "--max-time", "5", `http://${network.deviceAddress}:7497/ping`];
+    const url = `http://${network.deviceAddress}:7497/ping`;
     await eventually(async () => {
-      const child = Bun.spawn([...network.onNeighbour(byNeighbour)], { stderr: "ignore" });
-      return (await new Response(child.stdout).text()) === "pong";
+      const outcome = await visit(network.onNeighbour, { url }).catch(() => undefined);
+      return outcome?.body === "pong";
     }, 30_000);
     await eventually(async () => (await descriptors()) < atRest + 100, 30_000);
   },

@@ -85,6 +85,14 @@ export async function attack(target: string): Promise<AttackResult[]> {
       return "";
     }),
     tryOut("image", () => loaded(document.createElement("img"), `http://${target}${path}?image`)),
+    ...["", "v0.1/"].map((version) =>
+      tryOut("image of the events", () =>
+        loaded(document.createElement("img"), `http://${target}/api/${version}events`),
+      ),
+    ),
+    tryOut("fetch the events, no-cors", async () =>
+      text(await fetch(`http://${target}/api/events`, { mode: "no-cors", referrerPolicy: "no-referrer" })),
+    ),
     tryOut("script", () => loaded(document.createElement("script"), `http://${target}${path}?script`)),
     ...["prefetch", "preload", "stylesheet", "prerender", "icon", "manifest"].map((rel) =>
       tryOut(`link ${rel}`, async () => {

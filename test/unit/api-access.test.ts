@@ -1,7 +1,7 @@
 /** Who somebody is, by the address and the headers of a request (decisions, "Who may do what"). */
 import { expect, test } from "bun:test";
 import { hostname } from "node:os";
-import { admit, isDeviceAddress, plainAddress } from "../../src/api/access.ts";
+import { admit, isDeviceAddress, mayListen, plainAddress } from "../../src/api/access.ts";
 import { ownAddresses } from "../../src/system/addresses.ts";
 
 const rules = {
@@ -111,7 +111,21 @@ const origins: readonly (readonly [origin: string, address: string, isGood: bool
 
 for (const [origin, address, isGood] of origins) {
   test(`the Origin "${origin}" of a caller at ${address} is ${isGood ? "let in" : "refused"}`, () => {
-    const { kind } = admit({ host: "192.168.1.20:7497", origin, isEmbedded: false }, address !== "10.0.0.9", rules);
+    const { kind } = admit(
+      { host: "192.168.1.20:7497", origin, isEmbedded: false },
+      address !== "10.0.0.9",
+      rules,
+    );
     expect(kind !== "refused").toBe(isGood);
   });
 }
+
+test("where browsers do not say who asks, event streams are for their own pages, and for programs", () => {
+  const own = { host: "device.local:7497", "user-agent": "Mozilla/5.0 (X11; Linux x86_64)" };
+  const may = (headers: Record<string, string>) => mayListen(new Headers(headers));
+  expect(may(own)).toBe(false);
+  expect(may({ ...own, referer: "http://evil.example/" })).toBe(false);
+  expect(may({ ...own, referer: "http://device.local:7497/" })).toBe(true);
+  expect(may({ ...own, origin: "http://device.local:7497" })).toBe(true);
+  expect(may({ host: own.host, "user-agent": "curl/8" })).toBe(true);
+});

@@ -1,0 +1,139 @@
+/** What callers from afar may cost together: who makes room, what lies here unsent, and when doors are shut. */
+import { expect, test } from "bun:test";
+import { createBodies } from "../../src/api/bodies.ts";
+import { createCrowd, type Member } from "../../src/api/crowd.ts";
+import { createGate } from "../../src/api/gate.ts";
+import { createUnsent, type Outlet } from "../../src/api/unsent.ts";
+import { bodiesMax, bodiesPerAddressMax } from "../../src/core/limits.ts";
+import { createManualClock } from "../helpers/manual-clock.ts";
+
+function createMembers() {
+  const dropped: string[] = [];
+  const member = (name: string, address = name): Member => ({ address, drop: () => dropped.push(name) });
+  return { dropped, member };
+}
+
+test("in a full crowd whoever did nothing for the longest time makes room, and the newest comes in", () => {
+  const { dropped, member } = createMembers();
+  const crowd = createCrowd({ max: 3, perAddressMax: 3 });
+  const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => member(name)) as [
+    Member,
+    Member,
+    Member,
+    Member,
+    Member,
+  ];
+  for (const one of [a, b, c]) crowd.enter(one);
+  crowd.stir(a);
+  crowd.enter(d);
+  crowd.leave(c);
+  crowd.enter(e);
+  expect(dropped).toEqual(["b"]);
+  crowd.stir(b);
+  expect([a, b, c, d, e].map((one) => crowd.has(one))).toEqual([true, false, false, true, true]);
+});
+
+test("an address that has its share takes the place of its own", () => {
+  const { dropped, member } = createMembers();
+  const crowd = createCrowd({ max: 10, perAddressMax: 2 });
+  for (const name of ["x1", "y1", "x2", "x3", "x4"]) crowd.enter(member(name, name.slice(0, 1)));
+  expect(dropped).toEqual(["x1", "x2"]);
+});
+
+function createOutlet(bytes: number, dropped: string[], name: string) {
+  const outlet = { bytes, unsentBytes: () => outlet.bytes, drop: () => void dropped.push(name) };
+  return outlet satisfies Outlet;
+}
+
+test("when too much lies here in all, the largest goes, and nobody who has read since", () => {
+  const dropped: string[] = [];
+  const unsent = createUnsent(100);
+  const [small, reader, deaf] = [
+    ["small", 30],
+    ["reader", 45],
+    ["deaf", 40],
+  ].map(([name, bytes]) => createOutlet(Number(bytes), dropped, String(name)));
+  if (small === undefined || reader === undefined || deaf === undefined) throw new Error("three were made");
+  unsent.note(small);
+  unsent.note(reader);
+  reader.bytes = 0;
+  unsent.note(deaf);
+  expect(dropped).toEqual([]);
+  deaf.bytes = 71;
+  unsent.note(deaf);
+  expect(dropped).toEqual(["deaf"]);
+  small.bytes = 100;
+  unsent.note(small);
+  expect(dropped).toEqual(["deaf"]);
+});
+
+const never = () =>
+  new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Uint8Array.of(1)) });
+const visitOf = (address: string, body: BodyInit, access: "device" | "remote" = "remote") => ({
+  request: new Request("http://device/api", { method: "POST", body }),
+  address,
+  access,
+});
+
+test("bodies that never end make room for those that do, from the same address first", async () => {
+  const bodies = createBodies();
+  const ended: number[] = [];
+  const hanging = Array.from({ length: bodiesMax }, (_, n) =>
+    bodies.read(visitOf(`10.0.0.${n}`, never()), 100).then(({ kind }) => kind === "dropped" && ended.push(n)),
+  );
+  expect(await bodies.read(visitOf("10.0.1.1", "whole"), 100)).toMatchObject({ kind: "whole" });
+  await hanging[0];
+  expect(ended).toEqual([0]);
+  const ofOne = Array.from({ length: bodiesPerAddressMax + 1 }, () =>
+    bodies.read(visitOf("10.0.0.1", never()), 100),
+  );
+  const [first] = await Promise.all([ofOne[0] ?? hanging[1], hanging[1]]);
+  expect([ended.slice(0, 2).includes(1), first !== undefined]).toEqual([true, true]);
+});
+
+test("callers on the device are not counted among the bodies from afar", async () => {
+  const bodies = createBodies();
+  let dropped = 0;
+  for (let n = 0; n < 3 * bodiesMax; n++)
+    void bodies.read(visitOf("127.0.0.1", never(), "device"), 100).then(() => dropped++);
+  expect(await bodies.read(visitOf("10.0.0.1", "whole"), 100)).toMatchObject({ kind: "whole" });
+  expect(dropped).toBe(0);
+  expect(await bodies.read(visitOf("10.0.0.1", "x".repeat(101)), 100)).toEqual({ kind: "too-long" });
+});
+
+test("a door is shut at its mark, open again at half of it, tried again where that fails, and the log hears of it once", async () => {
+  const clock = createManualClock();
+  const said: string[] = [];
+  const log = { debugging: false, debug() {}, info() {}, warn: (_: string, text: string) => void said.push(text), error() {} };
+  let [used, canOpen] = [10, false];
+  const did: string[] = [];
+  const door = {
+    name: "TLS",
+    shutAt: 100,
+    shut: () => void did.push("shut"),
+    open() {
+      if (!canOpen) throw new Error("taken");
+      did.push("open");
+    },
+  };
+  const descriptors = {
+    limit: 200,
+    used: () => used,
+    keepReserve() {},
+    giveReserve: () => void did.push("reserve"),
+  };
+  using _gate = createGate([door], { clock, log, descriptors });
+  await clock.advance(1000);
+  used = Number.POSITIVE_INFINITY;
+  await clock.advance(1000);
+  expect(did).toEqual(["shut", "reserve"]);
+  used = 60;
+  await clock.advance(1000);
+  used = 40;
+  await clock.advance(1000);
+  expect(did).toEqual(["shut", "reserve"]);
+  canOpen = true;
+  await clock.advance(250);
+  expect(did).toEqual(["shut", "reserve", "open"]);
+  expect(said.length).toBe(1);
+});
