@@ -13,6 +13,8 @@ export interface Session {
   readonly from: From;
   /** Requests that are not answered yet. */
   inFlight: number;
+  /** Has not read what was answered earlier; absent where nobody looks. */
+  readonly isBehind?: (() => boolean) | undefined;
   /** Aborts when the caller is gone, so that nobody's wish is carried out behind them. */
   gone(): AbortSignal;
 }
@@ -28,7 +30,12 @@ export interface Connection extends Session {
   end(): void;
 }
 
-export function createConnection(access: Access, from: From, send: (text: string) => void): Connection {
+export function createConnection(
+  access: Access,
+  from: From,
+  send: (text: string) => void,
+  isBehind?: () => boolean,
+): Connection {
   let holds = 0;
   let kept: string[] = [];
   // Made for the few who ask.
@@ -38,6 +45,7 @@ export function createConnection(access: Access, from: From, send: (text: string
   return {
     access,
     from,
+    isBehind,
     inFlight: 0,
     gone() {
       leaving ??= new AbortController();

@@ -1,19 +1,22 @@
 /** From a payload to its answer: finds the methods, runs them, and says what came of it. Knows no transport. */
 import type { Audit } from "../core/audit.ts";
+import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
-import { inFlightPerConnectionMax } from "../core/limits.ts";
+import { inFlightPerConnectionMax, launchesFromAfarPerSecondMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { didYouMean } from "../core/nearest.ts";
 import type { Connection, Session } from "./connection.ts";
 import { type Item, readEnvelope, refusalText, resultText } from "./envelope.ts";
 import type { Method } from "./method.ts";
 import { methodNames, methodOf } from "./methods/index.ts";
+import { createRateLimit } from "./rate.ts";
 import type { Services } from "./services.ts";
 
 export interface DispatchParts {
   readonly services: Services;
   readonly log: Log;
   readonly audit: Audit;
+  readonly clock: Clock;
 }
 
 /** The answer's text; undefined where none is due. A promise only where a method takes its time. */
@@ -22,7 +25,11 @@ export type Answer = string | undefined | Promise<string | undefined>;
 /** `onWait` is called where one of the methods answers only when something long has ended. */
 export type Dispatch = (session: Session, payload: string, onWait?: () => void) => Answer;
 
-export function createDispatch({ services, log, audit }: DispatchParts): Dispatch {
+export function createDispatch({ services, log, audit, clock }: DispatchParts): Dispatch {
+  const fromAfar = createRateLimit(clock, {
+    perMinute: 60 * launchesFromAfarPerSecondMax,
+    burst: launchesFromAfarPerSecondMax,
+  });
   const run = (session: Session, item: Item, onWait: () => void): Answer => {
     if (item.kind === "response") return undefined;
     if (item.kind === "refused") return item.answer;
@@ -41,6 +48,10 @@ export function createDispatch({ services, log, audit }: DispatchParts): Dispatc
     };
     try {
       const method = find(session, item.method);
+      if (method.launches === true && session.access !== "device" && !fromAfar.take("all")) {
+        const data = { limit: "launchesFromAfarPerSecondMax" };
+        throw new ServiceError("busy", "too many launches from afar: wait a second", { data });
+      }
       const result = method.call(services, params, session);
       if (method.launches === true && session.access !== "device") audit.launched(session.from);
       if (!(result instanceof Promise)) return answer(result);
@@ -86,6 +97,10 @@ function find(session: Session, name: string): Method {
   if (session.inFlight >= inFlightPerConnectionMax) {
     const sentence = `${inFlightPerConnectionMax} requests are in flight on this connection already`;
     throw new ServiceError("busy", sentence, { data: { limit: "inFlightPerConnectionMax" } });
+  }
+  if (session.isBehind?.() === true) {
+    const data = { limit: "unsentWhileAskingMax" };
+    throw new ServiceError("busy", "read the answers that you have asked for before", { data });
   }
   const method = methodOf(name);
   if (method !== undefined) return method;

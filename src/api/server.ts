@@ -76,7 +76,7 @@ const farewellMs = 100;
 /** Listens; throws `StartError` where it cannot. */
 export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const { services, bus, log, clock, audit, socketPath, allowLaunch, pairByPin } = options;
-  const dispatch = createDispatch({ services, log, audit });
+  const dispatch = createDispatch({ services, log, audit, clock });
   const streams = createEventStreams(clock);
   const listeners = new Set<Listener>([streams]);
   const places = createPlaces();

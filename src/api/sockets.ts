@@ -9,6 +9,7 @@ import {
   unsealedMax,
   unsealedPerAddressMax,
   unsentBytesMax,
+  unsentWhileAskingMax,
 } from "../core/limits.ts";
 import type { Access } from "./access.ts";
 import { type Connection, createConnection } from "./connection.ts";
@@ -94,7 +95,12 @@ export function createSockets(parts: SocketParts): Sockets {
   /** From here on the socket may speak; `send` takes what goes to it. */
   const admit = (socket: Socket, send: (text: string) => void): Speaking => {
     const { access, address, line } = socket.data;
-    const connection = createConnection(access, { address, client: line?.clientId }, send);
+    const connection = createConnection(
+      access,
+      { address, client: line?.clientId },
+      send,
+      () => (socket.data.bounds?.unsentBytes() ?? 0) > unsentWhileAskingMax,
+    );
     const speaking = { connection, lane: { cork: (work: () => void) => corked(socket, work), waiting: [] } };
     socket.data.speaking = speaking;
     listeners.add(connection);

@@ -27,6 +27,8 @@ export const handshakeBlockMsMax = 30 * 60_000; // and forgotten after as long w
 export const requestsWaitingMax = 8192; // Of all connections: what a fast machine serves in a few hundredths of a second.
 export const requestsWaitingBytesMax = 8 * 1024 * 1024;
 export const unsentBytesMax = 4 * 1024 * 1024;
+export const unsentWhileAskingMax = 512 * 1024; // Of one from afar: with more it may ask for nothing further until it has read.
+export const launchesFromAfarPerSecondMax = 20; // And virtual cards: nobody taps faster, and each is told to all who listen.
 export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all connections from afar: then whoever reads least goes.
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
 
