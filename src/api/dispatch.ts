@@ -100,7 +100,11 @@ function find(session: Session, name: string): Method {
   }
   if (session.isBehind?.() === true) {
     const data = { limit: "unsentWhileAskingMax" };
-    throw new ServiceError("busy", "read the answers that you have asked for before", { data });
+    throw new ServiceError(
+      "busy",
+      "too much was answered to callers like you: read it, wait a second, and ask again",
+      { data },
+    );
   }
   const method = methodOf(name);
   if (method !== undefined) return method;

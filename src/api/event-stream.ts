@@ -19,6 +19,7 @@ export interface EventStreams extends Listener {
 export interface StreamCaller {
   /** Told of what lies here for it; undefined for a caller on the device. */
   readonly unsent: Unsent | undefined;
+  readonly onSend: (bytes: number) => void;
   readonly onOpen: (drop: () => void) => void;
   /** Called once, whoever ends it. */
   readonly onEnd: () => void;
@@ -97,7 +98,7 @@ export function createEventStreams(clock: Clock): EventStreams {
 
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
-  { unsent, onOpen, onEnd }: StreamCaller,
+  { unsent, onSend, onOpen, onEnd }: StreamCaller,
 ): Stream {
   let isOpen = true;
   /** `close` says what becomes of what was not read yet. */
@@ -125,6 +126,7 @@ function createStream(
       if (!isOpen) return;
       if ((controller.desiredSize ?? 0) < bytes.length) return drop();
       controller.enqueue(bytes);
+      onSend(bytes.length);
       unsent?.note(outlet);
     },
     end,

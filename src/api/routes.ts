@@ -2,6 +2,7 @@
 import type { Server } from "bun";
 import type { Audit } from "../core/audit.ts";
 import { mayListen } from "./access.ts";
+import type { Allowance } from "./allowance.ts";
 import type { Bodies } from "./bodies.ts";
 import type { Crowd, Member } from "./crowd.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -26,6 +27,8 @@ export interface RouteParts {
   readonly unsent: Unsent;
   /** Callers from afar that may speak and have shown no secret. */
   readonly anonymous: Crowd;
+  /** Of what they are answered. */
+  readonly allowance: Allowance;
   readonly failures: Failures;
   readonly pairByPin: PairByPin;
   readonly audit: Audit;
@@ -77,17 +80,19 @@ function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): Maybe
 }
 
 function openEvents(
-  { streams, places, audit, unsent, anonymous }: RouteParts,
+  { streams, places, audit, unsent, anonymous, allowance }: RouteParts,
   { request, address, access, isPrivate }: Visit,
   server: Server<Peer>,
 ): Response {
   if (!isPrivate) return sentence(403, "encryption is required for remote connections");
   if (!mayListen(request.headers)) return sentence(403, "pages of other sites may not listen here");
   if (!places.isFree(address, access)) return tooMany(audit, address);
+  if (access !== "device" && allowance.isSpent()) return tooMany(audit, address);
   places.take(address);
   server.timeout(request, 0);
   let member: Member | undefined;
   return streams.open(request.headers.get("last-event-id"), {
+    onSend: access === "device" ? () => {} : allowance.spend,
     unsent: access === "device" ? undefined : unsent,
     onOpen(drop) {
       if (access === "device") return;

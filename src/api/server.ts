@@ -14,6 +14,7 @@ import {
   openFrameBytesMax,
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { createAllowance } from "./allowance.ts";
 import { createBodies } from "./bodies.ts";
 import { createCrowd } from "./crowd.ts";
 import { createDispatch } from "./dispatch.ts";
@@ -82,6 +83,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const places = createPlaces();
   const failures = createFailures(clock);
   const unsent = createUnsent();
+  const allowance = createAllowance(clock);
   const anonymous = createCrowd({ max: anonymousMax, perAddressMax: anonymousPerAddressMax });
   const sockets = createSockets({
     ...options,
@@ -90,6 +92,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     listeners,
     unsent,
     anonymous,
+    allowance,
     onFailure: failures.note,
     onOpen: places.take,
     onClose: places.leave,
@@ -102,6 +105,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     bodies: createBodies(),
     unsent,
     anonymous,
+    allowance,
     failures,
     pairByPin,
     audit,

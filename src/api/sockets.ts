@@ -12,6 +12,7 @@ import {
   unsentWhileAskingMax,
 } from "../core/limits.ts";
 import type { Access } from "./access.ts";
+import type { Allowance } from "./allowance.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import { type Crowd, createCrowd, type Member } from "./crowd.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
@@ -68,6 +69,8 @@ export interface SocketParts {
   readonly unsent: Unsent;
   /** Callers from afar that may speak and have shown no secret. */
   readonly anonymous: Crowd;
+  /** Of what they are answered. */
+  readonly allowance: Allowance;
   /** A handshake of this address came to nothing. */
   readonly onFailure: (address: string) => void;
   readonly onOpen: (address: string) => void;
@@ -81,7 +84,7 @@ const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
 
 export function createSockets(parts: SocketParts): Sockets {
   const { dispatch, clock, listeners, accept, pairing, audit } = parts;
-  const { onProved, onFailure, onOpen, onClose, unsent, anonymous } = parts;
+  const { onProved, onFailure, onOpen, onClose, unsent, anonymous, allowance } = parts;
   const sockets = new Set<Socket>();
   /** Those from afar that have not shown their secret: whoever knows one shows it at once. */
   const unsealed = createCrowd({ max: unsealedMax, perAddressMax: unsealedPerAddressMax });
@@ -90,17 +93,18 @@ export function createSockets(parts: SocketParts): Sockets {
   const say = (socket: Socket, message: string | Uint8Array) => {
     socket.send(message);
     const { bounds } = socket.data;
-    if (bounds !== undefined) unsent.note(bounds);
+    if (bounds === undefined) return;
+    unsent.note(bounds);
+    if (anonymous.has(bounds)) allowance.spend(message.length);
   };
   /** From here on the socket may speak; `send` takes what goes to it. */
   const admit = (socket: Socket, send: (text: string) => void): Speaking => {
     const { access, address, line } = socket.data;
-    const connection = createConnection(
-      access,
-      { address, client: line?.clientId },
-      send,
-      () => (socket.data.bounds?.unsentBytes() ?? 0) > unsentWhileAskingMax,
-    );
+    const connection = createConnection(access, { address, client: line?.clientId }, send, () => {
+      const { bounds } = socket.data;
+      if (bounds === undefined) return false;
+      return bounds.unsentBytes() > unsentWhileAskingMax || (anonymous.has(bounds) && allowance.isSpent());
+    });
     const speaking = { connection, lane: { cork: (work: () => void) => corked(socket, work), waiting: [] } };
     socket.data.speaking = speaking;
     listeners.add(connection);

@@ -28,6 +28,8 @@ export const requestsWaitingMax = 8192; // Of all connections: what a fast machi
 export const requestsWaitingBytesMax = 8 * 1024 * 1024;
 export const unsentBytesMax = 4 * 1024 * 1024;
 export const unsentWhileAskingMax = 512 * 1024; // Of one from afar: with more it may ask for nothing further until it has read.
+export const anonymousBytesPerSecondMax = 1024 * 1024; // Answered to all who come over TLS, together; then they are told to wait.
+export const anonymousBytesBurst = 4 * 1024 * 1024;
 export const launchesFromAfarPerSecondMax = 20; // And virtual cards: nobody taps faster, and each is told to all who listen.
 export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all connections from afar: then whoever reads least goes.
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
@@ -116,7 +118,7 @@ export const requestBurstMax = 20;
 export const requestsPerSecondMax = 200; // From afar, in all, however many addresses somebody has.
 export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
 export const eventsKeptMax = 256; // What a listener that comes back may have missed,
-export const eventsKeptBytesMax = 1024 * 1024; // while it is not more than this: an event with a long card's text has 64 KiB.
+export const eventsKeptBytesMax = 256 * 1024; // while it is not more than this: an event with a long card's text has 64 KiB.
 
 // Serial lines.
 export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter (12 Mbaud, FTDI FT232H data sheet).

@@ -1,10 +1,16 @@
 /** What callers from afar may cost together: who makes room, what lies here unsent, and when doors are shut. */
 import { expect, test } from "bun:test";
+import { createAllowance } from "../../src/api/allowance.ts";
 import { createBodies } from "../../src/api/bodies.ts";
 import { createCrowd, type Member } from "../../src/api/crowd.ts";
 import { createGate } from "../../src/api/gate.ts";
 import { createUnsent, type Outlet } from "../../src/api/unsent.ts";
-import { bodiesMax, bodiesPerAddressMax } from "../../src/core/limits.ts";
+import {
+  anonymousBytesBurst,
+  anonymousBytesPerSecondMax,
+  bodiesMax,
+  bodiesPerAddressMax,
+} from "../../src/core/limits.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 
 function createMembers() {
@@ -104,7 +110,13 @@ test("callers on the device are not counted among the bodies from afar", async (
 test("a door is shut at its mark, open again at half of it, tried again where that fails, and the log hears of it once", async () => {
   const clock = createManualClock();
   const said: string[] = [];
-  const log = { debugging: false, debug() {}, info() {}, warn: (_: string, text: string) => void said.push(text), error() {} };
+  const log = {
+    debugging: false,
+    debug() {},
+    info() {},
+    warn: (_: string, text: string) => void said.push(text),
+    error() {},
+  };
   let [used, canOpen] = [10, false];
   const did: string[] = [];
   const door = {
@@ -136,4 +148,16 @@ test("a door is shut at its mark, open again at half of it, tried again where th
   await clock.advance(250);
   expect(did).toEqual(["shut", "reserve", "open"]);
   expect(said.length).toBe(1);
+});
+
+test("an allowance that is spent fills with time, and not beyond its burst", async () => {
+  const clock = createManualClock();
+  const allowance = createAllowance(clock);
+  await clock.advance(60_000);
+  allowance.spend(anonymousBytesBurst + anonymousBytesPerSecondMax);
+  expect(allowance.isSpent()).toBe(true);
+  await clock.advance(900);
+  expect(allowance.isSpent()).toBe(true);
+  await clock.advance(200);
+  expect(allowance.isSpent()).toBe(false);
 });
