@@ -18,6 +18,7 @@ export interface GuardedDoor {
 }
 
 const lookMs = 250; // A thousand connections, as fast as a board accepts them: well below what is kept free.
+const lookWhileShutMs = 1000;
 const warnAgainMs = 10 * 60_000;
 
 /** Looks from now on. */
@@ -57,13 +58,14 @@ export function createGate(
     }
   };
   const look = () => {
-    timer = clock.after(lookMs, look);
-    const used = descriptors.used();
+    // The reserve that was given back left gaps, and so does whoever goes: the lowest that is free tells nothing any more.
+    const used = shut.size > 0 ? descriptors.count() : descriptors.used();
     for (const door of doors) {
       if (!shut.has(door) && used >= door.shutAt) close(door, used);
       else if (shut.has(door) && used < door.shutAt / 2) open(door);
     }
     if (shut.size === 0) descriptors.keepReserve();
+    timer = clock.after(shut.size > 0 ? lookWhileShutMs : lookMs, look);
   };
   let timer = clock.after(lookMs, look);
   return { [Symbol.dispose]: () => timer[Symbol.dispose]() };

@@ -8,6 +8,8 @@ export interface Descriptors {
   readonly limit: number;
   /** So many are in use at least; infinity where none is free. */
   used(): number;
+  /** How many are in use. It takes milliseconds where they are thousands; infinity where that cannot be read. */
+  count(): number;
   /** Some are kept from everybody, */
   keepReserve(): void;
   /** and given back when they are needed. */

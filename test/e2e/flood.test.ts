@@ -45,8 +45,14 @@ test.skipIf(!canMakeNetworks || Bun.which("prlimit") === null)(
       await client.call("launch", "SNES/Game.sfc");
       expect(await heard.next("launch.finished")).toMatchObject({ success: true });
       client.close();
-      expect((await device.run("ping")).code).toBe(0);
-      expect((await visit(network.onDevice, { url: "http://127.0.0.1:7497/ping" })).body).toBe("pong");
+      const { code, error } = await device.run("ping");
+      expect([code, error]).toEqual([0, ""]);
+      // A connection that waits to be accepted while the door is changed is reset: the next one comes in.
+      await eventually(async () => {
+        const url = "http://127.0.0.1:7497/ping";
+        const outcome = await visit(network.onDevice, { url }).catch(() => undefined);
+        return outcome?.body === "pong";
+      }, 3000);
       most = Math.max(most, await descriptors());
       rounds += 1;
     }

@@ -130,7 +130,9 @@ test("a door is shut at its mark, open again at half of it, tried again where th
   };
   const descriptors = {
     limit: 200,
-    used: () => used,
+    // What is lowest and free is no measure once some were given back.
+    used: () => (did.includes("reserve") && !did.includes("open") ? 3 : used),
+    count: () => used,
     keepReserve() {},
     giveReserve: () => void did.push("reserve"),
   };
@@ -145,7 +147,7 @@ test("a door is shut at its mark, open again at half of it, tried again where th
   await clock.advance(1000);
   expect(did).toEqual(["shut", "reserve"]);
   canOpen = true;
-  await clock.advance(250);
+  await clock.advance(1000);
   expect(did).toEqual(["shut", "reserve", "open"]);
   expect(said.length).toBe(1);
 });
