@@ -17,7 +17,7 @@ export interface GuardedDoor {
   readonly open: () => void;
 }
 
-const lookMs = 250; // A thousand connections, as fast as a board accepts them: well below what is kept free.
+const lookMs = 100; // Some hundred connections, as fast as a board accepts them: well below what is kept free.
 const lookWhileShutMs = 1000;
 const warnAgainMs = 10 * 60_000;
 
