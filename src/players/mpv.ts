@@ -36,10 +36,13 @@ export function startMpv(
   const known: Known = { isLoaded: false, positionMs: undefined, properties: new Map(), complaints: [] };
   const loaded = Promise.withResolvers<void>();
   if (process.line === undefined) throw new Error("must hold: a player that was to have a line has one");
-  const line = openMpvLine(process.line, clock, (name, facts) => {
+  const learn = (of: () => void) => {
     const wasPaused = isPaused(known);
-    hear(known, name, facts);
+    of();
     if (isPaused(known) !== wasPaused) onPause(!wasPaused);
+  };
+  const line = openMpvLine(process.line, clock, (name, facts) => {
+    learn(() => hear(known, name, facts));
     if (known.isLoaded) loaded.resolve();
   });
   void process.exited.then(line.close);
@@ -49,8 +52,13 @@ export function startMpv(
     process,
     ready: loaded.promise,
     async state() {
-      const position = await quietly(line, ["get_property", "time-pos"], stateMsMax);
+      // What it tells of by itself may come later than somebody asks who has just paused it.
+      const [position, pause] = await Promise.all([
+        quietly(line, ["get_property", "time-pos"], stateMsMax),
+        quietly(line, ["get_property", "pause"], stateMsMax),
+      ]);
       if (typeof position === "number") known.positionMs = toMs(position);
+      if (typeof pause === "boolean") learn(() => known.properties.set("pause", pause));
       return stateOf(known);
     },
     complaint: () => (known.complaints.length === 0 ? undefined : lastLines(known.complaints.join("\n"))),
