@@ -32,7 +32,7 @@ export function watchMedia({ media, folders, log, command }: WatchingOptions): D
     }
     if (!over) log.warn("media", "changes are not seen any more");
   };
-  void follow();
+  void follow().catch((error: unknown) => log.warn("media", messageOf(error)));
   return {
     [Symbol.dispose]() {
       over = true;

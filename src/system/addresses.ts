@@ -43,9 +43,21 @@ export function isOwnAddress(address: string): boolean {
   return key !== undefined && ownAddresses().some((own) => keyOf(own) === key);
 }
 
+let last: ReturnType<typeof networkInterfaces> = {};
+
+/** As they are now; as they were, where a machine that is out of descriptors cannot tell: getifaddrs(3) takes a socket. */
+export function interfaces(): ReturnType<typeof networkInterfaces> {
+  try {
+    last = networkInterfaces();
+  } catch {
+    // They are asked for again and again.
+  }
+  return last;
+}
+
 /** Every address of every interface, loopback too. */
 export function ownAddresses(): readonly string[] {
-  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+  return Object.values(interfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }
 
 // Of programs on this device: their bridges and tunnels.
@@ -58,7 +70,7 @@ export function isInner(name: string): boolean {
 
 /** The IPv4 addresses of the network cards: those of IPv6 are made up anew from time to time (RFC 8981). */
 export function lastingAddresses(): readonly string[] {
-  return Object.entries(networkInterfaces())
+  return Object.entries(interfaces())
     .filter(([name]) => !isInner(name))
     .flatMap(([, list]) => (list ?? []).filter(({ family }) => family === "IPv4"))
     .map(({ address }) => address);

@@ -1,7 +1,7 @@
 /** The names and addresses by which a phone on the same network may reach this device, the best first. */
 import { access, readFile } from "node:fs/promises";
-import { hostname, networkInterfaces } from "node:os";
-import { isInner, reachOf } from "./addresses.ts";
+import { hostname } from "node:os";
+import { interfaces, isInner, reachOf } from "./addresses.ts";
 
 const responders = ["/run/avahi-daemon/socket", "/run/avahi-daemon/pid"];
 
@@ -14,7 +14,7 @@ export async function reachableHosts(listen: readonly string[]): Promise<readonl
   const isAll = listen.length === 0 || listen.some((address) => address === "::" || address === "0.0.0.0");
   if (!isAll) return listen.filter((address) => reachOf(address) !== "loopback").map(forUrl);
   const main = defaultDevice(await readFile("/proc/net/route", "utf8").catch(() => ""));
-  const cards = Object.entries(networkInterfaces())
+  const cards = Object.entries(interfaces())
     .filter(([name]) => !isInner(name))
     .toSorted(([a], [b]) => Number(b === main) - Number(a === main));
   const addresses = cards.flatMap(([, list]) =>

@@ -10,6 +10,7 @@ import { watchMedia } from "../media/watching.ts";
 
 // A start is for readers and taps first.
 const firstIndexMs = 3000;
+const watchAgainMs = 60_000;
 
 /**
  * Brings the index up to date at the start, for cards are filled and drives are swapped while nobody looks, and when the
@@ -25,9 +26,17 @@ export function followFolders(
     indexWhenFree(media, [], () => over).catch((error: unknown) => log.warn("media", messageOf(error)));
   };
   let watching: Disposable | undefined;
+  let again: Disposable | undefined;
   const watch = () => {
     watching?.[Symbol.dispose]();
-    watching = watchMedia({ media, folders: mediaFolders(settings.current()), log });
+    again?.[Symbol.dispose]();
+    try {
+      watching = watchMedia({ media, folders: mediaFolders(settings.current()), log });
+    } catch (error) {
+      // A machine that is out of descriptors or processes has some again later.
+      log.warn("media", "changes are not seen for now", { error: messageOf(error) });
+      again = clock.after(watchAgainMs, watch);
+    }
   };
   const first = clock.after(firstIndexMs, () => {
     // What changes during the run is seen, too.
@@ -45,6 +54,7 @@ export function followFolders(
       over = true;
       first[Symbol.dispose]();
       changes[Symbol.dispose]();
+      again?.[Symbol.dispose]();
       watching?.[Symbol.dispose]();
     },
   };
