@@ -107,7 +107,8 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
   for (const reader of readers) await reader.close();
   if (ofDatabase > databaseDescriptorsMax)
     failures.push(`${ofDatabase} descriptors of the database were open`);
-  if (after > descriptors) failures.push(`${after - descriptors} descriptors were left open`);
+  if (after.length > descriptors.length)
+    failures.push(`descriptors were left open: ${descriptors.join(" ")} became ${after.join(" ")}`);
   const growth = growthOf(heapMb);
   if (growth !== undefined) failures.push(growth);
   const left = readers.filter((reader) => reader.openLinks() > 0);
@@ -121,7 +122,7 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
     readerEvents: service.readerEvents,
     slowestAdded,
     slowestRemoved,
-    descriptors: [descriptors, after],
+    descriptors: [descriptors.length, after.length],
     heapMb,
     timers,
     failures,
@@ -282,13 +283,25 @@ function troubleOf({
 }
 
 /** The fewest of several moments: players that end hold some for a while. */
-async function openDescriptors(): Promise<number> {
-  let fewest = Number.POSITIVE_INFINITY;
+async function openDescriptors(): Promise<readonly string[]> {
+  let fewest: readonly string[] | undefined;
   for (let looks = 0; looks < 10; looks++) {
-    fewest = Math.min(fewest, readdirSync("/proc/self/fd").filter((fd) => !isDatabase(fd)).length);
+    const open = readdirSync("/proc/self/fd")
+      .filter((fd) => !isDatabase(fd))
+      .map(targetOf);
+    if (fewest === undefined || open.length < fewest.length) fewest = open;
     await Bun.sleep(20);
   }
-  return fewest;
+  return fewest ?? [];
+}
+
+function targetOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    // It was the descriptor of this very look.
+    return "";
+  }
 }
 
 /**
@@ -296,12 +309,7 @@ async function openDescriptors(): Promise<number> {
  * for the next one, of the backup copy. How many those are is asked for at the end.
  */
 function isDatabase(fd: string): boolean {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`).includes("/tapdeck.db");
-  } catch {
-    // It was the descriptor of this very look.
-    return false;
-  }
+  return targetOf(fd).includes("/tapdeck.db");
 }
 
 // The database, what belongs to it, its lock, and one that waits for the next copy of each of the first two.
