@@ -8,6 +8,8 @@ const { values } = parseArgs({
 const began = performance.now();
 const seconds = () => Math.round((performance.now() - began) / 1000);
 const say = (line: string) => process.stdout.write(`${line}\n`);
+// The runtime opens its own way to the terminal or file with the first line, and no descriptor may look left open by the day.
+say(`a day of ${values.taps} taps, seed ${values.seed}`);
 const figures = await liveDay({
   taps: Number(values.taps),
   seed: Number(values.seed),
