@@ -1,6 +1,8 @@
 /** The main job, end to end, on the compiled binary: a card is tapped, a player starts, everybody hears of it. */
 import { expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
 import { makeLibrary } from "../../tools/demo-library.ts";
+import { childrenOf } from "../bench/memory.ts";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import { eventually } from "../helpers/processes.ts";
 import {
@@ -127,14 +129,18 @@ test("TERM stops player, readers, connections and database in order, with exit c
   expect(service.heard.names()).toContain("media.stopped");
 });
 
-/** The only child process of the service beside those that look after the media. */
+/** The child process of the service that plays, as soon as it is one: those that look after the media come and go beside it. */
 async function playerOf(pid: number): Promise<number> {
-  const children = (await Bun.file(`/proc/${pid}/task/${pid}/children`).text()).trim().split(" ");
-  for (const child of children) {
-    const cmdline = await Bun.file(`/proc/${child}/cmdline`).text();
-    if (!/\0(index|watch)-job\0/.test(cmdline)) return Number(child);
-  }
-  throw new Error("nothing plays");
+  let player: number | undefined;
+  await eventually(async () => {
+    const children = childrenOf(pid);
+    const cmdlines = await Promise.all(
+      children.map((child) => readFile(`/proc/${child}/cmdline`, "latin1").catch(() => "")),
+    );
+    player = children[cmdlines.findIndex((cmdline) => /sleep[ \0]600/.test(cmdline))];
+    return player !== undefined;
+  });
+  return player ?? 0;
 }
 
 /** The arguments of a process; for a moment after its start it has none. */
