@@ -7,6 +7,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "../../src/client/client.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, program } from "../helpers/tapdeck.ts";
 
@@ -638,13 +639,6 @@ function isAlive(pid: number): boolean {
   } catch {
     return false; // No such process.
   }
-}
-
-function freePort(): number {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
 }
 
 async function temporary() {

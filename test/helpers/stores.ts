@@ -35,12 +35,3 @@ export function createStores(): Stores {
     },
   };
 }
-
-/** Awaits what happens behind the caller; fails after five seconds. */
-export async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`it did not come to hold: ${holds}`);
-    await Bun.sleep(2);
-  }
-}

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Client, connect, type Notification } from "../../src/client/client.ts";
+import { freePort } from "./free-port.ts";
 import { gather } from "./lines.ts";
 
 export const program = join(
@@ -49,7 +50,7 @@ command = ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; sleep 600", "{path}
 /** A data folder with a config file that listens on loopback; `toml` is added to it. */
 export async function makePlace(toml = ""): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-test-"));
-  const port = await freePort();
+  const port = freePort();
   const config = (more: string) =>
     writeFile(
       join(folder, "config.toml"),
@@ -177,11 +178,4 @@ async function reach(url: string, hasEnded: () => boolean, log: () => string): P
     await Bun.sleep(20);
   }
   throw new Error(`tapdeck does not answer: ${log()}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
 }

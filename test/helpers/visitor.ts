@@ -23,7 +23,8 @@ async function ask({
 }
 
 async function talk({ url, headers = {}, send = [], anyCertificate = false }: Visit): Promise<Outcome> {
-  const socket = new WebSocket(url, { headers, tls: { rejectUnauthorized: !anyCertificate } } as never);
+  const options = { headers, tls: { rejectUnauthorized: !anyCertificate } };
+  const socket = new WebSocket(url, options as never) as Bun.WebSocket;
   const messages: string[] = [];
   const done = Promise.withResolvers<Outcome>();
   socket.addEventListener("open", () => {
@@ -31,9 +32,10 @@ async function talk({ url, headers = {}, send = [], anyCertificate = false }: Vi
   });
   socket.addEventListener("message", ({ data }) => {
     messages.push(String(data));
-    // What closes it comes right behind its last message.
-    if (messages.length === send.length) setTimeout(() => done.resolve({ messages }), 100);
+    // What closes it comes right behind its last message, and before the answer to a ping.
+    if (messages.length === send.length) socket.ping();
   });
+  socket.addEventListener("pong", () => done.resolve({ messages }));
   socket.addEventListener("close", ({ code }) => done.resolve({ messages, closed: code }));
   return done.promise;
 }

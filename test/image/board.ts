@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Client, connect } from "../../src/client/client.ts";
 import { readMeta, root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
+import { freePort } from "../helpers/free-port.ts";
 import type { Card } from "./card.ts";
 import { openShell, type Shell } from "./shell.ts";
 import { patienceMs } from "./until.ts";
@@ -222,11 +223,4 @@ async function answers(port: number): Promise<boolean> {
     // Not yet, or no longer.
     return false;
   }
-}
-
-function freePort(): number {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
 }

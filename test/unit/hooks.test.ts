@@ -90,7 +90,7 @@ test("a stop ends the hooks that run, and one that holds a start back is no star
   await using deck = await makeDeck({ config: { hooks: { beforeStart: "**delay:5m" } } });
   await deck.files("SNES/a.sleep");
   deck.tap("SNES/a.sleep");
-  await Bun.sleep(5);
+  await eventually(() => deck.count("running") === 1);
   deck.launcher.stop();
   await eventually(() => deck.ends().length === 1);
   expect(deck.ends()).toEqual(["it was stopped"]);

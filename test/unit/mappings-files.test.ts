@@ -14,6 +14,7 @@ import { createMapper } from "../../src/launch/mappings/mapper.ts";
 import { createGuard } from "../../src/store/durable.ts";
 import { createMappings } from "../../src/store/mappings.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
+import { eventually } from "../helpers/processes.ts";
 
 const folders: string[] = [];
 const started: MappingFiles[] = [];
@@ -68,14 +69,6 @@ async function startWith(files: Readonly<Record<string, string>>): Promise<Watch
   return start(folder);
 }
 
-async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await Bun.sleep(5);
-  }
-}
-
 const table = (pattern: string, more = "") =>
   `[[mapping]]\ntype = "text"\npattern = "${pattern}"\noverride = "x"\n${more}\n`;
 const patterns = (watched: Watched) => watched.now().map(({ pattern }) => pattern);
@@ -109,34 +102,34 @@ test("a folder that is not there is no error, and is noticed when it is made, wi
   expect([watched.calls(), watched.lines]).toEqual([0, []]);
   await mkdir(folder, { recursive: true });
   await watched.write("a.toml", table("a"));
-  await until("the file is read", () => patterns(watched)[0] === "a");
+  await eventually(() => patterns(watched)[0] === "a");
   await watched.write("a.toml", table("b"));
-  await until("the change is seen", () => patterns(watched)[0] === "b");
+  await eventually(() => patterns(watched)[0] === "b");
 });
 
 test("a folder that goes away takes its mappings with it, and brings them back", async () => {
   const watched = await startWith({ "a.toml": table("a") });
   await rename(watched.folder, `${watched.folder}.away`);
-  await until("they are gone", () => watched.now().length === 0);
+  await eventually(() => watched.now().length === 0);
   await rename(`${watched.folder}.away`, watched.folder);
-  await until("they are back", () => watched.now().length === 1);
+  await eventually(() => watched.now().length === 1);
   await watched.write("b.toml", table("b"));
-  await until("the folder is watched again", () => watched.now().length === 2);
+  await eventually(() => watched.now().length === 2);
 });
 
 test("files that are added, changed, replaced, renamed and deleted are noticed", async () => {
   const watched = await startWith({ "a.toml": table("a") });
   await watched.write("b.toml", table("b"));
-  await until("added", () => patterns(watched).join() === "a,b");
+  await eventually(() => patterns(watched).join() === "a,b");
   await watched.write("a.toml", table("a2"));
-  await until("changed", () => patterns(watched).join() === "a2,b");
+  await eventually(() => patterns(watched).join() === "a2,b");
   await watched.write("a.toml.new", table("a3"));
   await rename(join(watched.folder, "a.toml.new"), join(watched.folder, "a.toml"));
-  await until("replaced", () => patterns(watched).join() === "a3,b");
+  await eventually(() => patterns(watched).join() === "a3,b");
   await rename(join(watched.folder, "a.toml"), join(watched.folder, "c.toml"));
-  await until("renamed", () => patterns(watched).join() === "b,a3");
+  await eventually(() => patterns(watched).join() === "b,a3");
   await rm(join(watched.folder, "b.toml"));
-  await until("deleted", () => patterns(watched).join() === "a3");
+  await eventually(() => patterns(watched).join() === "a3");
 });
 
 test("a file that becomes wrong is refused once, with file, line and reason, and what it held stays", async () => {
@@ -145,16 +138,16 @@ test("a file that becomes wrong is refused once, with file, line and reason, and
     "a.toml",
     `${table("new")}\n[[mapping]]\ntype = "txet"\npattern = "c"\noverride = "x"\n`,
   );
-  await until("it is refused", () => watched.lines.some((line) => line.startsWith("error")));
+  await eventually(() => watched.lines.some((line) => line.startsWith("error")));
   const refusals = watched.lines.filter((line) => line.startsWith("error"));
   expect(refusals).toEqual([
     'error mappings: refused a file file=a.toml line=8 reason="type: it must be one of uid, text, data" kept=1',
   ]);
   await watched.write("b.toml", table("b2"));
-  await until("the other file is read", () => patterns(watched).join() === "a,b2");
+  await eventually(() => patterns(watched).join() === "a,b2");
   expect(watched.lines.filter((line) => line.startsWith("error"))).toEqual(refusals);
   await watched.write("a.toml", table("a2"));
-  await until("it is right again", () => patterns(watched).join() === "a2,b2");
+  await eventually(() => patterns(watched).join() === "a2,b2");
 });
 
 const wrong: readonly [string, string, number | undefined, RegExp][] = [
@@ -225,10 +218,10 @@ test("an id is negative, fits the API, and is not changed by what happens to oth
   }
   await watched.write("a.toml", table("a"));
   await watched.write("z.toml", table("z"));
-  await until("the others are there", () => watched.now().length === 4);
+  await eventually(() => watched.now().length === 4);
   expect(idsOf(watched.now().slice(1, 3))).toEqual(ids);
   await watched.write("m.toml", table("other") + table("m2") + table("m3"));
-  await until("it grew", () => watched.now().length === 5);
+  await eventually(() => watched.now().length === 5);
   expect(idsOf(watched.now().slice(1, 3))).toEqual(ids);
 });
 
@@ -275,7 +268,7 @@ test("a file that is only touched changes nothing", async () => {
   const watched = await startWith({ "a.toml": table("a") });
   await utimes(join(watched.folder, "a.toml"), new Date(), new Date(Date.now() - 60_000));
   await watched.write("b.toml", table("b"));
-  await until("the other is read", () => watched.now().length === 2);
+  await eventually(() => watched.now().length === 2);
   expect(patterns(watched)).toEqual(["a", "b"]);
 });
 
@@ -294,11 +287,11 @@ test("an edit by hand changes what a card launches, one line or a thousand", asy
   const map = (text: string) => mapper.map({ type: "", uid: "", text, data: "" });
   expect(map("card")).toBe("x");
   await writeFile(join(folder, "a.toml"), table("other"));
-  await until("the edit counts", () => map("other") === "x" && map("card") === undefined);
+  await eventually(() => map("other") === "x" && map("card") === undefined);
   const many = Array.from({ length: 1000 }, (_, place) => table(`many ${place}`));
   await writeFile(join(folder, "a.toml"), many.join(""));
-  await until("the many count", () => map("many 999") === "x" && map("other") === undefined);
+  await eventually(() => map("many 999") === "x" && map("other") === undefined);
   await rm(join(folder, "a.toml"));
-  await until("none is left", () => map("many 999") === undefined);
+  await eventually(() => map("many 999") === undefined);
   expect(mapper.list()).toEqual([]);
 });

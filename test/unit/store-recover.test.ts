@@ -17,7 +17,8 @@ import type { StoredClient } from "../../src/store/clients.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import type { Store } from "../../src/store/open.ts";
 import { createManualClock, type ManualClock } from "../helpers/manual-clock.ts";
-import { createStores, until } from "../helpers/stores.ts";
+import { eventually } from "../helpers/processes.ts";
+import { createStores } from "../helpers/stores.ts";
 
 const { newFolder, open, close, clean } = createStores();
 afterEach(clean);
@@ -213,7 +214,7 @@ test("damage that a copy comes upon leaves the last good copy alone, and is told
   breakPage(path, "clients");
   const copied = readFileSync(`${path}.backup`);
   clock.advance(60_000);
-  await until(() => {
+  await eventually(() => {
     try {
       store.check();
       return false;

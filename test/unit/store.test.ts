@@ -9,6 +9,7 @@ import { createGuard } from "../../src/store/durable.ts";
 import type { LaunchRow } from "../../src/store/history.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import { openStore, type Store } from "../../src/store/open.ts";
+import { eventually } from "../helpers/processes.ts";
 
 const folders: string[] = [];
 const stores: Store[] = [];
@@ -124,11 +125,7 @@ test("a row is on the disk a moment later, without anybody asking", async () => 
   history.open(row("a"));
   using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
   const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
-  const deadline = Date.now() + 5000;
-  while (count.get()?.n !== 1) {
-    expect(Date.now()).toBeLessThan(deadline);
-    await Bun.sleep(5);
-  }
+  await eventually(() => count.get()?.n === 1);
 });
 
 test("nothing is written while a tap is under way", async () => {
@@ -157,11 +154,7 @@ test("a backlog of rows to drop goes in steps, without anybody asking", async ()
   expect(history.list({ limit: 1 })[0]?.text).toBe("new");
   const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
   expect(count.get()?.n).toBeGreaterThan(historyRowsMax);
-  const deadline = Date.now() + 5000;
-  while (count.get()?.n !== historyRowsMax) {
-    expect(Date.now()).toBeLessThan(deadline);
-    await Bun.sleep(5);
-  }
+  await eventually(() => count.get()?.n === historyRowsMax);
 });
 
 test("a write that the disk refuses stops no tap, and is told by check until one succeeds", async () => {
