@@ -1,6 +1,6 @@
 /**
- * Who may do what, decided here and nowhere else (decisions, "Who may do what"). A caller is known by the address of its
- * peer, never by what a header claims.
+ * Who may do what, decided here (decisions, "Who may do what"); whom a method serves, the method says itself. A caller is
+ * known by the address of its peer, never by what a header claims.
  */
 import { hostname } from "node:os";
 
@@ -51,6 +51,41 @@ export function isPrefetch(headers: Headers): boolean {
 }
 
 /**
+ * Did somebody follow a link to here, or type the address? A page that asks by itself, or prefetches, does neither (Fetch
+ * Metadata Request Headers, W3C). An older browser that sends none of these sends an Origin with its requests to others.
+ */
+export function isFollowedLink(headers: Headers): boolean {
+  if (isPrefetch(headers)) return false;
+  const site = headers.get("sec-fetch-site");
+  if (site !== "cross-site" && site !== "same-site") return true;
+  return (
+    headers.get("sec-fetch-mode") === "navigate" &&
+    (headers.get("sec-fetch-dest") ?? "document") === "document" &&
+    (headers.get("sec-fetch-user") === "?1" || !tellsOfUsers(headers))
+  );
+}
+
+/**
+ * Chromium and Firefox say `Sec-Fetch-User: ?1` where a person followed the link, and nothing where the page went there by
+ * itself; Safari never says it, and must not be refused for that. No page can change its browser's name here.
+ */
+function tellsOfUsers(headers: Headers): boolean {
+  return /(Chrome|Firefox)\//.test(headers.get("user-agent") ?? "");
+}
+
+/**
+ * Is it a browser that does not say which site a request comes from? They say it only to addresses that they trust: TLS and
+ * loopback (Fetch Metadata, "2.").
+ */
+export function saysNoOrigin(headers: Headers): boolean {
+  return isBrowser(headers) && !headers.has("sec-fetch-site");
+}
+
+function isBrowser(headers: Headers): boolean {
+  return (headers.get("user-agent") ?? "").startsWith("Mozilla/");
+}
+
+/**
  * May an event stream be opened? Browsers say where a request comes from only to addresses that they trust: TLS and
  * loopback. To others of this device a foreign image looks like a listener of its own page, but for the Referer, which a
  * page can leave out and not forge.
@@ -59,7 +94,7 @@ export function mayListen(headers: Headers): boolean {
   const site = headers.get("sec-fetch-site");
   const isCors = headers.has("origin") && headers.get("sec-fetch-mode") === "cors";
   if (site !== null) return site === "same-origin" || site === "none" || isCors;
-  if (!(headers.get("user-agent") ?? "").startsWith("Mozilla/") || headers.has("origin")) return true;
+  if (!isBrowser(headers) || headers.has("origin")) return true;
   const referer = headers.get("referer") ?? "";
   return URL.canParse(referer) && new URL(referer).host === headers.get("host")?.toLowerCase();
 }

@@ -5,7 +5,7 @@
 import type { Audit } from "../core/audit.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { TokenParams } from "../core/token.ts";
-import { isPrefetch } from "./access.ts";
+import { isFollowedLink, saysNoOrigin } from "./access.ts";
 import { json, sentence, type Visit } from "./http.ts";
 import { toToken } from "./schemas.ts";
 
@@ -27,9 +27,11 @@ export interface LaunchEndpoint {
 export function answerLaunch({ launch, allowLaunch, audit }: LaunchEndpoint, visit: Visit): Response {
   const { request, access, address } = visit;
   if (request.method !== "GET") return sentence(405, "a launch is a GET", { allow: "GET" });
-  if (isBackground(request.headers))
+  if (!isFollowedLink(request.headers))
     return sentence(403, "pages may not launch in the background: follow the link yourself");
-  if (isUnexplained(request.headers)) return steppingStone();
+  // Elsewhere than at addresses that browsers trust, an image looks much like a link: such a browser gets a page first, which
+  // launches once it is shown, and which no frame may show.
+  if (saysNoOrigin(request.headers) && !request.headers.has(ownHeader)) return steppingStone();
   const text = textOf(request.url);
   if (text === undefined) return sentence(400, "the text is badly encoded: it must be percent-encoded UTF-8");
   if (text.trim() === "") return sentence(400, "there is no text behind the slash");
@@ -55,41 +57,8 @@ export function answerLaunch({ launch, allowLaunch, audit }: LaunchEndpoint, vis
     : json(200, '{"launched":true}');
 }
 
-/**
- * Prefetching, and whatever a page asks for without its reader having followed a link (Fetch Metadata Request Headers,
- * W3C). An older browser that sends none of these sends an Origin with its requests to others.
- */
-function isBackground(headers: Headers): boolean {
-  if (isPrefetch(headers)) return true;
-  const site = headers.get("sec-fetch-site");
-  if (site !== "cross-site" && site !== "same-site") return false;
-  const isFollowed =
-    headers.get("sec-fetch-mode") === "navigate" &&
-    (headers.get("sec-fetch-dest") ?? "document") === "document" &&
-    (headers.get("sec-fetch-user") === "?1" || !tellsOfUsers(headers));
-  return !isFollowed;
-}
-
-/**
- * Chromium and Firefox say `Sec-Fetch-User: ?1` where a person followed the link, and nothing where the page went there by
- * itself; Safari never says it, and must not be refused for that. No page can change its browser's name here.
- */
-function tellsOfUsers(headers: Headers): boolean {
-  return /(Chrome|Firefox)\//.test(headers.get("user-agent") ?? "");
-}
-
 /** What the device's own page alone can send along: others would have to ask first, and are refused. */
 const ownHeader = "x-tapdeck-launch";
-
-/**
- * Browsers say where a request comes from only to addresses that they trust: TLS and loopback (Fetch Metadata, "2.").
- * Elsewhere an image looks much like a link. So a browser that says nothing gets a page first, which launches once it is
- * shown, and which no frame may show.
- */
-function isUnexplained(headers: Headers): boolean {
-  const isBrowser = (headers.get("user-agent") ?? "").startsWith("Mozilla/");
-  return isBrowser && !headers.has("sec-fetch-site") && !headers.has(ownHeader);
-}
 
 const stepScript = `fetch(location.href,{headers:{"${ownHeader}":"1"}}).then(async(a)=>{document.querySelector("p").textContent=a.ok?"Launched.":await a.text()})`;
 const stepHash = new Bun.CryptoHasher("sha256").update(stepScript).digest("base64");
