@@ -6,7 +6,8 @@
  *   tags       one at a time
  *
  *   ACR122U and clones   every family that a PN532 on a line reads and writes, with the same words and data
- *   other readers        by PC/SC part 3: 16 bytes at a time, and as far as the reader's own commands go
+ *   other readers        by PC/SC part 3: 16 bytes at a time, and as far as the reader's own commands go; of several slots
+ *                        the contactless one, where the reader is known by its numbers
  *
  * Quirks, from the reports of others; none was seen here on a real reader:
  * - The first answer after an opening may come twice, for the ends of the pipe disagree about its toggle bit: answers
@@ -18,7 +19,7 @@
  */
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
 import { acrField, prepareAcr } from "./ccid/acr-field.ts";
-import { likelyReaders } from "./ccid/detect.ts";
+import { factsOf, likelyReaders, type ReaderFacts } from "./ccid/detect.ts";
 import { type Ccid, createCcid } from "./ccid/exchange.ts";
 import { readerGone } from "./ccid/faults.ts";
 import { pcscField } from "./ccid/pcsc-field.ts";
@@ -50,7 +51,7 @@ export function acr122uOn(bus: UsbBus) {
       signal.throwIfAborted();
       const link = await bus.open(device);
       try {
-        return await openCcid(link, context, signal, device.product);
+        return await openCcid(link, context, signal, { product: device.product, ...factsOf(device) });
       } catch (error) {
         await link.close();
         throw error;
@@ -61,29 +62,34 @@ export function acr122uOn(bus: UsbBus) {
 
 export const acr122uUsb = acr122uOn(machineUsb);
 
+interface OpenFacts extends ReaderFacts {
+  readonly product: string | undefined;
+}
+
 /** A session on a link that is open; the link stays open where this rejects. */
 export async function openCcid(
   link: UsbLink,
   context: DriverContext,
   signal: AbortSignal,
-  product = "contactless reader",
+  { product = "contactless reader", slot: number, isAcrOnly }: OpenFacts,
 ): Promise<ReaderSession> {
   const { log } = context;
   let isAcr = false;
   let sounds = context.feedback?.() ?? false;
   const prepare = (send: Send) => (isAcr ? prepareAcr(send, sounds) : answers(send));
-  const ccid = createCcid({ link, log, prepare });
+  const ccid = createCcid({ link, slot: number, log, prepare });
   try {
     await answers(ccid.command, signal);
     const name = await acrName(ccid, signal);
     if (name === undefined) {
-      const slot = watchSlot(link, context.clock, log);
+      if (isAcrOnly) throw readerGone(link.path, "it is no ACR122U, but a reader of contact cards");
+      const slot = watchSlot(link, number, context.clock, log);
       return sessionOf({ link, ccid, slot, field: pcscField(ccid.command, slot), info: product }, context);
     }
     await prepareAcr(ccid.command, sounds, signal);
     isAcr = true;
     const info = `${name} with a ${await chipName(ccid, signal)}`;
-    const slot = watchSlot(link, context.clock, log);
+    const slot = watchSlot(link, number, context.clock, log);
     const whileIdle = async (watching: AbortSignal) => {
       const wanted = context.feedback?.() ?? false;
       if (wanted === sounds) return;

@@ -2,17 +2,32 @@
 import type { Candidate } from "../../src/readers/contract.ts";
 import type { UsbDeviceInfo } from "../io/usb-link.ts";
 
-/**
- * Readers that are known by their numbers, all with the contactless slot as their first. Those whose first slot is for contact
- * cards are left out: that slot is the one that is spoken to.
- */
-const known: readonly { readonly id: string; readonly example: string }[] = [
+interface Known {
+  readonly id: string;
+  readonly example: string;
+  /** Of the contactless one; the first where absent. */
+  readonly slot?: number;
+  /** A reader of contact cards has the same numbers, and is told apart by what it calls itself. */
+  readonly isShared?: true;
+}
+
+/** Readers that are known by their numbers; those of ACS as in the list of its driver (acshk/acsccid, src/supported_readers.txt). */
+const known: readonly Known[] = [
   { id: "072f:2200", example: "ACS ACR122U and its many clones, `ACR122U PICC Interface`" },
-  { id: "072f:90cc", example: "touchatag and tikitag, an ACR122U of an early firmware" },
+  { id: "072f:222d", example: "ACS ACR122U of a later make" },
+  { id: "072f:90cc", example: "touchatag and tikitag, an ACR122U of an early firmware", isShared: true }, // And the ACR38U.
+  { id: "072f:221a", example: "ACS ACR1251U with a place for a SAM" },
+  { id: "072f:2229", example: "ACS ACR1251U" },
+  { id: "072f:224f", example: "ACS ACR1251U of a later make" },
   { id: "072f:223b", example: "ACS ACR1252U" },
   { id: "072f:223e", example: "ACS ACR1252U without a place for a SAM" },
   { id: "072f:2259", example: "ACS ACR1252IMP" },
+  { id: "072f:225b", example: "ACS ACR1252U of a later make" },
   { id: "072f:223f", example: "ACS ACR1255U-J1" },
+  { id: "072f:2224", example: "ACS ACR1281U-C1: contact cards, contactless, SAM", slot: 1 }, // acshk/acsccid, issue 4.
+  { id: "072f:2303", example: "ACS ACR1552U with a place for a SAM" },
+  { id: "072f:2308", example: "ACS ACR1552U" },
+  { id: "072f:230a", example: "ACS ACR1555U" },
   { id: "04e6:5291", example: "SCM SCL010" },
   { id: "04e6:5293", example: "SCM SCL01x" },
   { id: "04e6:5612", example: "Identiv uTrust 3720" },
@@ -33,16 +48,37 @@ const known: readonly { readonly id: string; readonly example: string }[] = [
 const ccidClass = "0b";
 /** What makers call the contactless ones. Security keys and readers of contact cards are smart-card readers, too. */
 const contactlessName = /\b(picc|nfc|rfid|contactless|cl)\b|acr12[0-9]/i;
+/** What reads contact cards as well has them in a slot that nobody knows: it is left to other programs. */
+const dualName = /\bdual\b/i;
+
+/** How a reader is to be spoken to. */
+export interface ReaderFacts {
+  /** The contactless slot. */
+  readonly slot: number;
+  /** Only an ACR122U is meant: what does not call itself so is somebody else's. */
+  readonly isAcrOnly: boolean;
+}
+
+/** `vendor:product`, four digits each: what the rules for device nodes must name. */
+export const knownReaderIds: readonly string[] = known.map(({ id }) => id);
+
+export function factsOf({ vendorId, productId }: Pick<UsbDeviceInfo, "vendorId" | "productId">): ReaderFacts {
+  const entry = known.find(({ id }) => id === `${vendorId}:${productId}`);
+  return { slot: entry?.slot ?? 0, isAcrOnly: entry?.isShared ?? false };
+}
 
 export function likelyReaders(devices: readonly UsbDeviceInfo[]): readonly Candidate[] {
-  return devices
-    .filter(isLikely)
-    .map(({ path, stamp }) => ({ path, stamp, stablePath: path, isCertain: true }));
+  return devices.filter(isLikely).map(({ path, stamp, vendorId, productId }) => ({
+    path,
+    stamp,
+    stablePath: path,
+    ...(factsOf({ vendorId, productId }).isAcrOnly ? {} : { isCertain: true }),
+  }));
 }
 
 function isLikely({ vendorId, productId, product = "", interfaces }: UsbDeviceInfo): boolean {
   if (!interfaces.some(({ classCode }) => classCode === ccidClass)) return false;
   if (known.some(({ id }) => id === `${vendorId}:${productId}`)) return true;
   // A device that does other things as well, such as a security key that types, belongs to other programs.
-  return interfaces.length === 1 && contactlessName.test(product);
+  return interfaces.length === 1 && contactlessName.test(product) && !dualName.test(product);
 }

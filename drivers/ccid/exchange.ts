@@ -24,7 +24,6 @@ const sendTimeoutMs = 250;
 // The slowest exchange: 51 ms of RF time-out (PN532 UM0701-02, 7.3.1), tried thrice, and the same for a busy machine.
 const answerTimeoutMs = 500;
 const straysMax = 16; // Answers to what nobody waits for any more; a reader that sends only such is not well.
-const slot = 0;
 
 export interface CcidOrder {
   readonly type: number;
@@ -53,6 +52,8 @@ export interface Ccid {
 
 export interface CcidOptions {
   readonly link: UsbLink;
+  /** Which of the reader's slots is meant, from 0. */
+  readonly slot: number;
   readonly log: Log;
   /** Sets the reader up again after a rung that made it forget; throws where it does not answer. */
   readonly prepare: (command: Attempt) => Promise<void>;
@@ -61,7 +62,7 @@ export interface CcidOptions {
 /** One try: rejects with `UsbFault` where no answer came. */
 export type Attempt = (order: CcidOrder) => Promise<CcidAnswer>;
 
-export function createCcid({ link, log, prepare }: CcidOptions): Ccid {
+export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
   let assembler = assemblerOf(link);
   let sequence = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -75,7 +76,8 @@ export function createCcid({ link, log, prepare }: CcidOptions): Ccid {
       wanted = cut.kind === "need" && assembler.pendingBytes > 0 ? cut.bytes : link.packetBytes;
       if (cut.kind === "noise") log.debug("ccid", "noise", { bytes: cut.bytes, why: cut.why });
       if (log.debugging && cut.kind === "message") log.debug("ccid", `< ${toldCcid(cut.message)}`);
-      if (cut.kind === "message" && isAnswer(cut.message, sequence, expected)) return cut.message;
+      if (cut.kind === "message" && isAnswer(cut.message, { slot, sequence, type: expected }))
+        return cut.message;
     }
     throw new UsbFault("failed", "the reader answers what nobody asked");
   };
@@ -95,6 +97,7 @@ export function createCcid({ link, log, prepare }: CcidOptions): Ccid {
   };
   const ladder = createLadder({
     link,
+    slot,
     log,
     attempt,
     prepare,
@@ -147,8 +150,10 @@ function faultOf(error: unknown, path: string): UsbFault {
   return error;
 }
 
-function isAnswer(message: CcidMessage, sequence: number, expected: number): boolean {
-  return message.sequence === sequence && message.slot === slot && message.type === expected;
+function isAnswer(message: CcidMessage, expected: Pick<CcidMessage, "slot" | "sequence" | "type">): boolean {
+  return (
+    message.sequence === expected.sequence && message.slot === expected.slot && message.type === expected.type
+  );
 }
 
 function answerTo(type: number): number {

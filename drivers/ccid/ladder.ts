@@ -10,12 +10,12 @@ import type { Attempt } from "./exchange.ts";
 import { outcomeOf } from "./faults.ts";
 
 const stepTimeoutMs = 250; // A reader that is well answers these at once; switching a slot on takes some 100 ms.
-const slot = 0;
 
 export const rungs = ["abort", "slot power cycle", "USB reset", "re-open"] as const;
 
 export interface LadderOptions {
   readonly link: UsbLink;
+  readonly slot: number;
   readonly log: Log;
   readonly attempt: Attempt;
   readonly prepare: (command: Attempt) => Promise<void>;
@@ -34,7 +34,7 @@ export interface Ladder {
 }
 
 export function createLadder(options: LadderOptions): Ladder {
-  const { link, log, attempt, prepare } = options;
+  const { link, slot, log, attempt, prepare } = options;
   const quick: Attempt = (order) => attempt({ ...order, timeoutMs: stepTimeoutMs });
 
   const steps: readonly (() => Promise<void>)[] = [

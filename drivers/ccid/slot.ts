@@ -21,17 +21,20 @@ export interface Slot {
   close(): Promise<void>;
 }
 
-/** Listens from now on. */
-export function watchSlot(link: UsbLink, clock: Clock, log: Log): Slot {
+/** Listens from now on; `slot` is counted from 0. */
+export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log): Slot {
   let tells = false;
   let change = false;
   let closed = false;
   let wake: (() => void) | undefined;
 
   const hear = (bytes: Uint8Array) => {
-    const told = parseInterrupt(bytes);
+    const told = parseInterrupt(bytes, slot);
     if (told.kind === "slot-change") {
-      [tells, change] = [true, true];
+      tells = true;
+      // What happens in another slot is nobody's business here.
+      if (!told.changed && slot > 0) return;
+      change = true;
       wake?.();
     } else if (told.kind === "hardware-error")
       log.warn("ccid", "the reader tells of a fault", { code: told.code });

@@ -20,6 +20,8 @@ export interface CcidReaderOptions {
   /** It tells nothing by itself, as some clones. */
   readonly isMute?: boolean;
   readonly answersLater?: boolean;
+  /** Of the contactless slot; those before it are for contact cards, and empty. */
+  readonly slot?: number;
   /** Absent for this machine's. */
   readonly clock?: Clock;
 }
@@ -54,16 +56,16 @@ export interface CcidReader {
   onCommand(listener: (message: CcidMessage) => void): void;
 }
 
-const slot = 0;
 const messageBytesMax = 271;
 const packetBytes = 64;
 const sensesEachMs = 250;
 const cardMute = 0xfe; // CCID 1.1, 6.2.6: ICC_MUTE.
 const wrongCommand = 0x00;
+const wrongSlot = 0x05;
 const states = { active: 0, present: 1, none: 2 } as const;
 
 export function createCcidReader(options: CcidReaderOptions): CcidReader {
-  const { kind, timing, isMute = false, answersLater = false, clock = systemClock } = options;
+  const { kind, timing, isMute = false, answersLater = false, slot = 0, clock = systemClock } = options;
   const chip = createEmulatedChip(timing === "real" ? realRadio : instantRadio);
   const faults = createCcidFaults();
   let chipLives = true;
@@ -89,12 +91,12 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
   const state = () => (sensed === undefined ? states.none : isActive ? states.active : states.present);
   const send = (
     type: number,
-    { sequence }: CcidMessage,
+    { sequence, slot: asked }: CcidMessage,
     status: number,
     error: number,
     data?: Uint8Array,
   ) => {
-    for (const message of faults.spoil(encodeCcid(type, slot, sequence, data, [status, error, 0]))) {
+    for (const message of faults.spoil(encodeCcid(type, asked, sequence, data, [status, error, 0]))) {
       bulk.push(message);
       // Whole packets are followed by an empty one, so that the host sees the end (USB 2.0, 5.8.3).
       if (message.length % packetBytes === 0) bulk.push(new Uint8Array());
@@ -108,7 +110,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     sensed = now;
     isActive = false;
     apdus.deactivate();
-    if (!isMute) interrupts.push(Uint8Array.of(0x50, now === undefined ? 0x02 : 0x03));
+    if (!isMute) interrupts.push(Uint8Array.of(0x50, (now === undefined ? 0x02 : 0x03) << (2 * slot)));
     onReady();
   };
   const powerOn = (message: CcidMessage) => {
@@ -134,10 +136,22 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
       send(ccidIn.escape, message, state(), 0, answer.data),
     );
   };
+  /** A slot for contact cards, in which none is; and what is no slot at all (CCID 1.1, 6.2.6: bSlot). */
+  const obeyInEmptySlot = (message: CcidMessage) => {
+    const isBlock = message.type === ccidOut.powerOn || message.type === ccidOut.block;
+    const status = (message.type === ccidOut.slotStatus ? 0 : 0x40) | states.none;
+    send(
+      isBlock ? ccidIn.block : ccidIn.slotStatus,
+      message,
+      status,
+      message.slot < slot ? cardMute : wrongSlot,
+    );
+  };
   const obey = (message: CcidMessage) => {
     onCommand(message);
     if (faults.cure === "power" && message.type === ccidOut.powerOff) faults.cured();
     if (faults.cure !== undefined) return;
+    if (message.slot !== slot) return obeyInEmptySlot(message);
     switch (message.type) {
       case ccidOut.powerOn:
         return powerOn(message);

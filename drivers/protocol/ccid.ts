@@ -149,15 +149,18 @@ export type CcidInterrupt =
   | { readonly kind: "noise"; readonly bytes: number };
 
 /**
- * What a reader tells by itself (section 6.3), of its first slot:
+ * What a reader tells by itself (section 6.3), of this slot, counted from 0:
  *
  *   50  two bits a slot, the first lowest: 1 a card is there, 2 that has changed
  *   51  slot, sequence, code
  */
-export function parseInterrupt(bytes: Uint8Array): CcidInterrupt {
-  const [type, first = 0, , code = 0] = bytes;
-  if (type === 0x50 && bytes.length >= 2)
-    return { kind: "slot-change", present: (first & 1) !== 0, changed: (first & 2) !== 0 };
+export function parseInterrupt(bytes: Uint8Array, slot: number): CcidInterrupt {
+  const [type, , , code = 0] = bytes;
+  if (type === 0x50 && bytes.length >= 2) {
+    // One that tells of fewer slots than it has is one that lies, and what it says of this one is nothing.
+    const bits = (bytes[1 + (slot >> 2)] ?? 0) >> (2 * (slot & 3));
+    return { kind: "slot-change", present: (bits & 1) !== 0, changed: (bits & 2) !== 0 };
+  }
   if (type === 0x51 && bytes.length >= 4) return { kind: "hardware-error", code };
   return { kind: "noise", bytes: bytes.length };
 }

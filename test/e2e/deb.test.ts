@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { knownReaderIds } from "../../drivers/ccid/detect.ts";
 import { version } from "../../package.json";
 import { program } from "../helpers/tapdeck.ts";
 
@@ -115,6 +116,16 @@ test("the udev rules name the converters that the PN532 driver looks for", async
   const known = [...driver.matchAll(/id: "([0-9a-f]{4}:[0-9a-f]{4})"/g)].map(([, id]) => id ?? "");
   expect(named.sort()).toEqual(known.sort());
   expect(known.length).toBeGreaterThan(0);
+});
+
+test("the udev rules name the USB readers that we know", async () => {
+  const rules = await readFile(join(root, "packaging/udev/70-tapdeck.rules"), "utf8");
+  const line = /idVendor\}=="(\w+)", ATTR\{idProduct\}=="([\w|]+)", GOTO="tapdeck_usb"/g;
+  const named = [...rules.matchAll(line)].flatMap(([, vendor = "", products = ""]) =>
+    products.split("|").map((product) => `${vendor}:${product}`),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.sort()).toEqual(knownReaderIds.toSorted());
 });
 
 skipUnless(Bun.which("shellcheck") !== null, "shellcheck is not installed")(

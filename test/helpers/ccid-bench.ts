@@ -33,6 +33,8 @@ export interface CcidBenchOptions extends Partial<CcidReaderOptions> {
   readonly feedback?: () => boolean;
   /** The driver's; the system's where absent. */
   readonly clock?: Clock;
+  /** Of the USB device; those of an ACR122U where absent. */
+  readonly ids?: Parameters<ReturnType<typeof createUsbBus>["add"]>[1];
   /** Before the reader is opened. */
   readonly before?: (reader: CcidReader) => void;
 }
@@ -41,10 +43,10 @@ export async function withCcid(
   options: CcidBenchOptions,
   run: (bench: CcidBench) => Promise<void>,
 ): Promise<void> {
-  const { feedback, before, clock = systemClock, ...reading } = options;
+  const { feedback, before, ids, clock = systemClock, ...reading } = options;
   const reader = createCcidReader({ kind: "acr122u", timing: "none", ...reading });
   const bus = createUsbBus();
-  const socket = bus.add(reader);
+  const socket = bus.add(reader, ids);
   before?.(reader);
   const lines: string[] = [];
   const log = createLog({ debug: false, write: (line) => lines.push(line) });

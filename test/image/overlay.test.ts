@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { knownReaderIds } from "../../drivers/ccid/detect.ts";
 import { version } from "../../package.json";
 import { readMeta, root } from "../../tools/image/meta.ts";
 import { neededBy } from "../../tools/image/programs.ts";
@@ -111,6 +112,17 @@ test("mdev's groups are groups of the image", async () => {
   const named = rules.map((line) => / root:(\w+) /.exec(line)?.[1] ?? `none in: ${line}`);
   expect(named.length).toBeGreaterThan(15);
   expect(named.filter((name) => !groups.has(name))).toEqual([]);
+});
+
+test("mdev gives every USB reader that we know to those who may speak to it", async () => {
+  const rules = [...(await text("overlay/etc/mdev.conf")).matchAll(/^\$PRODUCT=(\S+) +root:plugdev +660$/gm)];
+  const patterns = rules.map(([, pattern = ""]) => new RegExp(`^${pattern}$`));
+  const plain = (id: string) => id.replace(/^0+|(?<=:)0+/g, "").replace(":", "/");
+  // As the kernel tells of a device: vendor/product/version, without zeros in front.
+  const missing = knownReaderIds.filter((id) => !patterns.some((one) => one.test(`${plain(id)}/100`)));
+  expect(knownReaderIds.length).toBeGreaterThan(20);
+  expect(missing).toEqual([]);
+  expect(patterns.some((one) => one.test("1d6b/2/606"))).toBe(false);
 });
 
 test("what post-build makes are the folders that fstab and the scripts mount on, and a file of the version", () =>

@@ -56,6 +56,10 @@ test("known readers, and those of the class that say that they are contactless, 
     // A maker's name that says nothing of what it reads.
     device({ path: "1-2.1", vendorId: "054c", productId: "0dc8", product: "RC-S300/S" }),
     device({ path: "1-3", vendorId: "abcd", productId: "0001", product: "Acme NFC Reader" }),
+    // Contact cards come first in it, and it is known for that.
+    device({ path: "1-3.1", productId: "2224", product: "ACR1281 1S Dual Reader" }),
+    // One of which nobody knows which slot is which.
+    device({ path: "1-3.2", productId: "2217", product: "ACR1281 Dual Reader" }),
     // A reader of contact cards, a security key that also types, and a keyboard.
     device({ path: "2-1", vendorId: "04e6", productId: "5116", product: "SCR3310 v2.0 Smart Card Reader" }),
     device({
@@ -68,12 +72,25 @@ test("known readers, and those of the class that say that they are contactless, 
     device({ path: "2-3", interfaces: [{ number: 0, classCode: "03" }] }),
   ];
   expect(likelyReaders(devices)).toEqual(
-    ["1-1.4", "1-2", "1-2.1", "1-3"].map((path) => ({
+    ["1-1.4", "1-2", "1-2.1", "1-3", "1-3.1"].map((path) => ({
       path,
       stamp: "1:7",
       stablePath: path,
       isCertain: true,
     })),
+  );
+});
+
+test("numbers that a reader of contact cards has, too, promise nothing, and that one is left alone", async () => {
+  const numbers = { vendorId: "072f", productId: "90cc", product: "CCID USB Reader" };
+  expect(likelyReaders([device(numbers)])).toEqual([{ path: "1-1.4", stamp: "1:7", stablePath: "1-1.4" }]);
+  await withCcid({ ids: numbers }, async ({ reader, session, sees }) => {
+    expect(session.info).toBe("ACR122U216 with a PN532 v1.6");
+    reader.put(card("one"));
+    await sees(one);
+  });
+  await expect(withCcid({ ids: numbers, kind: "plain" }, async () => {})).rejects.toThrow(
+    "9-1: it is no ACR122U, but a reader of contact cards",
   );
 });
 
@@ -313,6 +330,24 @@ describe("any other contactless reader", () => {
       await session.write?.({ text: "another text", force: false, claim: () => true }, never);
       await sees("de4a1b7c another text");
     }));
+
+  test("is heard in its second slot, where the first is for contact cards, and brought back there", () =>
+    withCcid(
+      { ...plain, slot: 1, ids: { productId: "2224", product: "ACR1281 1S Dual Reader" } },
+      async ({ reader, session, lines, sees }) => {
+        expect(session.info).toBe("ACR1281 1S Dual Reader");
+        await sees("");
+        reader.put(card("one"));
+        await sees(one);
+        reader.take();
+        await sees("");
+        reader.faults.hang("abort");
+        await eventually(() => stepsIn(lines).length >= 1);
+        expect(stepsIn(lines)).toEqual(["abort: helped"]);
+        reader.put(card("two", otherUid));
+        await sees(two);
+      },
+    ));
 
   test("that hangs is brought back by a slot power cycle", () =>
     withCcid(plain, async ({ reader, lines, sees }) => {

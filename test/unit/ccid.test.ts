@@ -135,13 +135,17 @@ test("the status tells of card and command; without a card a failed answer may b
   expect(statusOf({ specific: hex("c30000") })).toEqual({ card: "none", command: "failed", error: 0 });
 });
 
-test("interrupts tell of the first slot's card, and everything else is noise", () => {
-  expect(parseInterrupt(hex("5003"))).toEqual({ kind: "slot-change", present: true, changed: true });
-  expect(parseInterrupt(hex("5002"))).toEqual({ kind: "slot-change", present: false, changed: true });
-  expect(parseInterrupt(hex("51000701"))).toEqual({ kind: "hardware-error", code: 1 });
+test("interrupts tell of a slot's card, and everything else is noise", () => {
+  expect(parseInterrupt(hex("5003"), 0)).toEqual({ kind: "slot-change", present: true, changed: true });
+  expect(parseInterrupt(hex("5002"), 0)).toEqual({ kind: "slot-change", present: false, changed: true });
+  expect(parseInterrupt(hex("500c"), 1)).toEqual({ kind: "slot-change", present: true, changed: true });
+  expect(parseInterrupt(hex("500c"), 0)).toEqual({ kind: "slot-change", present: false, changed: false });
+  expect(parseInterrupt(hex("500c"), 4)).toEqual({ kind: "slot-change", present: false, changed: false });
+  expect(parseInterrupt(hex("500003"), 4)).toEqual({ kind: "slot-change", present: true, changed: true });
+  expect(parseInterrupt(hex("51000701"), 0)).toEqual({ kind: "hardware-error", code: 1 });
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 20 }), (bytes) => {
-      const told = parseInterrupt(bytes);
+      const told = parseInterrupt(bytes, 0);
       expect(told.kind === "noise").toBe(
         !((bytes[0] === 0x50 && bytes.length >= 2) || (bytes[0] === 0x51 && bytes.length >= 4)),
       );

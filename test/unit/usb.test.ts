@@ -276,7 +276,7 @@ test("a listener whose link breaks its word ends alone: it is told, and the read
     if (asked === 1) return Uint8Array.of(0x50, 0x03);
     throw new Error(borrowed);
   };
-  const slot = watchSlot({ ...link, interruptIn }, systemClock, log);
+  const slot = watchSlot({ ...link, interruptIn }, 0, systemClock, log);
   expect(await told.promise).toContain(`cannot listen any more error="${borrowed}"`);
   await slot.close();
   expect([slot.takeChange(), slot.tells]).toEqual([true, false]);
