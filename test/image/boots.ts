@@ -97,6 +97,9 @@ test(
     expect(status).toMatch(/^Groups:\t18 28 29 46 97 900 $/m);
     expect(status).toMatch(/^CapEff:\t0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+    // What a flood of connections is measured against (overlay/usr/lib/tapdeck/serve).
+    const limits = await board.shell(`cat /proc/${service}/limits`);
+    expect(limits).toMatch(/^Max open files +65536 +65536 /m);
     const environment = await board.shell(
       `tr '\\000' '\\n' </proc/${service}/environ | cut -d = -f 1 | sort`,
     );
