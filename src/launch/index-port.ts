@@ -1,11 +1,11 @@
 /** The media index as script commands see it: titles, searches and random choices become paths that `launch` takes. */
 import { ServiceError } from "../core/errors.ts";
-import type { Media } from "../core/media.ts";
+import type { MediaSource } from "../media/choices.ts";
 import type { MediaLibrary } from "../media/media.ts";
 import { systemByName } from "../media/systems.ts";
 import type { MediaIndex, NameQuery, RandomSource } from "../script/command.ts";
 
-export type SearchedMedia = Pick<MediaLibrary, "findTitle" | "search">;
+export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search">;
 
 /** `random` gives a number from 0 up to 1, without 1. */
 export function createIndexPort(media: SearchedMedia, random: () => number = Math.random): MediaIndex {
@@ -25,15 +25,10 @@ export function createIndexPort(media: SearchedMedia, random: () => number = Mat
       return best.path;
     },
     async random(sources) {
-      const choices = sources.map((source) => choiceOf(media, source));
-      const count = choices.reduce((sum, choice) => sum + choice.count, 0);
-      if (count === 0) throw new ServiceError("failed", "there is nothing in the media index to choose from");
-      let place = Math.floor(random() * count);
-      for (const choice of choices) {
-        if (place < choice.count) return choice.at(place);
-        place -= choice.count;
-      }
-      throw new ServiceError("failed", "the media index has changed meanwhile: try again");
+      const found = await media.any(sources.map(mediaSourceOf), random);
+      if (found === undefined)
+        throw new ServiceError("failed", "there is nothing in the media index to choose from");
+      return found.path;
     },
   };
 }
@@ -43,51 +38,26 @@ function wordsOf({ system, pattern }: NameQuery) {
   return { query: pattern.replaceAll("*", " "), systems: system === undefined ? [] : [idOf(system)] };
 }
 
-interface RandomChoice {
-  readonly count: number;
-  /** Path of the file at this place. */
-  at(place: number): string;
-}
-
-/** Files that are in two of the sources count twice: whoever names them so wants them more often. */
-function choiceOf(media: SearchedMedia, source: RandomSource): RandomChoice {
+function mediaSourceOf(source: RandomSource): MediaSource {
   switch (source.kind) {
     case "all":
-      return searched(media, { query: "", systems: [] });
+      return { kind: "search", query: "", systems: [] };
     case "system":
-      return searched(media, { query: "", systems: [idOf(source.system)] });
+      return { kind: "search", query: "", systems: [idOf(source.system)] };
     case "query":
-      return searched(media, wordsOf(source));
+      return { kind: "search", ...wordsOf(source) };
     case "folder":
-      return below(media, source.path);
+      return folderOf(source.path);
   }
 }
 
-function searched(media: SearchedMedia, query: { query: string; systems: readonly string[] }): RandomChoice {
-  return {
-    count: media.search({ ...query, maxResults: 1 }).total,
-    at: (place) => pathAt(media.search({ ...query, maxResults: place + 1 }).results, place),
-  };
-}
-
 /** `System/folder`. */
-function below(media: SearchedMedia, path: string): RandomChoice {
+function folderOf(path: string): MediaSource {
   const [system = "", ...rest] = path.split("/");
-  const id = idOf(system);
-  const folder = `${[id, ...rest.filter((part) => part !== "")].join("/")}/`;
-  const whole = { query: "", systems: [id] };
-  const { total } = media.search({ ...whole, maxResults: 1 });
-  const files = media
-    .search({ ...whole, maxResults: Math.max(1, total) })
-    .results.filter((one) => one.path.startsWith(folder));
-  return { count: files.length, at: (place) => pathAt(files, place) };
-}
-
-function pathAt(files: readonly Media[], place: number): string {
-  const path = files[place]?.path;
-  if (path === undefined)
-    throw new ServiceError("failed", "the media index has changed meanwhile: try again");
-  return path;
+  const [id, folder] = [idOf(system), rest.filter((part) => part !== "").join("/")];
+  return folder === ""
+    ? { kind: "search", query: "", systems: [id] }
+    : { kind: "folder", system: id, folder };
 }
 
 function idOf(name: string): string {

@@ -41,6 +41,12 @@ export function answerOf(index: MediaIndex, { query, systems, maxResults }: Medi
   return { results: index.places(files).map((place) => mediaOf(index, place)), total };
 }
 
+/** A file of the index, by its number. */
+export function mediaAt(index: MediaIndex, file: number): Media | undefined {
+  const [place] = index.places([file]);
+  return place && mediaOf(index, place);
+}
+
 /**
  * The file of the system that the title means; undefined where none is near. Each step looks at one piece of the titles,
  * and so gives its caller the time to do something else.

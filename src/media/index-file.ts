@@ -1,6 +1,12 @@
 /** The media index as the search reads it: the dictionary in memory, names and ready answers from the file. */
 import { join } from "node:path";
-import { type MediaIndexFile, openMediaIndex, type StoredPlace } from "../store/media-index.ts";
+import {
+  type FilesIn,
+  type MediaIndexFile,
+  openMediaIndex,
+  type StoredName,
+  type StoredPlace,
+} from "../store/media-index.ts";
 import { foldedName } from "./folded-name.ts";
 import { type Answer, type Asked, createSearch, type SearchSource } from "./search.ts";
 import type { ReadTitles } from "./title-search.ts";
@@ -18,6 +24,10 @@ export interface MediaIndex {
   readonly usedSystemIds: readonly string[];
   search(asked: Asked): Answer;
   places(files: readonly number[]): readonly StoredPlace[];
+  /** The paths below their bases of at most `most` folders, from the one with this number on. */
+  folders(first: number, most: number): readonly StoredName[];
+  /** The files of a system that are in one of these folders, by their numbers. */
+  filesIn(system: number, folders: readonly number[]): FilesIn;
   /** Of a system by its place. */
   readonly titles: ReadTitles;
   close(): void;
@@ -64,6 +74,8 @@ function* read(file: MediaIndexFile): Generator<void, MediaIndex, void> {
     usedSystemIds: systemIds.filter((_, at) => (systems.starts[at + 1] ?? 0) > (systems.starts[at] ?? 0)),
     search: createSearch(source),
     places: (numbers) => file.places(numbers),
+    folders: (first, most) => file.folderPaths(first, most),
+    filesIn: (system, folders) => file.filesIn(system, folders),
     titles: file.titles,
     close: () => file.close(),
   };

@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { IndexStatus, MediaFolders, System, TitlePreferences } from "../core/media.ts";
+import type { IndexStatus, Media, MediaFolders, System, TitlePreferences } from "../core/media.ts";
 import { didYouMean } from "../core/nearest.ts";
 import {
   answerOf,
@@ -14,8 +14,10 @@ import {
   findTitle,
   type MediaAnswer,
   type MediaQuery,
+  mediaAt,
   systemOf,
 } from "./answers.ts";
+import { chooseAny, type MediaSource } from "./choices.ts";
 import { indexPath, type MediaIndex } from "./index-file.ts";
 import { holdIndex, type IndexHolder } from "./index-holder.ts";
 import type { JobLine } from "./index-job.ts";
@@ -52,6 +54,8 @@ export interface MediaLibrary {
    * is none; rejects with `not-found` for an unknown system.
    */
   findTitle(system: string, title: string): Promise<FoundTitle | undefined>;
+  /** Any file of these, each with even odds; undefined where there is none. `random` gives a number from 0 up to 1. */
+  any(sources: readonly MediaSource[], random: () => number): Promise<Media | undefined>;
   /** Ends the run, if there is one. */
   cancel(): void;
   close(): Promise<void>;
@@ -73,19 +77,26 @@ export function createMedia(options: MediaOptions): MediaLibrary {
     runs.index([]).catch((error: unknown) => log.warn("media", messageOf(error)));
   });
   const runs = createRuns(options, path, holder);
+  /** Nothing was found because there is no index: the first run may be under way. */
+  const orIndexing = <T>(answer: T | undefined): T | undefined => {
+    if (answer === undefined && holder.current() === undefined && runs.status().indexing)
+      throw new ServiceError("failed", "the media are being indexed: try again then");
+    return answer;
+  };
 
   return {
     status: runs.status,
     index: runs.index,
     systems: () =>
       (holder.current()?.usedSystemIds ?? []).map(systemOf).sort((a, b) => (a.id < b.id ? -1 : 1)),
-    search(query) {
-      const answer = holder.use((held) => answerOf(held, query));
-      if (answer !== undefined) return answer;
-      if (runs.status().indexing)
-        throw new ServiceError("failed", "the media are being indexed: try again then");
-      return { results: [], total: 0 };
-    },
+    search: (query) => orIndexing(holder.use((held) => answerOf(held, query))) ?? { results: [], total: 0 },
+    any: async (sources, random) =>
+      orIndexing(
+        await holder.walk(function* (held) {
+          const file = yield* chooseAny(held, sources, random);
+          return file === undefined ? undefined : mediaAt(held, file);
+        }),
+      ),
     async findTitle(name, title) {
       const system = systemByName(name);
       if (system === undefined) throw unknownSystem(name);

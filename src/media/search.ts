@@ -26,11 +26,13 @@ export interface Asked {
   readonly words: readonly string[];
   /** Places of systems; undefined for all. */
   readonly systems: readonly number[] | undefined;
+  /** So many of the best are left out; none where absent. */
+  readonly skip?: number;
   readonly maxResults: number;
 }
 
 export interface Answer {
-  /** Numbers of files, the best first; at most `maxResults`. */
+  /** Numbers of files behind those that are skipped, the best first; at most `maxResults`. */
   readonly files: readonly number[];
   readonly total: number;
 }
@@ -46,7 +48,7 @@ export function createSearch(source: SearchSource): (asked: Asked) => Answer {
   const found = newBits(source.count);
   const atStarts = newBits(source.count);
   const one: Matches = { anywhere: newBits(source.count), atStart: newBits(source.count) };
-  return ({ words, systems, maxResults }) => {
+  return ({ words, systems, skip = 0, maxResults }) => {
     fillWith(found, source, systems);
     atStarts.words.set(found.words);
     // The longest words are the rarest: where they match nothing, the rest need not be looked for.
@@ -56,40 +58,45 @@ export function createSearch(source: SearchSource): (asked: Asked) => Answer {
       narrow(atStarts, one.atStart);
     }
     const total = countOf(found.words);
-    return { files: best(source, words.join(" "), found, atStarts, maxResults), total };
+    const taken: Taken = { files: [], skip, most: maxResults };
+    takeBest(source, words.join(" "), found, atStarts, taken);
+    return { files: taken.files, total };
   };
 }
 
-/** The first `most` of `found`, the best first. */
-function best(
-  source: SearchSource,
-  phrase: string,
-  found: Bits,
-  atStarts: Bits,
-  most: number,
-): readonly number[] {
-  const files: number[] = [];
+/** What a search takes of all that it found. */
+interface Taken {
+  readonly files: number[];
+  /** So many are passed over yet. */
+  skip: number;
+  readonly most: number;
+}
+
+/** Takes of `found`, the best first. */
+function takeBest(source: SearchSource, phrase: string, found: Bits, atStarts: Bits, taken: Taken): void {
   const start = encoder.encode(phrase);
   const first = firstFrom(source, start);
   // No UTF-8 has such a byte: it stands behind all that can follow.
   const last = phrase === "" ? source.count : firstFrom(source, Buffer.concat([start, Uint8Array.of(0xff)]));
-  takeFrom(files, found, first, last, most);
+  takeFrom(taken, found, first, last);
   for (const set of [atStarts, found]) {
-    takeFrom(files, set, 0, first, most);
-    takeFrom(files, set, last, source.count, most);
+    takeFrom(taken, set, 0, first);
+    takeFrom(taken, set, last, source.count);
     // What was taken is not taken again.
     for (let at = 0; at < found.words.length; at++)
       found.words[at] = (found.words[at] ?? 0) & ~(set.words[at] ?? 0);
   }
-  return files;
 }
 
-function takeFrom(files: number[], { bytes }: Bits, from: number, to: number, most: number): void {
+function takeFrom(taken: Taken, { bytes }: Bits, from: number, to: number): void {
+  const { files, most } = taken;
   for (let file = from; file < to && files.length < most; file++) {
     const byte = bytes[file >>> 3] ?? 0;
     // Over eight that are not there in one step.
     if (byte === 0 && file % 8 === 0) file += 7;
-    else if ((byte & (1 << (file & 7))) !== 0) files.push(file);
+    else if ((byte & (1 << (file & 7))) === 0) continue;
+    else if (taken.skip > 0) taken.skip -= 1;
+    else files.push(file);
   }
 }
 

@@ -20,7 +20,7 @@ import {
   schema,
 } from "./media-index-layout.ts";
 
-export type { StoredFile, StoredPlace, StoredTitles } from "./media-index-layout.ts";
+export type { StoredFile, StoredName, StoredPlace, StoredTitles } from "./media-index-layout.ts";
 
 const insertSystem = "INSERT INTO system VALUES ($id, $name, $fingerprint)";
 const insertBase = "INSERT INTO base VALUES (?, ?, ?, ?)";
@@ -38,6 +38,11 @@ const selectFiles = "SELECT system, folder, name FROM file ORDER BY id";
 // In the order of the list: a cross join is never turned round (sqlite.org/lang_select.html, 2.1).
 const selectPlaces = `SELECT file.system, file.name, folder.base, folder.path FROM json_each(?) AS wanted
                       CROSS JOIN file ON file.id = wanted.value CROSS JOIN folder ON folder.id = file.folder`;
+const selectFolderPaths = "SELECT path FROM folder WHERE id >= ?1 AND id < ?1 + ?2 ORDER BY id";
+const filesInFolders = `FROM file WHERE id >= ?1 AND id < ?1 + ?2 AND system = ?3
+                        AND folder IN (SELECT value FROM json_each(?4))`;
+const countFilesIn = `SELECT count(*) AS count ${filesInFolders}`;
+const selectFileIn = `SELECT id ${filesInFolders} ORDER BY id LIMIT 1 OFFSET ?5`;
 const selectName = "SELECT name FROM file WHERE id = ?";
 const selectCount = "SELECT coalesce(max(id) + 1, 0) AS count FROM file";
 const selectPieces = "SELECT sum, bytes FROM piece WHERE name = ? ORDER BY number";
@@ -123,6 +128,10 @@ export interface MediaIndexFile {
   /** All of them, in order. */
   folders(): readonly StoredFolder[];
   files(): Iterable<StoredFile>;
+  /** The paths of at most `most` folders, from the one with this number on. */
+  folderPaths(first: number, most: number): readonly StoredName[];
+  /** The files of a system that are in one of these folders. */
+  filesIn(system: number, folders: readonly number[]): FilesIn;
   /** Throws `IndexDamage` where there is no such file. */
   places(files: readonly number[]): readonly StoredPlace[];
   name(file: number): StoredName;
@@ -134,6 +143,13 @@ export interface MediaIndexFile {
   /** Throws `IndexDamage` where the file as a whole is not sound. Reads all of it. */
   check(): void;
   close(): void;
+}
+
+/** Some files of the index. `first` and `span` say which numbers are looked through. */
+export interface FilesIn {
+  count(first: number, span: number): number;
+  /** Number of the file at this place among them; undefined where there are fewer. */
+  at(first: number, span: number, place: number): number | undefined;
 }
 
 /** Opens an index to read it; undefined where there is none. Throws `IndexDamage`, which its methods throw too. */
@@ -180,6 +196,14 @@ function read(database: Database): MediaIndexFile {
       guarded(() => database.query<Omit<StoredPlace, "base">, [StoredName]>(selectFilesBelow).all(base)),
     folders: () => guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
     files: () => database.query<StoredFile, []>(selectFiles).iterate(),
+    folderPaths: (first, most) =>
+      guarded(() =>
+        database
+          .query<{ path: StoredName }, [number, number]>(selectFolderPaths)
+          .all(first, most)
+          .map(({ path }) => path),
+      ),
+    filesIn: (system, folders) => filesIn(database, system, JSON.stringify(folders)),
     places(wanted) {
       const found = guarded(() => places.all(JSON.stringify(wanted)));
       if (found.length !== wanted.length) throw new IndexDamage("a file is missing");
@@ -209,6 +233,15 @@ function read(database: Database): MediaIndexFile {
 function readBases(database: Database): readonly StoredBase[] {
   const rows = database.query<{ path: StoredName; root: string; mounted: number }, []>(selectBases).all();
   return rows.map(({ path, root, mounted }) => ({ path, root, isMount: mounted === 1 }));
+}
+
+function filesIn(database: Database, system: number, folders: string): FilesIn {
+  const count = database.query<{ count: number }, [number, number, number, string]>(countFilesIn);
+  const file = database.query<{ id: number }, [number, number, number, string, number]>(selectFileIn);
+  return {
+    count: (first, span) => guarded(() => count.get(first, span, system, folders))?.count ?? 0,
+    at: (first, span, place) => guarded(() => file.get(first, span, system, folders, place))?.id,
+  };
 }
 
 function* readPieces(database: Database, name: string): Generator<void, Uint8Array, void> {
