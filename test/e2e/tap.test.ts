@@ -17,6 +17,8 @@ import {
 } from "../helpers/tapdeck.ts";
 
 const uid = "04a1b2c3d4e5f6";
+/** `sleeper` and `stubborn`, as the kernel tells their command lines. */
+const sleeping = /sleep[ \0]600/;
 
 test("a tap on an emulated reader plays a real file in mpv, and everybody hears of it in order", async () => {
   await using device = emulatedPn532("real");
@@ -36,7 +38,7 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
   const card = ntag213(uid, "Audio/Doorbell.wav");
   device.put(card);
   const started = await heard.next("media.started");
-  const cmdline = await argvOf(await playerOf(first.pid));
+  const cmdline = await argvOf(await playerOf(first.pid, /^mpv\0/));
   device.take(card);
   const stopped = await heard.next("media.stopped");
   await heard.next("tokens.removed");
@@ -108,7 +110,7 @@ test("a second card takes over: the old player is gone before the new one starts
   await using service = await startTapdeck(place);
   await service.client.call("launch", "SNES/One.sfc");
   await service.heard.next("media.started");
-  const player = await playerOf(service.pid);
+  const player = await playerOf(service.pid, sleeping);
   await service.client.call("launch", "SNES/Two.sfc");
   const second = await service.heard.next("media.started");
   expect(second.mediaName).toBe("Two");
@@ -123,21 +125,21 @@ test("TERM stops player, readers, connections and database in order, with exit c
   const service = await startTapdeck(place);
   await service.client.call("launch", "SNES/One.sfc");
   await service.heard.next("media.started");
-  const player = await playerOf(service.pid);
+  const player = await playerOf(service.pid, sleeping);
   expect(await service.stop()).toBe(0);
   expect(await Bun.file(`/proc/${player}/cmdline`).exists()).toBe(false);
   expect(service.heard.names()).toContain("media.stopped");
 });
 
-/** The child process of the service that plays, as soon as it is one: those that look after the media come and go beside it. */
-async function playerOf(pid: number): Promise<number> {
+/** The child process of the service that runs this, as soon as it does: those that look after the media come and go beside it. */
+async function playerOf(pid: number, command: RegExp): Promise<number> {
   let player: number | undefined;
   await eventually(async () => {
     const children = childrenOf(pid);
     const cmdlines = await Promise.all(
       children.map((child) => readFile(`/proc/${child}/cmdline`, "latin1").catch(() => "")),
     );
-    player = children[cmdlines.findIndex((cmdline) => /sleep[ \0]600/.test(cmdline))];
+    player = children[cmdlines.findIndex((cmdline) => command.test(cmdline))];
     return player !== undefined;
   });
   return player ?? 0;
