@@ -38,13 +38,14 @@ export function* chooseAny(
     piles.push(source.kind === "search" ? found(index, source) : yield* below(index, source));
     yield;
   }
-  const count = piles.reduce((sum, pile) => sum + pile.count, 0);
-  return filesIn(piles).at(Math.floor(random() * count));
+  const all = allOf(piles);
+  return all.at(Math.floor(random() * all.count));
 }
 
 /** Piles one behind the other. */
-function filesIn(piles: readonly Pile[]): Pick<Pile, "at"> {
+function allOf(piles: readonly Pile[]): Pile {
   return {
+    count: piles.reduce((sum, { count }) => sum + count, 0),
     at(place) {
       let left = place;
       for (const pile of piles) {
@@ -86,5 +87,5 @@ function* below(
     });
     yield;
   }
-  return { count: piles.reduce((sum, { count }) => sum + count, 0), ...filesIn(piles) };
+  return allOf(piles);
 }
