@@ -15,6 +15,7 @@ export const packages: readonly string[] = [
   "libtinfo6",
   "e2fsprogs",
   "libext2fs2",
+  "libss2",
   "libcom-err2",
   // The addon for HID readers.
   "libudev1",
