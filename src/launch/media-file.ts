@@ -2,13 +2,13 @@
  * From what a card says to a file: an absolute path, or `<System>/<relative path>` below a media folder. It never
  * leaves the media folders, by `..` or by link.
  */
-import { existsSync } from "node:fs";
-import { readdir, realpath } from "node:fs/promises";
+import { access, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { noDescriptors } from "../core/descriptors.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { MediaFolders, System } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
+import { filterInSlices } from "../core/slices.ts";
 import { kindOf } from "../media/kinds.ts";
 import { bytesOf, type FileName, readable } from "../media/names.ts";
 import { systemByFolder, systemByName, systemOfFile } from "../media/systems.ts";
@@ -44,8 +44,11 @@ export async function findMediaFile(
 ): Promise<MediaFile> {
   if (wanted === "" || wanted.includes("\0")) throw new ServiceError("failed", "the card names no file");
   const bases = await basesOf(folders);
-  const found = isAbsolute(wanted) ? await findAbsolute(wanted, folders) : await findBelow(wanted, bases);
-  if (found === undefined) throw await missing(wanted, folders);
+  const names = createNames();
+  const found = isAbsolute(wanted)
+    ? await findAbsolute(wanted, folders)
+    : await findBelow(wanted, bases, names);
+  if (found === undefined) throw await missing(wanted, folders, names);
   const base = bases
     .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
     .sort((a, b) => b.path.length - a.path.length)[0];
@@ -59,6 +62,19 @@ export async function findMediaFile(
   const system =
     systemId === undefined ? systemOf(path, base, knownSystems) : findSystem(systemId, knownSystems);
   return { path, system, ...(typeof found === "string" ? {} : { bytes: found }) };
+}
+
+/** The names in a folder; none where it cannot be read: whatever keeps it from that, nothing is found there. */
+type Names = (folder: string) => Promise<readonly string[]>;
+
+/** Lists each folder once, however often one search comes by: a list of 100,000 names is 100 ms of work. */
+export function createNames(list: Names = readdir): Names {
+  const known = new Map<string, Promise<readonly string[]>>();
+  return (folder) => {
+    const names = known.get(folder) ?? list(folder).catch(() => []);
+    known.set(folder, names);
+    return names;
+  };
 }
 
 /** Paths are compared as bytes: a name that is not UTF-8 may read as another one. */
@@ -77,23 +93,31 @@ async function findAbsolute(wanted: string, { roots, own }: MediaFolders): Promi
   return undefined;
 }
 
-async function missing(wanted: string, { roots, own }: MediaFolders): Promise<ServiceError> {
+async function missing(wanted: string, { roots, own }: MediaFolders, names: Names): Promise<ServiceError> {
   if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
     return new ServiceError("failed", `${wanted} is an address and no file, and Tapdeck opens none`);
   const folders = [...roots, ...own.map(({ folder }) => folder)];
   const where = isAbsolute(wanted) ? "" : " below the media folders";
   const asked = folders.filter((folder) => !isAbsolute(wanted) || isBelow(wanted, folder));
-  const systems = roots.map((root) => join(root, wanted.split("/")[0] ?? "")).filter(existsSync);
-  const [away] = await emptyOnes([...asked, ...systems]);
+  const systems = roots.map((root) => join(root, wanted.split("/")[0] ?? ""));
+  const there = await Promise.all(systems.map(isThere));
+  const [away] = await emptyOnes([...asked, ...systems.filter((_, at) => there[at])], names);
   const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
   return new ServiceError("failed", `there is no file ${wanted}${where}${why}`);
 }
 
 /** Those that cannot be listed, and the empty mount points that a drive leaves behind. */
-async function emptyOnes(folders: readonly string[]): Promise<readonly string[]> {
-  // Whatever keeps it from being read, nothing is found there.
-  const entries = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+async function emptyOnes(folders: readonly string[], names: Names): Promise<readonly string[]> {
+  const entries = await Promise.all(folders.map(names));
   return folders.filter((_, at) => entries[at]?.length === 0);
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    // Whatever keeps it from being looked at, it is none to speak of.
+    () => false,
+  );
 }
 
 function isBelow(path: string, folder: string): boolean {
@@ -143,15 +167,21 @@ async function basesOf({ roots, own }: MediaFolders): Promise<readonly Base[]> {
   });
 }
 
-async function findBelow(wanted: string, bases: readonly Base[]): Promise<FileName | undefined> {
+async function findBelow(
+  wanted: string,
+  bases: readonly Base[],
+  names: Names,
+): Promise<FileName | undefined> {
   const [folder = "", ...rest] = wanted.split("/");
   // The very name, in any media folder, comes before one that is spelt otherwise.
-  const ways = [resolvedBelow, resolvedLoosely, ...(mayBeOdd(wanted) ? [resolvedByBytes] : [])];
+  const loosely: Resolve = (base, segments) => resolvedLoosely(base, segments, names);
+  const ways = [resolvedBelow, loosely, ...(mayBeOdd(wanted) ? [resolvedByBytes] : [])];
   for (const at of ways)
     for (const { path: base, system } of bases) {
       const path =
         system === undefined
-          ? ((await at(base, [folder, ...rest])) ?? (await findSpeltOtherwise(base, folder, rest, at)))
+          ? ((await at(base, [folder, ...rest])) ??
+            (await findSpeltOtherwise(base, [folder, ...rest], at, names)))
           : isFolderOf(system, folder)
             ? await at(base, rest)
             : undefined;
@@ -168,20 +198,24 @@ const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segmen
  * Names that differ in capitals only are one on the FAT and exFAT disks that cards were written for, and a Mac writes accents
  * apart from their letters (NFD). Of several such names the first in the order of their characters is taken.
  */
-const resolvedLoosely: Resolve = async (base, segments) => {
+async function resolvedLoosely(
+  base: string,
+  segments: readonly string[],
+  names: Names,
+): Promise<string | undefined> {
   let path = base;
   for (const segment of segments) {
     if (segment === "" || segment === "." || segment === "..") return undefined;
-    // Whatever keeps it from being read, nothing is found there.
-    const entries: readonly string[] = await readdir(path).catch(() => []);
+    const entries = await names(path);
+    const name = unified(segment);
     const found = entries.includes(segment)
       ? segment
-      : entries.filter((entry) => unified(entry) === unified(segment)).sort()[0];
+      : (await filterInSlices(entries, (entry) => unified(entry) === name)).sort()[0];
     if (found === undefined) return undefined;
     path = join(path, found);
   }
   return resolved(path);
-};
+}
 
 function unified(name: string): string {
   return name.normalize("NFC").toLowerCase();
@@ -190,13 +224,17 @@ function unified(name: string): string {
 /** Cards are written on other machines: the system's folder may be called otherwise here, or be that of another system. */
 async function findSpeltOtherwise(
   root: string,
-  folder: string,
-  rest: readonly string[],
+  [folder = "", ...rest]: readonly string[],
   at: Resolve,
+  names: Names,
 ): Promise<FileName | undefined> {
-  const entries = await readdir(root).catch(() => []);
-  const same = entries.filter((entry) => entry.toLowerCase() === folder.toLowerCase());
-  const others = entries.filter((entry) => !same.includes(entry) && isFolderOf(entry, folder));
+  const isSame = (entry: string) => entry.toLowerCase() === folder.toLowerCase();
+  const entries = await filterInSlices(
+    await names(root),
+    (entry) => isSame(entry) || isFolderOf(entry, folder),
+  );
+  const same = entries.filter(isSame);
+  const others = entries.filter((entry) => !isSame(entry));
   for (const entry of [...same, ...others]) {
     const path = await at(root, [entry, ...rest]);
     if (path !== undefined) return path;

@@ -6,6 +6,7 @@ import { mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { messageOf, ServiceError } from "../core/errors.ts";
+import { filterInSlices } from "../core/slices.ts";
 import { type FileName, fileName, joinNames, pathOf, readable } from "../media/names.ts";
 
 /** What stands for bytes that are not UTF-8. */
@@ -25,7 +26,7 @@ export async function resolvedByBytes(
     if (segment === "" || segment === "." || segment === "..") return undefined;
     // Whatever keeps it from being read, nothing is found there.
     const entries = await readdir(pathOf(path), { encoding: "buffer" }).catch(() => []);
-    const same = entries.filter((entry) => readable(fileName(entry)) === segment);
+    const same = await filterInSlices(entries, (entry) => readable(fileName(entry)) === segment);
     const found = same.sort(Buffer.compare)[0];
     if (found === undefined) return undefined;
     path = joinNames(path, fileName(found));

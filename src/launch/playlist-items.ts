@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
 import { extensionOf } from "../core/paths.ts";
+import { eachInSlices, sortInSlices } from "../core/slices.ts";
 import { kindOf } from "../media/kinds.ts";
 import { listedIn } from "../media/playlists.ts";
 
@@ -14,24 +15,31 @@ export async function isPlaylist(path: string): Promise<boolean> {
   return lists.includes(extensionOf(path)) || (await stat(path)).isDirectory();
 }
 
-/** At most `playlistItemsMax`, in their order. Throws `ServiceError("failed")` where there are none. */
-export async function playlistItems(path: string): Promise<readonly string[]> {
+/** By name, numbers as numbers. */
+const byName = new Intl.Collator("en", { numeric: true }).compare;
+
+/**
+ * At most `playlistItemsMax`, in their order: as listed, or by `compare`. Throws `ServiceError("failed")` where there are
+ * none.
+ */
+export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
   const isFolder = (await stat(path)).isDirectory();
   if (!isFolder && !lists.includes(extensionOf(path)))
     throw new ServiceError("failed", `${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
-  const items = (isFolder ? await inFolder(path) : await inList(path)).slice(0, playlistItemsMax);
+  const items = (isFolder ? await inFolder(path, compare) : await inList(path)).slice(0, playlistItemsMax);
   if (items.length === 0) throw new ServiceError("failed", `the playlist ${path} names nothing to play`);
   return items;
 }
 
 async function inList(path: string): Promise<readonly string[]> {
-  return (
-    listedIn(await textOf(path), extensionOf(path))
-      .map((entry) => entry.replaceAll("\\", "/"))
-      // A URL names no file.
-      .filter((entry) => !/^\w[\w+.-]+:/.test(entry) && !entry.includes("\0"))
-      .map((entry) => (entry.startsWith("/") ? entry : join(dirname(path), entry)))
-  );
+  const items: string[] = [];
+  await eachInSlices(listedIn(await textOf(path), extensionOf(path)), (listed) => {
+    const entry = listed.replaceAll("\\", "/");
+    // A URL names no file.
+    if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0")) return;
+    items.push(entry.startsWith("/") ? entry : join(dirname(path), entry));
+  });
+  return items;
 }
 
 /** At most `playlistBytesMax` of it: what a line is cut at there is a file that is not found, and left out. */
@@ -42,14 +50,17 @@ async function textOf(path: string): Promise<string> {
   return new TextDecoder().decode(bytes.subarray(0, bytesRead));
 }
 
-/** By name, numbers as numbers. A cover beside songs is none of them. */
-async function inFolder(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries
-    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith("."))
-    .map(({ name }) => name)
-    .filter((name) => !lists.includes(extensionOf(name)));
-  const runs = names.filter((name) => ["Audio", "Video"].includes(kindOf(extensionOf(name))?.id ?? ""));
-  const byName = new Intl.Collator("en", { numeric: true });
-  return (runs.length > 0 ? runs : names).sort(byName.compare).map((name) => join(folder, name));
+/** A cover beside songs is none of them. */
+async function inFolder(folder: string, compare: typeof byName): Promise<readonly string[]> {
+  const names: string[] = [];
+  const runs: string[] = [];
+  await eachInSlices(await readdir(folder, { withFileTypes: true }), (entry) => {
+    const { name } = entry;
+    const extension = extensionOf(name);
+    if (entry.isDirectory() || name.startsWith(".") || lists.includes(extension)) return;
+    names.push(name);
+    if (["Audio", "Video"].includes(kindOf(extension)?.id ?? "")) runs.push(name);
+  });
+  const inOrder = await sortInSlices(runs.length > 0 ? runs : names, compare);
+  return inOrder.slice(0, playlistItemsMax).map((name) => join(folder, name));
 }

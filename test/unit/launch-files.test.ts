@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
 import { availableLaunchers, chooseLauncher } from "../../src/launch/launchers.ts";
-import { findMediaFile, type MediaFile } from "../../src/launch/media-file.ts";
+import { createNames, findMediaFile, type MediaFile } from "../../src/launch/media-file.ts";
 import { launcher } from "../helpers/launcher-config.ts";
+import { mostInOneTurn } from "../helpers/turns.ts";
 
 let folder = "";
 let roots: readonly string[] = [];
@@ -65,6 +66,38 @@ test("names differ in capitals, and accents stand apart, on other machines; the 
   for (const wanted of ["Audio/pokemon.wav", "audio/../../two/snes/game.sfc"])
     await expect(named(wanted)).rejects.toThrow();
   await expect(named("https://example.com/a.mp3")).rejects.toThrow("is an address and no file");
+});
+
+test("a folder of thousands is looked through a slice at a time, and others have their turns in between", async () => {
+  const library = join(folder, "thousands");
+  await mkdir(join(library, "SNES"), { recursive: true });
+  for (let game = 0; game < 5000; game++) await writeFile(join(library, `SNES/Game ${game}.sfc`), "");
+  const normalize = String.prototype.normalize;
+  const most = await mostInOneTurn(async (count) => {
+    String.prototype.normalize = function (...form) {
+      count();
+      return normalize.apply(this, form);
+    };
+    try {
+      const { path } = await findMediaFile("SNES/GAME 4321.SFC", { roots: [library], own: [] }, []);
+      expect(path).toBe(join(library, "SNES/Game 4321.sfc"));
+    } finally {
+      String.prototype.normalize = normalize;
+    }
+  });
+  expect(most).toBeWithin(1000, 1500);
+});
+
+test("one search lists each folder once, and one that cannot be read as empty", async () => {
+  const listed: string[] = [];
+  const names = createNames(async (path) => {
+    listed.push(path);
+    if (path === "/gone") throw new Error("ENOENT");
+    return ["a"];
+  });
+  const found = await Promise.all([names("/there"), names("/gone"), names("/there"), names("/gone")]);
+  expect(found).toEqual([["a"], [], ["a"], []]);
+  expect(listed).toEqual(["/there", "/gone"]);
 });
 
 test("what the index calls by its system is found in whatever folder it lies", async () => {

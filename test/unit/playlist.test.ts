@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { playlistItems } from "../../src/launch/playlist-items.ts";
 import { listedIn } from "../../src/media/playlists.ts";
 import { type Deck, makeDeck } from "../helpers/deck.ts";
 import { eventually } from "../helpers/processes.ts";
+import { mostInOneTurn } from "../helpers/turns.ts";
 
 // Items that end at once are started a second apart by the playlist; a clock that runs ahead of the wall makes that short.
 async function makeList(...files: readonly string[]): Promise<Deck> {
@@ -19,6 +21,19 @@ test("the items of a folder play one after another, by name, numbers as numbers,
   expect(deck.started()).toEqual(["1", "9", "10"]);
   expect(deck.launcher.playlist()).toBeUndefined();
   expect(deck.ends()).toEqual([true]);
+});
+
+test("a folder of thousands is put in order a slice at a time, and others have their turns in between", async () => {
+  await using deck = await makeList(...Array.from({ length: 3000 }, (_, song) => `A/${song}.mp3`));
+  const most = await mostInOneTurn(async (count) => {
+    const byNumber = (a: string, b: string) => {
+      count();
+      return Number.parseInt(a, 10) - Number.parseInt(b, 10);
+    };
+    const items = await playlistItems(join(deck.folder, "A"), byNumber);
+    expect(items).toEqual(Array.from({ length: 3000 }, (_, song) => join(deck.folder, `A/${song}.mp3`)));
+  });
+  expect(most).toBeWithin(1, 501);
 });
 
 test("a list names its items from its own folder; what is not there is left out and logged", async () => {
