@@ -28,8 +28,11 @@ export interface MappingFiles {
 
 export interface MappingJudge {
   readonly check: MappingCheck;
-  /** The sentence that says why so many, or such, cannot be kept together; undefined where they can. */
-  admit(mappings: readonly MappingParams[]): string | undefined;
+  /**
+   * The sentence that says why so many, or such, cannot be kept together; undefined where they can. Lets others run by
+   * awaiting `breathe`.
+   */
+  admit(mappings: readonly MappingParams[], breathe: () => Promise<void>): Promise<string | undefined>;
 }
 
 export interface MappingFilesOptions {
@@ -121,7 +124,7 @@ async function readAll({ folder, earlier, judge, log, breathe }: Reading): Promi
     }
     try {
       const mappings = await readOne({ folder, name, modifiedMs, judge, breathe });
-      const why = judge.admit([...admitted, ...mappings]);
+      const why = await judge.admit([...admitted, ...mappings], breathe);
       if (why !== undefined) throw new MappingFileFault(undefined, why);
       files.set(name, { mark, mappings });
       admitted.push(...mappings);

@@ -48,7 +48,7 @@ async function start(
   started.push(files);
   let now: readonly FileMapping[] = [];
   let calls = 0;
-  await files.start({ check: checkMapping, admit }, (mappings) => {
+  await files.start({ check: checkMapping, admit: async (all) => admit(all) }, (mappings) => {
     calls++;
     now = mappings;
   });

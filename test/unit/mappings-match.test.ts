@@ -6,8 +6,9 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../../src/core/mapping.ts";
 import type { TokenParams } from "../../src/core/token.ts";
 import { buildAutomaton, foldText } from "../../src/launch/mappings/automaton.ts";
-import { emptyIndex } from "../../src/launch/mappings/index.ts";
+import { buildIndex, emptyIndex } from "../../src/launch/mappings/index.ts";
 import { requiredWords } from "../../src/launch/mappings/literals.ts";
+import { isLoose } from "../../src/launch/mappings/loose.ts";
 import { createMatcher } from "../../src/launch/mappings/matcher.ts";
 import { createRegexes } from "../../src/launch/mappings/regex.ts";
 import { type Rule, ruleOf } from "../../src/launch/mappings/rules.ts";
@@ -402,3 +403,25 @@ function built<T>(building: Generator<undefined, T, undefined>): T {
     if (step.done) return step.value;
   }
 }
+
+test("of regular expressions, one is read in a step of the building, and none is read twice to tell whether it is loose", () => {
+  const read: string[] = [];
+  const rules = Array.from({ length: 300 }, (_, rank) => {
+    const rule = { rank, type: "text" as const, match: "regex" as const, override: "o" };
+    return Object.defineProperty({ ...rule, pattern: "" }, "pattern", {
+      get() {
+        read.push(`${rank}`);
+        return rank % 2 === 0 ? `^word ${rank}$` : ".*";
+      },
+    });
+  });
+  const steps = buildIndex(rules, createRegexes());
+  let [before, most] = [0, 0];
+  for (let step = steps.next(); !step.done; step = steps.next()) {
+    most = Math.max(most, read.length - before);
+    before = read.length;
+  }
+  expect(most).toBe(1);
+  expect(rules.filter(isLoose)).toHaveLength(150);
+  expect(read).toHaveLength(300);
+});

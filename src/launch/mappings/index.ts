@@ -4,7 +4,8 @@
  */
 import type { MappingType } from "../../core/mapping.ts";
 import { type Automaton, buildAutomaton } from "./automaton.ts";
-import { type Choice, requiredWords, shortest, wordUnitsMax } from "./literals.ts";
+import { type Choice, shortest, wordUnitsMax } from "./literals.ts";
+import { wordsOf } from "./loose.ts";
 import type { Regexes } from "./regex.ts";
 import { type Fields, mappingTypes, matches, type Rule } from "./rules.ts";
 
@@ -51,7 +52,8 @@ export function* buildIndex(
   let work = 0;
   for (const rule of rules.toSorted((a, b) => a.rank - b.rank)) {
     put(rule, shelves[rule.type]);
-    if (++work % rulesPerSlice === 0) yield;
+    // To read a long regular expression takes a millisecond.
+    if (rule.match === "regex" || ++work % rulesPerSlice === 0) yield;
   }
   const searched = {
     uid: yield* searchable(shelves.uid),
@@ -81,7 +83,7 @@ function put(rule: Rule, shelf: Shelf): void {
       append(shelf.partial, pattern.slice(0, wordUnitsMax), rule);
       break;
     case "regex": {
-      const choices = requiredWords(pattern);
+      const choices = wordsOf(rule);
       if (choices.length === 0) shelf.loose.push(rule);
       else shelf.worded.push([rule, choices]);
     }

@@ -12,7 +12,7 @@ import type { Mapping, MappingParams } from "../../core/mapping.ts";
 import type { TokenParams } from "../../core/token.ts";
 import type { MappingChanges, Mappings } from "../../store/mappings.ts";
 import { checkMapping } from "./check.ts";
-import { requiredWords } from "./literals.ts";
+import { isLoose } from "./loose.ts";
 import { createMatcher, type Matcher } from "./matcher.ts";
 import { type Rule, ruleOf } from "./rules.ts";
 
@@ -164,17 +164,21 @@ function merged(before: Mapping, changes: MappingChanges): MappingParams {
   };
 }
 
-function isLoose({ match, pattern }: Pick<MappingParams, "match" | "pattern">): boolean {
-  return match === "regex" && requiredWords(pattern).length === 0;
-}
-
 const looseSentence = `${looseRegexesMax} regular expressions that hold no plain word are tried on every tap already: write a word into this one that every match holds, such as the first digits of the uid`;
 
 /** Of the mappings of files, by themselves: as many as in the database, and as many that are tried on every tap. */
-function admitted(mappings: readonly MappingParams[]): string | undefined {
+async function admitted(
+  mappings: readonly MappingParams[],
+  breathe: () => Promise<void>,
+): Promise<string | undefined> {
   if (mappings.length > mappingsMax)
     return `with this file, the files hold more than ${mappingsMax} mappings`;
-  const loose = mappings.filter((mapping) => mapping.enabled && isLoose(mapping)).length;
+  let loose = 0;
+  for (const mapping of mappings) {
+    if (!mapping.enabled || mapping.match !== "regex") continue;
+    if (isLoose(mapping)) loose += 1;
+    await breathe();
+  }
   return loose > looseRegexesMax ? looseSentence : undefined;
 }
 
