@@ -53,6 +53,7 @@ export const playTimeWarningsMax = 16;
 export const playDaysKeptMax = 31;
 export const historyRowsMax = 10_000;
 export const historyPageMax = 1000;
+export const historyPageCharsMax = 1024 * 1024; // Of the texts of one page: 1000 of the longest are 49 MB.
 export const damagedFilesMax = 3; // Databases that were set aside: enough to look into, too few to fill an SD card.
 
 // Readers.

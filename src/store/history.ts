@@ -2,10 +2,10 @@
  * The history of launches. A row is noted in memory on the tap's way and written behind it, in order, a moment later;
  * whoever reads sees all that was noted.
  */
-import type { Database } from "bun:sqlite";
+import type { Database, Statement } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
 import type { LaunchEntry } from "../core/launch-entry.ts";
-import { historyRowsMax } from "../core/limits.ts";
+import { historyPageCharsMax, historyRowsMax } from "../core/limits.ts";
 import type { Guard } from "./durable.ts";
 
 export interface LaunchRow {
@@ -25,7 +25,10 @@ export interface History {
   finish(id: number, error?: string): void;
   /** Notes a write of another table, which goes with the rows. */
   beside(write: () => void): void;
-  /** Newest first. `beforeMs`: only what began earlier. A launch that still runs counts as not successful. */
+  /**
+   * Newest first; fewer than `limit`, but at least one, where their texts have more than `historyPageCharsMax`. `beforeMs`:
+   * only what began earlier. A launch that still runs counts as not successful.
+   */
   list(page: { readonly limit: number; readonly beforeMs?: number }): readonly LaunchEntry[];
   /** Throws what the last write failed with, where it did. */
   check(): void;
@@ -37,7 +40,7 @@ const sql = {
   insert: `INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script)
            VALUES ($id, $timeMs, $type, $uid, $text, $data, $readerId, $script)`,
   finish: "UPDATE history SET success = $success, error = $error WHERE id = $id",
-  list: "SELECT * FROM history WHERE time_ms < $beforeMs ORDER BY id DESC LIMIT $limit",
+  list: "SELECT * FROM history WHERE time_ms < $beforeMs AND id < $belowId ORDER BY id DESC LIMIT $limit",
   lastId: "SELECT max(id) AS id FROM history",
   prune: `DELETE FROM history WHERE id IN
             (SELECT id FROM history WHERE id <= $id ORDER BY id LIMIT $rows)`,
@@ -49,6 +52,8 @@ const sql = {
 const writeDelayMs = 50;
 // A step takes 2 ms on a PC (measured with 20,000 rows on x86-64); what is left goes with the next one.
 const pruneRowsMax = 500;
+// Rows that are read in one go: with the longest texts, 800 KB.
+const readRowsMax = 16;
 
 interface Row {
   readonly id: number;
@@ -113,7 +118,7 @@ export function createHistory(database: Database, guard: Guard): History {
     beside: note,
     list({ limit, beforeMs = Number.MAX_SAFE_INTEGER }) {
       flush();
-      return guard.ask(() => list.all({ beforeMs, limit })).map(entryOf);
+      return guard.ask(() => readPage(list, limit, beforeMs)).map(entryOf);
     },
     check() {
       flush();
@@ -130,9 +135,27 @@ function prepare(database: Database) {
   return {
     insert: database.query(sql.insert),
     finish: database.query(sql.finish),
-    list: database.query<Row, { beforeMs: number; limit: number }>(sql.list),
+    list: database.query<Row, Page>(sql.list),
     prune: database.query(sql.prune),
   };
+}
+
+type Page = { readonly beforeMs: number; readonly belowId: number; readonly limit: number };
+
+function readPage(list: Statement<Row, [Page]>, limit: number, beforeMs: number): readonly Row[] {
+  const rows: Row[] = [];
+  let [chars, belowId, isMore] = [0, Number.MAX_SAFE_INTEGER, true];
+  while (isMore && rows.length < limit) {
+    const some = list.all({ beforeMs, belowId, limit: Math.min(readRowsMax, limit - rows.length) });
+    for (const row of some) {
+      chars += row.text.length + row.data.length + row.script.length;
+      if (chars > historyPageCharsMax && rows.length > 0) return rows;
+      rows.push(row);
+      belowId = row.id;
+    }
+    isMore = some.length === readRowsMax;
+  }
+  return rows;
 }
 
 function entryOf(row: Row): LaunchEntry {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exitCodes, StartError } from "../../src/core/errors.ts";
-import { historyRowsMax } from "../../src/core/limits.ts";
+import { historyPageCharsMax, historyRowsMax } from "../../src/core/limits.ts";
 import { createGuard } from "../../src/store/durable.ts";
 import type { LaunchRow } from "../../src/store/history.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
@@ -86,6 +86,21 @@ test("the newest come first, a page at a time", async () => {
   expect(texts({ limit: 2 })).toEqual(["4", "3"]);
   expect(texts({ limit: 2, beforeMs: timeMs + 3 })).toEqual(["2", "1"]);
   expect(texts({ limit: 2, beforeMs: timeMs })).toEqual([]);
+});
+
+test("a page of long texts is shorter than was asked for, and the next begins where it ends", async () => {
+  const { history } = open(await newFolder());
+  const long = "x".repeat(historyPageCharsMax / 8);
+  for (let index = 0; index < 40; index++) history.open({ ...row(`${index}`, index), data: long });
+  history.open({ ...row("40", 40), data: "x".repeat(historyPageCharsMax + 1) });
+  const seen: string[][] = [];
+  for (let beforeMs = timeMs + 41; beforeMs > timeMs; ) {
+    const page = history.list({ limit: 1000, beforeMs });
+    seen.push(page.map(({ text }) => text));
+    beforeMs = Date.parse(page.at(-1)?.time ?? "");
+  }
+  expect(seen.flat()).toEqual(Array.from({ length: 41 }, (_, index) => `${40 - index}`));
+  expect(seen.map(({ length }) => length)).toEqual([1, 7, 7, 7, 7, 7, 5]);
 });
 
 test("launches that end in another order than they began keep their own ends", async () => {

@@ -9,7 +9,7 @@ const limitDefault = 100;
 export const tokensHistory = method({
   name: "tokens.history",
   access: "anyone",
-  docs: "Recent launches, newest first; `before` pages back.",
+  docs: "Recent launches, newest first; `before` pages back. Of long texts a page holds fewer than `limit`: the last page is the empty one.",
   params: v.object({
     limit: v.optional(
       v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(historyPageMax)),
