@@ -28,11 +28,12 @@ export async function mappingsOf(
   breathe: () => Promise<void>,
 ): Promise<readonly MappingParams[]> {
   const tables: unknown[] = [];
-  for (const part of partsOf(source)) {
-    const some = tablesOf(part);
-    // A part that makes no sense by itself may be a cut through a long text: the whole knows, and knows the line.
-    if (some === undefined) return checkedAll(wholeTables(source), source, check, breathe);
-    tables.push(...some);
+  const parts = partsOf(source);
+  for (let at = 0, line = 0; at < parts.length; ) {
+    const { text, count, some } = await nextTables(parts, at, breathe);
+    tables.push(...(some ?? wholeTables(text, line)));
+    at += count;
+    line += text.split("\n").length - 1;
     await breathe();
   }
   return checkedAll(tables, source, check, breathe);
@@ -40,6 +41,27 @@ export async function mappingsOf(
 
 // A parser that keeps comments takes 40 ms for 100 KiB: a tap must not wait for a file of a thousand mappings.
 const partChars = 8192;
+// Of what is parsed in one go: the longest mapping, each of its characters written as an escape.
+const partCharsMax = 64 * 1024;
+
+/** Some parts from the one at `at` on, and their tables; none where they make no sense. */
+interface Next {
+  readonly text: string;
+  readonly count: number;
+  readonly some: readonly unknown[] | undefined;
+}
+
+/** A part that makes no sense by itself may be a cut through a long text: then it does together with those behind it. */
+async function nextTables(parts: readonly string[], at: number, breathe: () => Promise<void>): Promise<Next> {
+  let next: Next = { text: "", count: 0, some: undefined };
+  for (let to = at; to < parts.length && next.some === undefined; to++) {
+    const text = next.text + (parts[to] ?? "");
+    if (to > at && text.length > partCharsMax) break;
+    next = { text, count: to - at + 1, some: text.length > partCharsMax ? undefined : tablesOf(text) };
+    await breathe();
+  }
+  return next;
+}
 
 /** The text cut before lines that begin a mapping. */
 function partsOf(source: string): readonly string[] {
@@ -61,31 +83,38 @@ function tablesOf(part: string): readonly unknown[] | undefined {
     const list = file.mapping ?? [];
     return Array.isArray(list) ? list : undefined;
   } catch {
-    // The whole file is parsed next, and that says what is wrong.
+    // More of the file is parsed next, and that says what is wrong.
     return undefined;
   }
 }
 
-function wholeTables(source: string): readonly unknown[] {
-  const file = parsed(source);
+/** What `tablesOf` gives, or why it gives nothing; `before` is how many lines stand before this part. */
+function wholeTables(source: string, before: number): readonly unknown[] {
+  const place = (key: string) => before + (lineOf(source, { key, nth: 0 }) ?? 1);
+  if (source.length > partCharsMax) {
+    const sentence = `no mapping begins in the ${partCharsMax} characters from here on: each begins with [[mapping]], on a line of its own`;
+    throw new MappingFileFault(before + 1, sentence);
+  }
+  const file = parsed(source, before);
   if (!isTable(file)) throw new MappingFileFault(undefined, "this is not a file of [[mapping]] tables");
   const wrong = Object.keys(file).find((key) => key !== "mapping");
   if (wrong !== undefined) {
     const sentence = `there is no ${wrong} in a file of mappings${didYouMean(wrong, ["mapping"])}: each begins with [[mapping]]`;
-    throw new MappingFileFault(lineOf(source, { key: wrong, nth: 0 }), sentence);
+    throw new MappingFileFault(place(wrong), sentence);
   }
   const list = file.mapping ?? [];
   if (Array.isArray(list)) return list;
-  const line = lineOf(source, { key: "mapping", nth: 0 });
-  throw new MappingFileFault(line, "a mapping begins with [[mapping]], in double brackets");
+  throw new MappingFileFault(place("mapping"), "a mapping begins with [[mapping]], in double brackets");
 }
 
-function parsed(source: string): unknown {
+function parsed(source: string, before: number): unknown {
   try {
     return parse(source);
   } catch (error) {
     const line =
-      error instanceof Error && "line" in error && typeof error.line === "number" ? error.line : undefined;
+      error instanceof Error && "line" in error && typeof error.line === "number"
+        ? before + error.line
+        : undefined;
     // The parser draws the place first; its reason is the last line.
     throw new MappingFileFault(line, `this is not TOML: ${messageOf(error).split("\n").at(-1)}`, error);
   }

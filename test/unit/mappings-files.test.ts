@@ -236,6 +236,26 @@ test("a text of many lines that looks like a mapping is cut nowhere", async () =
   expect(patterns(watched)).toEqual(["b"]);
 });
 
+test("a fault in a long file is told with its line, and what is no table after table is not read on and on", async () => {
+  const many = Array.from({ length: 2000 }, (_, place) => table(`p${place}`));
+  const watched = await startWith({
+    "a.toml": many.with(1500, table("p", "label 7")).join(""),
+    "b.toml": many.with(1500, table("p", "[launcher]")).join(""),
+    "c.toml": `${many.slice(0, 500).join("")}list = [${"1,".repeat(200_000)}]\n`,
+    "d.toml": `mapping = [${'{type = "text", pattern = "p", override = "x"},\n'.repeat(2000)}]`,
+    "e.toml": table("e"),
+  });
+  const line = (file: string) => watched.lines.find((one) => one.includes(`file=${file}`));
+  // Each table has five lines, and what is wrong stands on the fifth.
+  expect(line("a.toml")).toMatch(/ line=7505 reason="this is not TOML: /);
+  expect(line("b.toml")).toMatch(/ line=7505 reason="there is no launcher in a file of mappings/);
+  expect(line("c.toml")).toMatch(
+    / line=\d{4} reason="no mapping begins in the 65536 characters from here on/,
+  );
+  expect(line("d.toml")).toMatch(/ line=1 reason="no mapping begins in the 65536 characters from here on/);
+  expect(patterns(watched)).toEqual(["e"]);
+});
+
 test("a thousand mappings of one file are read in their order", async () => {
   const count = 1000;
   const watched = await startWith({
