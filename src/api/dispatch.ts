@@ -2,11 +2,15 @@
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
-import { inFlightPerConnectionMax, launchesFromAfarPerSecondMax } from "../core/limits.ts";
+import {
+  batchAnswersCharsMax,
+  inFlightPerConnectionMax,
+  launchesFromAfarPerSecondMax,
+} from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { didYouMean } from "../core/nearest.ts";
 import type { Connection, Session } from "./connection.ts";
-import { type Item, readEnvelope, refusalText, resultText } from "./envelope.ts";
+import { errorText, type Item, readEnvelope, refusalText, resultText } from "./envelope.ts";
 import type { Method } from "./method.ts";
 import { methodNames, methodOf } from "./methods/index.ts";
 import { createRateLimit } from "./rate.ts";
@@ -68,11 +72,23 @@ export function createDispatch({ services, log, audit, clock }: DispatchParts): 
   return (session, payload, onWait = () => {}) => {
     const envelope = readEnvelope(payload);
     if (envelope.kind === "single") return run(session, envelope.item, onWait);
-    const answers = envelope.items.map((item) => run(session, item, onWait));
+    let chars = 0;
+    const answers = envelope.items.map((item) => {
+      const answer = chars > batchAnswersCharsMax ? leftOut(item) : run(session, item, onWait);
+      if (typeof answer === "string") chars += answer.length;
+      return answer;
+    });
     return answers.some((answer) => answer instanceof Promise)
       ? Promise.all(answers).then(batchText)
       : batchText(answers as readonly (string | undefined)[]);
   };
+}
+
+/** The answer to a request of a batch that was not run any more. */
+function leftOut(item: Item): Answer {
+  if (item.kind !== "request" || item.id === undefined) return undefined;
+  const sentence = "the answers to this batch are too long: ask for the rest in another one";
+  return errorText(item.id, "busy", sentence, { limit: "batchAnswersCharsMax" });
 }
 
 /** Dispatches a payload of a connection, and answers it there before anything that it causes is told there. */

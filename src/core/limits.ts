@@ -8,6 +8,7 @@ export const messageBytesMax = 1024 * 1024;
 export const openFrameBytesMax = messageBytesMax + 4096; // Of a line that needs no sealing: so that one above the limit is told so by us.
 export const jsonDepthMax = 64;
 export const batchRequestsMax = 100;
+export const batchAnswersCharsMax = 1024 * 1024; // With more, the rest of the batch is to be asked again: a hundred of the longest would be 100 MB.
 export const inFlightPerConnectionMax = 64;
 export const connectionsMax = 256;
 export const connectionsPerAddressMax = 16;
