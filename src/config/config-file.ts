@@ -4,7 +4,7 @@
  */
 import { basename } from "node:path";
 import { ServiceError, StartError } from "../core/errors.ts";
-import { configBytesMax } from "../core/limits.ts";
+import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { patchText } from "./patch.ts";
 import { configOf, readConfigText } from "./read.ts";
@@ -115,8 +115,10 @@ function patched(before: string, patch: SettingsPatch): string {
     const sentence = `${section}.${key} is written in a way that a program cannot change: change it in the config file by hand`;
     throw new ServiceError("failed", sentence);
   }
-  if (Buffer.byteLength(outcome.text) > configBytesMax)
-    throw new ServiceError("failed", `the config file would be larger than ${configBytesMax} bytes`);
+  // What the owner has written may be longer.
+  const most = Buffer.byteLength(before) > configSavedBytesMax ? configBytesMax : configSavedBytesMax;
+  if (Buffer.byteLength(outcome.text) > most)
+    throw new ServiceError("failed", `the config file would be larger than ${most} bytes`);
   return outcome.text;
 }
 

@@ -78,6 +78,7 @@ export const ccidExtensionsMax = 20; // Times that a reader may ask for more tim
 
 // Files and processes.
 export const configBytesMax = 1024 * 1024;
+export const configSavedBytesMax = 64 * 1024; // What a change from afar may make of a smaller one: each change reads it several times, 50 ms.
 export const launchersMax = 256;
 export const argvMax = 64;
 export const playerWordsBytesMax = 4096; // Kept of what a player wrote to its error output last: what people read of it is less.

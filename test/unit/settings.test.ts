@@ -20,7 +20,7 @@ import { createSettings, type Settings, type SettingsOptions } from "../../src/c
 import type { SettingsPatch } from "../../src/config/settings-patch.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { ServiceError, StartError } from "../../src/core/errors.ts";
-import { configBytesMax } from "../../src/core/limits.ts";
+import { configBytesMax, configSavedBytesMax } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
 import { eventually } from "../helpers/processes.ts";
 
@@ -311,6 +311,18 @@ test("an update that would make the file too large is refused, and memory goes b
   expect(error.message).toBe("the config file would be larger than 1048576 bytes");
   expect(settings.current().readers.connect).toEqual([]);
   expect(await text()).toBe(filling);
+});
+
+test("a caller may not make of a short file one that takes long to read, and may change what its owner made long", async () => {
+  const short = await open("[log]\ndebug = false\n");
+  const folders = Array.from({ length: 17 }, (_, place) => `/${place}${"x".repeat(4000)}`);
+  const error = await refusalOf(short.settings.update({ rootFolder: folders }));
+  expect(error.message).toBe(`the config file would be larger than ${configSavedBytesMax} bytes`);
+  expect(await short.text()).toBe("[log]\ndebug = false\n");
+  const comment = `#${" ".repeat(configSavedBytesMax)}\n`;
+  const long = await open(comment);
+  await long.settings.update({ debug: true });
+  expect(await long.text()).toBe(`${comment}\n[log]\ndebug = true\n`);
 });
 
 test("another address of the API is said to need a restart, once a change", async () => {
