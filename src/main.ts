@@ -26,6 +26,8 @@ async function start(argv: readonly string[]): Promise<number> {
 }
 
 async function main(argv: readonly string[]): Promise<number> {
+  // A full disk, or a pipe that nobody holds any more: the lines are lost, and cards go on.
+  process.stderr.on("error", () => {});
   const lines = createLogLines(process.stderr);
   try {
     const asked = parseArguments(argv);

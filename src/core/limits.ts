@@ -108,6 +108,9 @@ export const settingsListMax = 256;
 export const settingsTextCharsMax = 4096; // A path: PATH_MAX of Linux.
 export const exitDelaySecondsMax = 24 * 60 * 60;
 
+// The log.
+export const logUnsentCharsMax = 1024 * 1024; // Lines that stderr does not take.
+
 // The audit log.
 export const auditPageMax = 1000;
 export const auditFileBytesMax = 128 * 1024; // Some 1,000 lines.
