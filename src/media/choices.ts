@@ -1,5 +1,5 @@
 /**
- * A random choice out of the index: any file of what is named, each with even odds. Nothing is listed: what there is is counted,
+ * A random choice out of the index, with even odds for each file of what is named. Nothing is listed: what there is is counted,
  * and only what was drawn is looked up. Takes steps, so that whoever asks can do something else in between.
  */
 import type { StoredName } from "../store/media-index.ts";

@@ -1,5 +1,6 @@
 /** From what a walk found to an index on the disk. */
-import { type StoredFile, writeMediaIndex } from "../store/media-index.ts";
+import type { StoredFile } from "../store/media-index-layout.ts";
+import { writeMediaIndex } from "../store/media-index-write.ts";
 import { NameColumn } from "./columns.ts";
 import { buildDictionary, type Dictionary } from "./dictionary.ts";
 import { addFolded } from "./folded-name.ts";
