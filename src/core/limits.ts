@@ -99,6 +99,7 @@ export const mappingPatternBytesMax = 4096;
 export const mappingOverrideBytesMax = 4096;
 export const mappingLabelCharsMax = 255;
 export const mappingsMax = 10_000; // Nobody owns more cards, and the matcher is built for as many.
+export const mappingsCharsMax = 2 * 1024 * 1024; // Of all labels, patterns and overrides: a list of them is one answer, and a start reads them all.
 export const clientsMax = 256;
 export const clientNameCharsMax = 255;
 export const searchQueryCharsMax = 1024;

@@ -8,13 +8,19 @@ export interface Mappings {
   /** In the order of creation, which is the order in which they are tried. */
   list(): readonly Mapping[];
   get(id: number): Mapping | undefined;
-  count(): number;
+  /** How many there are, and how many characters their labels, patterns and overrides have. */
+  size(): MappingsSize;
   /** On the disk when it returns the new id. An id is never given twice. */
   add(params: MappingParams, addedMs: number): number;
   /** Changes the fields given and no others; on the disk when it returns. False where there is none with this id. */
   update(id: number, changes: MappingChanges): boolean;
   /** On the disk when it returns. False where there is none with this id. */
   remove(id: number): boolean;
+}
+
+export interface MappingsSize {
+  readonly mappings: number;
+  readonly chars: number;
 }
 
 export type MappingChanges = { readonly [Key in keyof MappingParams]?: MappingParams[Key] | undefined };
@@ -24,7 +30,8 @@ const columns = `id, added_ms, enabled, label, type, "match", pattern, override`
 const sql = {
   list: `SELECT ${columns} FROM mappings ORDER BY id`,
   get: `SELECT ${columns} FROM mappings WHERE id = $id`,
-  count: "SELECT count(*) AS mappings FROM mappings",
+  size: `SELECT count(*) AS mappings, coalesce(sum(length(label) + length(pattern) + length(override)), 0) AS chars
+         FROM mappings`,
   add: `INSERT INTO mappings (added_ms, enabled, label, type, "match", pattern, override)
         VALUES ($addedMs, $enabled, $label, $type, $match, $pattern, $override)`,
   update: `UPDATE mappings SET enabled = coalesce($enabled, enabled), label = coalesce($label, label),
@@ -51,7 +58,7 @@ export function createMappings(
 ): Mappings {
   const list = database.query<Row, []>(sql.list);
   const get = database.query<Row, { id: number }>(sql.get);
-  const count = database.query<{ mappings: number }, []>(sql.count);
+  const size = database.query<MappingsSize, []>(sql.size);
   const add = database.query(sql.add);
   const update = database.query(sql.update);
   const remove = database.query(sql.remove);
@@ -62,7 +69,7 @@ export function createMappings(
       const row = ask(() => get.get({ id }));
       return row === null ? undefined : mappingOf(row);
     },
-    count: () => ask(() => count.get())?.mappings ?? 0,
+    size: () => ask(() => size.get()) ?? { mappings: 0, chars: 0 },
     add: ({ enabled, label, type, match, pattern, override }, addedMs) =>
       Number(
         durable(() => add.run({ addedMs, enabled: enabled ? 1 : 0, label, type, match, pattern, override }))

@@ -4,7 +4,12 @@ import { afterEach, expect, test } from "bun:test";
 import type { MappingFiles } from "../../src/config/mapping-files.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
-import { looseRegexesMax, mappingsMax } from "../../src/core/limits.ts";
+import {
+  looseRegexesMax,
+  mappingOverrideBytesMax,
+  mappingsCharsMax,
+  mappingsMax,
+} from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { MappingParams } from "../../src/core/mapping.ts";
 import { checkMapping } from "../../src/launch/mappings/check.ts";
@@ -242,6 +247,21 @@ test("there is a limit, and it is named", async () => {
   mapper.remove(mapper.list()[0]?.id ?? 0);
   mapper.add(base);
   expect(mapper.map(card("a"))).toBe("b");
+});
+
+test("all their texts together have a limit; what makes one shorter is taken all the same", async () => {
+  const mapper = await open();
+  const long: MappingParams = { ...base, override: "x".repeat(mappingOverrideBytesMax) };
+  const fits = Math.floor(mappingsCharsMax / (mappingOverrideBytesMax + base.pattern.length));
+  const ids = Array.from({ length: fits }, () => mapper.add(long));
+  const full = { code: "busy", data: { limit: "mappingsCharsMax" } };
+  expect(refusal(() => mapper.add(long))).toMatchObject(full);
+  const [first = 0, second = 0] = ids;
+  mapper.update(first, { override: "short" });
+  mapper.update(second, { enabled: false });
+  mapper.add({ ...long, override: "x".repeat(mappingOverrideBytesMax - 5) });
+  expect(refusal(() => mapper.update(first, { override: long.override }))).toMatchObject(full);
+  expect(mapper.list()).toHaveLength(fits + 1);
 });
 
 test("expressions that must be tried on every tap have a limit of their own", async () => {

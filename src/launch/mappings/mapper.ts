@@ -6,7 +6,7 @@
 import type { FileMapping, MappingFiles } from "../../config/mapping-files.ts";
 import type { Clock } from "../../core/clock.ts";
 import { ServiceError } from "../../core/errors.ts";
-import { looseRegexesMax, mappingsMax } from "../../core/limits.ts";
+import { looseRegexesMax, mappingsCharsMax, mappingsMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Mapping, MappingParams } from "../../core/mapping.ts";
 import type { TokenParams } from "../../core/token.ts";
@@ -53,9 +53,15 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
     if (found === undefined) throw notFound(id);
     return found;
   };
-  const check = (params: MappingParams, id?: number) => {
+  const check = (params: MappingParams, before?: Mapping) => {
     checkMapping(params);
-    if (params.enabled && isLoose(params) && book.looseBeside(id) >= looseRegexesMax)
+    const grown = charsOf(params) - (before === undefined ? 0 : charsOf(before));
+    if (grown > 0 && mappings.size().chars + grown > mappingsCharsMax)
+      throw busy(
+        `the texts of all mappings together may have ${mappingsCharsMax} characters: delete some, or shorten them`,
+        "mappingsCharsMax",
+      );
+    if (params.enabled && isLoose(params) && book.looseBeside(before?.id) >= looseRegexesMax)
       throw busy(looseSentence, "looseRegexesMax");
   };
 
@@ -66,7 +72,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
     ],
     add(params) {
       check(params);
-      if (mappings.count() >= mappingsMax)
+      if (mappings.size().mappings >= mappingsMax)
         throw busy(`there are ${mappingsMax} mappings already: delete some that are not used`, "mappingsMax");
       const id = mappings.add(params, clock.now());
       book.put(id, params);
@@ -74,9 +80,10 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
       return id;
     },
     update(id, changes) {
-      const after = merged(stored(id), changes);
+      const before = stored(id);
+      const after = merged(before, changes);
       // What is only switched off is not judged anew: it may have been kept by an earlier version.
-      if (after.enabled || Object.keys(changes).some((key) => key !== "enabled")) check(after, id);
+      if (after.enabled || Object.keys(changes).some((key) => key !== "enabled")) check(after, before);
       if (!mappings.update(id, changes)) throw notFound(id);
       book.put(id, after);
       log.info("mappings", "changed", { id });
@@ -173,6 +180,9 @@ async function admitted(
 ): Promise<string | undefined> {
   if (mappings.length > mappingsMax)
     return `with this file, the files hold more than ${mappingsMax} mappings`;
+  const chars = mappings.reduce((sum, mapping) => sum + charsOf(mapping), 0);
+  if (chars > mappingsCharsMax)
+    return `with this file, the texts in the files have more than ${mappingsCharsMax} characters`;
   let loose = 0;
   for (const mapping of mappings) {
     if (!mapping.enabled || mapping.match !== "regex") continue;
@@ -180,6 +190,10 @@ async function admitted(
     await breathe();
   }
   return loose > looseRegexesMax ? looseSentence : undefined;
+}
+
+function charsOf({ label, pattern, override }: MappingParams): number {
+  return label.length + pattern.length + override.length;
 }
 
 function busy(sentence: string, limit: string): ServiceError {
