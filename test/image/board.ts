@@ -35,6 +35,8 @@ export interface BoardOptions {
   readonly machine?: "virt" | "zero2w";
   /** A pty with a reader behind it: on USB where the machine has it, else on the board's own port. */
   readonly reader?: string;
+  /** Where an emulated reader's USB port listens (`createUsbPort`). `virt` only. */
+  readonly usb?: string;
   /** False leaves the hardware watchdog out. */
   readonly watchdog?: boolean;
   /** Starts U-Boot, which finds the kernel on the card, rather than the kernel itself. `virt` only. */
@@ -159,7 +161,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
 const rootWords = `root=PARTUUID=${meta.diskId}-02 ro tapdeck.slot=a`;
 
 function virt(
-  { card, reader, watchdog = true, append = "", loader = false }: BoardOptions,
+  { card, reader, usb, watchdog = true, append = "", loader = false }: BoardOptions,
   shellPath: string,
 ): string[] {
   const words = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 ${append}`;
@@ -176,12 +178,13 @@ function virt(
       "pci-serial,chardev=shell",
     ],
     ...(watchdog ? ["-device", "i6300esb", "-action", "watchdog=reset"] : []),
+    ...(reader === undefined && usb === undefined ? [] : ["-device", "qemu-xhci"]),
     ...(reader === undefined
       ? []
-      : [
-          ...["-device", "qemu-xhci", "-chardev", `serial,id=reader,path=${reader}`],
-          ...["-device", "usb-serial,chardev=reader"],
-        ]),
+      : ["-chardev", `serial,id=reader,path=${reader}`, "-device", "usb-serial,chardev=reader"]),
+    ...(usb === undefined
+      ? []
+      : ["-chardev", `socket,id=usb,path=${usb}`, "-device", "usb-redir,chardev=usb"]),
   ];
 }
 

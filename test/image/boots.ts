@@ -6,10 +6,12 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type CcidReader, createCcidReader } from "../../drivers/emulator/ccid-reader.ts";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { root } from "../../tools/image/meta.ts";
 import { listenTo } from "../helpers/tapdeck.ts";
+import { createUsbPort, type UsbPort } from "../vm/usb-redir.ts";
 import { type Board, cardBytes, image, service, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, printTogether, seconds } from "./figures.ts";
@@ -19,17 +21,23 @@ import { patienceMs, until } from "./until.ts";
 let folder: string;
 let card: Card;
 let reader: Pn532Device;
+let usbReader: CcidReader;
+let usbPort: UsbPort;
 let board: Board;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-boots-"));
   card = await makeCard(image, cardBytes);
   reader = createPn532Device({ timing: "none" });
-  board = await startBoard({ card, reader: reader.path });
+  usbReader = createCcidReader({ kind: "acr122u", timing: "none" });
+  usbPort = createUsbPort(join(folder, "usb.sock"), usbReader);
+  usbPort.unplug();
+  board = await startBoard({ card, reader: reader.path, usb: usbPort.socketPath });
 }, patienceMs);
 
 afterAll(async () => {
   await board[Symbol.asyncDispose]();
+  usbPort.close();
   await reader.close();
   await card[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
@@ -188,6 +196,34 @@ test(
       await client.call("stop");
       await notified("media.stopped");
       expect((await client.call("health")).checks).toContainEqual({ name: "device", ok: true });
+    } finally {
+      client.close();
+    }
+  },
+  patienceMs,
+);
+
+test(
+  "an ACR122U that is plugged into the board is the service's to open, and a card on it launches",
+  async () => {
+    const client = await board.client();
+    try {
+      const heard = listenTo(client, board.console);
+      const notified = (name: string) =>
+        until(`${name}\n${board.console()}`, () => heard.all.find(({ method }) => method === name)?.params);
+      usbPort.plug();
+      expect(await notified("readers.added")).toMatchObject({ driver: "acr122u-usb" });
+      expect(await board.shell("stat -c '%a %G' /dev/bus/usb/*/* | sort -u")).toContain("660 plugdev");
+      const uid = "04112233445566";
+      usbReader.put(createType2Tag("ntag213", { uid: Uint8Array.fromHex(uid), text: "SNES/Game.sfc" }));
+      expect(await notified("tokens.added")).toMatchObject({ text: "SNES/Game.sfc", uid });
+      expect(await notified("media.started")).toMatchObject({
+        mediaPath: "/data/tapdeck/media/SNES/Game.sfc",
+      });
+      await client.call("stop");
+      await notified("media.stopped");
+      usbPort.unplug();
+      await notified("readers.removed");
     } finally {
       client.close();
     }

@@ -224,7 +224,8 @@ export function createUsbPort(socketPath: string, reader: CcidReader): UsbPort {
     unplug() {
       if (!plugged) return;
       [plugged, listens, pending] = [false, false, []];
-      send(type.deviceDisconnect, 0);
+      // A machine that is not there yet hears of it by hearing of no device.
+      if (socket !== undefined) send(type.deviceDisconnect, 0);
     },
     close: () => server.stop(true),
   };
