@@ -116,6 +116,36 @@ test.if(process.env.THOROUGH === "1")(
   2 * patienceMs,
 );
 
+/** Longer than the guard takes for any of these. */
+const guardMs = 60_000;
+
+test.if(process.env.THOROUGH === "1")(
+  "without the guard, a service that hangs, was killed or is deaf stays so",
+  async () => {
+    await using other = await makeCard(image, cardBytes);
+    await using bare = await startBoard({ card: other, watchdog: false });
+    await bare.pong();
+    await bare.shell("kill -STOP $(pidof tapdeck-watchdog)");
+    const id = await bare.shell(`echo ${service}`);
+    await bare.shell(`kill -STOP ${id}`);
+    await bare.silence();
+    await Bun.sleep(guardMs);
+    await bare.silence();
+    // It was nothing else that kept it from answering.
+    await bare.shell(`kill -CONT ${id}`);
+    await bare.pong();
+    await bare.shell(`kill -KILL ${id}`);
+    await bare.silence();
+    await Bun.sleep(guardMs);
+    await bare.silence();
+    await bare.shell("nc -ll -p 7497 -e sleep 600 >/dev/null 2>&1 &");
+    await Bun.sleep(guardMs);
+    expect(await bare.shell("pidof nc | wc -w")).not.toBe("0");
+    await bare.silence();
+  },
+  3 * patienceMs,
+);
+
 /** The machine itself has started once more, and answers. */
 async function untilRestarted(): Promise<void> {
   await board.said("tapdeck: ready", ++starts);
