@@ -74,7 +74,7 @@ export function createDispatch({ services, log, audit, clock }: DispatchParts): 
     if (envelope.kind === "single") return run(session, envelope.item, onWait);
     let chars = 0;
     const answers = envelope.items.map((item) => {
-      const answer = chars > batchAnswersCharsMax ? leftOut(item) : run(session, item, onWait);
+      const answer = (chars > batchAnswersCharsMax ? leftOut(item) : undefined) ?? run(session, item, onWait);
       if (typeof answer === "string") chars += answer.length;
       return answer;
     });
@@ -84,8 +84,8 @@ export function createDispatch({ services, log, audit, clock }: DispatchParts): 
   };
 }
 
-/** The answer to a request of a batch that was not run any more. */
-function leftOut(item: Item): Answer {
+/** The answer to a request of a batch that is not run any more; undefined for what has no answer, which is run. */
+function leftOut(item: Item): string | undefined {
   if (item.kind !== "request" || item.id === undefined) return undefined;
   const sentence = "the answers to this batch are too long: ask for the rest in another one";
   return errorText(item.id, "busy", sentence, { limit: "batchAnswersCharsMax" });

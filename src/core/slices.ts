@@ -53,6 +53,7 @@ export async function sortInSlices<T extends NonNullable<unknown>>(
   return runs;
 }
 
-function nextTurn(): Promise<void> {
+/** Resolves when everybody else has had a turn of the event loop. */
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

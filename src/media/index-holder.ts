@@ -1,4 +1,5 @@
 /** Holds the index in use, and puts a newer one in its place without a pause that anyone could feel. */
+import { nextTurn } from "../core/slices.ts";
 import { IndexDamage } from "../store/media-index.ts";
 import { type MediaIndex, openIndex } from "./index-file.ts";
 
@@ -112,8 +113,4 @@ export function holdIndex(
 function damageOf(error: unknown): string {
   if (!(error instanceof IndexDamage)) throw error;
   return error.message;
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

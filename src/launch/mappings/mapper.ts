@@ -56,7 +56,11 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
   const check = (params: MappingParams, before?: Mapping) => {
     checkMapping(params);
     const grown = charsOf(params) - (before === undefined ? 0 : charsOf(before));
-    if (grown > 0 && mappings.size().chars + grown > mappingsCharsMax)
+    // To work out how much there is reads all of it: once, and only where there will be more.
+    const size = before === undefined || grown > 0 ? mappings.size() : { mappings: 0, chars: 0 };
+    if (before === undefined && size.mappings >= mappingsMax)
+      throw busy(`there are ${mappingsMax} mappings already: delete some that are not used`, "mappingsMax");
+    if (grown > 0 && size.chars + grown > mappingsCharsMax)
       throw busy(
         `the texts of all mappings together may have ${mappingsCharsMax} characters: delete some, or shorten them`,
         "mappingsCharsMax",
@@ -72,8 +76,6 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
     ],
     add(params) {
       check(params);
-      if (mappings.size().mappings >= mappingsMax)
-        throw busy(`there are ${mappingsMax} mappings already: delete some that are not used`, "mappingsMax");
       const id = mappings.add(params, clock.now());
       book.put(id, params);
       log.info("mappings", "added", { id, type: params.type, match: params.match });
