@@ -38,7 +38,7 @@ export interface BackupOptions {
 }
 
 // What is lost with a broken file is a minute's work at most, and a busy hour costs sixty writes at most.
-const copyDelayMs = 60_000;
+export const copyDelayMs = 60_000;
 // A disk that refused once, full or read-only, is asked again, but not worn out.
 const retryDelayMs = 10 * 60_000;
 // A slice takes 1 to 2 ms, the longest turn, which reads the written copy back, 5 ms (10,000 mappings, x86-64). The
