@@ -58,10 +58,13 @@ export function createDoors<Data>({
   readonly byTcp: Door<Data>;
   readonly byTls: Door<Data>;
   readonly byPath: Door<Data>;
+  /** How many were turned away so far because they, or all together, ask too often. */
+  readonly turnedAway: Readonly<Record<"tcp" | "tls", () => number>>;
 } {
   const rate = createRateLimit(clock);
   const inAll = createRateLimit(clock, { perMinute: 60 * requestsPerSecondMax, burst: requestsPerSecondMax });
   const own = lately(ownAddresses, clock);
+  const turnedAway = { tcp: 0, tls: 0 };
   let hasWarned = false;
   const warnOnce = () => {
     if (hasWarned) return;
@@ -79,6 +82,7 @@ export function createDoors<Data>({
       const isDevice = isDeviceAddress(address, own);
       // First of all: whoever floods must cost as little as can be.
       if (!isDevice && !(rate.take(address) && inAll.take("all"))) {
+        turnedAway[isTls ? "tls" : "tcp"] += 1;
         audit.refused("too-many-requests", { address });
         return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
       }
@@ -104,6 +108,7 @@ export function createDoors<Data>({
   return {
     byTcp: byNetwork(false),
     byTls: byNetwork(true),
+    turnedAway: { tcp: () => turnedAway.tcp, tls: () => turnedAway.tls },
     // Who may open the socket's file is on the device, and let in by its mode.
     byPath(request, server) {
       const admission = admit(callerOf(request.headers), true, rules());

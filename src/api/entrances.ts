@@ -15,39 +15,51 @@ export interface Entrance<Data> {
   open(): void;
 }
 
-/** In the clear. While it is shut, it is open to loopback. Throws `StartError` where it cannot listen. */
+const loopback = ["127.0.0.1", "::1"] as const;
+const everywhere: readonly string[] = ["0.0.0.0", "::"];
+
+/**
+ * In the clear. Loopback has listeners of its own on the same port, which the kernel prefers for what comes that way: they
+ * stay open while it is shut, and a flood does not stand in their queue. Throws `StartError` where it cannot listen.
+ */
 export function openPlain<Data>(
   port: number,
   addresses: readonly string[],
   handlers: Handlers<Data>,
 ): Entrance<Data> {
-  let servers = listen(port, addresses, handlers);
-  const actual = servers[0]?.port ?? 0;
-  const loopback =
-    addresses.length === 0 ? ["127.0.0.1", "::1"] : addresses.filter((one) => isDeviceAddress(one, () => []));
-  return {
-    port: actual,
-    servers: () => servers,
-    shut() {
-      stopAll(servers);
-      servers = loopback.flatMap((address) => tryListen(address));
-    },
-    open() {
-      stopAll(servers);
-      servers = [];
-      servers = listen(actual, addresses, handlers);
-    },
-  };
-
-  function tryListen(address: string): readonly Server<Data>[] {
+  // Who shares a port is not told of others who do: so it is taken once for nobody else.
+  if (port !== 0) stopAll(listen(port, addresses, handlers));
+  const isForAll = addresses.length === 0 || addresses.some((address) => everywhere.includes(address));
+  const asked = addresses.filter(isLoopback);
+  const far = addresses.filter((address) => !isLoopback(address));
+  const listenFar = (at: number) => (isForAll || far.length > 0 ? listen(at, far, handlers, "shared") : []);
+  const tryListen = (at: number, address: string) => {
     try {
-      return listen(actual, [address], handlers);
+      return listen(at, [address], handlers, "shared");
     } catch {
       // A kernel without IPv6; and callers on the device have the socket's file, too.
       return [];
     }
-  }
+  };
+  let servers = listenFar(port);
+  const near = asked.length > 0 ? [...listen(servers[0]?.port ?? port, asked, handlers, "shared")] : [];
+  const actual = servers[0]?.port ?? near[0]?.port ?? 0;
+  if (isForAll)
+    for (const address of loopback) if (!asked.includes(address)) near.push(...tryListen(actual, address));
+  return {
+    port: actual,
+    servers: () => [...servers, ...near],
+    shut() {
+      stopAll(servers);
+      servers = [];
+    },
+    open() {
+      servers = listenFar(actual);
+    },
+  };
 }
+
+const isLoopback = (address: string) => isDeviceAddress(address, () => []);
 
 export interface TlsEntrance<Data> extends Entrance<Data> {
   /** Shows another certificate from now on; connections that are open stay. */

@@ -14,23 +14,28 @@ export interface Handlers<Data> {
   readonly websocket: WebSocketHandler<Data>;
 }
 
+/** Who else may listen on a port: nobody, or others of this user, which the kernel then asks in turns. */
+export type Sharing = "alone" | "shared";
+
 /** `addresses` empty: all. Port 0: one of the system's choice, which all addresses share. Throws `StartError`. */
 export function listen<Data>(
   port: number,
   addresses: readonly string[],
   handlers: Handlers<Data>,
+  sharing: Sharing = "alone",
 ): readonly Server<Data>[] {
   if (addresses.length > 0) {
     const servers: Server<Data>[] = [];
-    for (const address of addresses) servers.push(serveAt(address, servers[0]?.port ?? port, handlers));
+    for (const address of addresses)
+      servers.push(serveAt(address, servers[0]?.port ?? port, handlers, sharing));
     return servers;
   }
   try {
-    return [serveAt("::", port, handlers)];
+    return [serveAt("::", port, handlers, sharing)];
   } catch (error) {
     if (error instanceof StartError && codeOf(error.cause) === "EADDRINUSE") throw error;
     // A kernel without IPv6.
-    return [serveAt("0.0.0.0", port, handlers)];
+    return [serveAt("0.0.0.0", port, handlers, sharing)];
   }
 }
 
@@ -73,10 +78,15 @@ export function listenAtPath<Data>(path: string, handlers: Handlers<Data>): Serv
   }
 }
 
-function serveAt<Data>(hostname: string, port: number, handlers: Handlers<Data>): Server<Data> {
+function serveAt<Data>(
+  hostname: string,
+  port: number,
+  handlers: Handlers<Data>,
+  sharing: Sharing,
+): Server<Data> {
   try {
-    // Outside of development Bun shares a port with whoever else asks for it: two services would answer in turns.
-    return Bun.serve<Data>({ hostname, port, reusePort: false, ...common, ...handlers });
+    // Outside of development Bun shares a port unless it is told: two services would answer in turns.
+    return Bun.serve<Data>({ hostname, port, reusePort: sharing === "shared", ...common, ...handlers });
   } catch (error) {
     const why =
       codeOf(error) === "EADDRINUSE"

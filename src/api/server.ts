@@ -22,7 +22,7 @@ import { createDoors, type DoorOptions } from "./doors.ts";
 import { type Entrance, openPlain, openTls } from "./entrances.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { createFailures } from "./failures.ts";
-import { createGate } from "./gate.ts";
+import { createGate, type GuardedDoor } from "./gate.ts";
 import type { AllowLaunch } from "./launch-endpoint.ts";
 import { type Handlers, listenAtPath, type TlsOptions } from "./listen.ts";
 import { forwardEvents, type Listener } from "./notifications.ts";
@@ -120,7 +120,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const plain = openPlain(options.port, options.listen, { fetch: doors.byTcp, websocket });
   const path = tryPath(socketPath, { fetch: doors.byPath, websocket: openly }, log);
   const tls = options.tls && openTls(options.tls, options, { fetch: doors.byTls, websocket: openly });
-  const gate = createGate(guarded(plain, tls, options.descriptors.limit), options);
+  const gate = createGate(guarded(plain, tls, doors.turnedAway, options.descriptors.limit), options);
   const forwarding = forwardEvents(bus, listeners);
   return {
     port: plain.port,
@@ -142,11 +142,19 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
 }
 
 /** At how many descriptors in use the doors are shut: over TLS earlier, where a connection takes 6 KB instead of 300 bytes. */
-function guarded(plain: Entrance<Peer>, tls: Entrance<Peer> | undefined, limit: number) {
-  const plainDoor = { ...plain, name: "plain", shutAt: Math.min(descriptorsMax, Math.floor(0.75 * limit)) };
+function guarded(
+  plain: Entrance<Peer>,
+  tls: Entrance<Peer> | undefined,
+  turnedAway: ReturnType<typeof createDoors>["turnedAway"],
+  limit: number,
+): readonly GuardedDoor[] {
+  const [most, mostForTls] = [
+    Math.min(descriptorsMax, Math.floor(0.75 * limit)),
+    Math.min(descriptorsForTlsMax, Math.floor(0.5 * limit)),
+  ];
+  const plainDoor = { ...plain, name: "plain", shutAt: most, turnedAway: turnedAway.tcp };
   if (tls === undefined) return [plainDoor];
-  const tlsDoor = { ...tls, name: "TLS", shutAt: Math.min(descriptorsForTlsMax, Math.floor(0.5 * limit)) };
-  return [plainDoor, tlsDoor];
+  return [plainDoor, { ...tls, name: "TLS", shutAt: mostForTls, turnedAway: turnedAway.tls }];
 }
 
 function tryPath(path: string | undefined, handlers: Handlers<Peer>, log: Log): readonly Server<Peer>[] {

@@ -123,6 +123,7 @@ export const auditBufferBytesMax = 64 * 1024; // Not written yet, on a disk that
 export const requestsPerMinuteMax = 100;
 export const requestBurstMax = 20;
 export const requestsPerSecondMax = 200; // From afar, in all, however many addresses somebody has.
+export const turnedAwayPerSecondMax = 500; // Who ask too often, at one door; each costs 0.1 ms, 1 on a board. With more it is shut for a second.
 export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
 export const eventsKeptMax = 256; // What a listener that comes back may have missed,
 export const eventsKeptBytesMax = 256 * 1024; // while it is not more than this: an event with a long card's text has 64 KiB.

@@ -10,6 +10,7 @@ import {
   anonymousBytesPerSecondMax,
   bodiesMax,
   bodiesPerAddressMax,
+  turnedAwayPerSecondMax,
 } from "../../src/core/limits.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 
@@ -107,7 +108,7 @@ test("callers on the device are not counted among the bodies from afar", async (
   expect(await bodies.read(visitOf("10.0.0.1", "x".repeat(101)), 100)).toEqual({ kind: "too-long" });
 });
 
-test("a door is shut at its mark, open again at half of it, tried again where that fails, and the log hears of it once", async () => {
+function gateOf({ marks = { shutAt: 100, opens: () => true } } = {}) {
   const clock = createManualClock();
   const said: string[] = [];
   const log = {
@@ -117,39 +118,74 @@ test("a door is shut at its mark, open again at half of it, tried again where th
     warn: (_: string, text: string) => void said.push(text),
     error() {},
   };
-  let [used, canOpen] = [10, false];
+  const state = { used: 10, turnedAway: 0 };
   const did: string[] = [];
   const door = {
     name: "TLS",
-    shutAt: 100,
+    shutAt: marks.shutAt,
+    turnedAway: () => state.turnedAway,
     shut: () => void did.push("shut"),
     open() {
-      if (!canOpen) throw new Error("taken");
+      if (!marks.opens()) throw new Error("taken");
       did.push("open");
     },
   };
   const descriptors = {
     limit: 200,
     // What is lowest and free is no measure once some were given back.
-    used: () => (did.includes("reserve") && !did.includes("open") ? 3 : used),
-    count: () => used,
+    used: () => (did.includes("reserve") && !did.includes("open") ? 3 : state.used),
+    count: () => state.used,
     keepReserve() {},
     giveReserve: () => void did.push("reserve"),
   };
-  using _gate = createGate([door], { clock, log, descriptors });
+  const gate = createGate([door], { clock, log, descriptors });
+  return { clock, said, state, did, gate };
+}
+
+test("a door is shut at its mark, open again at half of it, tried again where that fails, and the log hears of it once", async () => {
+  let canOpen = false;
+  const { clock, said, state, did, gate } = gateOf({ marks: { shutAt: 100, opens: () => canOpen } });
+  using _gate = gate;
   await clock.advance(1000);
-  used = Number.POSITIVE_INFINITY;
+  state.used = Number.POSITIVE_INFINITY;
   await clock.advance(1000);
   expect(did).toEqual(["shut", "reserve"]);
-  used = 60;
+  state.used = 60;
   await clock.advance(1000);
-  used = 40;
+  state.used = 40;
   await clock.advance(1000);
   expect(did).toEqual(["shut", "reserve"]);
   canOpen = true;
   await clock.advance(1000);
   expect(did).toEqual(["shut", "reserve", "open"]);
   expect(said.length).toBe(1);
+});
+
+test("a door is shut for a second when many a second are turned away there, again as long as they come, and not for a few", async () => {
+  const { clock, said, state, did, gate } = gateOf();
+  using _gate = gate;
+  const comeFor = async (ms: number, perSecond: number) => {
+    for (let elapsed = 0; elapsed < ms; elapsed += 100) {
+      state.turnedAway += perSecond / 10;
+      await clock.advance(100);
+    }
+  };
+  await comeFor(10_000, turnedAwayPerSecondMax);
+  expect(did).toEqual([]);
+  await comeFor(100, 2 * turnedAwayPerSecondMax);
+  expect(did).toEqual(["shut"]);
+  await clock.advance(900);
+  expect(did).toEqual(["shut"]);
+  await clock.advance(100);
+  expect(did).toEqual(["shut", "open"]);
+  // Those that were inside and went on asking count for nothing.
+  await comeFor(100, 2 * turnedAwayPerSecondMax);
+  expect(did).toEqual(["shut", "open", "shut"]);
+  await comeFor(1000, 2 * turnedAwayPerSecondMax);
+  await comeFor(100, 0);
+  await clock.advance(60_000);
+  expect(did).toEqual(["shut", "open", "shut", "open"]);
+  expect(said).toEqual(["a flood of requests from afar: nobody else comes in by this door until it is over"]);
 });
 
 test("an allowance that is spent fills with time, and not beyond its burst", async () => {
