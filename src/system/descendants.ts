@@ -4,13 +4,14 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { uptime } from "node:os";
+import { type Elder, youngerOf } from "./younger.ts";
 
 /** The variable that a player and all that it starts carry. */
 export const markName = "TAPDECK_LAUNCH";
 
 export interface Family {
-  /** The id of its leader, and so of its process group. */
-  readonly group: number;
+  /** Its id is that of its process group. */
+  readonly leader: Elder;
   /** The value of `markName`. */
   readonly mark: string;
   /** `os.uptime()` before it was started, in seconds: what is older is none of it. */
@@ -32,40 +33,41 @@ const emptyLookMs = 4;
 const emptyLooksMax = 10;
 
 /** A mark that no other launch has, of this service or another one. */
-export function createMarks(): () => Pick<Family, "mark" | "bornSeconds"> {
+export function createMarks(): () => Omit<Family, "leader"> {
   const service = crypto.randomUUID();
   let count = 0;
   return () => ({ mark: `${service}.${++count}`, bornSeconds: uptime() - bornMarginSeconds });
 }
 
-/** Looks through all processes, off the main thread; the dead that nobody has reaped are none of the living. */
+/** Looks through the processes, off the main thread; the dead that nobody has reaped are none of the living. */
 export async function livingOf(family: Family): Promise<readonly Member[]> {
-  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const members = await Promise.all(ids.map((id) => memberOf(id, family)));
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const younger = await youngerOf(ids, family.leader);
+  const members = await Promise.all(younger.map((id) => memberOf(id, family)));
   return members.filter((member) => member !== undefined);
 }
 
 /** Whether this one of them lives still. */
 export async function isLiving({ pid }: Member, family: Family): Promise<boolean> {
-  return (await memberOf(String(pid), family)) !== undefined;
+  return (await memberOf(pid, family)) !== undefined;
 }
 
 /** proc(5), `stat`: pid (name) state ppid pgrp ... flags ... starttime; the name may hold anything, brackets too. */
-async function memberOf(id: string, family: Family): Promise<Member | undefined> {
-  const stat = (await textOf(`/proc/${id}/stat`)) ?? "";
+async function memberOf(pid: number, family: Family): Promise<Member | undefined> {
+  const stat = (await textOf(`/proc/${pid}/stat`)) ?? "";
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = "", , group] = fields;
   if (state === "" || "ZX".includes(state)) return undefined;
-  if (Number(group) === family.group) return { pid: Number(id), isInGroup: true };
+  if (Number(group) === family.leader.pid) return { pid, isInGroup: true };
   if ((Number(fields[6]) & kernelThread) !== 0) return undefined;
   if (Number(fields[19]) / ticksPerSecond < family.bornSeconds) return undefined;
-  return (await isMarked(id, family.mark)) ? { pid: Number(id), isInGroup: false } : undefined;
+  return (await isMarked(pid, family.mark)) ? { pid, isInGroup: false } : undefined;
 }
 
 /** A process that becomes another program has no environment for that moment: it is looked at again. */
-async function isMarked(id: string, mark: string): Promise<boolean> {
+async function isMarked(pid: number, mark: string): Promise<boolean> {
   for (let looks = 0; looks < emptyLooksMax; looks++) {
-    const environment = await textOf(`/proc/${id}/environ`);
+    const environment = await textOf(`/proc/${pid}/environ`);
     if (environment === undefined) return false;
     if (environment !== "") return environment.split("\0").includes(`${markName}=${mark}`);
     await Bun.sleep(emptyLookMs);

@@ -11,6 +11,7 @@ import type { StopSignal } from "../core/playback.ts";
 import { createMarks, type Family, isLiving, livingOf, markName } from "./descendants.ts";
 import { keepLastWords } from "./last-words.ts";
 import { playerEnvironment } from "./player-environment.ts";
+import { forksEver } from "./younger.ts";
 
 export interface Exit {
   /** Null where a signal ended it. */
@@ -66,7 +67,7 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
   const leader: Promise<Exit> = child.exited.then(() => ({
     exitCode: child.signalCode === null ? child.exitCode : null,
   }));
-  const family: Family = { group: pid, ...birth };
+  const family: Family = { leader: { pid, forks: forksEver() }, ...birth };
   const leaderRuns = () => child.exitCode === null && child.signalCode === null;
   const stopped = Promise.withResolvers<void>();
   let ending: Promise<void> | undefined;
@@ -133,7 +134,7 @@ async function endFamily(
   { signal, deadlineMs }: EndOrder,
 ): Promise<void> {
   const asked = new Set<number>();
-  send(-family.group, signal);
+  send(-family.leader.pid, signal);
   for (;;) {
     const left = await livingOf(family);
     if (!leaderRuns() && left.length === 0) return;
@@ -149,7 +150,7 @@ async function endFamily(
   const killDeadline = performance.now() + killMsMax;
   // What was just about to fork may have done so between two looks: hence once more each time.
   while (performance.now() < killDeadline) {
-    send(-family.group, "SIGKILL");
+    send(-family.leader.pid, "SIGKILL");
     const left = await livingOf(family);
     if (!leaderRuns() && left.length === 0) return;
     for (const { pid, isInGroup } of left) if (!isInGroup) send(pid, "SIGKILL");

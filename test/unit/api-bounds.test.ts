@@ -108,7 +108,7 @@ test("callers on the device are not counted among the bodies from afar", async (
   expect(await bodies.read(visitOf("10.0.0.1", "x".repeat(101)), 100)).toEqual({ kind: "too-long" });
 });
 
-function gateOf({ marks = { shutAt: 100, opens: () => true } } = {}) {
+function gateOf(canOpen: () => boolean = () => true) {
   const clock = createManualClock();
   const said: string[] = [];
   const log = {
@@ -122,11 +122,11 @@ function gateOf({ marks = { shutAt: 100, opens: () => true } } = {}) {
   const did: string[] = [];
   const door = {
     name: "TLS",
-    shutAt: marks.shutAt,
+    shutAt: 100,
     turnedAway: () => state.turnedAway,
     shut: () => void did.push("shut"),
     open() {
-      if (!marks.opens()) throw new Error("taken");
+      if (!canOpen()) throw new Error("taken");
       did.push("open");
     },
   };
@@ -144,7 +144,7 @@ function gateOf({ marks = { shutAt: 100, opens: () => true } } = {}) {
 
 test("a door is shut at its mark, open again at half of it, tried again where that fails, and the log hears of it once", async () => {
   let canOpen = false;
-  const { clock, said, state, did, gate } = gateOf({ marks: { shutAt: 100, opens: () => canOpen } });
+  const { clock, said, state, did, gate } = gateOf(() => canOpen);
   using _gate = gate;
   await clock.advance(1000);
   state.used = Number.POSITIVE_INFINITY;

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMarks, livingOf, markName } from "../../src/system/descendants.ts";
 import { spawnPlayer } from "../../src/system/process.ts";
-import { eventually, liveMembers } from "../helpers/processes.ts";
+import { forksEver, isInTurn, youngerOf } from "../../src/system/younger.ts";
+import { eventually, liveMembers, run } from "../helpers/processes.ts";
 
 // Says that it is ready by making the file $0, so that no signal comes before its traps are set.
 const sh = (script: string, ready: string) => ["/bin/sh", "-c", script, ready];
@@ -131,11 +132,12 @@ test("a process that is about to become another program is not taken for a stran
     await writeFile(script, '#!/bin/sh\nexec "$0"\n');
     await chmod(script, 0o755);
     const birth = createMarks()();
+    const forks = forksEver();
     const env = { ...process.env, [markName]: birth.mark };
     const child = Bun.spawn([script], { env, stdio: ["ignore", "ignore", "ignore"] });
     try {
       // It leads no group, as what has left the player's does not.
-      const family = { ...birth, group: 0x7fff_ffff };
+      const family = { ...birth, leader: { pid: await neverGiven(), forks } };
       for (let looks = 0; looks < 200; looks++)
         expect(await livingOf(family)).toEqual([{ pid: child.pid, isInGroup: false }]);
     } finally {
@@ -143,6 +145,55 @@ test("a process that is about to become another program is not taken for a stran
       await child.exited;
     }
   }));
+
+/** No process has it, and the kernel would have to go round to come to it. */
+const neverGiven = async () => Number(await readFile("/proc/sys/kernel/pid_max", "latin1"));
+
+test("all who came later have higher ids, until the kernel has gone round or may have", () => {
+  const idsMax = 32_768;
+  const rows: readonly [boolean, number, number, { readonly forks: number; readonly lastId: number }][] = [
+    [true, 1000, 50_000, { forks: 50_000, lastId: 1000 }],
+    [true, 1000, 50_000, { forks: 50_010, lastId: 1010 }],
+    // Started by others than us, and so without ids in our turn: a container counts its own.
+    [true, 1000, 50_000, { forks: 60_000, lastId: 1001 }],
+    [false, 32_760, 50_000, { forks: 50_020, lastId: 312 }],
+    [false, 1000, 50_000, { forks: 50_000 + idsMax / 2, lastId: 17_000 }],
+    [false, 1000, 50_000, { forks: 50_000 + 2 * idsMax, lastId: 1001 }],
+  ];
+  for (const [expected, pid, forksThen, now] of rows)
+    expect([pid, now, isInTurn(pid, forksThen, { ...now, idsMax })]).toEqual([pid, now, expected]);
+});
+
+test("what a player leaves is found among those that came later: the others are not looked into", async () => {
+  const leader = { pid: process.pid, forks: forksEver() };
+  const child = Bun.spawn(["sleep", "600"]);
+  try {
+    const ids = [1, process.pid - 1, process.pid, child.pid];
+    // On a machine that went round in between, all are.
+    const isHigher = child.pid > process.pid;
+    expect(await youngerOf(ids, leader)).toEqual(isHigher ? [process.pid, child.pid] : ids);
+  } finally {
+    child.kill();
+    await child.exited;
+  }
+});
+
+const canSetLastId = process.getuid?.() === 0 && existsSync("/proc/sys/kernel/ns_last_pid");
+
+// In a namespace of its own, so that nobody else's processes take the ids.
+test.skipIf(!canSetLastId)(
+  "nothing outlives a stop where the kernel came to its highest process id meanwhile, and began anew",
+  () =>
+    withFolder(async (folder) => {
+      const script = join(import.meta.dir, "../helpers/past-last-id.ts");
+      const alone = ["unshare", "--pid", "--fork", "--mount-proc"];
+      const { out, error } = await run([...alone, process.execPath, script, join(folder, "said")]);
+      expect(error).toBe("");
+      const { leader, lowest, alive } = JSON.parse(out);
+      expect(lowest).toBeLessThan(leader);
+      expect(alive).toEqual([]);
+    }),
+);
 
 test("nothing outlives a stop: not what forked twice, left the group and ignores TERM", () =>
   withFolder(async (folder) => {
@@ -239,8 +290,7 @@ test("players get the variables of a fixed list, and nothing else of what stands
   withFolder(async (folder) => {
     // The environment is taken once at start: a process of its own has both.
     const out = join(folder, "out");
-    const code = `import { createMarks, livingOf, markName } from "../../src/system/descendants.ts";
-import { spawnPlayer } from ${JSON.stringify(join(import.meta.dir, "../../src/system/process.ts"))};
+    const code = `import { spawnPlayer } from ${JSON.stringify(join(import.meta.dir, "../../src/system/process.ts"))};
       await spawnPlayer(["/bin/sh", "-c", 'env >"$0"', ${JSON.stringify(out)}]).exited;`;
     const env = {
       ...process.env,
