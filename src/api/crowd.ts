@@ -2,6 +2,8 @@
  * Callers from afar who may cost memory and have shown nothing for it: so many at a time, in all and from one address. The
  * newest always comes in, and whoever did nothing for the longest time makes room: in a flood that is the flood's own.
  */
+import type { Clock } from "../core/clock.ts";
+
 export interface Member {
   readonly address: string;
   /** Another one takes its place: it ends at once, and is not asked to. */
@@ -9,6 +11,8 @@ export interface Member {
 }
 
 export interface Crowd {
+  /** Whether another one of this address may enter: not where whoever would make room has only just come. */
+  hasRoom(address: string): boolean;
   enter(member: Member): void;
   /** It did something useful: of those that are there, it is now the last to make room. Nothing for one that is not. */
   stir(member: Member): void;
@@ -19,22 +23,37 @@ export interface Crowd {
 export interface CrowdLimits {
   readonly max: number;
   readonly perAddressMax: number;
+  /** So long whoever has come may stay in any case. */
+  readonly stay?: { readonly ms: number; readonly clock: Clock };
 }
 
-export function createCrowd({ max, perAddressMax }: CrowdLimits): Crowd {
-  /** Whoever did nothing for the longest time first. */
-  const members = new Set<Member>();
+export function createCrowd({ max, perAddressMax, stay }: CrowdLimits): Crowd {
+  const now = () => stay?.clock.now() ?? 0;
+  /** With the time at which they came; whoever did nothing for the longest time first. */
+  const members = new Map<Member, number>();
+  /** Who has to go before another one of this address can come. */
+  const inTheWay = (address: string): Member | undefined => {
+    const ofAddress = [...members.keys()].filter((member) => member.address === address);
+    const [oldest] =
+      ofAddress.length >= perAddressMax ? ofAddress : members.size >= max ? members.keys() : [];
+    return oldest;
+  };
   return {
+    hasRoom(address) {
+      const oldest = inTheWay(address);
+      // A clock that was set back must not shut anybody out.
+      return oldest === undefined || Math.abs(now() - (members.get(oldest) ?? 0)) >= (stay?.ms ?? 0);
+    },
     enter(member) {
-      members.add(member);
-      const ofAddress = [...members].filter(({ address }) => address === member.address);
-      const [oldest] = ofAddress.length > perAddressMax ? ofAddress : members.size > max ? members : [];
+      const oldest = inTheWay(member.address);
+      members.set(member, now());
       if (oldest === undefined) return;
       members.delete(oldest);
       oldest.drop();
     },
     stir(member) {
-      if (members.delete(member)) members.add(member);
+      const cameMs = members.get(member);
+      if (cameMs !== undefined && members.delete(member)) members.set(member, cameMs);
     },
     leave: (member) => void members.delete(member),
     has: (member) => members.has(member),

@@ -12,7 +12,7 @@ import {
   type OwnAddresses,
   plainAddress,
 } from "./access.ts";
-import { sentence, type Visit } from "./http.ts";
+import { hangUp, sentence, type Visit } from "./http.ts";
 import type { MaybeResponse } from "./listen.ts";
 import { createRateLimit } from "./rate.ts";
 
@@ -36,9 +36,6 @@ export interface DoorOptions<Data> {
   readonly ownerOf: (peer: Neighbour) => Promise<number | undefined>;
   readonly answer: (visit: Visit, server: Server<Data>) => MaybeResponse;
 }
-
-// Requests that wait behind this one on its connection are not even looked at.
-const hangUp = { connection: "close" };
 
 type Door<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
 

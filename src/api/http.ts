@@ -12,6 +12,9 @@ export interface Visit {
   readonly isPrivate: boolean;
 }
 
+/** Requests that wait behind this one on its connection are not even looked at. */
+export const hangUp = { connection: "close" } as const;
+
 const plain = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
 
 export function sentence(status: number, text: string, headers: Readonly<Record<string, string>> = {}) {

@@ -8,7 +8,7 @@ import type { Crowd, Member } from "./crowd.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { Failures } from "./failures.ts";
-import { sentence, type Visit } from "./http.ts";
+import { hangUp, sentence, type Visit } from "./http.ts";
 import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.ts";
 import type { MaybeResponse } from "./listen.ts";
 import { answerPair, isPairPath, type PairByPin } from "./pair.ts";
@@ -25,6 +25,8 @@ export interface RouteParts {
   readonly places: Places;
   readonly bodies: Bodies;
   readonly unsent: Unsent;
+  /** Callers from afar that have not shown their secret. */
+  readonly unsealed: Crowd;
   /** Callers from afar that may speak and have shown no secret. */
   readonly anonymous: Crowd;
   /** Of what they are answered. */
@@ -75,6 +77,7 @@ function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): Maybe
     return sentence(429, "too many handshakes failed: wait", { "retry-after": seconds });
   }
   if (!parts.places.isFree(address, access)) return tooMany(parts.audit, address);
+  if (!isPrivate && !parts.unsealed.hasRoom(address)) return tooMany(parts.audit, address);
   if (server.upgrade(request, { data: newPeer(address, access, isPrivate) })) return undefined;
   return sentence(426, "connect with a WebSocket, or POST a JSON-RPC request", { upgrade: "websocket" });
 }
@@ -110,7 +113,7 @@ function openEvents(
 
 function tooMany(audit: Audit, address: string): Response {
   audit.refused("too-many-connections", { address });
-  return sentence(503, "too many connections: close some and try again");
+  return sentence(503, "too many connections: close some and try again", { "retry-after": "1", ...hangUp });
 }
 
 /** Callers on the device read why; from afar, anyone may ask, and learns no more than that something is not well. */

@@ -12,6 +12,9 @@ import {
   descriptorsMax,
   handshakesPerSecondMax,
   openFrameBytesMax,
+  unsealedMax,
+  unsealedPerAddressMax,
+  unsealedStayMs,
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { createAllowance } from "./allowance.ts";
@@ -85,12 +88,18 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const unsent = createUnsent();
   const allowance = createAllowance(clock);
   const anonymous = createCrowd({ max: anonymousMax, perAddressMax: anonymousPerAddressMax });
+  const unsealed = createCrowd({
+    max: unsealedMax,
+    perAddressMax: unsealedPerAddressMax,
+    stay: { ms: unsealedStayMs, clock },
+  });
   const sockets = createSockets({
     ...options,
     accept: inTime(options.accept, clock),
     dispatch,
     listeners,
     unsent,
+    unsealed,
     anonymous,
     allowance,
     onFailure: failures.note,
@@ -104,6 +113,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     places,
     bodies: createBodies(),
     unsent,
+    unsealed,
     anonymous,
     allowance,
     failures,

@@ -6,15 +6,13 @@ import type { ServiceError } from "../core/errors.ts";
 import {
   messageBytesMax,
   sealedFrameCharsMax,
-  unsealedMax,
-  unsealedPerAddressMax,
   unsentBytesMax,
   unsentWhileAskingMax,
 } from "../core/limits.ts";
 import type { Access } from "./access.ts";
 import type { Allowance } from "./allowance.ts";
 import { type Connection, createConnection } from "./connection.ts";
-import { type Crowd, createCrowd, type Member } from "./crowd.ts";
+import type { Crowd, Member } from "./crowd.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import type { Listener } from "./notifications.ts";
@@ -67,6 +65,8 @@ export interface SocketParts {
   readonly onProved: (clientId: string, address: string) => void;
   readonly audit: Audit;
   readonly unsent: Unsent;
+  /** Those from afar that have not shown their secret: whoever knows one shows it at once. */
+  readonly unsealed: Crowd;
   /** Callers from afar that may speak and have shown no secret. */
   readonly anonymous: Crowd;
   /** Of what they are answered. */
@@ -84,10 +84,8 @@ const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
 
 export function createSockets(parts: SocketParts): Sockets {
   const { dispatch, clock, listeners, accept, pairing, audit } = parts;
-  const { onProved, onFailure, onOpen, onClose, unsent, anonymous, allowance } = parts;
+  const { onProved, onFailure, onOpen, onClose, unsent, unsealed, anonymous, allowance } = parts;
   const sockets = new Set<Socket>();
-  /** Those from afar that have not shown their secret: whoever knows one shows it at once. */
-  const unsealed = createCrowd({ max: unsealedMax, perAddressMax: unsealedPerAddressMax });
   const turns = createTurns();
 
   const say = (socket: Socket, message: string | Uint8Array) => {

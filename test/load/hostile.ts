@@ -6,6 +6,7 @@
  * Exit code 1: its memory passed 120 MB, a tap took more than twice as long as before (median), or one failed.
  */
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
 import { startDevice } from "../helpers/device.ts";
@@ -100,8 +101,9 @@ async function attack(
 ): Promise<string> {
   const script = join(import.meta.dir, "attacker.ts");
   const command = [process.execPath, script, kind, network.deviceAddress, String(seconds), ...sources];
-  // In life an attacker has a processor of its own: here it gets what the service leaves.
-  return printed(["nice", "-n", "19", ...network.onNeighbour(command)]);
+  // In life an attacker has a processor of its own: here one is theirs, as far as the service leaves it.
+  const processor = String(availableParallelism() - 1);
+  return printed(["taskset", "-c", processor, "nice", "-n", "19", ...network.onNeighbour(command)]);
 }
 
 /** Milliseconds from each launch to the start of its process. */

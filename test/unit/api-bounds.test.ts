@@ -52,6 +52,31 @@ function createOutlet(bytes: number, dropped: string[], name: string) {
   return outlet satisfies Outlet;
 }
 
+test("where whoever comes may stay for a while, nobody has room before that, and no clock can keep others out", () => {
+  const clock = createManualClock();
+  const crowd = createCrowd({ max: 3, perAddressMax: 2, stay: { ms: 500, clock } });
+  const { dropped, member } = createMembers();
+  const second = member("second", "a");
+  crowd.enter(member("first", "a"));
+  crowd.enter(second);
+  expect([crowd.hasRoom("a"), crowd.hasRoom("b")]).toEqual([false, true]);
+  clock.advance(300);
+  crowd.enter(member("third", "b"));
+  expect([crowd.hasRoom("a"), crowd.hasRoom("b")]).toEqual([false, false]);
+  // Having done something does not make it come later than it did.
+  crowd.stir(second);
+  clock.advance(200);
+  expect([crowd.hasRoom("a"), crowd.hasRoom("b"), crowd.hasRoom("c")]).toEqual([true, true, true]);
+  crowd.leave(second);
+  crowd.enter(member("fourth", "c"));
+  expect(dropped).toEqual([]);
+  crowd.enter(member("fifth", "c"));
+  expect(dropped).toEqual(["first"]);
+  expect(crowd.hasRoom("d")).toBe(false);
+  clock.advance(-60_000);
+  expect(crowd.hasRoom("d")).toBe(true);
+});
+
 test("when too much lies here in all, the largest goes, and nobody who has read since", () => {
   const dropped: string[] = [];
   const unsent = createUnsent(100);
