@@ -11,12 +11,12 @@ export interface Entrance<Data> {
   readonly servers: () => readonly Server<Data>[];
   /** From now on nobody else comes in from afar; who is in stays. */
   shut(): void;
-  /** Undoes that. Throws `StartError` where somebody else has taken the port. */
+  /** Undoes that. Throws `StartError` where it cannot listen any more. */
   open(): void;
 }
 
-const loopback = ["127.0.0.1", "::1"] as const;
-const everywhere: readonly string[] = ["0.0.0.0", "::"];
+/** Debian gives its own name the second one. */
+const loopback: readonly string[] = ["127.0.0.1", "127.0.1.1", "::1"];
 
 /**
  * In the clear. Loopback has listeners of its own on the same port, which the kernel prefers for what comes that way: they
@@ -29,10 +29,10 @@ export function openPlain<Data>(
 ): Entrance<Data> {
   // Who shares a port is not told of others who do: so it is taken once for nobody else.
   if (port !== 0) stopAll(listen(port, addresses, handlers));
-  const isForAll = addresses.length === 0 || addresses.some((address) => everywhere.includes(address));
   const asked = addresses.filter(isLoopback);
   const far = addresses.filter((address) => !isLoopback(address));
-  const listenFar = (at: number) => (isForAll || far.length > 0 ? listen(at, far, handlers, "shared") : []);
+  const listenFar = (at: number) =>
+    addresses.length === 0 || far.length > 0 ? listen(at, far, handlers, "shared") : [];
   const tryListen = (at: number, address: string) => {
     try {
       return listen(at, [address], handlers, "shared");
@@ -44,8 +44,8 @@ export function openPlain<Data>(
   let servers = listenFar(port);
   const near = asked.length > 0 ? [...listen(servers[0]?.port ?? port, asked, handlers, "shared")] : [];
   const actual = servers[0]?.port ?? near[0]?.port ?? 0;
-  if (isForAll)
-    for (const address of loopback) if (!asked.includes(address)) near.push(...tryListen(actual, address));
+  for (const address of loopback)
+    if (!asked.includes(address) && isMeantToo(address, addresses)) near.push(...tryListen(actual, address));
   return {
     port: actual,
     servers: () => [...servers, ...near],
@@ -59,7 +59,13 @@ export function openPlain<Data>(
   };
 }
 
-const isLoopback = (address: string) => isDeviceAddress(address, () => []);
+const isLoopback = (address: string) => address === "localhost" || isDeviceAddress(address, () => []);
+
+/** Whether this loopback address is among all those that are listened on. */
+function isMeantToo(address: string, addresses: readonly string[]): boolean {
+  const isWide = (...all: readonly string[]) => addresses.some((one) => all.includes(one));
+  return addresses.length === 0 || isWide("::", "::0") || (!address.includes(":") && isWide("0.0.0.0", "0"));
+}
 
 export interface TlsEntrance<Data> extends Entrance<Data> {
   /** Shows another certificate from now on; connections that are open stay. */

@@ -14,7 +14,7 @@ export interface Handlers<Data> {
   readonly websocket: WebSocketHandler<Data>;
 }
 
-/** Who else may listen on a port: nobody, or others of this user, which the kernel then asks in turns. */
+/** Who else may listen on a port: nobody, or whoever shares it too and runs as the same user (SO_REUSEPORT, socket(7)). */
 export type Sharing = "alone" | "shared";
 
 /** `addresses` empty: all. Port 0: one of the system's choice, which all addresses share. Throws `StartError`. */
@@ -24,12 +24,7 @@ export function listen<Data>(
   handlers: Handlers<Data>,
   sharing: Sharing = "alone",
 ): readonly Server<Data>[] {
-  if (addresses.length > 0) {
-    const servers: Server<Data>[] = [];
-    for (const address of addresses)
-      servers.push(serveAt(address, servers[0]?.port ?? port, handlers, sharing));
-    return servers;
-  }
+  if (addresses.length > 0) return serveAtAll(port, addresses, handlers, sharing);
   try {
     return [serveAt("::", port, handlers, sharing)];
   } catch (error) {
@@ -37,6 +32,24 @@ export function listen<Data>(
     // A kernel without IPv6.
     return [serveAt("0.0.0.0", port, handlers, sharing)];
   }
+}
+
+/** At each of them, or, where one cannot be had, at none. */
+function serveAtAll<Data>(
+  port: number,
+  addresses: readonly string[],
+  handlers: Handlers<Data>,
+  sharing: Sharing,
+): readonly Server<Data>[] {
+  const servers: Server<Data>[] = [];
+  try {
+    for (const address of addresses)
+      servers.push(serveAt(address, servers[0]?.port ?? port, handlers, sharing));
+  } catch (error) {
+    for (const server of servers) void server.stop(true);
+    throw error;
+  }
+  return servers;
 }
 
 const tls12 = 0x0303; // RFC 5246, A.1: its number on the wire, by which Bun knows it.

@@ -113,7 +113,10 @@ function openEvents(
 
 function tooMany(audit: Audit, address: string): Response {
   audit.refused("too-many-connections", { address });
-  return sentence(503, "too many connections: close some and try again", { "retry-after": "1", ...hangUp });
+  return sentence(503, "too many connections: close some, or try again in a second", {
+    "retry-after": "1",
+    ...hangUp,
+  });
 }
 
 /** Callers on the device read why; from afar, anyone may ask, and learns no more than that something is not well. */

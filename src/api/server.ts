@@ -12,6 +12,9 @@ import {
   descriptorsMax,
   handshakesPerSecondMax,
   openFrameBytesMax,
+  provenAddressesMax,
+  turnedAwayByTlsPerSecondMax,
+  turnedAwayPerSecondMax,
   unsealedMax,
   unsealedPerAddressMax,
   unsealedStayMs,
@@ -91,7 +94,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const unsealed = createCrowd({
     max: unsealedMax,
     perAddressMax: unsealedPerAddressMax,
-    stay: { ms: unsealedStayMs, clock },
+    stay: { ms: unsealedStayMs, clock, knownMax: provenAddressesMax },
   });
   const sockets = createSockets({
     ...options,
@@ -162,9 +165,19 @@ function guarded(
     Math.min(descriptorsMax, Math.floor(0.75 * limit)),
     Math.min(descriptorsForTlsMax, Math.floor(0.5 * limit)),
   ];
-  const plainDoor = { ...plain, name: "plain", shutAt: most, turnedAway: turnedAway.tcp };
+  const plainDoor = {
+    ...plain,
+    name: "plain",
+    shutAt: most,
+    turnedAway: turnedAway.tcp,
+    turnedAwayPerSecondMax,
+  };
   if (tls === undefined) return [plainDoor];
-  return [plainDoor, { ...tls, name: "TLS", shutAt: mostForTls, turnedAway: turnedAway.tls }];
+  const tlsDoor = {
+    ...{ ...tls, name: "TLS", shutAt: mostForTls, turnedAway: turnedAway.tls },
+    turnedAwayPerSecondMax: turnedAwayByTlsPerSecondMax,
+  };
+  return [plainDoor, tlsDoor];
 }
 
 function tryPath(path: string | undefined, handlers: Handlers<Peer>, log: Log): readonly Server<Peer>[] {

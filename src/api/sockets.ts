@@ -122,6 +122,7 @@ export function createSockets(parts: SocketParts): Sockets {
       onProved(clientId) {
         socket.data.leaving?.[Symbol.dispose]();
         unsealed.leave(member);
+        unsealed.know(address);
         admit(socket, sealed.send);
         onProved(clientId, address);
       },

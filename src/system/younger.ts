@@ -44,7 +44,7 @@ export async function youngerOf(ids: readonly number[], elder: Elder): Promise<r
 
 /** Whether all ids that were given since this one are higher. */
 export function isInTurn(pid: number, forksThen: number, { forks, lastId, idsMax }: Round): boolean {
-  // The count may have been taken a little late: half a round leaves room for that.
+  // The count may have been taken a little late, and a start that was refused takes an id uncounted: half a round is room.
   return lastId >= pid && forks - forksThen < idsMax / 2;
 }
 

@@ -32,7 +32,7 @@ export interface OneVisit {
   readonly client?: { readonly id: string; readonly secret: string };
 }
 
-const atOnce = 6; // Fewer than those that may shake hands at a time.
+const atOnce = 3; // Fewer than those that may shake hands at a time.
 const retryMs = 50;
 
 const list = JSON.parse(await readFile(process.argv[2] ?? "", "utf8")) as readonly OneVisit[];

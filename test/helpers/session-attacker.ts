@@ -24,7 +24,7 @@ interface Line {
 }
 
 const request = '{"jsonrpc":"2.0","id":1,"method":"version"}';
-const atOnce = 3; // With a second session each, fewer than may shake hands at a time.
+const atOnce = 2; // With a second session each, as many as may shake hands at a time.
 
 /** Each makes up what is sent of a fresh session; `undefined` where there is nothing to send. */
 type Attack = (line: Line) => Promise<readonly string[]> | readonly string[];

@@ -6,7 +6,6 @@
  * Exit code 1: its memory passed 120 MB, a tap took more than twice as long as before (median), or one failed.
  */
 import { readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
 import { startDevice } from "../helpers/device.ts";
@@ -42,10 +41,12 @@ export interface HostileReport {
   readonly attackers: readonly string[];
 }
 
+/** `processor` is the one that all attackers share; without it they take from each. */
 export async function runHostile(
   seconds: number,
   kinds: readonly string[] = attacks,
   onSample: (line: string) => void = () => {},
+  processor?: string,
 ): Promise<HostileReport> {
   await using device = await startDevice(settings);
   const { network, service } = device;
@@ -53,7 +54,7 @@ export async function runHostile(
   await device.place.file("SNES/Game.sfc");
   const idleTaps = await taps(service.client, 50, 20);
   const idleMb = residentMb(service.pid);
-  const running = kinds.map((kind) => attack(network, kind, seconds, sources));
+  const running = kinds.map((kind) => attack(network, kind, seconds, sources, processor));
   const endMs = Date.now() + seconds * 1000;
   const [during, failures]: [number[], unknown[]] = [[], []];
   for (let round = 0; Date.now() < endMs; round++) {
@@ -98,12 +99,13 @@ async function attack(
   kind: string,
   seconds: number,
   sources: readonly string[],
+  processor: string | undefined,
 ): Promise<string> {
   const script = join(import.meta.dir, "attacker.ts");
   const command = [process.execPath, script, kind, network.deviceAddress, String(seconds), ...sources];
-  // In life an attacker has a processor of its own: here one is theirs, as far as the service leaves it.
-  const processor = String(availableParallelism() - 1);
-  return printed(["taskset", "-c", processor, "nice", "-n", "19", ...network.onNeighbour(command)]);
+  // In life an attacker has a processor of its own: here it gets what the service leaves.
+  const pinned = processor === undefined ? [] : ["taskset", "-c", processor];
+  return printed([...pinned, "nice", "-n", "19", ...network.onNeighbour(command)]);
 }
 
 /** Milliseconds from each launch to the start of its process. */
@@ -151,15 +153,19 @@ export function failuresOf({ peakMb, idleTaps, taps, failedTaps }: HostileReport
   return found;
 }
 
+/** The last one that this process may run on (proc(5), `/proc/PID/status`), so that the service has the others. */
+function lastProcessor(): string | undefined {
+  return /^Cpus_allowed_list:.*?(\d+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+}
+
 export function median(sorted: readonly number[]): number {
   return sorted.toSorted((a, b) => a - b)[Math.floor(sorted.length / 2)] ?? 0;
 }
 
 if (import.meta.main) {
   const [seconds = "600", ...kinds] = process.argv.slice(2);
-  const report = await runHostile(Number(seconds), kinds.length > 0 ? kinds : attacks, (line) =>
-    process.stdout.write(`${line}\n`),
-  );
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  const report = await runHostile(Number(seconds), kinds.length > 0 ? kinds : attacks, say, lastProcessor());
   const p99 = (all: readonly number[]) => all[Math.floor(all.length * 0.99)] ?? 0;
   const figures = [
     `memory: ${report.idleMb.toFixed(0)} MB before, at most ${report.peakMb.toFixed(0)} MB`,

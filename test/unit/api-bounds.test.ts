@@ -54,7 +54,7 @@ function createOutlet(bytes: number, dropped: string[], name: string) {
 
 test("where whoever comes may stay for a while, nobody has room before that, and no clock can keep others out", () => {
   const clock = createManualClock();
-  const crowd = createCrowd({ max: 3, perAddressMax: 2, stay: { ms: 500, clock } });
+  const crowd = createCrowd({ max: 3, perAddressMax: 2, stay: { ms: 500, clock, knownMax: 2 } });
   const { dropped, member } = createMembers();
   const second = member("second", "a");
   crowd.enter(member("first", "a"));
@@ -73,8 +73,11 @@ test("where whoever comes may stay for a while, nobody has room before that, and
   crowd.enter(member("fifth", "c"));
   expect(dropped).toEqual(["first"]);
   expect(crowd.hasRoom("d")).toBe(false);
+  // Whoever is known comes in at once, and not too many are.
+  for (const address of ["d", "e", "d", "f"]) crowd.know(address);
+  expect(["d", "e", "f"].map(crowd.hasRoom)).toEqual([true, false, true]);
   clock.advance(-60_000);
-  expect(crowd.hasRoom("d")).toBe(true);
+  expect(crowd.hasRoom("e")).toBe(true);
 });
 
 test("when too much lies here in all, the largest goes, and nobody who has read since", () => {
@@ -149,6 +152,7 @@ function gateOf(canOpen: () => boolean = () => true) {
     name: "TLS",
     shutAt: 100,
     turnedAway: () => state.turnedAway,
+    turnedAwayPerSecondMax,
     shut: () => void did.push("shut"),
     open() {
       if (!canOpen()) throw new Error("taken");
@@ -210,6 +214,13 @@ test("a door is shut for a second when many a second are turned away there, agai
   await comeFor(100, 0);
   await clock.advance(60_000);
   expect(did).toEqual(["shut", "open", "shut", "open"]);
+  // No reserve was needed, so the descriptors are looked at as often as before.
+  await comeFor(100, 2 * turnedAwayPerSecondMax);
+  state.used = Number.POSITIVE_INFINITY;
+  await clock.advance(2000);
+  state.used = 10;
+  await clock.advance(100);
+  expect(did).toEqual(["shut", "open", "shut", "open", "shut", "open"]);
   expect(said).toEqual(["a flood of requests from afar: nobody else comes in by this door until it is over"]);
 });
 
