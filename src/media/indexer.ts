@@ -67,10 +67,9 @@ export function spawnGently(argument: string, command: readonly string[] = ownCo
   }
 }
 
-/** What steers our runtime is ours to say: it collects its garbage as on a machine with so little memory, in bytes. */
+/** Nothing that steers the runtime: a program that finds that begins anew (`src/system/clean-start.ts`). */
 const environment = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_"))),
-  BUN_JSC_forceRAMSize: String(32 * 1024 * 1024),
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(BUN|JSC)_/.test(name))),
   // Freed pages go back at once (mimalloc, "Environment Options").
   MIMALLOC_PURGE_DELAY: "0",
 };
