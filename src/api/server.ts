@@ -174,7 +174,10 @@ function guarded(
   };
   if (tls === undefined) return [plainDoor];
   const tlsDoor = {
-    ...{ ...tls, name: "TLS", shutAt: mostForTls, turnedAway: turnedAway.tls },
+    ...tls,
+    name: "TLS",
+    shutAt: mostForTls,
+    turnedAway: turnedAway.tls,
     turnedAwayPerSecondMax: turnedAwayByTlsPerSecondMax,
   };
   return [plainDoor, tlsDoor];

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import { noDescriptors } from "../../src/core/descriptors.ts";
-import { eventually, printed } from "../helpers/processes.ts";
+import { printed } from "../helpers/processes.ts";
 import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 
 const player = `${noReaders}[[launchers]]
@@ -36,8 +36,7 @@ test.skipIf(Bun.which("prlimit") === null)(
       });
     await limit("1024");
     expect(await launched()).toMatchObject({ success: true });
-    // What a player had is closed once it is gone.
-    await eventually(async () => (await open()) <= atRest + 4);
+    expect(await open()).toBeLessThanOrEqual(atRest + 4);
     expect((await client.call("tokens.history", { limit: 50 })).entries).toHaveLength(22);
   },
 );

@@ -9,7 +9,7 @@ const clients = 64;
 const inFlight = 100;
 const deafClients = 16;
 const floodRequests = 2000; // Of some 40 KiB each to answer: 1.3 GB, were all kept.
-const residentMbMax = 512; // 16 times 4 MiB unsent, as text and as bytes; some 60 at rest; the rest is garbage, which the engine takes its time over.
+const residentMbMax = 320; // 16 times 4 MiB unsent, as text and as bytes; the same again as garbage; some 60 at rest.
 
 const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
 
