@@ -21,6 +21,8 @@ export interface Family {
 export interface Member {
   readonly pid: number;
   readonly isInGroup: boolean;
+  /** It waits for a device, and no signal reaches it (proc(5), state D). */
+  readonly isStuck: boolean;
 }
 
 // The unit of `starttime`: USER_HZ, 100 on every processor that we run on (time(7)).
@@ -58,10 +60,11 @@ async function memberOf(pid: number, family: Family): Promise<Member | undefined
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = "", , group] = fields;
   if (state === "" || "ZX".includes(state)) return undefined;
-  if (Number(group) === family.leader.pid) return { pid, isInGroup: true };
+  const isStuck = state === "D";
+  if (Number(group) === family.leader.pid) return { pid, isInGroup: true, isStuck };
   if ((Number(fields[6]) & kernelThread) !== 0) return undefined;
   if (Number(fields[19]) / ticksPerSecond < family.bornSeconds) return undefined;
-  return (await isMarked(pid, family.mark)) ? { pid, isInGroup: false } : undefined;
+  return (await isMarked(pid, family.mark)) ? { pid, isInGroup: false, isStuck } : undefined;
 }
 
 /** A process that becomes another program has no environment for that moment: it is looked at again. */

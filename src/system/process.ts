@@ -51,8 +51,10 @@ export interface PlayerOptions {
 const endPollMs = 20;
 const handedOnPollMs = 250;
 const leftoverGraceMs = 1000;
-// The kernel ends a killed process at once, unless it waits for a device; then nobody can help it.
+// The kernel ends a killed process at once, unless it waits for a device; then nobody can help it. One that waits for a
+// processor only is worth waiting for, too.
 const killMsMax = 200;
+const starvedMsMax = 1000;
 // A program that starts another one and leaves is done by then.
 const starterMsMax = 3000;
 
@@ -147,13 +149,15 @@ async function endFamily(
     if (restMs <= 0) break;
     await shortly(leaderRuns() ? leader : undefined, Math.min(endPollMs, restMs));
   }
-  const killDeadline = performance.now() + killMsMax;
+  const killedMs = performance.now();
   // What was just about to fork may have done so between two looks: hence once more each time.
-  while (performance.now() < killDeadline) {
+  for (;;) {
     send(-family.leader.pid, "SIGKILL");
     const left = await livingOf(family);
     if (!leaderRuns() && left.length === 0) return;
     for (const { pid, isInGroup } of left) if (!isInGroup) send(pid, "SIGKILL");
+    const isHopeless = left.every(({ isStuck }) => isStuck);
+    if (performance.now() - killedMs >= (isHopeless ? killMsMax : starvedMsMax)) return;
     await shortly(leaderRuns() ? leader : undefined, endPollMs);
   }
 }

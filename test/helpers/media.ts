@@ -1,13 +1,14 @@
 /** Media libraries for tests: a service's media over folders of its own, and what an index holds. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog } from "../../src/core/log.ts";
 import type { IndexStatus, SystemFolder } from "../../src/core/media.ts";
 import { indexPath } from "../../src/media/index-file.ts";
 import { type Job, type JobLine, runJob } from "../../src/media/index-job.ts";
+import { jobArgument } from "../../src/media/indexer.ts";
 import { createMedia, type MediaLibrary } from "../../src/media/media.ts";
 import { joinNames, readable } from "../../src/media/names.ts";
 import { openMediaIndex } from "../../src/store/media-index.ts";
@@ -21,7 +22,35 @@ export interface Trial extends AsyncDisposable {
   readonly logged: readonly string[];
 }
 
-export async function mediaTrial(own: readonly SystemFolder[] = []): Promise<Trial> {
+export interface HeldTrial extends Trial {
+  /** From now on a run begins, and comes no further: it is still there to be cancelled. */
+  hold(): Promise<unknown>;
+  release(): Promise<void>;
+}
+
+/** Runs a job that it is told, or watches, in a process of its own. */
+export const indexProgram = join(import.meta.dir, "../../src/media/index-job-main.ts");
+
+/** Whose runs may be held. */
+export async function heldTrial(): Promise<HeldTrial> {
+  const held = join(await mkdtemp(join(tmpdir(), "tapdeck-held-")), "held");
+  const script = 'while [ -e "$0" ]; do sleep 0.05; done; exec "$@"';
+  const trial = await mediaTrial([], ["sh", "-c", script, held, process.execPath, indexProgram, jobArgument]);
+  return {
+    ...trial,
+    hold: () => Bun.write(held, ""),
+    release: () => rm(held, { force: true }),
+    async [Symbol.asyncDispose]() {
+      await trial[Symbol.asyncDispose]();
+      await rm(dirname(held), { recursive: true });
+    },
+  };
+}
+
+export async function mediaTrial(
+  own: readonly SystemFolder[] = [],
+  command?: readonly string[],
+): Promise<Trial> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-media-"));
   const [root, data] = [join(folder, "media"), join(folder, "data")];
   await Bun.write(join(root, ".keep"), "");
@@ -33,6 +62,7 @@ export async function mediaTrial(own: readonly SystemFolder[] = []): Promise<Tri
     prefer: () => defaultConfig.systems.prefer,
     emit: (status) => told.push(status),
     clock: systemClock,
+    ...(command === undefined ? {} : { command }),
     log: createLog({ debug: true, write: (line) => logged.push(line) }),
   });
   return {

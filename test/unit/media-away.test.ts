@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { findMediaFile } from "../../src/launch/media-file.ts";
 import { indexPath } from "../../src/media/index-file.ts";
 import { makeFiles } from "../helpers/library.ts";
-import { contentOf, mediaTrial, pathsOf, runHere } from "../helpers/media.ts";
+import { contentOf, indexProgram, mediaTrial, pathsOf, runHere } from "../helpers/media.ts";
 
 const files = ["SNES/a.sfc", "SNES/deep/b.sfc", "gb/c.gb", "gb/d.gbc"];
 const found = ["SNES/a.sfc", "SNES/deep/b.sfc", "Gameboy/c.gb", "GameboyColor/d.gbc"];
@@ -87,7 +87,6 @@ test("a drive that was mounted as the folder of a system stays in the index with
   mkdirSync(trial.data, { recursive: true });
   makeFiles(trial.root, ["NES/n.nes", "SNES/.keep"]);
   rmSync(join(trial.root, "SNES/.keep"));
-  const program = join(import.meta.dir, "../../src/media/index-job-main.ts");
   const job = JSON.stringify({
     path: indexPath(trial.data),
     folders: { roots: [trial.root], own: [] },
@@ -96,7 +95,7 @@ test("a drive that was mounted as the folder of a system stays in the index with
   // In a name space of its own, it may mount as it likes.
   const script = `mount -t tmpfs none "$1/SNES"; touch "$1/SNES/a.sfc"; echo "$2" | "$3" "$4" index-job`;
   const argv = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
-  Bun.spawnSync([...argv, trial.root, job, process.execPath, program]);
+  Bun.spawnSync([...argv, trial.root, job, process.execPath, indexProgram]);
   expect(contentOf(trial.data)).toEqual(["SNES/a.sfc", "NES/n.nes"]);
   runHere(JSON.parse(job));
   expect(contentOf(trial.data)).toEqual(["SNES/a.sfc", "NES/n.nes"]);

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { indexPath } from "../../src/media/index-file.ts";
 import { makeFiles } from "../helpers/library.ts";
-import { contentOf, mediaTrial, pathsOf, runHere } from "../helpers/media.ts";
+import { contentOf, heldTrial, mediaTrial, pathsOf, runHere } from "../helpers/media.ts";
 import { eventually } from "../helpers/processes.ts";
 
 describe("the walk", () => {
@@ -221,10 +221,11 @@ describe("a run", () => {
   });
 
   test("refuses a second one, an unknown system, and says that it was cancelled", async () => {
-    await using trial = await mediaTrial();
+    await using trial = await heldTrial();
     makeFiles(trial.root, ["SNES/a.sfc"]);
     await trial.media.index([]);
     makeFiles(trial.root, ["SNES/b.sfc"]);
+    await trial.hold();
     const run = trial.media.index([]);
     expect(trial.media.index([])).rejects.toMatchObject({ code: "conflict" });
     trial.media.cancel();
@@ -233,12 +234,13 @@ describe("a run", () => {
     expect(pathsOf(trial.media)).toEqual(["SNES/a.sfc"]);
     expect(trial.told.at(-1)).toMatchObject({ indexing: false, exists: true });
     expect(trial.media.index(["Snes"])).rejects.toMatchObject({ code: "not-found" });
+    await trial.release();
     await trial.media.index([]);
     expect(pathsOf(trial.media)).toEqual(["SNES/a.sfc", "SNES/b.sfc"]);
   });
 
   test("lets the old index be searched throughout, and after it was cancelled", async () => {
-    await using trial = await mediaTrial();
+    await using trial = await heldTrial();
     makeFiles(trial.root, ["SNES/old.sfc"]);
     await trial.media.index([]);
     makeFiles(
@@ -246,12 +248,14 @@ describe("a run", () => {
       Array.from({ length: 2000 }, (_, number) => `SNES/new ${number}.sfc`),
     );
     const seen = new Set<number>();
+    await trial.hold();
     const run = trial.media.index([]);
     const over = run.then(() => true);
     while (!(await Promise.race([over, Bun.sleep(1).then(() => false)]))) {
       // The old one or the new one, never none.
       const total = trial.media.search({ query: "", systems: ["SNES"], maxResults: 1 }).total;
       if (trial.media.status().indexing) seen.add(total);
+      if (seen.size > 0) await trial.release();
       expect((await trial.media.findTitle("SNES", "Old"))?.media.path).toBe("SNES/old.sfc");
     }
     expect(seen.has(1)).toBe(true);
@@ -259,6 +263,7 @@ describe("a run", () => {
     expect(pathsOf(trial.media, "new 1999")).toEqual(["SNES/new 1999.sfc"]);
 
     makeFiles(trial.root, ["SNES/newest.sfc"]);
+    await trial.hold();
     const cancelled = trial.media.index([]);
     expect(pathsOf(trial.media, "old")).toEqual(["SNES/old.sfc"]);
     trial.media.cancel();

@@ -6,7 +6,7 @@ import { watchArgument } from "../../src/media/indexer.ts";
 import { mountsBelow } from "../../src/media/mounts.ts";
 import { watchMedia } from "../../src/media/watching.ts";
 import { makeFiles } from "../helpers/library.ts";
-import { mediaTrial, pathsOf } from "../helpers/media.ts";
+import { indexProgram, mediaTrial, pathsOf } from "../helpers/media.ts";
 import { eventually } from "../helpers/processes.ts";
 
 /** Longer than a burst of changes takes to be over, and than a look for drives is away. */
@@ -76,7 +76,6 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
   const go = join(trial.root, "../go");
   // In a name space of its own, it may mount as it likes.
   const script = `(while [ ! -e "$1" ]; do sleep 0.1; done; mount -t tmpfs none "$2/SNES") & exec "$3" "$4" ${watchArgument}`;
-  const program = join(import.meta.dir, "../../src/media/index-job-main.ts");
   const command = [
     "unshare",
     "--user",
@@ -93,7 +92,7 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
     media,
     folders: { roots: [trial.root], own: [] },
     log: { ...silentLog, warn: (_, sentence) => warned.push(sentence) },
-    command: [...command, process.execPath, program],
+    command: [...command, process.execPath, indexProgram],
   });
   let number = 0;
   await eventually(async () => {
@@ -130,8 +129,8 @@ test("a change in the folder of one system is that system's", async () => {
   using _ = watchMedia({ media, folders: { roots: [], own }, log: silentLog });
   let number = 0;
   await eventually(async () => {
-    if (number++ < 6) makeFiles(folder, [`deep/b${number % 3}.sfc`]);
-    await Bun.sleep(300);
+    makeFiles(folder, [`deep/b${number++}.sfc`]);
+    await Bun.sleep(quietMs);
     return asked.length > 0;
   });
   expect(asked[0]).toContain("SNES");
