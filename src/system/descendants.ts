@@ -30,9 +30,10 @@ const ticksPerSecond = 100;
 // `os.uptime` may be a whole number.
 const bornMarginSeconds = 2;
 const kernelThread = 0x0020_0000; // PF_KTHREAD in `flags` (include/linux/sched.h): none of them has an environment.
-// Loading a program from an SD card takes a few milliseconds.
+// Loading a program from an SD card takes a few milliseconds, and longer where the processor is taken away meanwhile.
 const emptyLookMs = 4;
 const emptyLooksMax = 10;
+const becomingMsMax = 1000;
 
 /** A mark that no other launch has, of this service or another one. */
 export function createMarks(): () => Omit<Family, "leader"> {
@@ -54,28 +55,48 @@ export async function isLiving({ pid }: Member, family: Family): Promise<boolean
   return (await memberOf(pid, family)) !== undefined;
 }
 
-/** proc(5), `stat`: pid (name) state ppid pgrp ... flags ... starttime; the name may hold anything, brackets too. */
 async function memberOf(pid: number, family: Family): Promise<Member | undefined> {
-  const stat = (await textOf(`/proc/${pid}/stat`)) ?? "";
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state = "", , group] = fields;
-  if (state === "" || "ZX".includes(state)) return undefined;
+  const stat = await statOf(pid);
+  if (stat === undefined) return undefined;
+  const { state, group, flags, startedSeconds } = stat;
   const isStuck = state === "D";
-  if (Number(group) === family.leader.pid) return { pid, isInGroup: true, isStuck };
-  if ((Number(fields[6]) & kernelThread) !== 0) return undefined;
-  if (Number(fields[19]) / ticksPerSecond < family.bornSeconds) return undefined;
+  if (group === family.leader.pid) return { pid, isInGroup: true, isStuck };
+  if ((flags & kernelThread) !== 0 || startedSeconds < family.bornSeconds) return undefined;
   return (await isMarked(pid, family.mark)) ? { pid, isInGroup: false, isStuck } : undefined;
 }
 
-/** A process that becomes another program has no environment for that moment: it is looked at again. */
+/** A process that becomes another program has no environment for that moment: it is looked at again until that is over. */
 async function isMarked(pid: number, mark: string): Promise<boolean> {
-  for (let looks = 0; looks < emptyLooksMax; looks++) {
+  const endMs = performance.now() + becomingMsMax;
+  for (let looks = 0; looks < emptyLooksMax && performance.now() < endMs; ) {
     const environment = await textOf(`/proc/${pid}/environ`);
     if (environment === undefined) return false;
     if (environment !== "") return environment.split("\0").includes(`${markName}=${mark}`);
+    const stat = await statOf(pid);
+    if (stat === undefined) return false;
+    if (!stat.isBecoming) looks += 1;
     await Bun.sleep(emptyLookMs);
   }
   return false;
+}
+
+/**
+ * proc(5), `stat`: pid (name) state ppid pgrp ... flags ... starttime ... startcode; the name may hold anything, brackets
+ * too. The kernel has no start of the code of a process that is becoming another program, until behind its environment
+ * (fs/binfmt_elf.c, `load_elf_binary`). Undefined for the dead.
+ */
+async function statOf(pid: number) {
+  const text = (await textOf(`/proc/${pid}/stat`)) ?? "";
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [state = ""] = fields;
+  if (state === "" || "ZX".includes(state)) return undefined;
+  return {
+    state,
+    group: Number(fields[2]),
+    flags: Number(fields[6]),
+    startedSeconds: Number(fields[19]) / ticksPerSecond,
+    isBecoming: fields[23] === "0",
+  };
 }
 
 /** Undefined where it ended between two looks, or belongs to somebody whose environment is not for us. */

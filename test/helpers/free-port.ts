@@ -1,9 +1,13 @@
-/** A port that nobody listens on, below those that the kernel gives to connections (32768 and up), which might take it first. */
+const given = new Set<number>();
+
+/** A port that nobody listens on, below those that the kernel gives to connections (32768 and up), which might take it first; each once. */
 export function freePort(): number {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
+    if (given.has(port)) continue;
     try {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+      given.add(port);
       return port;
     } catch {
       // Taken: by a service of another test, say.

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import {
   chmod,
   lstat,
@@ -231,7 +232,8 @@ test("edits by hand are taken over: written in place, put in its place by a rena
   const { settings, path, folder, lines } = await open("[log]\ndebug = true\n");
   const heard: string[] = [];
   settings.onChange(({ log, readers }) => heard.push(`${log.debug} ${readers.insertModeExitDelay}`));
-  await writeFile(path, "readers.insert_mode_exit_delay = 1\n");
+  // In one go, between whose parts nobody looks.
+  writeFileSync(path, "readers.insert_mode_exit_delay = 1\n");
   await eventually(() => settings.current().readers.insertModeExitDelay === 1);
   await writeFile(join(folder, "new"), "readers.insert_mode_exit_delay = 2\n");
   await rename(join(folder, "new"), path);
@@ -259,7 +261,7 @@ test("a file is taken over from a folder that is made later, and from one that i
 test("a bad edit is refused with line and reason, the last good settings stay, and mending it ends the fault", async () => {
   const { settings, path, lines, text } = await open("[log]\ndebug = true\n");
   const bad = '[log]\ndebug = true\n[audio]\nfeedback = "loud"\n';
-  await writeFile(path, bad);
+  writeFileSync(path, bad);
   await eventually(() => settings.fault() !== undefined);
   const reason = 'config.toml, line 4: audio.feedback must be true or false, not "loud"';
   expect(settings.fault()).toBe(reason);

@@ -24,6 +24,8 @@ export interface Bench {
   unplug(): unknown;
   lay(name: string): unknown;
   lift(): void;
+  /** Where in what was heard the laying begins that counts, of a reader that may need several. */
+  readonly since?: () => number;
 }
 
 export function card(name: string): EmulatedTag {
@@ -32,10 +34,11 @@ export function card(name: string): EmulatedTag {
 }
 
 /** One tap: the card is told once, its player runs, and its removal is told once. */
-export async function launches(deck: Deck, { driver, lay, lift }: Bench, name: string): Promise<void> {
-  const from = deck.heard();
+export async function launches(deck: Deck, { driver, lay, lift, since }: Bench, name: string): Promise<void> {
+  const begun = deck.heard();
   await deck.guest.ask("rm -f /tmp/played");
   await lay(name);
+  const from = since?.() ?? begun;
   await deck.tells(from, "tokens.added", name);
   await deck.tells(from, "media.started", name);
   lift();
