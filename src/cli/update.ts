@@ -13,7 +13,7 @@ import {
   writeUpdateNote,
 } from "../update/machine.ts";
 import { otherSlot, slots } from "../update/slots.ts";
-import { judge, startTrial, type Trial } from "../update/trial.ts";
+import { isExcused, judge, startTrial, type Trial } from "../update/trial.ts";
 import type { Screen } from "./media.ts";
 
 export type UpdateAction =
@@ -53,13 +53,22 @@ export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promi
       ? await install(action, machine, { ...parts, paths })
       : await back(machine, { ...parts, paths });
   const slot = otherSlot(await machine.control.running());
-  const excused = (await healthOf(parts.port)).complaint;
+  const excused = await complaintBefore(parts);
   await writeUpdateNote(paths, { event: "trying", slot, version, excused });
   parts.screen.write(
     `restarting: ${version} is tried, and kept once it was healthy for a minute; else the version before comes back\n`,
   );
   await (parts.restart ?? spawnRestart)(machine.control.restart);
   return exitCodes.ok;
+}
+
+/** One that is busy, as with the update just written, is asked again: what it does not tell now is not excused later. */
+async function complaintBefore({ port, time = realTime }: UpdateParts): Promise<string> {
+  for (let asked = 1; ; asked++) {
+    const { pong, complaint } = await healthOf(port);
+    if (pong || asked === asksMax) return pong ? complaint : "";
+    await time.sleep(askEveryMs);
+  }
 }
 
 type KnownParts = UpdateParts & { readonly paths: MachinePaths };
@@ -115,6 +124,7 @@ function noteSentence(event: "trying" | "kept" | "back", version: string): strin
 }
 
 const askEveryMs = 2000;
+const asksMax = 10;
 const answerMs = 3000;
 
 /** Ends well where the trial is kept. Whatever goes wrong here is no reason to keep it. */
@@ -130,7 +140,7 @@ async function confirm(
   let trial: Trial = startTrial(time.now());
   for (;;) {
     const { pong, complaint } = await healthOf(port);
-    const healthy = pong && (complaint === "" || complaint === excused);
+    const healthy = pong && isExcused(complaint, excused);
     const judged = judge(trial, { nowMs: time.now(), healthy });
     if (judged.verdict === "keep") break;
     if (judged.verdict === "give-up") {

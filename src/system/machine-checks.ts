@@ -9,6 +9,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs"
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { machineFaultBytesMax, machineFaultsMax } from "../core/limits.ts";
+import { startedAgain } from "../core/watchdog.ts";
 
 export interface MachineCheck {
   readonly name: "device" | "watchdog";
@@ -58,7 +59,7 @@ function sentenceOf(
 ): string | undefined {
   switch (event) {
     case "restart":
-      return `the watchdog started the service again: ${why}`;
+      return `${startedAgain}: ${why}`;
     case "giving-up":
       return `the watchdog is about to reset this machine: ${why}`;
     case "reset":

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArguments } from "../../src/cli/arguments.ts";
 import { runUpdate, type UpdateAction, type UpdateParts } from "../../src/cli/update.ts";
+import { watchdogSentence } from "../../src/system/machine-checks.ts";
 import type { MachinePaths } from "../../src/update/machine.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
@@ -113,6 +114,39 @@ test("what was wrong before an update is no reason against it, and one more thin
   expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
 });
 
+test("an update that was followed by fewer complaints than before was not kept", async () => {
+  await bundle("0.2.0");
+  let complaint =
+    "only 9000 KiB are free; the update to 0.1.9 was not kept: it did not start; the version before it runs";
+  await using service = serve(() => complaint);
+  await update({ kind: "install", path: at("bundle"), allowOlder: false }, { port: service.port });
+  await startsFrom("b", "0.2.0");
+  complaint = "only 8000 KiB are free";
+  expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
+});
+
+test("a service that the watchdog had to start again was unhealthy for a day, and its update not kept", async () => {
+  await startsFrom("b", "0.2.0");
+  const line =
+    "event=restart time=1800000000 restarts=1 resets=0 why=the service did not answer 3 pings in a row";
+  const complaint = watchdogSentence(line, 1_800_000_000_000);
+  expect(complaint).toContain("3 pings");
+  await using service = serve(() => complaint);
+  expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
+});
+
+test("a service that was too busy to tell what is wrong before an update is asked again", async () => {
+  await bundle("0.2.0");
+  let asked = 0;
+  await using service = serve(
+    () => "the card is nearly full",
+    () => ++asked > 3,
+  );
+  await update({ kind: "install", path: at("bundle"), allowOlder: false }, { port: service.port });
+  await startsFrom("b", "0.2.0");
+  expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
+});
+
 test("nothing is confirmed where nothing is tried", async () => {
   expect(await update({ kind: "confirm" })).toBe(0);
   expect(writable).toEqual([]);
@@ -212,12 +246,12 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
 }
 
 /** Answers as the service does: `complaint` says why it is not well. */
-function serve(complaint: () => string | undefined) {
+function serve(complaint: () => string | undefined, answers = () => true) {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     fetch({ url }) {
-      if (new URL(url).pathname === "/ping") return new Response("pong");
+      if (new URL(url).pathname === "/ping") return new Response(answers() ? "pong" : "busy");
       const why = complaint();
       return new Response(why ?? "OK", { status: why === undefined ? 200 : 503 });
     },
