@@ -88,13 +88,6 @@ export function createDevices(parts: DeviceParts): AllDevices {
         }),
         bus.on("playtime.warning", () => sounds.play("warning")),
         showOnReaders({ bus, clock, behindTapMs, readers }),
-        bus.on("launch.finished", (launch) => {
-          // A card that was held back did not fail: its own sound asks for it once more.
-          const wasHeld = isSame(held, launch);
-          if (wasHeld) held = undefined;
-          if (!launch.success && !wasHeld) sounds.play("failed");
-        }),
-        bus.on("playtime.warning", () => sounds.play("warning")),
         settings.onChange((now) => sounds.configure(now.audio.feedback)),
       );
       sounds.play("ready");

@@ -6,6 +6,7 @@ import { attack } from "../helpers/attack-page.ts";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { startDevice } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, type Running, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
@@ -108,7 +109,7 @@ async function attackFrom(page: Page, target: string): Promise<void> {
     if (answer.url().endsWith("/events")) streams.push(answer.status());
   });
   const results = await page.evaluate(attack, target);
-  expect(streams.length).toBeGreaterThan(2);
+  await eventually(() => streams.length > 2);
   expect(streams.filter((status) => status !== 403)).toEqual([]);
   expect(results.length).toBeGreaterThan(20);
   expect(results.filter(({ read }) => read !== "" && !refusal.test(read))).toEqual([]);

@@ -26,6 +26,8 @@ test.skipIf(Bun.which("prlimit") === null)(
     const open = async () => (await readdir(`/proc/${service.pid}/fd`)).length;
 
     expect(await launched()).toMatchObject({ success: true });
+    // The index that it makes by itself soon after its start is there, and its files are open.
+    await heard.next("media.indexing", ({ exists, indexing }) => exists && !indexing);
     const atRest = await open();
     // A soft limit below what is open already: not one more.
     await limit("8");

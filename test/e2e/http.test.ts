@@ -11,6 +11,8 @@ beforeAll(async () => {
 ${noReaders}`);
   service = await startTapdeck(place);
   base = `http://127.0.0.1:${place.port}`;
+  // Soon after its start it makes the index by itself: those events are over.
+  await service.heard.next("media.indexing", ({ exists, indexing }) => exists && !indexing);
 });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();

@@ -67,7 +67,8 @@ test("our client's notifications are an async iterator that ends with its signal
   const notifications = client.notifications(until.signal);
   await client.call("launch", "**delay:1");
   for await (const { method } of notifications) {
-    names.push(method);
+    // The index that the service makes by itself soon after its start is told whenever it is.
+    if (method !== "media.indexing") names.push(method);
     if (method === "launch.finished") until.abort();
   }
   expect(names).toEqual(["running", "launch.finished"]);
@@ -92,7 +93,9 @@ test("our client comes back by itself when the service does, and calls made mean
   expect(states).toEqual(["lost", "connected"]);
 
   const heard: Notification[] = [];
-  client.onNotification((notification) => heard.push(notification));
+  client.onNotification((notification) => {
+    if (notification.method !== "media.indexing") heard.push(notification);
+  });
   await client.call("launch", "**delay:1");
   await client.ping();
   expect(heard[0]?.method).toBe("running");

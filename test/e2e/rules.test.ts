@@ -26,14 +26,14 @@ test("hold mode: taking the card off a reader ends its game; settings over the A
   await firstReader(service);
   const [reader] = (await client.call("readers")).readers;
   const readerId = reader?.readerId ?? "";
-  await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 1000, readerId });
+  await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 3000, readerId });
   await heard.next("media.started");
   await heard.next("tokens.removed");
   expect(await heard.next("media.stopped")).toMatchObject({ mediaName: "Game", exitCode: null });
 
   // The system is spared from now on.
   await client.call("settings.update", { insertModeBlocklist: ["SNES"] });
-  await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 300, readerId });
+  await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 3000, readerId });
   await heard.next("media.started");
   await heard.next("tokens.removed");
   expect(await client.call("media.active")).toMatchObject({ mediaName: "Game" });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { deviceForAll, port } from "../helpers/device.ts";
 import { linesOf } from "../helpers/lines.ts";
 import { canMakeNetworks, visit } from "../helpers/namespaces.ts";
-import { noisePython, noisePythonSetUpMs } from "../helpers/noise-python.ts";
+import { isAboutIndex, noisePython, noisePythonSetUpMs } from "../helpers/noise-python.ts";
 import { eventually, printed } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
@@ -60,7 +60,13 @@ function talk({ token, key }: { token: string; key: string }, flags: readonly st
       talking.stdin.write(`${JSON.stringify(payload)}\n`);
       talking.stdin.flush();
     },
-    next: async () => JSON.parse((await lines.next()).value ?? "null"),
+    /** But for the index that the service makes by itself soon after its start. */
+    async next() {
+      for (;;) {
+        const told = JSON.parse((await lines.next()).value ?? "null");
+        if (!isAboutIndex(told?.payload)) return told;
+      }
+    },
     async [Symbol.asyncDispose]() {
       talking.kill();
       await talking.exited;

@@ -115,13 +115,13 @@ test("three restarts end the feeding, for good, and a stop does not switch the h
 });
 
 test("what was before a reset is told after it, and forgotten as a count after enough pongs", async () => {
-  await using guard = await startScripted("well", ["--healthy-ms=200"], {
-    state: "event=giving-up time=1700000000 restarts=3 resets=0 why=it hung\n",
-  });
-  await guard.servicePid(1);
-  expect(await guard.state()).toBe("event=reset time=1700000000 restarts=0 resets=1 why=it hung\n");
+  const state = "event=giving-up time=1700000000 restarts=3 resets=0 why=it hung\n";
+  await using told = await startScripted("well", [], { state });
+  await told.servicePid(1);
+  expect(await told.state()).toBe("event=reset time=1700000000 restarts=0 resets=1 why=it hung\n");
+  await using forgets = await startScripted("well", ["--healthy-ms=200"], { state });
   await eventually(
-    async () => (await guard.state()) === "event=reset time=1700000000 restarts=0 resets=0 why=it hung\n",
+    async () => (await forgets.state()) === "event=reset time=1700000000 restarts=0 resets=0 why=it hung\n",
   );
 });
 

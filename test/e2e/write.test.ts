@@ -9,7 +9,7 @@ import { pn532Uart } from "../../drivers/pn532-uart.ts";
 import { connect } from "../../src/client/client.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { emulatedPn532, ntag213, textIn } from "../helpers/emulated.ts";
+import { emulatedPn532, ntag213, textIn, unlessHeldUp } from "../helpers/emulated.ts";
 import { gather } from "../helpers/lines.ts";
 import { eventually } from "../helpers/processes.ts";
 import {
@@ -35,13 +35,15 @@ interface Bench {
 }
 
 /** The service with an emulated reader, which is connected. */
-async function withService(run: (bench: Bench) => Promise<void>): Promise<void> {
-  await using device = emulatedPn532("real");
-  await using place = await makePlace(readerConfig(device) + sleeper());
-  await place.file("SNES/Game.sfc");
-  await using service = await startTapdeck(place);
-  await firstReader(service);
-  await run({ device, place, service });
+function withService(run: (bench: Bench) => Promise<void>): Promise<void> {
+  return unlessHeldUp(async () => {
+    await using device = emulatedPn532("real");
+    await using place = await makePlace(readerConfig(device) + sleeper());
+    await place.file("SNES/Game.sfc");
+    await using service = await startTapdeck(place);
+    await firstReader(service);
+    await run({ device, place, service });
+  });
 }
 
 function tapdeck(place: Place, ...words: readonly string[]) {

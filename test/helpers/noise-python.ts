@@ -14,7 +14,7 @@ export function noisePython(): Promise<string> {
 
 export interface PythonClient {
   send(payload: string): void;
-  /** What it told next: `ready`, `payload`, `refused` or `closed`; undefined once it is gone. */
+  /** What it told next: `ready`, `payload`, `refused` or `closed`; undefined once it is gone. Nothing about the index. */
   next(): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** The next payload; fails where something else was told. */
   payload(): Promise<string>;
@@ -44,8 +44,11 @@ export async function startPythonClient(
   });
   const lines = linesOf(child.stdout);
   const next = async () => {
-    const { value } = await lines.next();
-    return value === undefined ? undefined : JSON.parse(value);
+    for (;;) {
+      const { value } = await lines.next();
+      const told = value === undefined ? undefined : JSON.parse(value);
+      if (!isAboutIndex(told?.payload)) return told;
+    }
   };
   return {
     send(payload) {
@@ -67,6 +70,11 @@ export async function startPythonClient(
       await child.exited;
     },
   };
+}
+
+/** Whether a payload is of the index that a service makes by itself soon after its start, whenever that is. */
+export function isAboutIndex(payload: unknown): boolean {
+  return typeof payload === "string" && payload.includes('"method":"media.indexing"');
 }
 
 /** The other side, in Python: hello in, reply out, then it echoes frame by frame. */
