@@ -9,7 +9,7 @@ import { eventually } from "../helpers/processes.ts";
 import { listenTo, noReaders } from "../helpers/tapdeck.ts";
 
 const connections = 10_000;
-const floodSeconds = 8;
+const floodMs = 8000; // From the moment on that half of the connections are there.
 const launchers = `${noReaders}[[launchers]]
 id = "true"
 systems = ["SNES"]
@@ -27,10 +27,11 @@ async function flood(descriptorsMax: number, patienceMs: number): Promise<void> 
   const descriptors = async () => (await readdir(`/proc/${service.pid}/fd`)).length;
   const atRest = await descriptors();
   const script = join(import.meta.dir, "../load/attacker.ts");
-  const attack = [process.execPath, script, "idle", network.deviceAddress, String(floodSeconds), "10.77.0.2"];
+  const attack = [process.execPath, script, "idle", network.deviceAddress, "120", "10.77.0.2"];
   const attacker = Bun.spawn([...network.onNeighbour(attack)], { stdio: ["ignore", "ignore", "inherit"] });
   const flooded = Math.min(descriptorsMax, connections) / 2;
   await eventually(async () => (await descriptors()) > flooded);
+  setTimeout(() => attacker.kill(), floodMs);
   const within = (comesIn: () => Promise<boolean>) =>
     eventually(() => comesIn().catch(() => false), patienceMs);
   do {
@@ -45,7 +46,7 @@ async function flood(descriptorsMax: number, patienceMs: number): Promise<void> 
     await within(async () => (await device.run("ping")).code === 0);
     const loopback = "http://127.0.0.1:7497/ping";
     await within(async () => (await visit(network.onDevice, { url: loopback })).body === "pong");
-  } while (attacker.exitCode === null);
+  } while (attacker.exitCode === null && attacker.signalCode === null);
   // What happens a thousand times is told once.
   expect(device.log().split("\n").length).toBeLessThan(60);
   // Then the neighbours come in again.

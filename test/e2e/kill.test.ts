@@ -47,7 +47,7 @@ test(`kill -9 at ${kills} random moments during writes: every acknowledged mappi
   expect(await service.client.call("health")).toMatchObject({ status: "ok" });
   service.client.close();
   await service.stop();
-}, 600_000);
+}, 1_200_000);
 
 /** Asks again and again until the connection is lost with the service. */
 async function untilKilled(write: () => Promise<void>): Promise<void> {

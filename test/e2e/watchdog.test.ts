@@ -38,9 +38,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(tools, { recursive: true, force: true }));
 
+/** For a service that is well, on a machine that may stand still for a second. */
+const patient = "--pong-ms=5000";
+
 test("a service that was killed is started again and answers", async () => {
   await using place = await makePlace();
-  await using guard = await startGuard(place.port, [], [program, `--data=${place.folder}`]);
+  await using guard = await startGuard(place.port, [patient], [program, `--data=${place.folder}`]);
   const first = await guard.servicePid(1);
   await guard.answers(1);
   const from = performance.now();
@@ -77,7 +80,8 @@ test.concurrent("a service that takes pings and says nothing is started again", 
 });
 
 test.concurrent("a service that never answers at all is started again when the grace is over", async () => {
-  await using guard = await startScripted("deaf", ["--grace-ms=400"]);
+  // Each restart is the only one of its window: the third one, which ends it, never comes.
+  await using guard = await startScripted("deaf", ["--grace-ms=400", "--window-ms=300"]);
   await guard.servicePid(2);
   expect(await guard.state()).toMatch(
     /event=restart .* did not answer on 127\.0\.0\.1:\d+ within 400 ms of its start\n/,
@@ -85,7 +89,7 @@ test.concurrent("a service that never answers at all is started again when the g
 });
 
 test("the hardware is fed at each pong, and by a plain stop it is switched off and the service ended", async () => {
-  await using guard = await startScripted("well");
+  await using guard = await startScripted("well", [patient]);
   await eventually(async () => (await guard.feeds()).length > 8);
   const pid = await guard.servicePid(1);
   expect(await guard.stop()).toBe(0);
@@ -96,7 +100,7 @@ test("the hardware is fed at each pong, and by a plain stop it is switched off a
 });
 
 test("three restarts end the feeding, for good, and a stop does not switch the hardware off", async () => {
-  await using guard = await startScripted("well");
+  await using guard = await startScripted("well", [patient]);
   for (let time = 1; time <= 3; time++) {
     await guard.answers(time);
     process.kill(await guard.servicePid(time), "SIGKILL");
