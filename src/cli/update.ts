@@ -124,7 +124,7 @@ function noteSentence(event: "trying" | "kept" | "back", version: string): strin
 }
 
 const askEveryMs = 2000;
-const asksMax = 10;
+const asksMax = 5;
 const answerMs = 3000;
 
 /** Ends well where the trial is kept. Whatever goes wrong here is no reason to keep it. */
