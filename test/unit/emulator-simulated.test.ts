@@ -6,6 +6,8 @@ import { ServiceError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import type { ReaderSession } from "../../src/readers/contract.ts";
+import { unlessHeldUp } from "../helpers/emulated.ts";
+import { eventually } from "../helpers/processes.ts";
 
 async function withReader(
   run: (
@@ -33,21 +35,19 @@ async function withReader(
 }
 
 test("a card laid on the simulated reader is read, and leaves after its time", () =>
-  withReader(async (session, next) => {
-    expect(session.info).toBe("PN532 v1.6 (simulated)");
-    await next((present) => present.length === 0);
-    let isRead = false;
-    const read = next(([card]) => card?.text === "Audio/Chime.wav" && card.uid.startsWith("04"));
-    const reading = read.then(() => {
-      isRead = true;
-    });
-    // A machine that stood still for longer than the card lay there has seen none: it is laid there again.
-    while (!isRead) {
+  unlessHeldUp(() =>
+    withReader(async (session, next) => {
+      expect(session.info).toBe("PN532 v1.6 (simulated)");
+      await next((present) => present.length === 0);
       session.tap?.({ text: "Audio/Chime.wav" }, 300);
-      await Promise.race([reading, Bun.sleep(1000)]);
-    }
-    await next((present) => present.length === 0);
-  }));
+      let isRead = false;
+      void next(([card]) => card?.text === "Audio/Chime.wav" && card.uid.startsWith("04")).then(() => {
+        isRead = true;
+      });
+      await eventually(() => isRead, 10_000);
+      await next((present) => present.length === 0);
+    }),
+  ));
 
 test("a card takes the place of the one that lies there; a longer text gets a larger tag", () =>
   withReader(async (session, next) => {
