@@ -49,6 +49,16 @@ export const wholeNumber =
     throw new Refusal(key, `${key} must be a whole number from ${min} to ${max}, not ${shown(value)}`);
   };
 
+/** One of a few words. */
+export const oneOf =
+  <const Words extends readonly string[]>(words: Words): Check<Words[number]> =>
+  (value, key) => {
+    const word = words.find((one) => one === value);
+    if (word !== undefined) return word;
+    const known = words.map((one) => `"${one}"`).join(", ");
+    throw new Refusal(key, `${key} must be one of ${known}, not ${shown(value)}`);
+  };
+
 /** Seconds, fractions allowed. */
 export const seconds =
   (max: number): Check<number> =>

@@ -15,6 +15,7 @@ import {
   folder,
   known,
   list,
+  oneOf,
   Refusal,
   seconds,
   type Table,
@@ -39,6 +40,8 @@ const patterns = list(textOf(mappingPatternBytesMax), settingsListMax);
 const allowLaunch: Check<boolean | readonly string[]> = (value, key) =>
   typeof value === "boolean" ? value : patterns(value, key);
 
+const anonymous = oneOf(["none", "look", "play", "change"] as const);
+
 /** `{ SNES = ["/games/snes"] }`: folders of single systems. */
 const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
   const folders = list(folder, settingsListMax);
@@ -62,6 +65,7 @@ export const sections = {
     allowed_hosts: texts,
     allowed_origins: texts,
     allow_anonymous_local: boolean,
+    anonymous,
     allow_v1_clients: boolean,
   },
   readers: {
@@ -79,7 +83,7 @@ export const sections = {
     prefer_regions: texts,
     prefer_languages: texts,
   },
-  script: { allow_execute: patterns, allow_http: patterns },
+  script: { allow_execute: patterns, allow_http: patterns, allow_input: boolean },
   launch: { guard: boolean },
   playtime: {
     daily_minutes: minutes,
@@ -118,6 +122,7 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
       allowedHosts: a("allowed_hosts", api.allowed_hosts, d.api.allowedHosts),
       allowedOrigins: a("allowed_origins", api.allowed_origins, d.api.allowedOrigins),
       allowAnonymousLocal: a("allow_anonymous_local", api.allow_anonymous_local, d.api.allowAnonymousLocal),
+      anonymous: a("anonymous", api.anonymous, d.api.anonymous),
       allowV1Clients: a("allow_v1_clients", api.allow_v1_clients, d.api.allowV1Clients),
     },
     readers: {
@@ -152,6 +157,7 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
     script: {
       allowExecute: s("allow_execute", script.allow_execute, d.script.allowExecute),
       allowHttp: s("allow_http", script.allow_http, d.script.allowHttp),
+      allowInput: s("allow_input", script.allow_input, d.script.allowInput),
     },
     launch: { guard: taker(table, "launch")("guard", sections.launch.guard, d.launch.guard) },
     playtime: playTimeOf(table),

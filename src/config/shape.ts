@@ -2,6 +2,7 @@
 
 import type { MediaFolders, SystemFolder, TitlePreferences } from "../core/media.ts";
 import type { PlayerKind, StopHow } from "../core/playback.ts";
+import type { Grant } from "../core/rights.ts";
 
 export interface Config {
   readonly api: {
@@ -15,6 +16,8 @@ export interface Config {
     readonly allowedHosts: readonly string[];
     readonly allowedOrigins: readonly string[];
     readonly allowAnonymousLocal: boolean;
+    /** The grant of a caller over TLS without an identity; never `own`. */
+    readonly anonymous: Exclude<Grant, "own">;
     /** Whether clients that know version 1 of the secure layer only may pair and come in. */
     readonly allowV1Clients: boolean;
   };
@@ -46,7 +49,12 @@ export interface Config {
     readonly prefer: TitlePreferences;
   };
   /** Patterns, as texts, of what scripts may do outside the device. */
-  readonly script: { readonly allowExecute: readonly string[]; readonly allowHttp: readonly string[] };
+  readonly script: {
+    readonly allowExecute: readonly string[];
+    readonly allowHttp: readonly string[];
+    /** Whether cards and callers may press keys of the virtual keyboard and gamepad. */
+    readonly allowInput: boolean;
+  };
   readonly launch: {
     /** While something plays, a card must be put on twice before it switches. */
     readonly guard: boolean;
@@ -110,6 +118,7 @@ export const defaultConfig: Config = {
     allowedHosts: [],
     allowedOrigins: [],
     allowAnonymousLocal: false,
+    anonymous: "play",
     allowV1Clients: false,
   },
   readers: {
@@ -127,7 +136,7 @@ export const defaultConfig: Config = {
     folders: [],
     prefer: { regions: ["World", "USA", "Europe", "Japan"], languages: ["En"] },
   },
-  script: { allowExecute: [], allowHttp: [] },
+  script: { allowExecute: [], allowHttp: [], allowInput: false },
   launch: { guard: false },
   playtime: { dailyMinutes: 0, sessionMinutes: 0, sessionResetMinutes: 20, warningMinutes: [5, 1] },
   hooks: {},

@@ -34,6 +34,10 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # Whether programs of every user of this device may control the service where it runs as root.
 #allow_anonymous_local = false
 
+# What callers from the network may do over TLS without being paired: "none"; "look" at the state and the media; "play",
+# which also starts and stops media; or "change", which also covers cards, mappings and settings.
+#anonymous = "play"
+
 # Whether phone apps that know only the older, weaker encryption (version 1) may pair by PIN and come in: see
 # tapdeck pair --help. Their sessions have no forward secrecy: who steals a phone's key can read what was recorded before.
 #allow_v1_clients = false
@@ -92,6 +96,9 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 
 # Addresses that a card may call with **http.get and **http.post: patterns that match all of it. An empty list means none.
 #allow_http = []
+
+# Whether cards and callers may press keys of a virtual keyboard and gamepad. Keys reach whatever has the focus, a terminal too.
+#allow_input = false
 
 [launch]
 # Whether a card must be put on twice, within ten seconds, before it ends what plays and starts something else.

@@ -68,6 +68,7 @@ allow_launch = ["SNES/.*"]
 allowed_hosts = ["deck.example"]
 allowed_origins = ["https://deck.example"]
 allow_anonymous_local = true
+anonymous = "look"
 allow_v1_clients = true
 [readers]
 connect = ["simulated:"]
@@ -93,6 +94,7 @@ root_folders = ["/a", "/b"]
 [script]
 allow_execute = ["mpv .*"]
 allow_http = ["http://lamp/.*"]
+allow_input = true
 [hooks]
 on_scan = "**echo:a"
 on_remove = "**echo:b"
@@ -118,6 +120,7 @@ command = ["any", "--file={path}"]
       allowedHosts: ["deck.example"],
       allowedOrigins: ["https://deck.example"],
       allowAnonymousLocal: true,
+      anonymous: "look",
       allowV1Clients: true,
     },
     readers: {
@@ -132,7 +135,7 @@ command = ["any", "--file={path}"]
     playtime: { dailyMinutes: 60, sessionMinutes: 30, sessionResetMinutes: 15, warningMinutes: [10, 2] },
     log: { console: false, debug: true },
     systems: { ...defaultConfig.systems, rootFolders: ["/a", "/b"], statedRootFolders: ["/a", "/b"] },
-    script: { allowExecute: ["mpv .*"], allowHttp: ["http://lamp/.*"] },
+    script: { allowExecute: ["mpv .*"], allowHttp: ["http://lamp/.*"], allowInput: true },
     hooks: {
       onScan: "**echo:a",
       onRemove: "**echo:b",

@@ -27,7 +27,7 @@ async function makeDeck(map: (text: string) => string | undefined = () => undefi
   const config: Config = {
     ...defaultConfig,
     systems: { ...defaultConfig.systems, rootFolders: [folder], statedRootFolders: [folder] },
-    script: { allowExecute: ["/usr/bin/touch .*|/bin/touch .*"], allowHttp: [] },
+    script: { allowExecute: ["/usr/bin/touch .*|/bin/touch .*"], allowHttp: [], allowInput: false },
     launchers: [
       { id: "game", systems: ["SNES"], extensions: [".sfc"], command: ["sleep", "60"] },
       { id: "menu", systems: ["NES"], extensions: [], command: ["sleep", "61"] },

@@ -1,0 +1,38 @@
+/**
+ * Rights: what a caller may do. Each right includes those before it. A method, and a notification, names the one right that
+ * it requires; a caller has one grant.
+ */
+
+/**
+ * - `look`: see the state of the device and its media, but nothing about cards.
+ * - `play`: start and stop the owner's media.
+ * - `change`: work with cards and their meaning.
+ * - `own`: administer the device.
+ */
+export const rights = ["look", "play", "change", "own"] as const;
+export type Right = (typeof rights)[number];
+
+/** The highest right that a caller has. */
+export type Grant = Right | "none";
+
+/** What a paired client is for. */
+export const roles = ["member", "player"] as const;
+export type Role = (typeof roles)[number];
+
+export const grantOfRole: Readonly<Record<Role, Right>> = { member: "change", player: "play" };
+
+const rank: Readonly<Record<Grant, number>> = { none: 0, look: 1, play: 2, change: 3, own: 4 };
+
+export function allows(grant: Grant, required: Right): boolean {
+  return rank[grant] >= rank[required];
+}
+
+/** The lower of two grants. */
+export function lowerGrant(one: Grant, other: Grant): Grant {
+  return rank[one] <= rank[other] ? one : other;
+}
+
+/** The rights that a grant includes, the lowest first. */
+export function rightsOf(grant: Grant): readonly Right[] {
+  return rights.filter((right) => allows(grant, right));
+}
