@@ -76,7 +76,8 @@ export function createServices({
     tokens: () => readers()?.tokens() ?? { active: [], last: undefined },
     scan(token, durationMs, readerId) {
       const ready = readers();
-      if (ready === undefined) throw new ServiceError("failed", "the service is still starting: try again");
+      if (ready === undefined)
+        throw new ServiceError("failed", "the service is still starting: try again", { isPublic: true });
       ready.scan(token, durationMs, readerId);
     },
     history: (page) => store.history.list(page),

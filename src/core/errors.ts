@@ -21,6 +21,8 @@ export interface ServiceErrorOptions {
   readonly cause?: unknown;
   /** Facts for programs (`data` of the wire's error object), such as `{ limit: "batch" }`. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** The sentence names no file, card or setting and holds no words of a player, so every caller may read it. */
+  readonly isPublic?: true;
 }
 
 /**
@@ -31,11 +33,14 @@ export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>> | undefined;
+  /** Whether a caller that may not see paths, cards and settings may read the sentence. */
+  readonly isPublic: boolean;
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.data = options.data;
+    this.isPublic = options.isPublic === true;
   }
 }
 

@@ -27,7 +27,9 @@ export function createIndexPort(media: SearchedMedia, random: () => number = Mat
     async random(sources) {
       const found = await media.any(sources.map(mediaSourceOf), random);
       if (found === undefined)
-        throw new ServiceError("failed", "there is nothing in the media index to choose from");
+        throw new ServiceError("failed", "there is nothing in the media index to choose from", {
+          isPublic: true,
+        });
       return found.path;
     },
   };
@@ -63,5 +65,5 @@ function folderOf(path: string): MediaSource {
 function idOf(name: string): string {
   const known = systemByName(name);
   if (known !== undefined) return known.id;
-  throw new ServiceError("not-found", `there is no system ${name.slice(0, 64)}`);
+  throw new ServiceError("not-found", `there is no system ${name.slice(0, 64)}`, { isPublic: true });
 }

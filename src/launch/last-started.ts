@@ -46,7 +46,8 @@ export function createLastStarted({ config, players, playing, saved }: LastStart
     },
     async find() {
       if (last !== undefined) return last;
-      if (before === undefined) throw new ServiceError("failed", "nothing has been started yet");
+      if (before === undefined)
+        throw new ServiceError("failed", "nothing has been started yet", { isPublic: true });
       const { launchers, knownSystems } = players();
       const { path, systemId } = before;
       if (path === "") {

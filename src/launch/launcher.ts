@@ -101,8 +101,8 @@ interface Run extends Job {
 }
 
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
-const stoppedReason = new ServiceError("failed", "it was stopped");
-const takenOver = new ServiceError("failed", "another card took over");
+const stoppedReason = new ServiceError("failed", "it was stopped", { isPublic: true });
+const takenOver = new ServiceError("failed", "another card took over", { isPublic: true });
 
 export function createLauncher(parts: LauncherParts): Launcher {
   const { bus, clock, log, history, map, config } = parts;
@@ -134,9 +134,11 @@ export function createLauncher(parts: LauncherParts): Launcher {
   };
   const runScript = async (run: Run, context: RunContext, aside: Aside): Promise<void> => {
     const { script, card } = run;
-    if (script === "") throw new ServiceError("failed", noTextSentence(run.problem));
+    if (script === "") throw new ServiceError("failed", noTextSentence(run.problem), { isPublic: true });
     if (isPairingLink(script))
-      throw new ServiceError("failed", "this card lets a phone in: tap the phone on it, not the reader");
+      throw new ServiceError("failed", "this card lets a phone in: tap the phone on it, not the reader", {
+        isPublic: true,
+      });
     const ready = readyScript(script, run.trusted);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
       const playing = worker.active();
@@ -166,10 +168,11 @@ export function createLauncher(parts: LauncherParts): Launcher {
     );
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
-    if (closed) throw new ServiceError("busy", "the service is stopping");
+    if (closed) throw new ServiceError("busy", "the service is stopping", { isPublic: true });
     if (turns.waiting().length >= launchQueueMax) {
       throw new ServiceError("busy", `${launchQueueMax} launches wait already`, {
         data: { limit: "launchQueueMax" },
+        isPublic: true,
       });
     }
     const { readerId = "", trusted = true, isTap = false, problem } = from;
@@ -206,7 +209,9 @@ export function createLauncher(parts: LauncherParts): Launcher {
   return {
     launch(token, from = {}) {
       if (token.uid === "" && token.text === "" && token.data === "")
-        throw new ServiceError("invalid-params", "at least one of uid, text and data must not be empty");
+        throw new ServiceError("invalid-params", "at least one of uid, text and data must not be empty", {
+          isPublic: true,
+        });
       // What lets a phone in is neither kept nor told on.
       enqueue(withoutSecrets(token), from, false);
     },
@@ -218,7 +223,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
     },
     confirm() {
       const held = guard.take();
-      if (held === undefined) throw new ServiceError("not-found", "nothing waits to be confirmed");
+      if (held === undefined)
+        throw new ServiceError("not-found", "nothing waits to be confirmed", { isPublic: true });
       const { token, readerId, trusted } = held.run;
       enqueue(token, { readerId, trusted, isTap: true }, true);
     },

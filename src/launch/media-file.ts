@@ -42,7 +42,8 @@ export async function findMediaFile(
   knownSystems: readonly string[],
   systemId?: string,
 ): Promise<MediaFile> {
-  if (wanted === "" || wanted.includes("\0")) throw new ServiceError("failed", "the card names no file");
+  if (wanted === "" || wanted.includes("\0"))
+    throw new ServiceError("failed", "the card names no file", { isPublic: true });
   const bases = await basesOf(folders);
   const names = createNames();
   const found = isAbsolute(wanted)

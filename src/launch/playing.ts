@@ -78,7 +78,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
     bus.emit("media.stopped", { ...which.media, elapsed, exitCode, reason });
   };
   const playingNow = (): Current => {
-    if (current === undefined) throw new ServiceError("failed", "nothing plays");
+    if (current === undefined) throw new ServiceError("failed", "nothing plays", { isPublic: true });
     return current;
   };
   return {
@@ -195,14 +195,19 @@ async function untilReady({ player, proof }: Current, clock: Clock, signal: Abor
   const onAbort = () => reject(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
   const late = clock.after(mediaReadyMsMax, () =>
-    reject(new ServiceError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`)),
+    reject(
+      new ServiceError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`, { isPublic: true }),
+    ),
   );
   const isReady = player.ready ?? proof.promise;
   isReady.then(resolve, reject);
   // How it failed says more than that it has ended.
   void player.process.exited
     .then(() => proof.promise)
-    .then(() => reject(new ServiceError("failed", "it ended before it was ready")), reject);
+    .then(
+      () => reject(new ServiceError("failed", "it ended before it was ready", { isPublic: true })),
+      reject,
+    );
   try {
     await promise;
   } finally {

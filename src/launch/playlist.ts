@@ -75,11 +75,13 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
 
   const need = (): Loaded => {
     if (loaded === undefined)
-      throw new ServiceError("failed", "no playlist is loaded: a card with **playlist.play starts one");
+      throw new ServiceError("failed", "no playlist is loaded: a card with **playlist.play starts one", {
+        isPublic: true,
+      });
     return loaded;
   };
   const clear = () => {
-    loaded?.step.abort(new ServiceError("failed", "the playlist was ended"));
+    loaded?.step.abort(new ServiceError("failed", "the playlist was ended", { isPublic: true }));
     loaded = undefined;
   };
   const load = async (path: string, how: PlaylistHow, owner: RunContext): Promise<Loaded> => {
@@ -103,7 +105,9 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
 
   /** Starts the item at `from`, or the first behind it, in this direction, that can be played. */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, signal?: AbortSignal) => {
-    list.step.abort(new ServiceError("failed", "another item of the playlist was asked for"));
+    list.step.abort(
+      new ServiceError("failed", "another item of the playlist was asked for", { isPublic: true }),
+    );
     list.step = new AbortController();
     const step = signal === undefined ? list.step.signal : AbortSignal.any([list.step.signal, signal]);
     let why = "";
@@ -157,9 +161,10 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
       },
       async pause() {
         const list = need();
-        if (!list.isPlaying) throw new ServiceError("failed", "the playlist does not play");
+        if (!list.isPlaying)
+          throw new ServiceError("failed", "the playlist does not play", { isPublic: true });
         list.isPlaying = false;
-        list.step.abort(new ServiceError("failed", "the playlist was paused"));
+        list.step.abort(new ServiceError("failed", "the playlist was paused", { isPublic: true }));
         if (isItem(list)) await stop();
       },
       async move(by) {
@@ -167,7 +172,9 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
         const direction = by < 0 ? -1 : 1;
         const to = placeAfter(list, list.at, direction);
         if (to === undefined)
-          throw new ServiceError("failed", `this is the ${by < 0 ? "first" : "last"} item of the playlist`);
+          throw new ServiceError("failed", `this is the ${by < 0 ? "first" : "last"} item of the playlist`, {
+            isPublic: true,
+          });
         await playFrom(list, to, direction, owner.signal);
       },
       async goTo(place) {
@@ -176,6 +183,7 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
           throw new ServiceError(
             "failed",
             `the playlist has ${list.items.length} items, and no number ${place}`,
+            { isPublic: true },
           );
         await playFrom(list, place - 1, 1, owner.signal);
       },

@@ -42,7 +42,7 @@ export function createStarting({ playing, refusal, before }: StartingParts): Sta
   };
   const refuse = () => {
     const why = refusal();
-    if (why !== undefined) throw new ServiceError("forbidden", why);
+    if (why !== undefined) throw new ServiceError("forbidden", why, { isPublic: true });
   };
   return {
     async start(file, choice, run) {

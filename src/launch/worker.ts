@@ -120,7 +120,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
     startedBy,
     stopMedia,
     stopAll() {
-      stopping.abort(new ServiceError("failed", "it was stopped"));
+      stopping.abort(new ServiceError("failed", "it was stopped", { isPublic: true }));
       stopping = new AbortController();
       playlists.clear();
       return starting.stop();

@@ -80,7 +80,7 @@ export function createMedia(options: MediaOptions): MediaLibrary {
   /** Nothing was found because there is no index: the first run may be under way. */
   const orIndexing = <T>(answer: T | undefined): T | undefined => {
     if (answer === undefined && holder.current() === undefined && runs.status().indexing)
-      throw new ServiceError("failed", "the media are being indexed: try again then");
+      throw new ServiceError("failed", "the media are being indexed: try again then", { isPublic: true });
     return answer;
   };
 
@@ -142,10 +142,11 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
   return {
     status,
     async index(systems) {
-      if (closed) throw new ServiceError("failed", "the service is stopping");
+      if (closed) throw new ServiceError("failed", "the service is stopping", { isPublic: true });
       const unknown = systems.find((id) => systemById(id) === undefined);
       if (unknown !== undefined) throw unknownSystem(unknown);
-      if (running !== undefined) throw new ServiceError("conflict", "the media are being indexed already");
+      if (running !== undefined)
+        throw new ServiceError("conflict", "the media are being indexed already", { isPublic: true });
       mkdirSync(folder, { recursive: true });
       const run = startRun({ path, folders: folders(), systems }, { command, log, onLine });
       progress = { files: 0 };
@@ -221,5 +222,7 @@ function createTeller(clock: Clock, tell: () => void): (isDue: boolean) => void 
 
 function unknownSystem(id: string): ServiceError {
   const ids = knownSystems().map((system) => system.id);
-  return new ServiceError("not-found", `there is no system ${id.slice(0, 64)}${didYouMean(id, ids)}`);
+  return new ServiceError("not-found", `there is no system ${id.slice(0, 64)}${didYouMean(id, ids)}`, {
+    isPublic: true,
+  });
 }

@@ -5,7 +5,9 @@ import type { MediaIndex, NameQuery, ScriptPorts } from "./command.ts";
 /** Throws `ServiceError("failed")` where there is no index; `why` says who needs it. */
 export function indexOf({ index }: ScriptPorts, why: string): MediaIndex {
   if (index === undefined)
-    throw new ServiceError("failed", `there is no media index here, and ${why}: write the path of a file`);
+    throw new ServiceError("failed", `there is no media index here, and ${why}: write the path of a file`, {
+      isPublic: true,
+    });
   return index;
 }
 

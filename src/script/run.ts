@@ -41,6 +41,7 @@ export function readyScript(text: string, trusted: boolean): ReadyScript {
     throw new ServiceError(
       "forbidden",
       `**${forbidden.command.name} reaches outside this device, so that no link or page may run it: put it on a card`,
+      { isPublic: true },
     );
   }
   const switchesMedia = steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);

@@ -58,7 +58,8 @@ export function createDevices(parts: DeviceParts): AllDevices {
   let held: Launch | undefined;
   const write: AllDevices["write"] = async (request, signal) => {
     const ready = readers();
-    if (ready === undefined) throw new ServiceError("no-reader", "the service is still starting: try again");
+    if (ready === undefined)
+      throw new ServiceError("no-reader", "the service is still starting: try again", { isPublic: true });
     try {
       await ready.write(request, signal);
     } catch (error) {
