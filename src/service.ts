@@ -157,7 +157,7 @@ async function assemble({
   // readers are there by the time that anyone can ask.
   const fingerprint = () => wired.certificates?.fingerprint();
   const guards = createGuards({
-    ...{ store, clock, log, dataFolder },
+    ...{ store, clock, log, dataFolder, fingerprint },
     isV1Allowed: () => config().api.allowV1Clients,
     cut: (id) => wired.api?.cutClient(id),
   });

@@ -42,6 +42,18 @@ ${Object.entries(rpcCodes)
   .map(([reason, code]) => `| ${code} | ${reason} |`)
   .join("\n")}
 
+## Rights
+
+Each method requires one right, and each notification is sent to callers that have its right. A refusal is \`forbidden\` with
+\`data.right\`.
+
+| right | allows | callers that have it |
+|---|---|---|
+| \`look\` | the state of the device and its media, and nothing about cards | all below; over TLS also strangers, unless \`api.anonymous\` is \`none\` |
+| \`play\` | to start and stop media; scripts are not trusted | all below; over TLS also strangers, by default |
+| \`change\` | to work with cards, mappings and settings; scripts are trusted | paired members, callers on the device |
+| \`own\` | to administer the device | callers on the device |
+
 ## Methods
 
 ${calls.map(methodPart).join("\n")}
@@ -51,21 +63,21 @@ ${told.map(notificationPart).join("\n")}`;
 }
 
 function methodPart(method: DescribedMethod): string {
-  const { name, description, tags = [], result, errors = [] } = method;
-  const onDevice = tags.some((tag) => tag.name.startsWith("on the device")) ? " On the device only." : "";
+  const { name, description, result, errors = [] } = method;
   const own = errors.map(({ message }) => message).filter((reason) => reason !== "invalid-params");
   const short = method["x-shorthand"];
   return `### ${name}
 
-${description}${onDevice}
+${description}
 
+- right: \`${method["x-right"]}\`${method["x-right"] === "own" ? ", on the device only" : ""}
 - params: ${paramsText(method)}${short === undefined ? "" : `, or a string in place of \`{ ${short} }\``}
 - result: \`${shapeOf(result?.schema ?? {})}\`
 ${own.length === 0 ? "" : `- refusals: ${own.join(", ")}\n`}`;
 }
 
 function notificationPart(method: DescribedMethod): string {
-  return `### ${method.name}\n\n${method.description}\n\n- params: ${paramsText(method)}\n`;
+  return `### ${method.name}\n\n${method.description}\n\n- right: \`${method["x-right"]}\`\n- params: ${paramsText(method)}\n`;
 }
 
 function paramsText(method: DescribedMethod): string {

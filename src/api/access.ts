@@ -1,10 +1,11 @@
 /**
- * Who may do what, decided here (decisions, "Who may do what"); whom a method serves, the method says itself. A caller is
- * known by the address of its peer, never by what a header claims.
+ * Which callers come in, and as what: by the address of the peer, and by Host and Origin. No header but `Authorization`
+ * (doors.ts) raises what a caller may do. What each method requires stands with the method.
  */
 import { hostname } from "node:os";
+import type { Grant } from "../core/rights.ts";
 
-/** What an admitted caller may do: all, or all but what is for callers on the device. */
+/** Where an admitted caller comes from. Quotas depend on it; what the caller may do is its grant (core/rights.ts). */
 export type Access = "device" | "remote";
 
 export interface AccessRules {
@@ -12,6 +13,8 @@ export interface AccessRules {
   readonly allowedOrigins: readonly string[];
   /** A service that runs as root serves every user of the device. */
   readonly allowAnonymousLocal: boolean;
+  /** The grant of a caller over TLS without an identity. */
+  readonly anonymous: Grant;
   /** Clients of version 1 of the secure layer may come in, and with them the pages of their apps. */
   readonly allowV1Clients: boolean;
 }
@@ -20,7 +23,12 @@ export interface AccessRules {
 export type OwnAddresses = () => readonly string[];
 
 /** The origins of the known phone app's own pages, inside of a phone. */
-const appOrigins: readonly string[] = ["capacitor://localhost", "ionic://localhost", "https://localhost"];
+const appOrigins: readonly string[] = [
+  "capacitor://localhost",
+  "ionic://localhost",
+  "http://localhost",
+  "https://localhost",
+];
 
 /** The headers that a browser sends, and a page cannot change. */
 export interface Caller {
@@ -102,6 +110,8 @@ export function mayListen(headers: Headers): boolean {
 export type Admission =
   | { readonly kind: "device" }
   | { readonly kind: "remote" }
+  /** A page of the known phone app, which may use version 1 of the secure layer only. */
+  | { readonly kind: "v1-app" }
   | { readonly kind: "refused"; readonly why: string };
 
 export function admit(caller: Caller, isDevice: boolean, rules: AccessRules): Admission {
@@ -115,6 +125,8 @@ export function admit(caller: Caller, isDevice: boolean, rules: AccessRules): Ad
     };
   }
   if (origin !== null && !isOriginAllowed(origin, { host, isDevice }, rules)) {
+    // On the device itself a page of that origin is any page, and would have all rights.
+    if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return { kind: "v1-app" };
     return {
       kind: "refused",
       why: "pages of this origin may not use this device: add it to api.allowed_origins",
@@ -163,8 +175,6 @@ interface Page {
 
 function isOriginAllowed(origin: string, { host, isDevice }: Page, rules: AccessRules): boolean {
   if (rules.allowedOrigins.includes(origin)) return true;
-  // On the device itself a page of that origin is any page, and would have all rights.
-  if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return true;
   const match = /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase());
   const authority = match?.[1];
   if (authority === undefined) return false;

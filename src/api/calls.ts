@@ -1,4 +1,4 @@
-/** Params and result of each method as types, for those who write clients. Derived from the methods themselves. */
+/** Params, result and right of each method as types, for authors of clients. Derived from the methods themselves. */
 import type * as v from "valibot";
 import type { Events } from "../events.ts";
 import type { Method, ParamsSchema, ResultOf, ResultSchema } from "./method.ts";
@@ -16,6 +16,7 @@ export type Calls = {
   readonly [M in Known as M["name"]]: {
     readonly params: ParamsOf<M>;
     readonly result: ResultOf<M["result"]>;
+    readonly right: M["right"];
   };
 };
 

@@ -4,12 +4,15 @@
  */
 import type { From } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
+import { allows, type Grant, type Right } from "../core/rights.ts";
 import type { Access } from "./access.ts";
 
-/** Who calls, and how much of it is under way. */
+/** A caller, and how much of what it asked for is under way. */
 export interface Session {
   readonly access: Access;
-  /** Who it is, for the audit log. */
+  /** What it may do now: the settings, and a revocation, count at once. */
+  grant(): Grant;
+  /** Its name in the audit log. */
   readonly from: From;
   /** Requests that are not answered yet. */
   inFlight: number;
@@ -22,8 +25,8 @@ export interface Session {
 export interface Connection extends Session {
   /** Sends an answer at once. */
   answer(text: string): void;
-  /** Sends a notification, or keeps it while the connection is held. */
-  notify(text: string): void;
+  /** Sends a notification, or keeps it while the connection is held; drops it where the caller lacks the right. */
+  notify(text: string, right: Right): void;
   /** Keeps notifications back until what it returns is called; a second call of that does nothing. */
   hold(): () => void;
   /** The caller has gone. */
@@ -31,8 +34,7 @@ export interface Connection extends Session {
 }
 
 export function createConnection(
-  access: Access,
-  from: From,
+  { access, grant, from }: Pick<Session, "access" | "grant" | "from">,
   send: (text: string) => void,
   isBehind?: () => boolean,
 ): Connection {
@@ -44,6 +46,7 @@ export function createConnection(
   const callOff = () => leaving?.abort(new ServiceError("failed", "the caller is gone"));
   return {
     access,
+    grant,
     from,
     isBehind,
     inFlight: 0,
@@ -57,7 +60,8 @@ export function createConnection(
       callOff();
     },
     answer: send,
-    notify(text) {
+    notify(text, right) {
+      if (!allows(grant(), right)) return;
       if (holds > 0) kept.push(text);
       else send(text);
     },

@@ -1,26 +1,30 @@
-/** From a payload to its answer: finds the methods, runs them, and says what came of it. Knows no transport. */
+/** From a payload to its answer: finds the methods, checks quotas, runs them, and audits. Knows no transport. */
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { type ErrorCode, ServiceError } from "../core/errors.ts";
 import {
+  auditObjectCharsMax,
   batchAnswersCharsMax,
   inFlightPerConnectionMax,
   launchesFromAfarPerSecondMax,
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { didYouMean } from "../core/nearest.ts";
+import { allows } from "../core/rights.ts";
 import type { Connection, Session } from "./connection.ts";
 import { errorText, type Item, readEnvelope, refusalText, resultText } from "./envelope.ts";
 import type { Method } from "./method.ts";
 import { methodNames, methodOf } from "./methods/index.ts";
 import { createRateLimit } from "./rate.ts";
 import type { Services } from "./services.ts";
+import type { WriteQuota } from "./write-quota.ts";
 
 export interface DispatchParts {
   readonly services: Services;
   readonly log: Log;
   readonly audit: Audit;
   readonly clock: Clock;
+  readonly quota: WriteQuota;
 }
 
 /** The answer's text; undefined where none is due. A promise only where a method takes its time. */
@@ -29,7 +33,7 @@ export type Answer = string | undefined | Promise<string | undefined>;
 /** `onWait` is called where one of the methods answers only when something long has ended. */
 export type Dispatch = (session: Session, payload: string, onWait?: () => void) => Answer;
 
-export function createDispatch({ services, log, audit, clock }: DispatchParts): Dispatch {
+export function createDispatch({ services, log, audit, clock, quota }: DispatchParts): Dispatch {
   const fromAfar = createRateLimit(clock, {
     perMinute: 60 * launchesFromAfarPerSecondMax,
     burst: launchesFromAfarPerSecondMax,
@@ -48,15 +52,23 @@ export function createDispatch({ services, log, audit, clock }: DispatchParts): 
           error: error instanceof Error ? error.stack : String(error),
         });
       }
-      return id === undefined ? undefined : refusalText(id, error);
+      return id === undefined ? undefined : refusalText(id, shownTo(session, error));
+    };
+    const count = (method: Method) => {
+      if (session.access === "device" || (method.launches !== true && !method.isChange)) return;
+      if (method.launches === true && !fromAfar.take("all")) {
+        const data = { limit: "launchesFromAfarPerSecondMax" };
+        throw new ServiceError("busy", "too many remote launches: wait a second", { data });
+      }
+      quota.take(session.from);
+    };
+    const onChanged = (object: string) => {
+      if (session.access === "device") return;
+      audit.changed(session.from, { method: item.method, object: object.slice(0, auditObjectCharsMax) });
     };
     try {
       const method = find(session, item.method);
-      if (method.launches === true && session.access !== "device" && !fromAfar.take("all")) {
-        const data = { limit: "launchesFromAfarPerSecondMax" };
-        throw new ServiceError("busy", "too many launches from afar: wait a second", { data });
-      }
-      const result = method.call(services, params, session);
+      const result = method.call(services, params, session, { before: () => count(method), onChanged });
       if (method.launches === true && session.access !== "device") audit.launched(session.from);
       if (!(result instanceof Promise)) return answer(result);
       if (method.isLong === true) onWait();
@@ -83,6 +95,23 @@ export function createDispatch({ services, log, audit, clock }: DispatchParts): 
       : batchText(answers as readonly (string | undefined)[]);
   };
 }
+
+/**
+ * A caller without the right `change` learns that something failed, and not which path, file or words of a player it was
+ * about. The sentences on its own request, and those that are marked public, hold none.
+ */
+function shownTo(session: Session, error: unknown): unknown {
+  if (!(error instanceof ServiceError) || allows(session.grant(), "change")) return error;
+  if (error.isPublic || publicCodes.has(error.code)) return error;
+  return new ServiceError(error.code, 'it failed; why is shown to clients with the right "change"');
+}
+
+const publicCodes: ReadonlySet<ErrorCode> = new Set([
+  "busy",
+  "forbidden",
+  "invalid-params",
+  "method-not-found",
+]);
 
 /** The answer to a request of a batch that is not run any more; undefined for what has no answer, which is run. */
 function leftOut(item: Item): string | undefined {

@@ -1,9 +1,13 @@
-/** The doors by which a request comes in, and who it is then: over TCP by its address and user, or by the socket's file. */
+/**
+ * The doors by which a request comes in, and the caller's identity: over TCP its address and user, over TLS its bearer token,
+ * or the socket's file. An identity has a grant (core/rights.ts); encryption alone has that of a stranger.
+ */
 import type { Server } from "bun";
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { requestsPerSecondMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { type Grant, lowerGrant } from "../core/rights.ts";
 import {
   type AccessRules,
   admit,
@@ -12,6 +16,7 @@ import {
   type OwnAddresses,
   plainAddress,
 } from "./access.ts";
+import type { Failures } from "./failures.ts";
 import { hangUp, sentence, type Visit } from "./http.ts";
 import type { MaybeResponse } from "./listen.ts";
 import { createRateLimit } from "./rate.ts";
@@ -32,9 +37,18 @@ export interface DoorOptions<Data> {
   readonly audit: Audit;
   /** The user that the service runs as. */
   readonly uid: number;
-  /** The user that a caller on the device runs as, where that decides (decisions, "Who may do what"). */
+  /** The user that a caller on the device runs as; asked where the service runs as root. */
   readonly ownerOf: (peer: Neighbour) => Promise<number | undefined>;
+  /** The client that an `Authorization` header proves; undefined where it proves none. */
+  readonly bearer: (authorization: string, address: string) => Bearer | undefined;
+  readonly failures: Failures;
   readonly answer: (visit: Visit, server: Server<Data>) => MaybeResponse;
+}
+
+/** A paired client, shown by its bearer token. */
+export interface Bearer {
+  readonly id: string;
+  readonly grant: () => Grant;
 }
 
 type Door<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
@@ -50,6 +64,8 @@ export function createDoors<Data>({
   audit,
   uid,
   ownerOf,
+  bearer,
+  failures,
   answer,
 }: DoorOptions<Data>): {
   readonly byTcp: Door<Data>;
@@ -68,8 +84,29 @@ export function createDoors<Data>({
     hasWarned = true;
     log.warn(
       "api",
-      "the service runs as root, so callers of other users count as remote: run it as a user of its own, or set api.allow_anonymous_local",
+      "the service runs as root, so callers of other users count as strangers: run it as a user of its own, or set api.allow_anonymous_local",
     );
+  };
+  /** A caller without the device's own rights: a client by its bearer token, else a stranger with at most `limit`. */
+  const asStranger = (visit: Visit, limit: Grant, server: Server<Data>): MaybeResponse => {
+    const { request, address } = visit;
+    const authorization = visit.isTls ? request.headers.get("authorization") : null;
+    const anonymous = () => lowerGrant(rules().anonymous, limit);
+    if (authorization === null) return answer({ ...visit, grant: anonymous }, server);
+    const blockedMs = failures.blockedMs(address);
+    if (blockedMs > 0) {
+      audit.refused("too-many-failures", { address });
+      const seconds = String(Math.ceil(blockedMs / 1000));
+      return sentence(429, "too many tokens were wrong: wait", { "retry-after": seconds, ...hangUp });
+    }
+    const client = bearer(authorization, address);
+    if (client !== undefined) return answer({ ...visit, client: client.id, grant: client.grant }, server);
+    failures.note(address);
+    audit.refused("wrong-token", { address });
+    return sentence(401, "this token is not valid for this device: tapdeck pair --bearer makes one", {
+      "www-authenticate": "Bearer",
+      ...hangUp,
+    });
   };
   const byNetwork =
     (isTls: boolean): Door<Data> =>
@@ -77,7 +114,7 @@ export function createDoors<Data>({
       const peer = server.requestIP(request);
       const address = plainAddress(peer?.address ?? "");
       const isDevice = isDeviceAddress(address, own);
-      // First of all: whoever floods must cost as little as can be.
+      // First of all: a refusal in a flood must cost as little as possible.
       if (!isDevice && !(rate.take(address) && inAll.take("all"))) {
         turnedAway[isTls ? "tls" : "tcp"] += 1;
         audit.refused("too-many-requests", { address });
@@ -88,36 +125,41 @@ export function createDoors<Data>({
         audit.refused("host-or-origin", { address });
         return sentence(403, admission.why, isDevice ? {} : hangUp);
       }
-      const visit = {
-        ...visitOf(request, address, admission.kind),
-        isPrivate: isTls || admission.kind === "device",
-      };
-      if (admission.kind === "remote" || uid !== rootUid || rules().allowAnonymousLocal)
-        return answer(visit, server);
-      // A service that runs as root would lend its rights to every user of the device: others count as remote.
+      const visit = visitOf(request, address, isTls);
+      if (admission.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
+      if (admission.kind === "remote") return asStranger(visit, isTls ? "change" : "none", server);
+      const asDevice = { ...visit, ...ofDevice };
+      if (uid !== rootUid || rules().allowAnonymousLocal) return answer(asDevice, server);
+      // A service that runs as root would lend its rights to every user of the device: others count as strangers.
       const neighbour = { address, port: peer?.port ?? 0, servicePort: server.port ?? 0 };
       return ownerOf(neighbour).then((owner) => {
-        if (owner === rootUid) return answer(visit, server);
+        if (owner === rootUid) return answer(asDevice, server);
         warnOnce();
-        return answer({ ...visit, access: "remote", isPrivate: isTls }, server);
+        // Nothing leaves the device on the way, so that nothing has to be sealed.
+        return asStranger({ ...visit, isPrivate: true }, "look", server);
       });
     };
   return {
     byTcp: byNetwork(false),
     byTls: byNetwork(true),
     turnedAway: { tcp: () => turnedAway.tcp, tls: () => turnedAway.tls },
-    // Who may open the socket's file is on the device, and let in by its mode.
+    // A caller that may open the socket's file is on the device; the mode of the file decides.
     byPath(request, server) {
       const admission = admit(callerOf(request.headers), true, rules());
       return admission.kind === "refused"
         ? sentence(403, admission.why)
-        : answer(visitOf(request, loopback, "device"), server);
+        : answer({ ...visitOf(request, loopback, false), ...ofDevice }, server);
     },
   };
 }
 
-function visitOf(request: Request, address: string, access: Visit["access"]): Visit {
-  return { request, address, access, isPrivate: true, path: new URL(request.url).pathname };
+const none = () => "none" as const;
+const ofDevice = { access: "device", isPrivate: true, grant: () => "own" as const } as const;
+
+/** Of a remote caller without an identity. */
+function visitOf(request: Request, address: string, isTls: boolean): Visit {
+  const path = new URL(request.url).pathname;
+  return { request, address, path, access: "remote", isTls, isPrivate: isTls, grant: none, isV1App: false };
 }
 
 // A flood must not ask the kernel for its interfaces with each request: that takes a tenth of a millisecond, or ten.

@@ -7,6 +7,7 @@
  */
 import type { Clock } from "../core/clock.ts";
 import { eventsKeptBytesMax, eventsKeptMax, unsentBytesMax } from "../core/limits.ts";
+import type { Right } from "../core/rights.ts";
 import type { Listener } from "./notifications.ts";
 import type { Outlet, Unsent } from "./unsent.ts";
 
@@ -17,19 +18,27 @@ export interface EventStreams extends Listener {
 }
 
 export interface StreamCaller {
+  /** Whether it may hear what requires this right. */
+  readonly mayHear: (right: Right) => boolean;
   /** Told of what lies here for it; undefined for a caller on the device. */
   readonly unsent: Unsent | undefined;
   readonly onSend: (bytes: number) => void;
   readonly onOpen: (drop: () => void) => void;
-  /** Called once, whoever ends it. */
+  /** Called once when it has ended. */
   readonly onEnd: () => void;
 }
 
 // Proxies and browsers give up on a silent line after a minute at the earliest.
 const keepAliveMs = 25_000;
 
+interface KeptEvent {
+  readonly bytes: Uint8Array;
+  readonly right: Right;
+}
+
 interface Stream {
-  send(bytes: Uint8Array): void;
+  /** Without a right: what every listener gets. */
+  send(bytes: Uint8Array, right?: Right): void;
   end(): void;
 }
 
@@ -37,7 +46,7 @@ export function createEventStreams(clock: Clock): EventStreams {
   const start = clock.now().toString(36);
   const streams = new Set<Stream>();
   const encoder = new TextEncoder();
-  const kept: Uint8Array[] = [];
+  const kept: KeptEvent[] = [];
   let [sent, keptBytes] = [0, 0];
   let keepAlive: Disposable | undefined;
 
@@ -45,7 +54,7 @@ export function createEventStreams(clock: Clock): EventStreams {
     for (const stream of streams) stream.send(encoder.encode(":\n\n"));
     keepAlive = streams.size === 0 ? undefined : clock.after(keepAliveMs, tick);
   };
-  const missed = (lastEventId: string): readonly Uint8Array[] => {
+  const missed = (lastEventId: string): readonly KeptEvent[] => {
     const [run, number] = lastEventId.split("-");
     // An id of another run is older than all of this one.
     const since = run === start ? Number(number) : 0;
@@ -55,15 +64,15 @@ export function createEventStreams(clock: Clock): EventStreams {
   };
 
   return {
-    notify(text) {
+    notify(text, right) {
       sent += 1;
       // The same bytes for all, however many listen.
-      const event = encoder.encode(`id: ${start}-${sent}\ndata: ${text}\n\n`);
-      kept.push(event);
-      keptBytes += event.length;
+      const bytes = encoder.encode(`id: ${start}-${sent}\ndata: ${text}\n\n`);
+      kept.push({ bytes, right });
+      keptBytes += bytes.length;
       while (kept.length > eventsKeptMax || keptBytes > eventsKeptBytesMax)
-        keptBytes -= kept.shift()?.length ?? keptBytes;
-      for (const stream of streams) stream.send(event);
+        keptBytes -= kept.shift()?.bytes.length ?? keptBytes;
+      for (const stream of streams) stream.send(bytes, right);
     },
     open(lastEventId, caller) {
       const body = new ReadableStream<Uint8Array>(
@@ -78,7 +87,8 @@ export function createEventStreams(clock: Clock): EventStreams {
             });
             streams.add(stream);
             stream.send(encoder.encode(`retry: 1000\nid: ${start}-${sent}\n\n`));
-            if (lastEventId !== null) for (const event of missed(lastEventId)) stream.send(event);
+            if (lastEventId !== null)
+              for (const { bytes, right } of missed(lastEventId)) stream.send(bytes, right);
             keepAlive ??= clock.after(keepAliveMs, tick);
             this.cancel = () => stream.end();
           },
@@ -98,7 +108,7 @@ export function createEventStreams(clock: Clock): EventStreams {
 
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
-  { unsent, onSend, onOpen, onEnd }: StreamCaller,
+  { mayHear, unsent, onSend, onOpen, onEnd }: StreamCaller,
 ): Stream {
   let isOpen = true;
   /** `close` says what becomes of what was not read yet. */
@@ -122,8 +132,8 @@ function createStream(
   };
   onOpen(drop);
   return {
-    send(bytes) {
-      if (!isOpen) return;
+    send(bytes, right) {
+      if (!isOpen || (right !== undefined && !mayHear(right))) return;
       if ((controller.desiredSize ?? 0) < bytes.length) return drop();
       controller.enqueue(bytes);
       onSend(bytes.length);

@@ -1,4 +1,5 @@
 /** What the parts of the HTTP side share: a request with its caller, and answers of one sentence. */
+import type { Grant } from "../core/rights.ts";
 import type { Access } from "./access.ts";
 
 /** A request whose Host and Origin were found good. */
@@ -8,8 +9,15 @@ export interface Visit {
   readonly path: string;
   readonly address: string;
   readonly access: Access;
+  readonly isTls: boolean;
   /** Nobody on the way can read it: TLS, or a door on the device itself. A remote caller that lacks this must be sealed. */
   readonly isPrivate: boolean;
+  /** What the caller may do now; `none` for a caller that must be sealed, until it is. */
+  readonly grant: () => Grant;
+  /** The id of a paired client, shown by its bearer token. */
+  readonly client?: string;
+  /** The page of a known phone app: it may pair by PIN and use version 1 of the secure layer, and nothing else. */
+  readonly isV1App: boolean;
 }
 
 /** Requests that wait behind this one on its connection are not even looked at. */

@@ -24,7 +24,10 @@ export interface LaunchEndpoint {
   readonly audit: Audit;
 }
 
-export function answerLaunch({ launch, allowLaunch, audit }: LaunchEndpoint, visit: Visit): Response {
+export function answerLaunch(
+  { launch, allowLaunch, audit }: LaunchEndpoint,
+  visit: Pick<Visit, "request" | "access" | "address">,
+): Response {
   const { request, access, address } = visit;
   if (request.method !== "GET") return sentence(405, "a launch is a GET", { allow: "GET" });
   if (!isFollowedLink(request.headers))

@@ -1,10 +1,11 @@
 /**
- * A method is a value: its name, who may call it, the schemas of its params and result, a line of docs, and what it
- * does. Everything else about it is derived: the check of each request, the OpenRPC document, the API page, the client's
- * types.
+ * A method is a value: its name, the right that it requires, the schemas of its params and result, a line of docs, and what
+ * it does. Everything else about it is derived: the check of each request, the OpenRPC document, the API page, the
+ * client's types.
  */
 import * as v from "valibot";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
+import { allows, type Right } from "../core/rights.ts";
 import type { Session } from "./connection.ts";
 import type { Services } from "./services.ts";
 
@@ -21,20 +22,21 @@ type Frozen<T> = T extends readonly (infer Item)[]
 
 export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>;
 
-/** Who calls. */
-export type Caller = Pick<Session, "access" | "gone">;
+/** The caller, as a method sees it. */
+export type Caller = Pick<Session, "grant" | "gone">;
 
 export interface MethodFacts<
   Name extends string,
   Params extends ParamsSchema,
   Result extends ResultSchema,
   Short extends string,
+  Required extends Right = Right,
 > {
   readonly name: Name;
   /** Other names that callers know it by. */
   readonly aliases?: readonly string[];
-  /** `anyone` who is served at all, or only callers on the device itself. */
-  readonly access: "anyone" | "device";
+  /** The one right that a caller needs. */
+  readonly right: Required;
   readonly docs: string;
   readonly params: Params;
   /** A bare string as params stands for this field. */
@@ -42,8 +44,10 @@ export interface MethodFacts<
   readonly result: Result;
   /** It answers when something long has ended; what it causes is told before. */
   readonly isLong?: true;
-  /** It starts what a card would: from afar, the audit log tells of it. */
+  /** It starts what a card would. A remote call counts as a disk write, since the history keeps it, and is audited. */
   readonly launches?: true;
+  /** It changes what the device keeps: the object of the change, without secrets. A remote call is counted and audited. */
+  readonly changes?: (params: v.InferOutput<Params>, result: ResultOf<Result>) => string;
   /** Refusals of its own, beside those that any method may answer with. */
   readonly errors?: readonly ErrorCode[];
   readonly run: (
@@ -58,12 +62,23 @@ export interface Method<
   Params extends ParamsSchema = ParamsSchema,
   Result extends ResultSchema = ResultSchema,
   Short extends string = string,
-> extends Omit<MethodFacts<Name, Params, Result, Short>, "run"> {
+  Required extends Right = Right,
+> extends Omit<MethodFacts<Name, Params, Result, Short, Required>, "run" | "changes"> {
+  /** Whether it changes what the device keeps. */
+  readonly isChange: boolean;
   /**
-   * Checks who calls and what with, and runs. Throws `ServiceError`: `forbidden`, or `invalid-params` that names the
-   * field.
+   * Checks the caller's right and the params, and runs. Throws `ServiceError`: `forbidden` with `data.right`, or
+   * `invalid-params` that names the field.
    */
-  call(services: Services, params: unknown, caller: Caller): unknown;
+  call(services: Services, params: unknown, caller: Caller, watch?: Watch): unknown;
+}
+
+/** What dispatch does around a call that was found good. */
+export interface Watch {
+  /** Called before it runs; may throw `ServiceError`, and then it does not run. */
+  readonly before: () => void;
+  /** Gets the object of a change that was made. */
+  readonly onChanged: (object: string) => void;
 }
 
 export const noParams = v.object({});
@@ -72,21 +87,40 @@ export function method<
   const Name extends string,
   Params extends ParamsSchema,
   Result extends ResultSchema,
+  const Required extends Right,
   const Short extends string = never,
->(facts: MethodFacts<Name, Params, Result, Short>): Method<Name, Params, Result, Short> {
+>(facts: MethodFacts<Name, Params, Result, Short, Required>): Method<Name, Params, Result, Short, Required> {
+  const { changes, ...shown } = facts;
   const fields = Object.keys(facts.params.entries);
   return {
-    ...facts,
-    call(services, params, caller) {
-      if (facts.access === "device" && caller.access !== "device")
-        throw new ServiceError("forbidden", `${facts.name} can be called on the device itself only`);
+    ...shown,
+    isChange: changes !== undefined,
+    call(services, params, caller, watch) {
+      requireRight(facts.name, facts.right, caller);
       const checked = v.safeParse(facts.params, named(params ?? {}, fields, facts.shorthand), {
         abortEarly: true,
       });
       if (!checked.success) throw new ServiceError("invalid-params", complaint(checked.issues[0]));
-      return facts.run(services, checked.output, caller);
+      watch?.before();
+      const result = facts.run(services, checked.output, caller);
+      if (changes === undefined || watch === undefined) return result;
+      const note = (made: ResultOf<Result>) => {
+        watch.onChanged(changes(checked.output, made));
+        return made;
+      };
+      return result instanceof Promise ? result.then(note) : note(result);
     },
   };
+}
+
+/** Throws `forbidden` where the caller lacks the right; `what` is the method, or the part of it that requires the right. */
+export function requireRight(what: string, right: Right, caller: Pick<Session, "grant">): void {
+  if (allows(caller.grant(), right)) return;
+  const sentence =
+    right === "own"
+      ? `${what} can be called on the device itself only`
+      : `${what} requires the right "${right}": pair this client with the device (tapdeck pair)`;
+  throw new ServiceError("forbidden", sentence, { data: { right } });
 }
 
 /** Params by name, whichever way they came. */

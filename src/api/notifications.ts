@@ -1,6 +1,7 @@
 /** Stop 7 of a tap: each event in its public form, to each connection that may hear it. */
 import type * as v from "valibot";
 import type { Bus } from "../bus.ts";
+import type { Right } from "../core/rights.ts";
 import type { EventName, Events } from "../events.ts";
 import { notificationText } from "./envelope.ts";
 import {
@@ -16,62 +17,72 @@ import {
 } from "./schemas.ts";
 
 interface Facts<Payload> {
+  /** The right that a caller needs to hear it. */
+  readonly right: Right;
   readonly docs: string;
   readonly params: v.ObjectSchema<v.ObjectEntries, undefined> & v.GenericSchema<unknown, Mutable<Payload>>;
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] extends readonly (infer Item)[] ? Item[] : T[Key] };
 
-/** Every event, by its wire name, with the shape of its params; the compiler asks for a new one here. */
+/** Every event, by its wire name, with its right and the shape of its params; the compiler asks for a new one here. */
 export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> } = {
   running: {
+    right: "change",
     docs: "A launch was queued. `script` is the text after mapping.",
     params: running,
   },
   "launch.finished": {
+    right: "change",
     docs: "A launch has ended; `time` is that of its `running`. Where nothing started, `error` says why; where several files fitted a title, `note` says which was taken.",
     params: launchFinished,
   },
   "launch.guarded": {
+    right: "change",
     docs: "The launch guard holds a card back, for `playing` plays: the same card once more, or `confirm`, within `confirmMs` switches. Its `launch.finished` follows.",
     params: launchGuarded,
   },
   "playtime.warning": {
+    right: "change",
     docs: "Play time ends in `minutesLeft` minutes, or, where that is 0, has ended: what plays is stopped.",
     params: playTimeWarning,
   },
-  "tokens.added": { docs: "A reader has a new token.", params: token },
-  "tokens.removed": { docs: "A token left its reader.", params: token },
-  "media.started": { docs: "A player plays.", params: mediaStarted },
+  "tokens.added": { right: "change", docs: "A reader has a new token.", params: token },
+  "tokens.removed": { right: "change", docs: "A token left its reader.", params: token },
+  "media.started": { right: "look", docs: "A player plays.", params: mediaStarted },
   "media.paused": {
+    right: "look",
     docs: "What plays was paused. mpv tells it at once; RetroArch where it was paused by a card or over the API.",
     params: mediaStarted,
   },
-  "media.resumed": { docs: "What was paused plays on.", params: mediaStarted },
+  "media.resumed": { right: "look", docs: "What was paused plays on.", params: mediaStarted },
   "media.stopped": {
+    right: "look",
     docs: "What played has ended, after `elapsed` seconds; `exitCode` is null where a signal ended the player. `reason`: it `ended` by itself, was `stopped`, or `failed`.",
     params: mediaStopped,
   },
   "media.indexing": {
+    right: "look",
     docs: "How far the indexing is: at most four a second, and always at the start, at each system and at the end.",
     params: indexStatus,
   },
-  "readers.added": { docs: "A reader was connected.", params: reader },
-  "readers.removed": { docs: "A reader is gone.", params: reader },
+  "readers.added": { right: "change", docs: "A reader was connected.", params: reader },
+  "readers.removed": { right: "change", docs: "A reader is gone.", params: reader },
 };
 
-/** Whoever hears notifications. */
+/** A receiver of notifications. */
 export interface Listener {
-  notify(text: string): void;
+  /** Drops what its caller lacks the right for. */
+  notify(text: string, right: Right): void;
 }
 
 /** Forwards until disposed. An event's text is made once, however many hear it, and not at all where nobody does. */
 export function forwardEvents(bus: Bus, listeners: ReadonlySet<Listener>): Disposable {
-  const subscriptions = Object.keys(notifications).map((name) =>
+  const subscriptions = Object.entries(notifications).map(([name, { right }]) =>
     bus.on(name as EventName, (payload) => {
       if (listeners.size === 0) return;
       const text = notificationText(name, payload);
-      for (const listener of listeners) listener.notify(text);
+      for (const listener of listeners) listener.notify(text, right);
     }),
   );
   return {

@@ -5,6 +5,7 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import type { ErrorCode } from "../core/errors.ts";
+import type { Right } from "../core/rights.ts";
 import type { Method } from "./method.ts";
 import { methods } from "./methods/index.ts";
 import { notifications } from "./notifications.ts";
@@ -25,6 +26,8 @@ export interface DescribedMethod {
   readonly result?: { readonly name: string; readonly schema: JsonSchema };
   readonly errors?: readonly { readonly code: number; readonly message: string }[];
   readonly tags?: readonly { readonly name: string }[];
+  /** The right that a caller needs: to call it, or to hear it. */
+  readonly "x-right": Right;
   /** The params as one object: rules between them, such as "at least one of", stand only here. */
   readonly "x-params": JsonSchema;
   /** A bare text as params stands for this one of them. */
@@ -51,7 +54,8 @@ function described(method: Method): DescribedMethod[] {
   const one: DescribedMethod = {
     name: method.name,
     description: method.docs,
-    tags: [{ name: method.access === "device" ? "on the device only" : "anyone who is let in" }],
+    tags: [{ name: `right: ${method.right}` }],
+    "x-right": method.right,
     paramStructure: "either",
     params: paramsOf(params),
     result: { name: "result", schema: schemaOf(method.result, "input") },
@@ -67,12 +71,13 @@ function described(method: Method): DescribedMethod[] {
 }
 
 function describedNotifications(): DescribedMethod[] {
-  return Object.entries(notifications).map(([name, { docs, params }]) => {
+  return Object.entries(notifications).map(([name, { docs, params, right }]) => {
     const schema = schemaOf(params, "output");
     return {
       name,
       description: docs,
-      tags: [{ name: "notification" }],
+      tags: [{ name: "notification" }, { name: `right: ${right}` }],
+      "x-right": right,
       paramStructure: "by-name",
       params: paramsOf(schema),
       "x-params": schema,

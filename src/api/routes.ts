@@ -1,6 +1,7 @@
 /** Which part of the API a visitor came for, by path and verb. */
 import type { Server } from "bun";
 import type { Audit } from "../core/audit.ts";
+import { allows } from "../core/rights.ts";
 import { mayListen } from "./access.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Bodies } from "./bodies.ts";
@@ -14,9 +15,11 @@ import type { MaybeResponse } from "./listen.ts";
 import { answerPair, isPairPath, type PairByPin } from "./pair.ts";
 import type { Places } from "./places.ts";
 import { answerPost } from "./post.ts";
+import type { Revocation } from "./revocation.ts";
 import type { Services } from "./services.ts";
 import { newPeer, type Peer } from "./sockets.ts";
 import type { Unsent } from "./unsent.ts";
+import type { WriteQuota } from "./write-quota.ts";
 
 export interface RouteParts {
   readonly services: Services;
@@ -32,6 +35,8 @@ export interface RouteParts {
   /** Of what they are answered. */
   readonly allowance: Allowance;
   readonly failures: Failures;
+  readonly revocation: Revocation;
+  readonly quota: WriteQuota;
   readonly pairByPin: PairByPin;
   readonly audit: Audit;
   readonly allowLaunch: AllowLaunch;
@@ -47,11 +52,18 @@ const eventPaths: ReadonlySet<string> = new Set(
 );
 
 export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<Peer>) => MaybeResponse {
-  const { services, allowLaunch, page, audit } = parts;
+  const { services, allowLaunch, page, audit, quota } = parts;
+  const launchFor =
+    ({ access, address, client }: Visit): Services["launch"] =>
+    (token, from) => {
+      if (access !== "device") quota.take({ address, client });
+      services.launch(token, from);
+    };
   return (visit, server) => {
     const { path, request } = visit;
+    if (visit.isV1App && !apiPaths.has(path) && !isPairPath(path)) return onlyV1();
     if (apiPaths.has(path)) return answerApi(parts, visit, server);
-    if (isLaunchPath(path)) return answerLaunch({ launch: services.launch, allowLaunch, audit }, visit);
+    if (isLaunchPath(path)) return answerLaunch({ launch: launchFor(visit), allowLaunch, audit }, visit);
     if (isPairPath(path)) return answerPair(parts, visit);
     if (request.method !== "GET" && request.method !== "HEAD")
       return sentence(405, "only GET is served here", { allow: "GET, HEAD" });
@@ -65,7 +77,8 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<P
 }
 
 function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): MaybeResponse {
-  const { request, address, access, isPrivate } = visit;
+  const { request, address, access, isPrivate, isV1App } = visit;
+  if (request.method === "POST" && isV1App) return onlyV1();
   if (request.method === "POST")
     return answerPost(parts, visit, (seconds) => server.timeout(request, seconds));
   if (request.method !== "GET")
@@ -78,37 +91,47 @@ function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): Maybe
   }
   if (!parts.places.isFree(address, access)) return tooMany(parts.audit, address);
   if (!isPrivate && !parts.unsealed.hasRoom(address)) return tooMany(parts.audit, address);
-  if (server.upgrade(request, { data: newPeer(address, access, isPrivate) })) return undefined;
+  if (server.upgrade(request, { data: newPeer(visit) })) return undefined;
   return sentence(426, "connect with a WebSocket, or POST a JSON-RPC request", { upgrade: "websocket" });
 }
 
 function openEvents(
-  { streams, places, audit, unsent, anonymous, allowance }: RouteParts,
-  { request, address, access, isPrivate }: Visit,
+  { streams, places, audit, unsent, anonymous, allowance, revocation }: RouteParts,
+  { request, address, access, isPrivate, grant, client }: Visit,
   server: Server<Peer>,
 ): Response {
   if (!isPrivate) return sentence(403, "encryption is required for remote connections");
+  if (!allows(grant(), "look")) return sentence(403, "pair this client with the device first: tapdeck pair");
   if (!mayListen(request.headers)) return sentence(403, "pages of other sites may not listen here");
   if (!places.isFree(address, access)) return tooMany(audit, address);
-  if (access !== "device" && allowance.isSpent()) return tooMany(audit, address);
+  const isStranger = access !== "device" && client === undefined;
+  if (isStranger && allowance.isSpent()) return tooMany(audit, address);
   places.take(address);
   server.timeout(request, 0);
   let member: Member | undefined;
+  let watching: Disposable | undefined;
   return streams.open(request.headers.get("last-event-id"), {
-    onSend: access === "device" ? () => {} : allowance.spend,
+    mayHear: (right) => allows(grant(), right),
+    onSend: isStranger ? allowance.spend : () => {},
     unsent: access === "device" ? undefined : unsent,
     onOpen(drop) {
-      if (access === "device") return;
+      if (client !== undefined) watching = revocation.watch(client, drop);
+      if (!isStranger) return;
       member = { address, drop };
       anonymous.enter(member);
     },
     onEnd() {
       places.leave(address);
       if (member !== undefined) anonymous.leave(member);
+      watching?.[Symbol.dispose]();
       // What the runtime has taken over is its own to send: to one that does not read, not for ever.
       server.timeout(request, 1);
     },
   });
+}
+
+function onlyV1(): Response {
+  return sentence(403, "this app may pair by PIN and use version 1 of the secure layer, and nothing else");
 }
 
 function tooMany(audit: Audit, address: string): Response {

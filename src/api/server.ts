@@ -33,18 +33,20 @@ import type { AllowLaunch } from "./launch-endpoint.ts";
 import { type Handlers, listenAtPath, type TlsOptions } from "./listen.ts";
 import { forwardEvents, type Listener } from "./notifications.ts";
 import type { PairByPin } from "./pair.ts";
-import type { PairingDoor } from "./pairing-line.ts";
 import { createPlaces } from "./places.ts";
 import { createRateLimit } from "./rate.ts";
+import { createRevocation } from "./revocation.ts";
 import { createRoutes, type PageFiles } from "./routes.ts";
 import type { AcceptHello } from "./sealed-line.ts";
 import type { Services } from "./services.ts";
-import { createSockets, type Peer } from "./sockets.ts";
+import { createSockets, type Peer, type SocketParts } from "./sockets.ts";
 import { createUnsent } from "./unsent.ts";
+import { createWriteQuota } from "./write-quota.ts";
 
-type OfDoors = Pick<DoorOptions<Peer>, "rules" | "uid" | "ownerOf" | "ownAddresses" | "audit">;
+type OfDoors = Pick<DoorOptions<Peer>, "rules" | "uid" | "ownerOf" | "ownAddresses" | "audit" | "bearer">;
+type OfSockets = Pick<SocketParts, "accept" | "acceptV1" | "pairing" | "grantOf" | "onProved">;
 
-export interface ApiOptions extends OfDoors {
+export interface ApiOptions extends OfDoors, OfSockets {
   readonly services: Services;
   readonly bus: Bus;
   readonly log: Log;
@@ -58,13 +60,9 @@ export interface ApiOptions extends OfDoors {
   /** The port for TLS (0: of the system's choice) and what to show there; undefined for none. */
   readonly tls: (TlsOptions & { readonly port: number }) | undefined;
   readonly allowLaunch: AllowLaunch;
-  readonly accept: AcceptHello;
-  readonly pairing: PairingDoor;
   /** The device's own page, by path; undefined for what is none of its files. */
   readonly page: PageFiles;
   readonly pairByPin: PairByPin;
-  /** A client from afar has shown that it knows its secret. */
-  readonly onProved: (clientId: string, address: string) => void;
   readonly descriptors: Descriptors;
 }
 
@@ -83,7 +81,9 @@ const farewellMs = 100;
 /** Listens; throws `StartError` where it cannot. */
 export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const { services, bus, log, clock, audit, socketPath, allowLaunch, pairByPin } = options;
-  const dispatch = createDispatch({ services, log, audit, clock });
+  const quota = createWriteQuota(clock);
+  const dispatch = createDispatch({ services, log, audit, clock, quota });
+  const revocation = createRevocation();
   const streams = createEventStreams(clock);
   const listeners = new Set<Listener>([streams]);
   const places = createPlaces();
@@ -98,7 +98,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   });
   const sockets = createSockets({
     ...options,
-    accept: inTime(options.accept, clock),
+    ...inTime(options, clock),
     dispatch,
     listeners,
     unsent,
@@ -106,6 +106,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     anonymous,
     allowance,
     onFailure: failures.note,
+    blockedMs: failures.blockedMs,
     onOpen: places.take,
     onClose: places.leave,
   });
@@ -120,15 +121,18 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     anonymous,
     allowance,
     failures,
+    revocation,
+    quota,
     pairByPin,
     audit,
     allowLaunch,
     page: options.page,
   });
-  const doors = createDoors({ ...options, answer });
+  const doors = createDoors({ ...options, failures, answer });
 
   const websocket = sockets.handler;
-  // Frames of the secure layer alone are longer than what they carry, and nobody speaks it there.
+  // Frames of the secure layer are longer than what they carry. Over TLS a sealed payload is shorter, so that strangers
+  // there can make the device keep less.
   const openly = { ...websocket, maxPayloadLength: openFrameBytesMax };
   const plain = openPlain(options.port, options.listen, { fetch: doors.byTcp, websocket });
   const path = tryPath(socketPath, { fetch: doors.byPath, websocket: openly }, log);
@@ -138,7 +142,10 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   return {
     port: plain.port,
     showCertificate: (shown) => tls?.showCertificate(shown),
-    cutClient: sockets.cut,
+    cutClient(id) {
+      revocation.cut(id);
+      sockets.cut(id);
+    },
     async close() {
       gate[Symbol.dispose]();
       forwarding[Symbol.dispose]();
@@ -193,15 +200,21 @@ function tryPath(path: string | undefined, handlers: Handlers<Peer>, log: Log): 
   }
 }
 
-/** Turns hellos away that come faster than they may, from however many addresses. */
-function inTime(accept: AcceptHello, clock: Clock): AcceptHello {
+/** Refuses hellos that come faster than they may, from however many addresses. */
+function inTime(
+  { accept, acceptV1 }: Pick<OfSockets, "accept" | "acceptV1">,
+  clock: Clock,
+): Pick<OfSockets, "accept" | "acceptV1"> {
   const rate = createRateLimit(clock, {
     perMinute: 60 * handshakesPerSecondMax,
     burst: handshakesPerSecondMax,
   });
-  return async (hello) => {
-    if (rate.take("all")) return accept(hello);
-    const data = { limit: "handshakesPerSecondMax" };
-    return { kind: "refused", error: new ServiceError("busy", "too many handshakes: try again", { data }) };
-  };
+  const limited =
+    (over: AcceptHello): AcceptHello =>
+    async (hello) => {
+      if (rate.take("all")) return over(hello);
+      const data = { limit: "handshakesPerSecondMax" };
+      return { kind: "refused", error: new ServiceError("busy", "too many handshakes: try again", { data }) };
+    };
+  return { accept: limited(accept), acceptV1: limited(acceptV1) };
 }

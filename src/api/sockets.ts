@@ -1,20 +1,27 @@
-/** The WebSocket side: heartbeats first, then one connection for each socket of a caller that may speak. */
+/**
+ * The WebSocket side: heartbeats first, then one connection for each socket of a caller that may speak. A caller over TLS
+ * speaks as a stranger at once; where its first text is a hello, it shakes hands instead, and speaks as that client.
+ */
 import type { ServerWebSocket, WebSocketHandler } from "bun";
-import type { Audit } from "../core/audit.ts";
+import type { Audit, From } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
-import type { ServiceError } from "../core/errors.ts";
+import { ServiceError } from "../core/errors.ts";
 import {
+  clientNameCharsMax,
+  handshakeCharsMax,
   messageBytesMax,
   sealedFrameCharsMax,
   unsentBytesMax,
   unsentWhileAskingMax,
+  v1FirstFrameCharsMax,
 } from "../core/limits.ts";
-import type { Access } from "./access.ts";
+import type { Grant } from "../core/rights.ts";
 import type { Allowance } from "./allowance.ts";
 import { type Connection, createConnection } from "./connection.ts";
 import type { Crowd, Member } from "./crowd.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
+import type { Visit } from "./http.ts";
 import type { Listener } from "./notifications.ts";
 import { type PairingDoor, withPairing } from "./pairing-line.ts";
 import { type AcceptHello, createSealedLine, type SealedLine } from "./sealed-line.ts";
@@ -22,10 +29,10 @@ import { createTurns, type Lane } from "./turns.ts";
 import type { Outlet, Unsent } from "./unsent.ts";
 
 /** What a WebSocket carries of its own. */
-export interface Peer {
-  readonly address: string;
-  readonly access: Access;
-  readonly isPrivate: boolean;
+export interface Peer
+  extends Pick<Visit, "address" | "access" | "isPrivate" | "grant" | "client" | "isV1App"> {
+  /** A text came that was no heartbeat. */
+  hasSpoken: boolean;
   /** Of a caller that may speak. */
   speaking: Speaking | undefined;
   /** Of a caller that others on the way could read. */
@@ -35,6 +42,12 @@ export interface Peer {
   bounds: (Member & Outlet) | undefined;
 }
 
+/** The identity of a caller that may speak. */
+interface Who {
+  readonly grant: () => Grant;
+  readonly from: From;
+}
+
 interface Speaking {
   readonly connection: Connection;
   readonly lane: Lane;
@@ -42,9 +55,10 @@ interface Speaking {
 
 type Socket = ServerWebSocket<Peer>;
 
-export function newPeer(address: string, access: Access, isPrivate: boolean): Peer {
+export function newPeer({ address, access, isPrivate, grant, client, isV1App }: Visit): Peer {
   const later = { speaking: undefined, line: undefined, leaving: undefined, bounds: undefined };
-  return { address, access, isPrivate, ...later };
+  const known = client === undefined ? {} : { client };
+  return { address, access, isPrivate, grant, isV1App, ...known, hasSpoken: false, ...later };
 }
 
 export interface Sockets {
@@ -60,7 +74,11 @@ export interface SocketParts {
   /** Connections join and leave. */
   readonly listeners: Set<Listener>;
   readonly accept: AcceptHello;
+  /** As `accept`, of version 1 only. */
+  readonly acceptV1: AcceptHello;
   readonly pairing: PairingDoor;
+  /** What a client may do now; `none` for one that there is no more. */
+  readonly grantOf: (clientId: string) => Grant;
   /** A client from afar has shown that it knows its secret. */
   readonly onProved: (clientId: string, address: string) => void;
   readonly audit: Audit;
@@ -73,6 +91,8 @@ export interface SocketParts {
   readonly allowance: Allowance;
   /** A handshake of this address came to nothing. */
   readonly onFailure: (address: string) => void;
+  /** How long this address may not shake hands again, after its failures. */
+  readonly blockedMs: (address: string) => number;
   readonly onOpen: (address: string) => void;
   readonly onClose: (address: string) => void;
 }
@@ -83,8 +103,8 @@ const idleSeconds = 120; // Bun pings on its own before; a peer that answers no 
 const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
 
 export function createSockets(parts: SocketParts): Sockets {
-  const { dispatch, clock, listeners, accept, pairing, audit } = parts;
-  const { onProved, onFailure, onOpen, onClose, unsent, unsealed, anonymous, allowance } = parts;
+  const { dispatch, clock, listeners, accept, acceptV1, pairing, grantOf, audit } = parts;
+  const { onProved, onFailure, blockedMs, onOpen, onClose, unsent, unsealed, anonymous, allowance } = parts;
   const sockets = new Set<Socket>();
   const turns = createTurns();
 
@@ -96,9 +116,9 @@ export function createSockets(parts: SocketParts): Sockets {
     if (anonymous.has(bounds)) allowance.spend(message.length);
   };
   /** From here on the socket may speak; `send` takes what goes to it. */
-  const admit = (socket: Socket, send: (text: string) => void): Speaking => {
-    const { access, address, line } = socket.data;
-    const connection = createConnection(access, { address, client: line?.clientId }, send, () => {
+  const admit = (socket: Socket, who: Who, send: (text: string) => void): Speaking => {
+    const { access } = socket.data;
+    const connection = createConnection({ access, ...who }, send, () => {
       const { bounds } = socket.data;
       if (bounds === undefined) return false;
       return bounds.unsentBytes() > unsentWhileAskingMax || (anonymous.has(bounds) && allowance.isSpent());
@@ -116,14 +136,16 @@ export function createSockets(parts: SocketParts): Sockets {
   };
   const seal = (socket: Socket, member: Member): SealedLine => {
     const { address } = member;
+    const { isV1App } = socket.data;
     const sealed = createSealedLine({
-      accept,
+      accept: isV1App ? acceptV1 : accept,
       send: (text) => say(socket, text),
       onProved(clientId) {
         socket.data.leaving?.[Symbol.dispose]();
         unsealed.leave(member);
         unsealed.know(address);
-        admit(socket, sealed.send);
+        const grant = grantOf(clientId);
+        admit(socket, { grant: () => grant, from: { address, client: clientId } }, sealed.send);
         onProved(clientId, address);
       },
       onPayload: (text) => socket.data.speaking !== undefined && serve(socket.data.speaking, text),
@@ -135,15 +157,25 @@ export function createSockets(parts: SocketParts): Sockets {
         refuse(socket, error);
       },
     });
-    const line = withPairing(sealed, {
+    unsealed.enter(member);
+    socket.data.leaving = clock.after(unsealedMs, () => end(socket));
+    if (isV1App) return sealed;
+    return withPairing(sealed, {
       door: pairing,
       address,
       send: (text) => say(socket, text),
       refuse: (error) => refuse(socket, error),
       onPaired: () => socket.close(normal, "paired"),
     });
-    unsealed.enter(member);
-    socket.data.leaving = clock.after(unsealedMs, () => end(socket));
+  };
+  /** From here on it is no stranger's any more, and hears nothing until its secret was shown. */
+  const sealInstead = (socket: Socket, { connection }: Speaking, bounds: Member): SealedLine => {
+    listeners.delete(connection);
+    connection.end();
+    socket.data.speaking = undefined;
+    anonymous.leave(bounds);
+    const line = seal(socket, bounds);
+    socket.data.line = line;
     return line;
   };
 
@@ -155,9 +187,10 @@ export function createSockets(parts: SocketParts): Sockets {
     perMessageDeflate: false,
     open(socket) {
       sockets.add(socket);
-      const { address, access, isPrivate } = socket.data;
+      const { address, access, isPrivate, grant, client, isV1App } = socket.data;
+      const isOpen = isPrivate && !isV1App;
       onOpen(address);
-      if (isPrivate) admit(socket, (text) => say(socket, text));
+      if (isOpen) admit(socket, { grant, from: { address, client } }, (text) => say(socket, text));
       if (access === "device") return;
       const bounds = {
         address,
@@ -166,8 +199,8 @@ export function createSockets(parts: SocketParts): Sockets {
         drop: () => socket.terminate(),
       };
       socket.data.bounds = bounds;
-      if (isPrivate) anonymous.enter(bounds);
-      else socket.data.line = seal(socket, bounds);
+      if (!isOpen) socket.data.line = seal(socket, bounds);
+      else if (client === undefined) anonymous.enter(bounds);
     },
     message(socket, message) {
       const { speaking, line, bounds } = socket.data;
@@ -175,9 +208,17 @@ export function createSockets(parts: SocketParts): Sockets {
       // Whoever keeps half of a frame here cannot come by with a whole one.
       if (bounds !== undefined) anonymous.stir(bounds);
       if (isPing(message)) return;
+      const isFirst = !socket.data.hasSpoken;
+      socket.data.hasSpoken = true;
       // Neither JSON-RPC nor a frame of the secure layer is binary.
       if (line !== undefined) return line.take(typeof message === "string" ? message : "");
       if (speaking === undefined) return;
+      const isStranger = bounds !== undefined && anonymous.has(bounds);
+      if (isFirst && isStranger && typeof message === "string" && isHello(message)) {
+        if (blockedMs(bounds.address) === 0 && unsealed.hasRoom(bounds.address))
+          return sealInstead(socket, speaking, bounds).take(message);
+        return refuse(socket, new ServiceError("busy", "too many handshakes: try again in a minute"));
+      }
       if (typeof message !== "string")
         return speaking.connection.answer(errorText(undefined, "parse-error", "send JSON in text frames"));
       if (isTooLong(message)) return socket.close(tooBig, `a message has at most ${messageBytesMax} bytes`);
@@ -200,7 +241,8 @@ export function createSockets(parts: SocketParts): Sockets {
     handler,
     cut(clientId) {
       for (const socket of sockets)
-        if (socket.data.line?.clientId === clientId) socket.close(policyViolation, "this client was deleted");
+        if ((socket.data.line?.clientId ?? socket.data.client) === clientId)
+          socket.close(policyViolation, "this client was deleted");
     },
     closeAll() {
       for (const socket of sockets) socket.close(goingAway, "the service is stopping");
@@ -214,6 +256,20 @@ function isPing(message: string | Buffer): boolean {
   return typeof message === "string"
     ? message === "ping"
     : message.length === 4 && message.toString("latin1") === "ping";
+}
+
+const helloCharsMax = Math.max(handshakeCharsMax + 6 * clientNameCharsMax, v1FirstFrameCharsMax);
+
+/** Whether a text begins a handshake or a pairing, of either version: an object with a version, and no JSON-RPC. */
+function isHello(text: string): boolean {
+  if (text.length > helloCharsMax || !text.includes('"v"') || text.includes('"jsonrpc"')) return false;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && "v" in value && ("e" in value || "p" in value);
+  } catch {
+    // Not JSON: dispatch says so.
+    return false;
+  }
 }
 
 /** Counted in bytes of UTF-8, and only where it may be. */

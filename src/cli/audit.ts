@@ -1,4 +1,4 @@
-/** `tapdeck audit`: who was let in, turned out or away, and who launched from afar. */
+/** `tapdeck audit`: pairings, revocations, refusals, remote launches and remote changes. */
 import type { Client } from "../client/client.ts";
 import { printable } from "../core/printable.ts";
 
@@ -25,17 +25,20 @@ const whys: Readonly<Record<NonNullable<Entry["why"]>, string>> = {
   "too-many-failures": "too many failed handshakes",
   "wrong-pin": "a wrong PIN",
   "wrong-code": "a wrong code",
+  "wrong-token": "a wrong bearer token",
   "launch-not-allowed": "a launch that allow_launch does not allow",
-  "forbidden-method": "a method that is for the device itself",
+  "forbidden-method": "a method without the right for it",
 };
 
 /** Names come from outside: they are quoted, so that none can steer a terminal. */
-function auditLine({ time, event, client, name, by, why, address, count }: Entry): string {
+function auditLine({ time, event, client, name, by, why, address, method, object, count }: Entry): string {
   const parts = [
     time.replace(/\.\d+Z$/, "Z"),
     event.padEnd(14),
     name === undefined ? "" : JSON.stringify(name),
     why === undefined ? "" : whys[why],
+    method ?? "",
+    object === undefined || object === "" ? "" : JSON.stringify(object),
     by === undefined ? "" : `by ${by}`,
     address === undefined ? "" : `from ${address}`,
     client === undefined ? "" : `client ${client}`,

@@ -1,4 +1,4 @@
-/** What the audit log tells: who was let in, who was turned out or away, and who launched from afar. No secret, no card's text. */
+/** The content of the audit log: pairings, revocations, refusals, and what remote callers launched and changed. No secrets. */
 
 /** What people did about who may come in. */
 export type AuditNote =
@@ -19,6 +19,7 @@ export type Refusal =
   | "too-many-failures"
   | "wrong-pin"
   | "wrong-code"
+  | "wrong-token"
   | "launch-not-allowed"
   | "forbidden-method";
 
@@ -34,20 +35,32 @@ export interface Audit {
   refused(why: Refusal, from: From): void;
   /** Counted, like refusals. What was launched is in the history. */
   launched(from: From): void;
+  /** A remote caller has changed something: one line for each change. */
+  changed(from: From, change: Change): void;
+}
+
+/** A change by a remote caller. */
+export interface Change {
+  /** The method that made it. */
+  readonly method: string;
+  /** What was changed, such as `mapping 7`; no secret, and no text of a card. */
+  readonly object: string;
 }
 
 /** A line of the log. `time` is RFC 3339; of counted ones, that of the last. */
 export interface AuditEntry {
   readonly time: string;
-  readonly event: AuditNote["event"] | "refused" | "launched";
+  readonly event: AuditNote["event"] | "refused" | "launched" | "changed";
   readonly client?: string;
   readonly name?: string;
   readonly by?: PairedBy;
   readonly why?: Refusal;
   readonly address?: string;
+  readonly method?: string;
+  readonly object?: string;
   /** How many there were since the line before of the same kind; 1 where absent. */
   readonly count?: number;
 }
 
 /** For tests and tools that want none. */
-export const silentAudit: Audit = { note() {}, refused() {}, launched() {} };
+export const silentAudit: Audit = { note() {}, refused() {}, launched() {}, changed() {} };

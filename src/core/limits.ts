@@ -34,6 +34,11 @@ export const unsentWhileAskingMax = 512 * 1024; // Of one from afar: with more i
 export const anonymousBytesPerSecondMax = 1024 * 1024; // Answered to all who come over TLS, together; then they are told to wait.
 export const anonymousBytesBurst = 4 * 1024 * 1024;
 export const launchesFromAfarPerSecondMax = 20; // And virtual cards: nobody taps faster, and each is told to all who listen.
+export const writesPerMinuteMax = 60; // Disk writes that one remote client may cause; a launch is one, by its row in the history.
+export const writesPerDayMax = 2000;
+export const strangerWritesPerMinuteMax = 240; // Of all callers without an identity together, however many addresses they have.
+export const strangerWritesPerDayMax = 8000;
+export const auditObjectCharsMax = 128; // Of the object of a change, in a line of the audit log.
 export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all connections from afar: then whoever reads least goes.
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
 

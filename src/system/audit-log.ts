@@ -1,8 +1,9 @@
 /**
- * The audit log: JSON lines in the data folder, in two files, so that no flood of refusals can push out who was let in.
+ * The audit log: JSON lines in the data folder, in three files, so that no flood can push pairings or changes out.
  *
  *   audit.jsonl           pairings and revocations, which people make
- *   audit-traffic.jsonl   refusals and launches from afar, counted: the first of a kind at once, the rest of a while as one
+ *   audit-changes.jsonl   changes by remote callers, one line each; the write quota bounds them
+ *   audit-traffic.jsonl   refusals and remote launches, counted: the first of a kind at once, the rest of a while as one
  *
  * Whatever an attacker does costs a bounded number of lines in each while, and so a bounded wear of an SD card.
  */
@@ -51,6 +52,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLo
     onFault,
   };
   const people = createRotatedLines({ ...limits, name: "audit" });
+  const changes = createRotatedLines({ ...limits, name: "audit-changes" });
   const traffic = createRotatedLines({ ...limits, name: "audit-traffic" });
   const counted = new Map<string, Counted>();
   let flushing: Disposable | undefined;
@@ -64,7 +66,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLo
     });
   };
   const flush = async () => {
-    await Promise.all([people.flush(), traffic.flush()]);
+    await Promise.all([people.flush(), changes.flush(), traffic.flush()]);
   };
   /** Tells what was counted behind the first of each kind, and begins anew. */
   const settle = () => {
@@ -98,8 +100,11 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLo
     note: (note) => write(people, { time: rfc3339(clock.now()), ...note }),
     refused: (why: Refusal, from) => count({ event: "refused", why, ...whoOf(from) }),
     launched: (from) => count({ event: "launched", ...whoOf(from) }),
+    changed: (from, { method, object }) =>
+      write(changes, { time: rfc3339(clock.now()), event: "changed", ...whoOf(from), method, object }),
     async read(limit) {
-      const lines = (await Promise.all([people.newest(limit), traffic.newest(limit)])).flat();
+      const files = [people, changes, traffic];
+      const lines = (await Promise.all(files.map((file) => file.newest(limit)))).flat();
       const running = [...counted.values()]
         .filter(({ count: n }) => n > 0)
         .map(({ entry, count: n, lastMs }) => ({ time: rfc3339(lastMs), ...entry, count: n }));

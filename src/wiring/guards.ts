@@ -8,7 +8,8 @@ import { ownAddresses } from "../system/addresses.ts";
 import { createAuditLog } from "../system/audit-log.ts";
 import { createDescriptors } from "../system/descriptors.ts";
 import { createClientService, seenIn } from "./clients.ts";
-import { acceptEither, createPairByPin } from "./v1.ts";
+import { createBearerCheck, grantOfClient } from "./identities.ts";
+import { acceptHellos, createPairByPin } from "./v1.ts";
 
 export interface GuardParts {
   readonly store: Store;
@@ -19,13 +20,23 @@ export interface GuardParts {
   readonly isV1Allowed: () => boolean;
   /** Ends the live sessions of a client. */
   readonly cut: (id: string) => void;
+  /** Of the certificate that is shown over TLS. */
+  readonly fingerprint: () => string | undefined;
 }
 
 export interface Guards {
   readonly services: Pick<Services, "clients" | "pairByPin" | "audit">;
   readonly doors: Pick<
     ApiOptions,
-    "accept" | "pairByPin" | "audit" | "ownAddresses" | "onProved" | "descriptors"
+    | "accept"
+    | "acceptV1"
+    | "grantOf"
+    | "bearer"
+    | "pairByPin"
+    | "audit"
+    | "ownAddresses"
+    | "onProved"
+    | "descriptors"
   >;
   /** For a phone that was typed the short code of the device. */
   readonly addByCode: (name: string) => Client;
@@ -33,10 +44,12 @@ export interface Guards {
   close(): Promise<void>;
 }
 
-export function createGuards({ store, clock, log, dataFolder, isV1Allowed, cut }: GuardParts): Guards {
+export function createGuards(parts: GuardParts): Guards {
+  const { store, clock, log, dataFolder, isV1Allowed, cut, fingerprint } = parts;
   const audit = createAuditLog({ folder: dataFolder, clock, log });
   const v1 = { store, clock, log, audit, isAllowed: isV1Allowed };
   const pairByPin = createPairByPin(v1);
+  const onProved = seenIn(store);
   const clients = createClientService({ store, clock, audit, cut });
   return {
     services: {
@@ -45,11 +58,13 @@ export function createGuards({ store, clock, log, dataFolder, isV1Allowed, cut }
       audit: audit.read,
     },
     doors: {
-      accept: acceptEither(v1),
+      ...acceptHellos(v1),
+      grantOf: (id) => grantOfClient(store, id),
+      bearer: createBearerCheck({ store, fingerprint, onProved }),
       pairByPin,
       audit,
       ownAddresses,
-      onProved: seenIn(store),
+      onProved,
       descriptors: createDescriptors(),
     },
     addByCode: (name) => clients.add(name, "code"),

@@ -10,7 +10,7 @@ import { SecureFailure, secureVersion, unsupportedVersion } from "../secure/fail
 import { acceptHandshake } from "../secure/handshake.ts";
 import { acceptFirstFrame } from "../secure/v1/accept.ts";
 import { createV1Pairing } from "../secure/v1/pairing.ts";
-import { type AesGcm, readFirstFrame } from "../secure/v1/session.ts";
+import { type AesGcm, type FirstFrame, readFirstFrame } from "../secure/v1/session.ts";
 import type { Store } from "../store/open.ts";
 
 const [tagBytes, algorithm] = [16, "aes-256-gcm"] as const;
@@ -45,8 +45,14 @@ export interface V1Parts {
   readonly isAllowed: () => boolean;
 }
 
-/** Answers the hello of either version; that of version 1 only where it is allowed. Never rejects. */
-export function acceptEither({ store, log, isAllowed }: V1Parts): AcceptHello {
+export interface Accepting {
+  /** Answers the hello of either version; that of version 1 only where it is allowed. Never rejects. */
+  readonly accept: AcceptHello;
+  /** As `accept`, of version 1 only. */
+  readonly acceptV1: AcceptHello;
+}
+
+export function acceptHellos({ store, log, isAllowed }: V1Parts): Accepting {
   const remember = async (clientId: string, salt: Uint8Array) => {
     const found = await store.v1Clients.remember(clientId, salt);
     if (found === "full")
@@ -54,25 +60,33 @@ export function acceptEither({ store, log, isAllowed }: V1Parts): AcceptHello {
     return found === "new";
   };
   const parts = { aes, find: store.v1Clients.find, remember, randomBytes };
-  return async (hello) => {
-    const frame = isAllowed() ? readFirstFrame(hello) : undefined;
-    if (frame !== undefined) {
-      try {
-        return await acceptFirstFrame(frame, parts);
-      } catch (error) {
-        if (error instanceof SecureFailure) return { kind: "refused", error };
-        log.error("api", "a session of version 1 could not be noted, and so not opened", {
-          error: messageOf(error),
-        });
-        return { kind: "refused", error: new SecureFailure() };
-      }
+  const acceptFrame = async (frame: FirstFrame | "malformed") => {
+    try {
+      return await acceptFirstFrame(frame, parts);
+    } catch (error) {
+      if (error instanceof SecureFailure) return refused(error);
+      log.error("api", "a session of version 1 could not be noted, and so not opened", {
+        error: messageOf(error),
+      });
+      return refused(new SecureFailure());
     }
+  };
+  const accept: AcceptHello = async (hello) => {
+    const frame = isAllowed() ? readFirstFrame(hello) : undefined;
+    if (frame !== undefined) return acceptFrame(frame);
     const accepted = await acceptHandshake(hello, (id) => store.clients.get(id)?.secret);
     const isOther = accepted.kind === "refused" && accepted.error.code === "unsupported-secure-version";
-    return isOther && isAllowed()
-      ? { kind: "refused", error: unsupportedVersion([1, secureVersion]) }
-      : accepted;
+    return isOther && isAllowed() ? refused(unsupportedVersion([1, secureVersion])) : accepted;
   };
+  const acceptV1: AcceptHello = async (hello) => {
+    const frame = isAllowed() ? readFirstFrame(hello) : undefined;
+    return frame === undefined ? refused(unsupportedVersion([1])) : acceptFrame(frame);
+  };
+  return { accept, acceptV1 };
+}
+
+function refused(error: ServiceError) {
+  return { kind: "refused", error } as const;
 }
 
 /** Pairing by PIN, as the API offers it. */

@@ -8,6 +8,7 @@ const rules = {
   allowedHosts: ["cards.home"],
   allowedOrigins: ["https://cards.example"],
   allowAnonymousLocal: false,
+  anonymous: "play" as const,
   allowV1Clients: false,
 };
 const device = hostname().toLowerCase();
@@ -59,7 +60,7 @@ test("pages of the known phone app come in where its clients may, and never as p
       allowV1Clients,
     }).kind;
   expect(kindOf(false, false)).toBe("refused");
-  expect(kindOf(false, true)).toBe("remote");
+  expect(kindOf(false, true)).toBe("v1-app");
   expect(kindOf(true, true)).toBe("refused");
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { createConnection } from "../../src/api/connection.ts";
 import { createDispatch } from "../../src/api/dispatch.ts";
 import type { Services } from "../../src/api/services.ts";
+import { silentAudit } from "../../src/core/audit.ts";
 import { batchAnswersCharsMax } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
@@ -17,10 +18,14 @@ test("a batch whose answers get too long is answered so far; the rest is not run
   const dispatch = createDispatch({
     services: { history } as unknown as Services,
     log: silentLog,
-    audit: { note() {}, refused() {}, launched() {} },
+    audit: silentAudit,
     clock: createManualClock(),
+    quota: { take() {} },
   });
-  const session = createConnection("device", { address: "127.0.0.1" }, () => {});
+  const session = createConnection(
+    { access: "device", grant: () => "own", from: { address: "127.0.0.1" } },
+    () => {},
+  );
   const request = { jsonrpc: "2.0", method: "tokens.history" };
   const batch = [...Array.from({ length: 99 }, (_, id) => ({ ...request, id })), request];
   const answers: unknown[] = JSON.parse((await dispatch(session, JSON.stringify(batch))) ?? "");

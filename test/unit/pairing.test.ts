@@ -147,6 +147,7 @@ function world() {
       note: ({ event }) => audited.push(event),
       refused: (why, { address }) => audited.push(`${why} ${address}`),
       launched() {},
+      changed() {},
     },
     log: createLog({ debug: true, write: (line) => lines.push(line) }),
     addClient(name) {

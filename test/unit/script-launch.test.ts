@@ -195,8 +195,7 @@ test.each([
   };
   for (const access of ["device", "remote"] as const) {
     const request = new Request(`http://127.0.0.1/l/${text}`);
-    const path = new URL(request.url).pathname;
-    const visit = { request, path, address: "127.0.0.1", access, isPrivate: true };
+    const visit = { request, address: "127.0.0.1", access };
     expect(answerLaunch(endpoint, visit).status).toBe(status);
   }
 });

@@ -1,9 +1,9 @@
-/** `audit`: who was let in, turned out or away, and who launched from afar. */
+/** `audit`: pairings, revocations, refusals, remote launches and remote changes. */
 import * as v from "valibot";
 import { auditPageMax } from "../../core/limits.ts";
 import { method } from "../method.ts";
 
-const event = v.picklist(["pairing-opened", "paired", "revoked", "refused", "launched"]);
+const event = v.picklist(["pairing-opened", "paired", "revoked", "refused", "launched", "changed"]);
 const why = v.picklist([
   "host-or-origin",
   "too-many-requests",
@@ -13,14 +13,15 @@ const why = v.picklist([
   "too-many-failures",
   "wrong-pin",
   "wrong-code",
+  "wrong-token",
   "launch-not-allowed",
   "forbidden-method",
 ]);
 
 export const audit = method({
   name: "audit",
-  access: "device",
-  docs: "The audit log, newest first: pairings, revocations, refusals and launches from afar. Refusals and launches of a kind are counted together: `count` tells how many a line stands for, 1 where it is absent.",
+  right: "own",
+  docs: "The audit log, newest first: pairings, revocations, refusals, remote launches and remote changes. A change names its `method` and its `object`. Refusals and launches of a kind are counted together: `count` tells how many a line stands for, 1 where it is absent.",
   params: v.object({
     limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(auditPageMax)), 100),
   }),
@@ -34,6 +35,8 @@ export const audit = method({
         by: v.exactOptional(v.picklist(["secret", "pin", "code"])),
         why: v.exactOptional(why),
         address: v.exactOptional(v.string()),
+        method: v.exactOptional(v.string()),
+        object: v.exactOptional(v.string()),
         count: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
       }),
     ),

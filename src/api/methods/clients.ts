@@ -6,7 +6,7 @@ import { client, nothing } from "../schemas.ts";
 
 export const clients = method({
   name: "clients",
-  access: "device",
+  right: "own",
   docs: "All registered clients, connected or not, with their secrets.",
   params: noParams,
   result: v.object({ clients: v.array(client) }),
@@ -15,7 +15,7 @@ export const clients = method({
 
 export const clientsNew = method({
   name: "clients.new",
-  access: "device",
+  right: "own",
   docs: "Makes a client with a new id and a secret of 32 random bytes, and returns it.",
   params: v.object({ name: v.optional(v.pipe(v.string(), v.maxLength(clientNameCharsMax))) }),
   result: client,
@@ -25,7 +25,7 @@ export const clientsNew = method({
 
 export const clientsDelete = method({
   name: "clients.delete",
-  access: "device",
+  right: "own",
   docs: "Deletes a client; it can no longer come in.",
   params: v.object({ id: v.pipe(v.string(), v.maxLength(128)) }),
   result: nothing,

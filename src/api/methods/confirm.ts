@@ -4,7 +4,7 @@ import { nothing } from "../schemas.ts";
 
 export const confirm = method({
   name: "confirm",
-  access: "anyone",
+  right: "play",
   docs: "Launches the card that the launch guard holds back, as putting it on once more would.",
   params: noParams,
   result: nothing,

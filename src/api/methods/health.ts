@@ -1,11 +1,12 @@
-/** `health`: whether the service is well, and what is not (decisions, "Methods ..."). */
+/** `health`: whether the service is well, and what is not. */
 import * as v from "valibot";
+import { allows } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
 
 export const health = method({
   name: "health",
-  access: "anyone",
-  docs: "Whether readers, database and disk are well, with a sentence where they are not; `uptime` in seconds; `tls.fingerprint` is the SHA-256 of the certificate that is shown over TLS. On our SD image also `device`, what its start found wrong, and `watchdog`, what it did within the last day.",
+  right: "look",
+  docs: "Whether readers, database and disk are well, with a sentence where they are not; `uptime` in seconds; `tls.fingerprint` is the SHA-256 of the certificate that is shown over TLS. On our SD image also `device`, what its start found wrong, and `watchdog`, what it did within the last day. A caller without the right `change` gets no `reason`: it may name files, readers and devices.",
   params: noParams,
   result: v.object({
     status: v.picklist(["ok", "degraded"]),
@@ -23,5 +24,9 @@ export const health = method({
     ),
     tls: v.exactOptional(v.object({ fingerprint: v.string() })),
   }),
-  run: (services) => services.health(),
+  run(services, _params, caller) {
+    const health = services.health();
+    if (allows(caller.grant(), "change")) return health;
+    return { ...health, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
+  },
 });

@@ -12,6 +12,7 @@ import { clientsPairCancel, clientsPairStart } from "./pair-by-pin.ts";
 import { pairing, pairingCancel, pairingOpen, pairingWait } from "./pairing.ts";
 import { playtime, playtimeLimitsUpdate } from "./playtime.ts";
 import { readers, readersWrite, readersWriteCancel } from "./readers.ts";
+import { rights } from "./rights.ts";
 import { rpcDiscover } from "./rpc-discover.ts";
 import { settings, settingsUpdate } from "./settings.ts";
 import { stop } from "./stop.ts";
@@ -62,6 +63,7 @@ export const methods = [
   audit,
   version,
   health,
+  rights,
   rpcDiscover,
 ] as const satisfies readonly Method[];
 

@@ -9,7 +9,7 @@ const docs = "Answers once all is up again. What may stand there is written in [
 
 export const inputKeyboard = method({
   name: "input.keyboard",
-  access: "anyone",
+  right: "change",
   isLong: true,
   docs: `Types on a virtual keyboard with US layout: \`abc{enter}{ctrl+c}\`. ${docs}`,
   params: v.object({ keys: macro }),
@@ -23,7 +23,7 @@ export const inputKeyboard = method({
 
 export const inputGamepad = method({
   name: "input.gamepad",
-  access: "anyone",
+  right: "change",
   isLong: true,
   docs: `Presses buttons of a virtual gamepad: \`^^vv<><>BA{start}\`. ${docs}`,
   params: v.object({ buttons: macro }),

@@ -1,9 +1,10 @@
-/** `launch`: as if a token with this content had been scanned (contract, method detail 1). */
+/** `launch`: as if a token with this content had been scanned. */
+import { allows } from "../../core/rights.ts";
 import { method } from "../method.ts";
 import { nothing, tokenParams, toToken } from "../schemas.ts";
 
 const facts = {
-  access: "anyone",
+  right: "play",
   launches: true,
   params: tokenParams,
   shorthand: "text",
@@ -13,9 +14,9 @@ const facts = {
 export const launch = method({
   ...facts,
   name: "launch",
-  docs: "Queues a launch as if a token with this content had been scanned. A string stands for its text. Returns before the script has ended; `launch.finished` tells how it did.",
-  run(services, params) {
-    services.launch(toToken(params));
+  docs: "Queues a launch as if a token with this content had been scanned. A string stands for its text. Returns before the script has ended; `launch.finished` tells how it did. For a caller without the right `change` the script is not trusted: commands that reach outside the device, or that concern cards, are refused.",
+  run(services, params, caller) {
+    services.launch(toToken(params), { trusted: allows(caller.grant(), "change") });
     return null;
   },
 });
@@ -25,8 +26,8 @@ export const run = method({
   ...facts,
   name: "run",
   docs: "As `launch`.",
-  run(services, params) {
-    services.launch(toToken(params));
+  run(services, params, caller) {
+    services.launch(toToken(params), { trusted: allows(caller.grant(), "change") });
     return null;
   },
 });

@@ -1,11 +1,11 @@
-/** `mappings` and what changes them (contract, Mapping object; mapping details 6 and 7). */
+/** `mappings` and the methods that change them. */
 import * as v from "valibot";
 import { method, noParams } from "../method.ts";
 import { mapping, mappingFields, mappingId, nothing } from "../schemas.ts";
 
 export const mappings = method({
   name: "mappings",
-  access: "anyone",
+  right: "change",
   docs: "All mappings, enabled or not, in the order in which they are tried. Those with `readOnly` stand in files of the owner's.",
   params: noParams,
   result: v.object({ mappings: v.array(mapping) }),
@@ -14,9 +14,10 @@ export const mappings = method({
 
 export const mappingsNew = method({
   name: "mappings.new",
-  access: "anyone",
+  right: "change",
   docs: "Stores a mapping, behind all others, and returns its id. A pattern of the kind `regex` that cannot be taken is refused with the place of the fault.",
   params: v.object(mappingFields),
+  changes: (_params, { id }) => `mapping ${id}`,
   result: v.object({ id: v.pipe(v.number(), v.integer()) }),
   errors: ["busy", "failed"],
   run: (services, { label = "", ...fields }) => ({ id: services.mappings.add({ ...fields, label }) }),
@@ -24,9 +25,10 @@ export const mappingsNew = method({
 
 export const mappingsUpdate = method({
   name: "mappings.update",
-  access: "anyone",
+  right: "change",
   docs: "Changes the fields given, and no others.",
   params: v.object({ id: mappingId, ...v.partial(v.object(mappingFields)).entries }),
+  changes: ({ id }) => `mapping ${id}`,
   result: nothing,
   errors: ["not-found", "forbidden", "failed"],
   run(services, { id, ...changes }) {
@@ -37,9 +39,10 @@ export const mappingsUpdate = method({
 
 export const mappingsDelete = method({
   name: "mappings.delete",
-  access: "anyone",
+  right: "change",
   docs: "Deletes a mapping. Its id is never given again.",
   params: v.object({ id: mappingId }),
+  changes: ({ id }) => `mapping ${id}`,
   result: nothing,
   errors: ["not-found", "forbidden", "failed"],
   run(services, { id }) {

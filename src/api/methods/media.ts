@@ -20,7 +20,7 @@ const playlist = v.object({
 
 export const media = method({
   name: "media",
-  access: "anyone",
+  right: "look",
   docs: "State and statistics of the media index, what plays, and the playlist that is loaded.",
   params: noParams,
   result: v.object({
@@ -41,7 +41,7 @@ export const media = method({
 
 export const mediaActive = method({
   name: "media.active",
-  access: "anyone",
+  right: "look",
   docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there where its player tells them.",
   params: noParams,
   result: v.nullable(activeMedia),
@@ -50,7 +50,7 @@ export const mediaActive = method({
 
 export const mediaControl = method({
   name: "media.control",
-  access: "anyone",
+  right: "play",
   docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and what else the script command `control` takes. `args` are what that command has behind the comma, in a list: a place, `+10`, `-10`, `1:30`, `1m30s` or `50%`, or a volume, `50`, `+5` or `-5`. A number is seconds from the start, or percent. Answers once the player has done it.",
   params: v.object({
     action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
@@ -100,7 +100,7 @@ function asksForSomething<Input extends Asked>() {
 
 export const mediaSearch = method({
   name: "media.search",
-  access: "anyone",
+  right: "look",
   docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all. `total` counts all that fits, `results` holds at most `maxResults` of them.",
   params: v.pipe(
     v.object({
@@ -122,10 +122,11 @@ export const mediaSearch = method({
 export const mediaIndex = method({
   name: "media.index",
   aliases: ["media.generate"],
-  access: "anyone",
+  right: "change",
   isLong: true,
   docs: "Indexes the media of all systems, or of those listed, and answers once that is done; `media.indexing` tells how far it is.",
   params: v.object({ systems: v.optional(v.nullable(systemIds)) }),
+  changes: ({ systems }) => `index ${systems?.join(" ") ?? "all"}`,
   result: nothing,
   errors: ["conflict", "not-found", "failed"],
   async run(services, { systems }) {
@@ -136,7 +137,7 @@ export const mediaIndex = method({
 
 export const mediaIndexCancel = method({
   name: "media.index.cancel",
-  access: "anyone",
+  right: "change",
   docs: "Ends the indexing that runs. What was indexed before stays searchable.",
   params: noParams,
   result: nothing,

@@ -4,7 +4,7 @@ import { method, noParams } from "../method.ts";
 
 export const clientsPairStart = method({
   name: "clients.pair.start",
-  access: "device",
+  right: "own",
   docs: "Opens pairing for one client that speaks version 1 of the secure layer, where the settings allow such clients: it is typed the `pin` within five minutes, three wrong tries in all. `expiresAt` in seconds since 1970. A PIN that was open until now no longer counts.",
   params: noParams,
   result: v.object({ pin: v.string(), expiresAt: v.pipe(v.number(), v.integer()) }),
@@ -17,7 +17,7 @@ export const clientsPairStart = method({
 
 export const clientsPairCancel = method({
   name: "clients.pair.cancel",
-  access: "device",
+  right: "own",
   docs: "Ends pairing by PIN: the PIN no longer counts.",
   params: noParams,
   result: v.object({}),

@@ -7,7 +7,7 @@ const expires = v.pipe(v.string(), v.isoTimestamp());
 
 export const pairing = method({
   name: "pairing",
-  access: "device",
+  right: "own",
   docs: "What a pairing link needs: `hosts` are the names and addresses by which others on the network may reach the device, the best first; `port` that of plain HTTP. `fingerprint` is the certificate's. `open` stands there while pairing by a code is open.",
   params: noParams,
   result: v.object({
@@ -21,7 +21,7 @@ export const pairing = method({
 
 export const pairingOpen = method({
   name: "pairing.open",
-  access: "device",
+  right: "own",
   docs: "Opens pairing by a code for two minutes, and returns the six digits to be typed into the phone. It closes with the first client that knows them, and after three tries; an opening before it is called off. See `docs/SECURE.md`.",
   params: noParams,
   result: v.object({ code: v.string(), expires, triesLeft: count }),
@@ -30,7 +30,7 @@ export const pairingOpen = method({
 
 export const pairingWait = method({
   name: "pairing.wait",
-  access: "device",
+  right: "own",
   isLong: true,
   docs: "Answers when the opening has ended: `paired`, with the client; `tries`, `expired` or `cancelled`.",
   params: noParams,
@@ -44,7 +44,7 @@ export const pairingWait = method({
 
 export const pairingCancel = method({
   name: "pairing.cancel",
-  access: "device",
+  right: "own",
   docs: "Closes pairing by a code, if it is open.",
   params: noParams,
   result: nothing,

@@ -16,7 +16,7 @@ const limits = {
 
 export const playtime = method({
   name: "playtime",
-  access: "anyone",
+  right: "change",
   docs: "How long was played today and in this session, and how long may be played yet. `enabled` tells whether any limit of time is set; minutes of 0 are none. `volumeMax` is the loudest that cards and programs may make it, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
   params: noParams,
   result: v.object({
@@ -31,7 +31,7 @@ export const playtime = method({
 
 export const playtimeLimitsUpdate = method({
   name: "playtime.limits.update",
-  access: "device",
+  right: "own",
   docs: "Changes the limits given, at once and in the config file: those of time in minutes, where 0 means none, and `volumeMax` in percent, where 100 means none; what plays louder is turned down where its player can (mpv).",
   params: v.object(v.partial(v.object(limits)).entries),
   result: nothing,

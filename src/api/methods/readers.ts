@@ -7,7 +7,7 @@ const readerId = v.optional(v.pipe(v.string(), v.maxLength(128)));
 
 export const readers = method({
   name: "readers",
-  access: "anyone",
+  right: "change",
   docs: "The readers that are connected, and those of the config file that are not.",
   params: noParams,
   result: v.object({ readers: v.array(reader) }),
@@ -16,7 +16,7 @@ export const readers = method({
 
 export const readersWrite = method({
   name: "readers.write",
-  access: "anyone",
+  right: "change",
   isLong: true,
   docs: "Writes a launch script to the tag on a reader: on the first that can write, or on the one named. Waits up to 30 s for a tag, and answers once it was written and read back equal; the tag is not launched until it was taken off and laid on again. A caller that goes away before a tag was found calls it off. With `force`, a tag that holds data of another kind is overwritten, too; with `newTag`, the tag that still lies there from the write before is passed over; `record` `uri` writes a link that phones open, not a text. Where a tag was not written, `data.cause` tells why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
   params: v.object({
@@ -26,6 +26,7 @@ export const readersWrite = method({
     newTag: v.optional(v.boolean()),
     record: v.optional(v.picklist(["text", "uri"])),
   }),
+  changes: ({ readerId: id }) => `tag on ${id ?? "any reader"}`,
   result: nothing,
   errors: ["no-reader", "write-failed", "conflict", "not-found", "failed"],
   async run(services, request, { gone }) {
@@ -36,7 +37,7 @@ export const readersWrite = method({
 
 export const readersWriteCancel = method({
   name: "readers.write.cancel",
-  access: "anyone",
+  right: "change",
   docs: "Ends the write that waits for a tag, on the reader named or on any; it answers `failed`. A write that has begun is carried out.",
   params: v.object({ readerId }),
   result: nothing,

@@ -4,7 +4,7 @@ import { method, noParams } from "../method.ts";
 
 export const rpcDiscover = method({
   name: "rpc.discover",
-  access: "anyone",
+  right: "look",
   docs: "This description, as an OpenRPC document.",
   params: noParams,
   result: v.object({

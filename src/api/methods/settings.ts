@@ -1,8 +1,8 @@
-/** `settings` and `settings.update` (contract, Settings object; decisions, both spellings of two of its fields). */
+/** `settings` and `settings.update`. Two fields have two spellings each, since known clients use either. */
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
 import { exitDelaySecondsMax, readersMax, settingsListMax, settingsTextCharsMax } from "../../core/limits.ts";
-import { method, noParams } from "../method.ts";
+import { method, noParams, requireRight } from "../method.ts";
 import { nothing } from "../schemas.ts";
 
 const text = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
@@ -20,8 +20,8 @@ const own = {
 
 export const settings = method({
   name: "settings",
-  access: "anyone",
-  docs: "The settings that may be changed from afar. `reader` and `readers`, `rootFolder` and `rootFolders` say the same: what the config file sets, not what was detected or is the default.",
+  right: "change",
+  docs: "The settings that the API offers. `reader` and `readers`, `rootFolder` and `rootFolders` say the same: what the config file sets, not what was detected or is the default.",
   params: noParams,
   result: v.object({
     reader: readerStrings,
@@ -37,8 +37,12 @@ export const settings = method({
 
 export const settingsUpdate = method({
   name: "settings.update",
-  access: "anyone",
-  docs: "Changes the settings given, at once and in the config file, of which all else stays as it is, comments too. What opens the device to others stands in the file only.",
+  right: "change",
+  docs: "Changes the settings given, at once and in the config file, of which all else stays as it is, comments too. `reader`, `readers`, `systems`, `consoleLogging` and `debug` name files, devices or traces, and require the right `own`. What opens the device to others stands in the file only.",
+  changes: (params) =>
+    Object.entries(params)
+      .flatMap(([name, value]) => (value === undefined ? [] : [name]))
+      .join(" "),
   params: v.object({
     reader: v.optional(readerStrings),
     readers: v.optional(readerStrings),
@@ -47,7 +51,11 @@ export const settingsUpdate = method({
   }),
   result: nothing,
   errors: ["failed"],
-  async run(services, { reader, readers, systems = {}, ...rest }) {
+  async run(services, { reader, readers, systems = {}, ...rest }, caller) {
+    const { consoleLogging, debug } = rest;
+    const local = { reader, readers, ...systems, consoleLogging, debug };
+    for (const [name, value] of Object.entries(local))
+      if (value !== undefined) requireRight(`settings.update of ${name}`, "own", caller);
     await services.settings.update({
       reader: eitherSpelling("reader", reader, "readers", readers),
       rootFolder: eitherSpelling(

@@ -4,7 +4,7 @@ import { nothing } from "../schemas.ts";
 
 export const stop = method({
   name: "stop",
-  access: "anyone",
+  right: "play",
   docs: "Stops what plays and empties the launch queue. Does not tell whether anything was stopped.",
   params: noParams,
   result: nothing,

@@ -1,12 +1,13 @@
-/** `systems` and `launchers`: what there is to play, and what plays it (contract, System object; decisions). */
+/** `systems` and `launchers`: the systems that have media, and the players. */
 import * as v from "valibot";
 import { playerKinds } from "../../core/playback.ts";
+import { allows } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
 import { system } from "../schemas.ts";
 
 export const systems = method({
   name: "systems",
-  access: "anyone",
+  right: "look",
   docs: "All systems that have media in the index.",
   params: noParams,
   result: v.object({ systems: v.array(system) }),
@@ -15,8 +16,8 @@ export const systems = method({
 
 export const launchers = method({
   name: "launchers",
-  access: "anyone",
-  docs: "The players of the config file and the built-in ones: what each plays, how it is spoken with, and whether its program is here. No systems or no extensions means any.",
+  right: "look",
+  docs: "The players of the config file and the built-in ones: what each plays, how it is spoken with, and whether its program is here. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
   params: noParams,
   result: v.object({
     launchers: v.array(
@@ -31,5 +32,9 @@ export const launchers = method({
       }),
     ),
   }),
-  run: (services) => ({ launchers: services.launchers() }),
+  run(services, _params, caller) {
+    const isShown = allows(caller.grant(), "change");
+    const launchers = services.launchers();
+    return { launchers: isShown ? launchers : launchers.map(({ reason: _reason, ...launcher }) => launcher) };
+  },
 });

@@ -8,7 +8,7 @@ const limitDefault = 100;
 
 export const tokensHistory = method({
   name: "tokens.history",
-  access: "anyone",
+  right: "change",
   docs: "Recent launches, newest first; `before` pages back. Of long texts a page holds fewer than `limit`: the last page is the empty one.",
   params: v.object({
     limit: v.optional(

@@ -8,7 +8,7 @@ const durationMsDefault = 500;
 
 export const tokensScan = method({
   name: "tokens.scan",
-  access: "anyone",
+  right: "change",
   launches: true,
   docs: "Lays a virtual token on a reader for `duration` milliseconds: `tokens.added`, its launch, and `tokens.removed` follow. `readerId` names a simulated reader, whose bytes then run through the real driver.",
   params: v.pipe(

@@ -5,7 +5,7 @@ import { token } from "../schemas.ts";
 
 export const tokens = method({
   name: "tokens",
-  access: "anyone",
+  right: "change",
   docs: "The tokens that lie on readers now, and the last one that came.",
   params: noParams,
   result: v.object({ active: v.array(token), last: v.nullable(token) }),

@@ -4,7 +4,7 @@ import { method, noParams } from "../method.ts";
 
 export const version = method({
   name: "version",
-  access: "anyone",
+  right: "look",
   docs: "The service's version (semver) and platform.",
   params: noParams,
   result: v.object({ platform: v.string(), version: v.string() }),

@@ -1,0 +1,45 @@
+/** What a paired client may do, and how its bearer token proves it. */
+import { timingSafeEqual } from "node:crypto";
+import type { Bearer } from "../api/doors.ts";
+import { type Grant, grantOfRole } from "../core/rights.ts";
+import { bearerToken } from "../secure/bearer.ts";
+import type { Store } from "../store/open.ts";
+
+/** `none` for a client that there is no more. Clients of version 1 are members. */
+export function grantOfClient({ clients, v1Clients }: Store, id: string): Grant {
+  const client = clients.get(id);
+  if (client !== undefined) return grantOfRole.member;
+  return v1Clients.list().some((one) => one.id === id) ? grantOfRole.member : "none";
+}
+
+export interface BearerParts {
+  readonly store: Store;
+  /** Of the certificate that is shown over TLS. */
+  readonly fingerprint: () => string | undefined;
+  /** A client has proved its token. */
+  readonly onProved: (id: string, address: string) => void;
+}
+
+// `<client id>:<token>`; a token has 64 hex characters, and no id is longer than a UUID.
+const form = /^Bearer +([0-9a-zA-Z-]{1,64}):([0-9a-f]{64})$/i;
+
+/**
+ * Takes an `Authorization` header (RFC 6750, 2.1). Undefined where its token is not that of a client. A client that there is
+ * not takes as long as a wrong token.
+ */
+export function createBearerCheck({ store, fingerprint, onProved }: BearerParts) {
+  return (authorization: string, address: string): Bearer | undefined => {
+    const [, id = "", token = ""] = form.exec(authorization) ?? [];
+    const print = fingerprint();
+    if (id === "" || print === undefined) return undefined;
+    const client = store.clients.get(id);
+    const expected = bearerToken(client?.secret ?? nobodysSecret, print);
+    const isRight = timingSafeEqual(Buffer.from(expected), Buffer.from(token.toLowerCase()));
+    if (client === undefined || !isRight) return undefined;
+    onProved(id, address);
+    const grant = grantOfClient(store, id);
+    return { id, grant: () => grant };
+  };
+}
+
+const nobodysSecret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex");
