@@ -40,7 +40,7 @@ const things = [
   ["ping over a WebSocket", /*   */ "pong", /*  */ "pong", /*  */ "pong", /*  */ "pong"],
   ["ordinary method", /*         */ "result", /**/ "result", /**/ "result", /**/ "error -32002"],
   ["device's method", /*         */ "result", /**/ "error 2", /**/ "error 2", /**/ "error -32002"],
-  ["handshake", /*               */ "error -32600", "reply", /* */ "error -32600", "reply"],
+  ["handshake", /*               */ "error -32600", "reply", /* */ "reply", /* */ "reply"],
   ["POST of an ordinary method", "200", /*      */ "-", /*     */ "200", /*   */ "403"],
   ["POST of a form", /*          */ "415", /*   */ "-", /*     */ "415", /*   */ "403"],
   ["event stream", /*            */ "200", /*   */ "-", /*     */ "200", /*   */ "403"],

@@ -22,6 +22,8 @@ const nobody = (command: readonly string[]) => [
   ...command,
 ];
 const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "version" });
+const launchRequest = JSON.stringify({ jsonrpc: "2.0", id: "2", method: "launch", params: "**delay:1" });
+const tokensRequest = JSON.stringify({ jsonrpc: "2.0", id: "3", method: "tokens" });
 
 test("the socket is for its owner and group only, answers as TCP does, and goes with the service", async () => {
   await using place = await makePlace(noReaders);
@@ -122,7 +124,7 @@ test("the same card tapped twice in a row from the command line waits until it i
 
 // Only root can be two users.
 test.skipIf(!isRoot)(
-  "a service that runs as root serves only root over TCP, unless its owner says otherwise",
+  "a service that runs as root lets other users look over TCP and no more, unless its owner says otherwise",
   async () => {
     await using place = await makePlace(noReaders);
     const settings = `[api]\nport = ${place.port}\nlisten = ["127.0.0.1", "::1"]\n`;
@@ -130,8 +132,10 @@ test.skipIf(!isRoot)(
     await using service = await startTapdeck(place);
     const urls = [`ws://127.0.0.1:${place.port}/api`, `ws://[::1]:${place.port}/api`];
     for (const url of urls) {
-      const lesser = await visit(nobody, { url, send: [request] });
-      expect([url, lesser.messages?.[0]]).toEqual([url, expect.stringContaining("encryption-required")]);
+      const lesser = await visit(nobody, { url, send: [request, launchRequest, tokensRequest] });
+      expect([url, lesser.messages?.[0]]).toEqual([url, expect.stringContaining("platform")]);
+      expect([url, lesser.messages?.[1]]).toEqual([url, expect.stringContaining('"right":"play"')]);
+      expect([url, lesser.messages?.[2]]).toEqual([url, expect.stringContaining('"right":"change"')]);
       const ping = await visit(nobody, { url: url.replace("ws:", "http:").replace("/api", "/ping") });
       expect([url, ping.status, ping.body]).toEqual([url, 200, "pong"]);
       const root = await visit((command) => command, { url, send: [request] });
@@ -139,9 +143,9 @@ test.skipIf(!isRoot)(
     }
     await Bun.write(`${place.folder}/config.toml`, `${settings}allow_anonymous_local = true\n`);
     await eventually(async () => {
-      const { messages = [] } = await visit(nobody, { url: urls[0] ?? "", send: [request] });
-      return messages[0]?.includes("platform") === true;
+      const { messages = [] } = await visit(nobody, { url: urls[0] ?? "", send: [tokensRequest] });
+      return messages[0]?.includes("active") === true;
     });
-    expect(service.log()).toContain("callers of other users count as remote");
+    expect(service.log()).toContain("callers of other users count as strangers");
   },
 );
