@@ -1,9 +1,10 @@
 /** What a grant lets through: methods, notifications, errors, and the quota of remote writes. */
 import { expect, test } from "bun:test";
-import * as v from "valibot";
 import { type Connection, createConnection } from "../../src/api/connection.ts";
 import { createDispatch } from "../../src/api/dispatch.ts";
-import { method, noParams } from "../../src/api/method.ts";
+import type { method } from "../../src/api/method.ts";
+import { methods } from "../../src/api/methods/index.ts";
+import { notifications } from "../../src/api/notifications.ts";
 import type { Services } from "../../src/api/services.ts";
 import { createWriteQuota } from "../../src/api/write-quota.ts";
 import type { Audit, Change } from "../../src/core/audit.ts";
@@ -19,10 +20,16 @@ import { silentLog } from "../../src/core/log.ts";
 import { allows, type Grant, lowerGrant, rights, rightsOf } from "../../src/core/rights.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 
+type Whole = Parameters<typeof method>[0];
+/** `true` only where the facts of a method are not whole without `right`; the compiler checks the constant below. */
+type NeedsRight = Omit<Whole, "right"> extends Whole ? false : true;
+
 test("a method without a right does not compile", () => {
-  const facts = { name: "x", docs: "", params: noParams, result: v.null(), run: () => null };
-  // @ts-expect-error `right` is missing: the compiler must say so, or this line itself does not compile.
-  expect(method(facts).right).toBeUndefined();
+  const needsRight: NeedsRight = true;
+  expect(needsRight).toBe(true);
+  for (const { name, right } of methods) expect([name, rights.includes(right)]).toEqual([name, true]);
+  for (const [name, { right }] of Object.entries(notifications))
+    expect([name, rights.includes(right)]).toEqual([name, true]);
 });
 
 test("each right includes those before it", () => {
