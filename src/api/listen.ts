@@ -75,16 +75,16 @@ const common = {
   maxRequestBodySize: openFrameBytesMax,
 } as const;
 
-/** A socket in the file system that its owner and group may open. One that an earlier run left behind is replaced. */
+/** A socket in the file system that its owner alone may open. One that an earlier run left behind is replaced. */
 export function listenAtPath<Data>(path: string, handlers: Handlers<Data>): Server<Data> {
   if (Buffer.byteLength(path) > socketPathBytesMax)
     throw new Error(`its name is longer than ${socketPathBytesMax} bytes`);
   if (existsSync(path)) unlinkSync(path);
   // Nobody else may come in before its mode is set.
-  const before = process.umask(0o117);
+  const before = process.umask(0o177);
   try {
     const server = Bun.serve<Data>({ unix: path, ...common, ...handlers });
-    chmodSync(path, 0o660);
+    chmodSync(path, 0o600);
     return server;
   } finally {
     process.umask(before);

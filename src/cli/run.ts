@@ -110,7 +110,7 @@ async function printConfig(path: string | undefined): Promise<number> {
   if (path === undefined) return print(template().trimEnd());
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(path, template(), { flag: "wx" });
+    await writeFile(path, template(), { flag: "wx", mode: 0o600 });
     return print(`wrote ${path}`);
   } catch (error) {
     const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";

@@ -7,7 +7,7 @@ import { access, type FileHandle, mkdir, open, readdir, readlink, rename, rm, st
 import { basename, dirname, join, resolve } from "node:path";
 import { messageOf } from "../core/errors.ts";
 
-const newFileMode = 0o644;
+const newFileMode = 0o600;
 const linksMax = 40; // As the kernel follows (path_resolution(7)).
 
 /**

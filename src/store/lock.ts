@@ -5,6 +5,7 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import { exitCodes, StartError } from "../core/errors.ts";
+import { makePrivate } from "./files.ts";
 
 // A service that was just asked to end is done by then.
 const waitMs = 2000;
@@ -16,6 +17,7 @@ const waitMs = 2000;
 export function lockFolderOf(path: string): Disposable {
   let lock: Database | undefined;
   try {
+    makePrivate(`${path}.lock`);
     lock = new Database(`${path}.lock`, { create: true, strict: true });
     lock.run(`PRAGMA busy_timeout = ${waitMs}`);
     lock.run("PRAGMA journal_mode = MEMORY");

@@ -1,7 +1,7 @@
 /** Writes the file of the media index, whole, and puts it in its place. What stands in it: `media-index-layout.ts`. */
 import { Database } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
-import { moveDurably } from "./files.ts";
+import { makePrivate, moveDurably } from "./files.ts";
 import {
   type IndexContent,
   layout,
@@ -23,6 +23,7 @@ const insertTitles = "INSERT INTO title VALUES ($system, $plain, $length, $numbe
 export function writeMediaIndex(path: string, content: IndexContent): void {
   const fresh = `${path}.new`;
   rmSync(fresh, { force: true });
+  makePrivate(fresh);
   const database = new Database(fresh, { create: true, strict: true });
   try {
     // Nobody reads it before it has its name, and one that has not got it is thrown away: a journal saves nothing.

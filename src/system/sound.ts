@@ -199,7 +199,7 @@ export function createSounds(parts: SoundParts): Sounds {
 async function writeSounds(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const [name, notes] of Object.entries(sounds))
-    await writeFile(join(folder, `${name}.wav`), waveOf(notes));
+    await writeFile(join(folder, `${name}.wav`), waveOf(notes), { mode: 0o600 });
 }
 
 // What steers our own runtime must not steer a player.

@@ -99,7 +99,7 @@ export async function writeUpdateNote(paths: MachinePaths, note: Note): Promise<
   const excused = note.excused.replace(/\s+/g, " ").slice(0, updateNoteBytesMax / 2);
   const line = `event=${note.event} slot=${note.slot} version=${note.version} excused=${excused}\n`;
   try {
-    await writeFile(`${paths.note}.new`, line, { flush: true });
+    await writeFile(`${paths.note}.new`, line, { flush: true, mode: 0o600 });
     await rename(`${paths.note}.new`, paths.note);
   } catch {
     // It only tells people; which slot starts stands on the boot partition.

@@ -25,12 +25,12 @@ const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "version" });
 const launchRequest = JSON.stringify({ jsonrpc: "2.0", id: "2", method: "launch", params: "**delay:1" });
 const tokensRequest = JSON.stringify({ jsonrpc: "2.0", id: "3", method: "tokens" });
 
-test("the socket is for its owner and group only, answers as TCP does, and goes with the service", async () => {
+test("the socket is for its owner only, answers as TCP does, and goes with the service", async () => {
   await using place = await makePlace(noReaders);
   const service = await startTapdeck(place);
   const path = `${place.folder}/tapdeck.sock`;
   const { mode } = await stat(path);
-  expect(mode & 0o777).toBe(0o660);
+  expect(mode & 0o777).toBe(0o600);
   const answer = await fetch("http://localhost/api", {
     unix: path,
     method: "POST",
