@@ -25,6 +25,14 @@
  *   resets    in a row, without a minute of pongs after one. At three the device stays shut until there was such a
  *             minute: more resets would help nobody, and the machine could not be mended.
  *   why       a sentence; the rest of the line
+ *
+ * The file has mode 0600. With --user it has mode 0640 and the first group, so that the service can read it and cannot
+ * change it.
+ *
+ * With --supervise=no and a program, systemd or another supervisor starts and stops both as one. This process stays the
+ * main process, and its child is the service. systemd takes READY and WATCHDOG from the main process alone
+ * (NotifyAccess=main), so that no player, which runs in the same control group, can speak for the service. TERM, INT and
+ * HUP are passed on to the service, and this process ends as the service ended: by the same exit code or signal.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -48,6 +56,7 @@
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -106,6 +115,7 @@ struct guard {
   bool probing, stopping, giving_up, players_asked, said_silent, said_unguarded;
   int misses, device, resets;
   pid_t service;
+  int service_status;                 /* Of its last end, as waitpid(2) has it. */
   char event[16], why[160];
   long long event_time;
 };
@@ -131,10 +141,13 @@ static void say(const char *format, ...) {
   dprintf(STDERR_FILENO, "watchdog: %s\n", line);
 }
 
-/* The service's environment has nothing that steers its runtime, and no address of systemd's to pass on to players. */
+/* The service's environment has nothing that steers its runtime, and nothing that is meant for this process: systemd's
+ * addresses (sd_notify(3), sd_listen_fds(3), systemd.exec(5)) and the options of its unit. */
 static void clean_environment(void) {
   static const char *const names[] = {"BUN_OPTIONS", "BUN_BE_BUN", "BUN_INSPECT", "BUN_INSPECT_PRELOAD",
-                                      "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"};
+                                      "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_OPTIONS",
+                                      "SYSTEMD_EXEC_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PID", "FDSTORE",
+                                      "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE"};
   for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) unsetenv(names[n]);
 }
 
@@ -304,6 +317,12 @@ static const char *serve_link(struct link *link, short ready, bool *pong) {
 
 /* ---- the state file ---- */
 
+/* Lets the service read the file, where it is another user's. An older file may have another mode. */
+static bool share_state(const struct options *options, int file) {
+  if (!options->as_user) return fchmod(file, 0600) == 0;
+  return fchown(file, (uid_t)-1, options->groups[0]) == 0 && fchmod(file, 0640) == 0;
+}
+
 static void write_state(struct guard *guard) {
   const char *path = guard->options->state;
   if (path == NULL || guard->event[0] == 0) return;
@@ -316,8 +335,9 @@ static void write_state(struct guard *guard) {
   if (length < 0 || (size_t)snprintf(fresh, sizeof fresh, "%s.new", path) >= sizeof fresh) return;
   if ((size_t)length > sizeof line - 2) length = sizeof line - 2;
   line[length++] = '\n';
-  const int file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  bool kept = file >= 0 && write(file, line, (size_t)length) == length && fsync(file) == 0;
+  const int file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  bool kept = file >= 0 && share_state(guard->options, file);
+  kept = kept && write(file, line, (size_t)length) == length && fsync(file) == 0;
   if (file >= 0) close(file);
   kept = kept && rename(fresh, path) == 0;
   if (!kept) {
@@ -431,21 +451,25 @@ static void enter(struct guard *guard, enum phase phase) {
   shut_link(&guard->link);
 }
 
-/* Becomes the program; `watchdog` is the process that supervises it, or 0. Never returns. */
+/* Becomes the program, as a child of `watchdog`. Never returns. */
 static void become(const struct options *options, pid_t watchdog) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL);
   clean_environment();
-  if (watchdog != 0) setsid(); /* A Ctrl-C at the terminal is for the watchdog, which then stops the service in order. */
+  setsid(); /* A Ctrl-C at the terminal is for the watchdog, which then stops the service in order. */
   if (options->as_user && (setgroups(options->group_count, options->groups) != 0 ||
                            setgid(options->groups[0]) != 0 || setuid(options->uid) != 0)) {
     say("the service cannot run as its user error=%s", strerror(errno));
     _exit(126);
   }
-  /* After the change of user, which forgets it: should the watchdog die, the service ends and its successor can start. */
-  if (watchdog != 0 && (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != watchdog)) _exit(126);
+  /*
+   * After the change of user, which forgets it: should the watchdog die, the service ends and its successor can start. A
+   * supervisor that kills its main process means the service: a hung one would not heed TERM.
+   */
+  const int last = options->supervise ? SIGTERM : SIGKILL;
+  if (prctl(PR_SET_PDEATHSIG, last) != 0 || getppid() != watchdog) _exit(126);
   execv(options->program[0], options->program);
   say("%s cannot be started error=%s", options->program[0], strerror(errno));
   _exit(127);
@@ -523,6 +547,10 @@ static void go_on(struct guard *guard, bool *done) {
 }
 
 static void step_ending(struct guard *guard, int64_t now, bool *done) {
+  if (!guard->options->supervise) {
+    *done = guard->service == 0; /* Its time-out, and players that are left, are the supervisor's. */
+    return;
+  }
   if (guard->service > 0) {
     if (now - guard->phase_since < guard->options->stop_ms) return;
     kill(guard->service, SIGKILL);
@@ -608,10 +636,17 @@ static void reap(struct guard *guard) {
   for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
     if (pid != guard->service) continue;
     guard->service = 0;
+    guard->service_status = status;
     char why[160];
     if (WIFSIGNALED(status)) snprintf(why, sizeof why, "the service was ended by signal %d", WTERMSIG(status));
     else snprintf(why, sizeof why, "the service ended with exit code %d", WEXITSTATUS(status));
-    if (guard->phase != phase_ending) fail(guard, why);
+    if (guard->phase == phase_ending) continue;
+    if (guard->options->supervise) {
+      fail(guard, why);
+    } else {
+      if (status != 0) say("%s", why);
+      enter(guard, phase_ending);
+    }
   }
 }
 
@@ -621,7 +656,9 @@ static void take_signals(struct guard *guard, int signals, bool *done) {
     if (info.ssi_signo == SIGCHLD) {
       reap(guard);
     } else if (!guard->options->supervise) {
-      *done = true;
+      if (guard->service > 0) kill(guard->service, (int)info.ssi_signo);
+      else *done = true;
+      if (guard->phase != phase_ending) enter(guard, phase_ending);
     } else if (!guard->stopping) {
       guard->stopping = true;
       say("stopping the service");
@@ -675,7 +712,8 @@ static const char help[] =
     "  --window-ms=MS      in which three restarts are too many (300000)\n"
     "  --healthy-ms=MS     of pongs, until earlier resets are forgotten (60000)\n"
     "  --supervise=no      only pings, beside systemd (tells it READY and WATCHDOG) or another supervisor. A program\n"
-    "                      behind -- takes over this process, and the watchdog goes on as its child.\n";
+    "                      behind -- is started once as its child; the watchdog passes TERM, INT and HUP on to it and\n"
+    "                      ends as it ends.\n";
 
 static int refuse(const char *word, const char *wanted) {
   fprintf(stderr, "tapdeck-watchdog: %s: %s; --help lists the options\n", word, wanted);
@@ -768,11 +806,15 @@ static int read_options(struct options *options, int count, char **words) {
   return 0;
 }
 
-/* Lets the program take over this process and goes on as its child, so that systemd's main process is the service. */
-static bool step_aside(const struct options *options) {
-  const pid_t service = getpid(), child = fork();
-  if (child > 0) become(options, 0);
-  return child == 0 && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == service;
+/* Ends this process as the service ended, so that its supervisor sees that end. Returns the exit code where it must. */
+static int end_as(int status) {
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  sigset_t none;
+  sigemptyset(&none);
+  signal(WTERMSIG(status), SIG_DFL);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  raise(WTERMSIG(status));
+  return 128 + WTERMSIG(status); /* The first process of a container outlives its own signals. */
 }
 
 /* systemd wants to hear twice as often as it says (sd_watchdog_enabled(3)). */
@@ -796,23 +838,22 @@ int main(int count, char **words) {
   sigemptyset(&heard);
   const int wanted[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
   for (size_t n = 0; n < sizeof wanted / sizeof wanted[0]; n++) sigaddset(&heard, wanted[n]);
-  if (!options.supervise && options.program != NULL && !step_aside(&options)) return 70; /* EX_SOFTWARE */
+  prctl(PR_SET_DUMPABLE, 0); /* Players of the same user cannot trace it, and a crash of the service leaves one core. */
   if (!options.supervise) heed_systemd(&options);
   sigprocmask(SIG_BLOCK, &heard, NULL);
   signal(SIGPIPE, SIG_IGN);
   const int signals = signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (signals < 0) return say("no signals can be heard error=%s", strerror(errno)), 70;
+  if (signals < 0) return say("no signals can be heard error=%s", strerror(errno)), 70; /* EX_SOFTWARE */
 
   guard.options = &options;
   guard.device = -1;
   for (size_t n = 0; n <= restarts_max; n++) guard.restarts[n] = INT64_MIN / 2;
   read_state(&guard);
   enter(&guard, phase_starting);
-  if (options.supervise) {
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* What the service leaves behind becomes ours to end. */
-    start_service(&guard);
-  }
+  if (options.supervise) prctl(PR_SET_CHILD_SUBREAPER, 1); /* What the service leaves behind becomes ours to end. */
+  if (options.program != NULL) start_service(&guard);
+  if (!options.supervise && options.program != NULL && guard.service == 0) return 71; /* EX_OSERR */
   watch(&guard, signals);
   release_device(&guard);
-  return 0;
+  return options.supervise ? 0 : end_as(guard.service_status);
 }

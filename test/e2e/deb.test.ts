@@ -167,7 +167,7 @@ skipUnless(Bun.which("systemd-analyze") !== null, "systemd-analyze is not instal
 );
 
 skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and overlays")(
-  "installed for real, the unit starts as its own user, a hung service is started again, and a purge leaves no unit",
+  "installed for real, the unit starts as its own user, its main process alone speaks for it, and a hung service is started again",
   async () => {
     const room = join(place, "room");
     await run("mkdir", room);
@@ -195,9 +195,17 @@ skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and o
     expect(value("enabled")).toBe("enabled");
     expect(value("user")).toMatch(/^tapdeck audio dialout input plugdev render tapdeck video$/);
     expect(value("hardened")).toBe("CapEff=0000000000000000 NoNewPrivs=1");
+    // A player: the same user, the same control group.
+    expect(value("player-says")).toBe("nothing");
     expect(value("hung")).toBe("active pong restarts=1");
     process.stdout.write(`unit: hung, until it answers: ${value("hung-seconds")} s (WatchdogSec=2s)\n`);
+    expect(value("killed")).toBe("active pong restarts=2");
+    expect(value("watchdog-hung")).toBe("active pong restarts=3");
+    expect(value("open-to-others")).toBe("/var/lib/tapdeck 710 /var/lib/tapdeck/media 2770");
     expect(value("stopped")).toBe("inactive 0");
+    expect(Number(value("stopped-ms"))).toBeLessThan(2000);
+    process.stdout.write(`unit: stopped after ${value("stopped-ms")} ms\n`);
+    expect(value("misconfigured")).toBe("failed 78 restarts=0");
     expect(value("left")).toBe("data"); // What its owner made stays.
   },
 );
@@ -258,20 +266,41 @@ answers() { echo "$1 $(show ActiveState) $(tapdeck ping) restarts=$(show NRestar
 systemctl start --job-mode=ignore-dependencies tapdeck.service
 answers first
 echo "enabled $(systemctl is-enabled tapdeck.service)"
-pid=$(show MainPID)
+service() { echo $(cat /proc/$(show MainPID)/task/$(show MainPID)/children); }
+pid=$(service)
 groups=$(for id in $(sed -n 's/^Groups:\\|^Gid:\\t[0-9]*\\t[0-9]*\\t[0-9]*//p' /proc/$pid/status); do getent group $id | cut -d: -f1; done | sort -u)
 echo user $(getent passwd $(sed -n 's/^Uid:\\t\\([0-9]*\\).*/\\1/p' /proc/$pid/status) | cut -d: -f1) $groups
 echo hardened $(sed -n 's/^\\(NoNewPrivs\\|CapEff\\):\\t/\\1=/p' /proc/$pid/status)
+sh -c 'echo $$ > /sys/fs/cgroup/$0/cgroup.procs && NOTIFY_SOCKET=/run/systemd/notify exec setpriv --reuid=tapdeck --regid=tapdeck --clear-groups systemd-notify STATUS=all-is-well' "$(show ControlGroup)"
+said=$(show StatusText)
+echo "player-says \${said:-nothing}"
+again() {
+  for _ in $(seq 200); do
+    [ "$(show NRestarts)" = "$1" ] && [ "$(show ActiveState)" = active ] && break
+    sleep 0.1
+  done
+}
 from=$(date +%s)
-kill -STOP $pid
-for _ in $(seq 100); do
-  [ "$(show NRestarts)" = 1 ] && [ "$(show ActiveState)" = active ] && break
-  sleep 0.1
-done
+kill -STOP $(service)
+again 1
 answers hung
 echo hung-seconds $(( $(date +%s) - from ))
+kill -KILL $(service)
+again 2
+answers killed
+kill -STOP $(show MainPID)
+again 3
+answers watchdog-hung
+echo open-to-others $(find /var/lib/tapdeck -perm /077 ! -name config.toml -printf '%p %m ')
+from=$(date +%s%3N)
 systemctl stop tapdeck.service
 echo "stopped $(show ActiveState) $(show ExecMainStatus)"
+echo "stopped-ms $(( $(date +%s%3N) - from ))"
+systemctl reset-failed tapdeck.service
+echo no toml > /var/lib/tapdeck/config.toml
+systemctl start --job-mode=ignore-dependencies tapdeck.service
+for _ in $(seq 100); do [ "$(show ActiveState)" = failed ] && break; sleep 0.1; done
+echo "misconfigured $(show ActiveState) $(show ExecMainStatus) restarts=$(show NRestarts)"
 dpkg --purge tapdeck >/dev/null 2>&1
 [ ! -e /usr/lib/systemd/system/tapdeck.service ] && [ -d /var/lib/tapdeck/media ] && echo left data
 systemctl --force --force poweroff

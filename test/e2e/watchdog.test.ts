@@ -3,7 +3,7 @@
  * that no service would send. A plain file stands for /dev/watchdog: each feed is one byte in it, and a clean end a `V`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "../../src/client/client.ts";
@@ -196,7 +196,7 @@ test.concurrent("the service gets the user and groups asked for, and nothing tha
   );
 });
 
-test.concurrent("beside systemd the program keeps the process, and systemd hears READY once and WATCHDOG at each pong", async () => {
+test.concurrent("beside systemd it is the main process, and READY, once, and WATCHDOG, at each pong, come from no other", async () => {
   await using folder = await temporary();
   const port = freePort();
   const socket = join(folder.path, "notify");
@@ -209,37 +209,105 @@ test.concurrent("beside systemd the program keeps the process, and systemd hears
         () => false,
       ),
   );
-  const guard = Bun.spawn(
-    [
-      tool("watchdog"),
-      "--supervise=no",
-      `--port=${port}`,
-      "--ping-ms=5000",
-      "--",
-      process.execPath,
-      tool("service.mjs"),
-      "well",
-      `${port}`,
-      join(folder.path, "pings"),
-    ],
+  const given = { NOTIFY_SOCKET: socket, WATCHDOG_OPTIONS: "x", SYSTEMD_EXEC_PID: "1", LISTEN_FDS: "1" };
+  await using guard = await startGuard(
+    port,
+    ["--supervise=no", "--device=none", "--ping-ms=5000"],
+    [process.execPath, tool("service.mjs"), "well", `${port}`],
     // Half of it is sooner than --ping-ms.
-    { env: { ...process.env, NOTIFY_SOCKET: socket, WATCHDOG_USEC: "100000" }, stderr: "pipe" },
+    { env: { ...given, WATCHDOG_USEC: "100000", KEPT: "yes" } },
   );
   let heard = "";
   for await (const chunk of receiver.stdout) {
     heard += new TextDecoder().decode(chunk);
     if (heard.split("WATCHDOG").length > 4) break;
   }
-  expect(heard).toMatch(/^READY=1\n(WATCHDOG=1\n)+$/);
-  // The main process is the service itself, and the one that pings ends with it.
-  const cmdline = await readFile(`/proc/${guard.pid}/cmdline`, "latin1");
-  expect(cmdline).toContain("service.mjs");
-  const [pinger = 0] = await childrenOf(guard.pid);
-  guard.kill("SIGTERM");
-  await guard.exited;
-  await eventually(() => !isAlive(pinger));
+  const pinger = String(guard.pid);
+  expect(heard.replaceAll(new RegExp(`^${pinger} `, "gm"), "")).toMatch(/^READY=1\n(WATCHDOG=1\n)+$/);
+  // The service is its child and can name no one to speak to.
+  const service = await guard.servicePid(1);
+  expect(await childrenOf(guard.pid)).toEqual([service]);
+  const environment = await readFile(`/proc/${service}/environ`, "latin1");
+  expect(environment).not.toMatch(/(^|\0)(NOTIFY_SOCKET|WATCHDOG_\w+|SYSTEMD_EXEC_PID|LISTEN_FDS)=/);
+  expect(environment).toMatch(/(^|\0)KEPT=yes\0/);
+  await guard.stop();
+  expect(isAlive(service)).toBe(false);
   receiver.kill();
   await receiver.exited;
+});
+
+/** Beside a supervisor, over a shell that runs `script`. */
+const besideShell = (script: string) => startGuard(9, ["--supervise=no"], ["/bin/sh", "-c", script]);
+
+test.concurrent.each([0, 1, 64, 78, 143])("beside systemd an exit code of %i is its own", async (code) => {
+  await using guard = await besideShell(`exit ${code}`);
+  expect(await guard.ended()).toEqual([code, null]);
+});
+
+test.concurrent.each(["SIGKILL", "SIGSEGV", "SIGTERM"] as const)(
+  "beside systemd a service that %s ended ends it by the same signal",
+  async (signal) => {
+    await using guard = await besideShell("ulimit -c 0; echo ready for it; exec sleep 60");
+    await guard.told(/(ready)/);
+    process.kill(await guard.servicePid(1), signal);
+    const [, by] = await guard.ended();
+    expect(by).toBe(signal);
+  },
+);
+
+test.concurrent.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  "beside systemd %s is passed on, and the service may take its time to end",
+  async (signal) => {
+    const name = signal.slice(3);
+    await using guard = await besideShell(
+      `trap 'echo heard ${name}; sleep 0.6; exit 7' ${name}; echo ready for it; while :; do sleep 0.05; done`,
+    );
+    await guard.told(/(ready)/);
+    process.kill(guard.pid, signal);
+    // --stop-ms is less.
+    expect(await guard.ended()).toEqual([7, null]);
+    expect(await guard.told(/heard (\w+)/)).toBe(name);
+    // A service that was asked to end is not missed.
+    expect(await guard.state()).toBe("");
+  },
+);
+
+test.concurrent("beside systemd a service that hangs ends with a watchdog that is killed", async () => {
+  await using guard = await startScripted("well", ["--supervise=no"]);
+  await guard.answers(1);
+  const pid = await guard.servicePid(1);
+  process.kill(pid, "SIGSTOP");
+  process.kill(guard.pid, "SIGKILL");
+  await eventually(() => !isAlive(pid));
+});
+
+test.concurrent("a player of the same user cannot trace it", async () => {
+  const isRoot = process.getuid?.() === 0;
+  await chmod(tools, 0o755);
+  const asAnother = isRoot ? ["setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", "--"] : [];
+  const shell = ["/bin/sh", "-c", "echo started; exec sleep 60"];
+  const child = Bun.spawn([...asAnother, tool("watchdog"), "--supervise=no", "--port=9", "--", ...shell], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, NOTIFY_SOCKET: "/nonexistent/notify" },
+  });
+  await child.stdout.getReader().read();
+  // The files of a process that its own user may not trace belong to root (proc(5)).
+  expect((await stat(`/proc/${child.pid}/environ`)).uid).toBe(0);
+  child.kill("SIGTERM");
+  await child.exited;
+});
+
+test.concurrent("the state file is its owner's alone, or readable to the group that the service gets", async () => {
+  const state = "event=giving-up time=1700000000 restarts=3 resets=0 why=it hung\n";
+  await using alone = await startScripted("well", [], { state });
+  await alone.servicePid(1);
+  expect((await stat(alone.statePath)).mode & 0o777).toBe(0o600);
+  if (process.getuid?.() !== 0) return;
+  const shell = ["/bin/sh", "-c", "exec sleep 60"];
+  await using shared = await startGuard(9, ["--user=1234:2345,3456"], shell, { state });
+  await shared.servicePid(1);
+  const { mode, uid, gid } = await stat(shared.statePath);
+  expect([mode & 0o777, uid, gid]).toEqual([0o640, 0, 2345]);
 });
 
 test.concurrent("beside another supervisor it feeds at pongs only, starts nothing, and says that the service is silent", async () => {
@@ -417,8 +485,9 @@ Bun.serve({
 });
 `;
 
-/** Stands for systemd: prints the datagrams that come, one a line. */
+/** Stands for systemd: prints the datagrams that come, one a line, each behind the process id of its sender (unix(7)). */
 const notifiedSource = `
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -426,16 +495,21 @@ const notifiedSource = `
 #include <unistd.h>
 int main(int count, char **words) {
   struct sockaddr_un at = {.sun_family = AF_UNIX};
-  char text[256];
+  char text[256], control[CMSG_SPACE(sizeof(struct ucred))];
   if (count != 2 || strlen(words[1]) >= sizeof at.sun_path) return 1;
   strcpy(at.sun_path, words[1]);
-  const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+  const int fd = socket(AF_UNIX, SOCK_DGRAM, 0), on = 1;
+  if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return 1;
   if (bind(fd, (const struct sockaddr *)&at, sizeof at) != 0) return 1;
   for (;;) {
-    const ssize_t length = recv(fd, text, sizeof text - 1, 0);
-    if (length < 0) return 1;
-    text[length] = '\\n';
-    if (write(1, text, (size_t)length + 1) < 0) return 1;
+    struct iovec part = {.iov_base = text, .iov_len = sizeof text - 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    const ssize_t length = recvmsg(fd, &message, 0);
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    struct ucred sender;
+    if (length < 0 || head == NULL || head->cmsg_type != SCM_CREDENTIALS) return 1;
+    memcpy(&sender, CMSG_DATA(head), sizeof sender);
+    if (dprintf(1, "%d %.*s\\n", (int)sender.pid, (int)length, text) < 0) return 1;
   }
 }
 `;
@@ -455,8 +529,11 @@ interface Guard {
   /** How many pings a scripted service took. */
   pings(): Promise<number>;
   state(): Promise<string>;
+  readonly statePath: string;
   /** TERM, and its exit code. */
   stop(): Promise<number>;
+  /** Resolves with its exit code, or the signal that ended it. */
+  ended(): Promise<readonly [code: number | null, signal: string | number | null]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -515,7 +592,12 @@ async function startGuard(
     feeds: () => content("device"),
     pings: async () => (await content("pings")).length,
     state: () => content("state"),
+    statePath: at("state"),
     stop,
+    async ended() {
+      await child.exited;
+      return [child.exitCode, child.signalCode];
+    },
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) await stop();
       await folder[Symbol.asyncDispose]();
