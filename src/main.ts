@@ -8,6 +8,7 @@ import "./system/clean-start.ts";
 import { drivers, openUinput } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/run.ts";
+import { overridesOf } from "./config/overrides.ts";
 import { readConfig } from "./config/read.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
 import { jobArgument, watchArgument } from "./media/indexer.ts";
@@ -49,7 +50,8 @@ async function main(argv: readonly string[]): Promise<number> {
 async function serve(options: PlaceOptions, write: (line: string) => void): Promise<number> {
   const stopped = signalled(["SIGINT", "SIGTERM", "SIGHUP"]);
   const places = placesOf(options, process.env);
-  const service = await startService({ places, drivers, openInput: openUinput, write });
+  const overrides = overridesOf(process.env);
+  const service = await startService({ places, drivers, openInput: openUinput, overrides, write });
   await stopped;
   await service.close();
   return exitCodes.ok;

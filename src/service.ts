@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { type ApiServer, serveApi } from "./api/server.ts";
 import { createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
+import type { Overrides } from "./config/overrides.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
 import { mediaFolders } from "./config/shape.ts";
 import { systemClock } from "./core/clock.ts";
@@ -42,6 +43,8 @@ export interface ServiceOptions {
   readonly places: Places;
   readonly drivers: readonly Driver[];
   readonly openInput: OpenInputDevice;
+  /** Settings that count in the place of the config file's. */
+  readonly overrides: Overrides;
   /** Takes log lines. */
   readonly write: (line: string) => void;
 }
@@ -54,13 +57,15 @@ export interface Service {
 }
 
 /** Starts everything, or throws `StartError` with nothing left running. */
-export async function startService({ places, drivers, openInput, write }: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { places, drivers, openInput, overrides, write } = options;
   const log = createLog({ debug: false, write });
   const settings = await createSettings({
     path: places.configPath,
     dataFolder: places.dataFolder,
     mustExist: places.configNamed,
     log,
+    overrides,
     readerFault: (text) => {
       const parsed = parseConnection(text, drivers);
       return parsed.kind === "error" ? parsed.message : undefined;

@@ -6,6 +6,7 @@ import { basename } from "node:path";
 import { ServiceError, StartError } from "../core/errors.ts";
 import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { type Overrides, overrideSentence, withOverrides } from "./overrides.ts";
 import { patchText } from "./patch.ts";
 import { configOf, readConfigText } from "./read.ts";
 import { saveFile, savingFault, targetOf } from "./save.ts";
@@ -19,6 +20,8 @@ export interface ConfigFileOptions {
   /** False: an absent file stands for the defaults. */
   readonly mustExist: boolean;
   readonly log: Log;
+  /** What counts in the place of the file's settings. */
+  readonly overrides?: Overrides;
 }
 
 export interface ConfigFile {
@@ -44,13 +47,17 @@ export async function openConfigFile({
   dataFolder,
   mustExist,
   log,
+  overrides = {},
 }: ConfigFileOptions): Promise<ConfigFile> {
   const name = basename(path);
   const read = () => readConfigText(path, mustExist);
   // Sentences of a running service reach callers far away: they name the file without its folders.
-  const configIn = (text: string | undefined) => configOf(text ?? "", name, dataFolder);
+  const configIn = (text: string | undefined, named = name) =>
+    withOverrides(configOf(text ?? "", named, dataFolder), overrides);
   let seen = await read();
-  let good = configOf(seen ?? "", path, dataFolder);
+  let good = configIn(seen, path);
+  const overridden = overrideSentence(overrides);
+  if (overridden !== undefined) log.info("config", overridden, { ...overrides });
   let fault: string | undefined;
 
   return {

@@ -35,7 +35,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #allow_anonymous_local = false
 
 # What callers from the network may do over TLS without being paired: "none"; "look" at the state and the media; "play",
-# which also starts and stops media; or "change", which also covers cards, mappings and settings.
+# which also starts and stops media; or "change", which also covers cards, mappings and settings. The variable
+# TAPDECK_ANONYMOUS, which the SD image sets from anonymous= in tapdeck.conf, takes the place of this.
 #anonymous = "play"
 
 # Whether phone apps that know only the older, weaker encryption (version 1) may pair by PIN and come in: see

@@ -125,8 +125,17 @@ test(
       "XDG_RUNTIME_DIR",
     ]);
     expect(await board.shell("stat -c '%a %U' /run/tapdeck /run/tapdeck/tmp")).toBe(
-      "750 tapdeck\n700 tapdeck",
+      "700 tapdeck\n700 tapdeck",
     );
+    const folders = "/data/config /data/config/tapdeck /data/tapdeck /data/state";
+    expect(await board.shell(`stat -c '%a %U:%G' ${folders}`)).toBe(
+      "700 tapdeck:tapdeck\n700 tapdeck:tapdeck\n700 tapdeck:tapdeck\n710 root:tapdeck",
+    );
+    expect(await board.shell("find /data/tapdeck -type f -perm /077")).toBe("");
+    const names = ["symlinks", "hardlinks", "fifos", "regular"];
+    expect(
+      await board.shell(`cd /proc/sys/fs && cat ${names.map((name) => `protected_${name}`).join(" ")}`),
+    ).toBe("1\n1\n2\n2");
     expect(await board.shell("logread | grep -c 'service: listening'")).toBe("1");
   },
   patienceMs,
@@ -333,6 +342,9 @@ test(
       const reason = checks.find(({ name }) => name === "device")?.reason ?? "";
       expect(reason).toContain("line 4: there is no such key; line 5: it is not key=value");
       expect(reason).toContain("the data partition is damaged: it can be read");
+      expect(await second.shell(`tr '\\000' '\\n' </proc/${service}/environ | grep ANONYMOUS`)).toBe(
+        "TAPDECK_ANONYMOUS=look",
+      );
       expect(await second.shell("hostname; cat /data/tapdeck/media/SNES/Game.sfc")).toBe("my-deck\ngame");
       await second.said("tapdeck: ready");
       await until("the reader of tapdeck.conf", async () =>
@@ -366,7 +378,7 @@ test(
 
 // With the marks that an editor of a PC leaves.
 const ownersText =
-  "\ufeff# Mine\r\nhost_name=my-deck\r\nreader=pn532-uart:/dev/ttyS9\r\nwifi=yes\r\nnonsense\r\n";
+  "\ufeff# Mine\r\nhost_name=my-deck\r\nreader=pn532-uart:/dev/ttyS9\r\nwifi=yes\r\nnonsense\r\nanonymous=look\r\n";
 
 const mappingOf = (label: string) => ({
   enabled: true,

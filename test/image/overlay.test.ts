@@ -1,8 +1,8 @@
 /** The image's own files, without a board: scripts, numbers that stand in several places, and what reads tapdeck.conf. */
 import { expect, test } from "bun:test";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { knownReaderIds } from "../../drivers/ccid/detect.ts";
 import { version } from "../../package.json";
 import { readMeta, root } from "../../tools/image/meta.ts";
@@ -159,6 +159,7 @@ test("the tapdeck.conf of the image sets nothing, and each line of it is good on
   const { said, values } = await readConf(conf.replace(/^#(?=[a-z_]+=)/gm, ""));
   expect(said).toBe("");
   expect(Object.keys(values).sort()).toEqual([
+    "anonymous",
     "host_name",
     "reader",
     "ssh_key",
@@ -183,6 +184,95 @@ test("a name or password of any characters is kept as it is, and never run", asy
     said: "",
     values: { wifi_name: name, wifi_password: password },
   });
+});
+
+test("values that echo would take for its options, or for escapes, come out to the byte", async () => {
+  const key = String.raw`ssh-ed25519 AAAAC3Nza\n\x41\0101 -n\c`;
+  for (const value of [
+    "-n",
+    "-e",
+    "-E",
+    "-nE",
+    String.raw`\c`,
+    String.raw`a\\nb\tc\0`,
+    "%s%n",
+    "--",
+    "-n -e",
+  ]) {
+    const password = `-e ${value} \\a\\nb`;
+    expect(await readConf(`wifi_name=${value}\nwifi_password=${password}\nssh_key=${key}\n`)).toEqual({
+      said: "",
+      values: { wifi_name: value, wifi_password: password, ssh_key: key },
+    });
+  }
+});
+
+test("a mistake in what strangers may do counts as nothing at all, and is told", async () => {
+  const said = "line 2: anonymous takes none, look, play or change; it is none now";
+  for (const value of ["no", "None", "own", "", "look play", "*", "-n"])
+    expect(await readConf(`wifi_country=DE\nanonymous=${value}\nhost_name=deck\n`)).toEqual({
+      said,
+      values: { wifi_country: "DE", anonymous: "none", host_name: "deck" },
+    });
+  expect((await readConf("anonymous\n")).values).toEqual({ anonymous: "none" });
+  for (const value of ["none", "look", "play", "change"])
+    expect(await readConf(`anonymous = ${value} \r\n`)).toEqual({ said: "", values: { anonymous: value } });
+});
+
+/** What the service is started with, where tapdeck.conf has this text: the image's scripts in a root folder of their own. */
+async function startedWith(conf: string): Promise<string> {
+  return inFolder(async (folder) => {
+    const busybox = Bun.which("busybox") ?? "";
+    const libraries = (await run(["ldd", busybox]).catch(() => "")).match(/\/\S+(?= \()/g) ?? [];
+    for (const path of [busybox, ...libraries]) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await copyFile(path, join(folder, path));
+    }
+    for (const name of ["bin", "usr/bin", "usr/lib/tapdeck", "run/conf", "dev"])
+      await mkdir(join(folder, name), { recursive: true });
+    await run(["chroot", folder, busybox, "--install", "-s", "/bin"]);
+    for (const name of ["etc/passwd", "etc/group", "usr/lib/tapdeck/serve", "usr/lib/tapdeck/read-conf"]) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await copyFile(join(overlay, name), join(folder, name));
+    }
+    // A test may not raise its limits everywhere.
+    const serve = (await text("overlay/usr/lib/tapdeck/serve")).replace(/^ulimit .*$/m, "");
+    await writeFile(join(folder, "usr/lib/tapdeck/serve"), serve);
+    // In the watchdog's place.
+    const notes =
+      "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U %n' /run/tapdeck /run/tapdeck/tmp; } >/run/notes\n";
+    await writeFile(join(folder, "usr/bin/tapdeck-watchdog"), notes, { mode: 0o755 });
+    const reads = ["chroot", folder, "/usr/lib/tapdeck/read-conf", "/run/conf"];
+    expect(Bun.spawnSync(reads, { stdin: new TextEncoder().encode(conf) }).exitCode).toBe(0);
+    await run(["chroot", folder, "/usr/lib/tapdeck/serve"]);
+    return readFile(join(folder, "run/notes"), "utf8");
+  });
+}
+
+test.skipIf(process.getuid?.() !== 0)(
+  "what tapdeck.conf says of strangers reaches the service, no line leaves it to the settings, and its files are closed to others",
+  async () => {
+    const closed = await startedWith("anonymous=none\n");
+    expect(closed).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
+    expect(closed).toContain("umask=0077\n700 tapdeck /run/tapdeck\n700 tapdeck /run/tapdeck/tmp\n");
+    expect(await startedWith("#anonymous=none\nhost_name=deck\n")).not.toContain("TAPDECK_ANONYMOUS");
+    expect(await startedWith("anonymous=noone\n")).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
+  },
+);
+
+test("the kernel's switches against links, pipes and files of others in shared folders are on", async () => {
+  const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
+  const switches = Object.fromEntries(
+    lines.filter((line) => line.startsWith("fs.")).map((line) => line.split(" = ")),
+  );
+  expect(switches).toEqual({
+    "fs.protected_symlinks": "1",
+    "fs.protected_hardlinks": "1",
+    "fs.protected_fifos": "2",
+    "fs.protected_regular": "2",
+  });
+  // No name is misspelt: this kernel has them too.
+  for (const name of Object.keys(switches)) await stat(`/proc/sys/${name.replaceAll(".", "/")}`);
 });
 
 for (const [line, said] of [

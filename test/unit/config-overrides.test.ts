@@ -1,0 +1,75 @@
+import { afterEach, expect, test } from "bun:test";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { overridesOf } from "../../src/config/overrides.ts";
+import { createSettings } from "../../src/config/settings.ts";
+import { exitCodes, StartError } from "../../src/core/errors.ts";
+import { createLog } from "../../src/core/log.ts";
+
+const folders: string[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+/** The settings of a file with this text, in this environment. */
+async function open(text: string, environment: Readonly<Record<string, string>>) {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-overrides-"));
+  folders.push(folder);
+  const path = join(folder, "config.toml");
+  await writeFile(path, text);
+  const lines: string[] = [];
+  const log = createLog({ debug: false, write: (line) => lines.push(line) });
+  const overrides = overridesOf(environment);
+  const settings = await createSettings({ path, dataFolder: folder, mustExist: true, log, overrides });
+  return { settings, path, lines };
+}
+
+test("the variable takes the place of what the file says, and the log says so", async () => {
+  for (const text of ["", '[api]\nanonymous = "change"\n']) {
+    const { settings, lines } = await open(text, { TAPDECK_ANONYMOUS: "none" });
+    expect(settings.current().api).toMatchObject({ anonymous: "none", port: 7497 });
+    expect(lines.join("\n")).toContain("TAPDECK_ANONYMOUS takes the place of api.anonymous anonymous=none");
+    await settings.close();
+  }
+});
+
+test("without the variable, or with an empty one, the file counts, and then the default", async () => {
+  for (const environment of [{}, { TAPDECK_ANONYMOUS: "" }]) {
+    const stated = await open('[api]\nanonymous = "look"\n', environment);
+    expect(stated.settings.current().api.anonymous).toBe("look");
+    const silent = await open("", environment);
+    expect(silent.settings.current().api.anonymous).toBe("play");
+    expect(silent.lines).toEqual([]);
+    for (const { settings } of [stated, silent]) await settings.close();
+  }
+});
+
+test("a change of another setting, from afar or by hand, leaves the variable in force and the file's own value alone", async () => {
+  const { settings, path } = await open('[api]\nanonymous = "change"\n', { TAPDECK_ANONYMOUS: "look" });
+  await settings.update({ audioFeedback: false });
+  expect(settings.current()).toMatchObject({ api: { anonymous: "look" }, audio: { feedback: false } });
+  expect(await readFile(path, "utf8")).toContain('anonymous = "change"');
+  const edited = Promise.withResolvers<void>();
+  using _listening = settings.onChange(() => edited.resolve());
+  await writeFile(path, '[api]\nanonymous = "play"\nallowed_hosts = ["deck.example"]\n');
+  await edited.promise;
+  expect(settings.current().api).toMatchObject({ anonymous: "look", allowedHosts: ["deck.example"] });
+  await settings.close();
+});
+
+test("a value that the setting does not take ends the start with a sentence", () => {
+  for (const value of ["own", "None", " none", "x".repeat(10_000)]) {
+    let error: unknown;
+    try {
+      overridesOf({ TAPDECK_ANONYMOUS: value });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(StartError);
+    expect(error).toMatchObject({
+      exitCode: exitCodes.config,
+      message: expect.stringContaining("in the environment, TAPDECK_ANONYMOUS must be"),
+    });
+  }
+});
