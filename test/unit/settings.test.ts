@@ -189,6 +189,12 @@ test("the file keeps its mode, and nothing is left beside it", async () => {
   expect(await readdir(folder)).toEqual(["config.toml"]);
 });
 
+test("a file that the first change makes is its owner's alone", async () => {
+  const { settings, path } = await open(undefined);
+  await settings.update({ debug: true });
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
 test("what a killed process left behind is swept away, and nothing else is", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-settings-"));
   closing.push(() => rm(folder, { recursive: true }));
