@@ -219,8 +219,8 @@ test("a mistake in what strangers may do counts as nothing at all, and is told",
     expect(await readConf(`anonymous = ${value} \r\n`)).toEqual({ said: "", values: { anonymous: value } });
 });
 
-/** What the service is started with, where tapdeck.conf has this text: the image's scripts in a root folder of their own. */
-async function startedWith(conf: string): Promise<string> {
+/** Runs `work` over a root folder of the image's users, its scripts, and BusyBox. */
+async function inRoot<Value>(work: (folder: string) => Promise<Value>): Promise<Value> {
   return inFolder(async (folder) => {
     const busybox = Bun.which("busybox") ?? "";
     const libraries = (await run(["ldd", busybox]).catch(() => "")).match(/\/\S+(?= \()/g) ?? [];
@@ -231,10 +231,17 @@ async function startedWith(conf: string): Promise<string> {
     for (const name of ["bin", "usr/bin", "usr/lib/tapdeck", "run/conf", "dev"])
       await mkdir(join(folder, name), { recursive: true });
     await run(["chroot", folder, busybox, "--install", "-s", "/bin"]);
-    for (const name of ["etc/passwd", "etc/group", "usr/lib/tapdeck/serve", "usr/lib/tapdeck/read-conf"]) {
-      await mkdir(dirname(join(folder, name)), { recursive: true });
+    await mkdir(join(folder, "etc"));
+    const names = ["serve", "read-conf", "fault"].map((name) => `usr/lib/tapdeck/${name}`);
+    for (const name of ["etc/passwd", "etc/group", ...names])
       await copyFile(join(overlay, name), join(folder, name));
-    }
+    return work(folder);
+  });
+}
+
+/** What the service is started with, where tapdeck.conf has this text. */
+async function startedWith(conf: string): Promise<string> {
+  return inRoot(async (folder) => {
     // A test may not raise its limits everywhere.
     const serve = (await text("overlay/usr/lib/tapdeck/serve")).replace(/^ulimit .*$/m, "");
     await writeFile(join(folder, "usr/lib/tapdeck/serve"), serve);
@@ -258,6 +265,17 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(await startedWith("#anonymous=none\nhost_name=deck\n")).not.toContain("TAPDECK_ANONYMOUS");
     expect(await startedWith("anonymous=noone\n")).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
   },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a fault that is noted under any umask can be read by the service",
+  () =>
+    inRoot(async (folder) => {
+      const notes =
+        "umask 077; /usr/lib/tapdeck/fault conf '-n \\\\n %s'; stat -c %a /run/faults /run/faults/conf";
+      expect(await run(["chroot", folder, "sh", "-c", notes])).toEndWith("755\n644\n");
+      expect(await readFile(join(folder, "run/faults/conf"), "utf8")).toBe("-n \\\\n %s\n");
+    }),
 );
 
 test("the kernel's switches against links, pipes and files of others in shared folders are on", async () => {
