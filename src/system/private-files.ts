@@ -1,4 +1,4 @@
-/** What the service keeps is its owner's alone: looked over at each start, put right, and told. Media are not ours. */
+/** Closes what the service keeps to other users, at each start. Media, the config file and mapping files are the owner's. */
 import { chmod, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
