@@ -8,7 +8,7 @@ import { createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
-import { mediaFolders } from "./config/shape.ts";
+import { configuredSystems, mediaFolders } from "./config/shape.ts";
 import { systemClock } from "./core/clock.ts";
 import { messageOf } from "./core/errors.ts";
 import type { OpenInputDevice } from "./core/input.ts";
@@ -19,6 +19,7 @@ import { createLauncher } from "./launch/launcher.ts";
 import { createMapper } from "./launch/mappings/mapper.ts";
 import { createPlayTime } from "./launch/play-time.ts";
 import { createMedia } from "./media/media.ts";
+import { systemFault } from "./media/system-names.ts";
 import { knownSystems } from "./media/systems.ts";
 import { parseConnection } from "./readers/connection.ts";
 import type { Driver } from "./readers/contract.ts";
@@ -70,6 +71,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       const parsed = parseConnection(text, drivers);
       return parsed.kind === "error" ? parsed.message : undefined;
     },
+    systemFault: (name, now) => systemFault(name, configuredSystems(now)),
   });
   log.configure(settings.current().log);
   await prepareDataFolder(places.dataFolder, log);

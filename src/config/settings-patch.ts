@@ -86,23 +86,39 @@ const fields: Readonly<Record<keyof SettingsPatch, Field>> = {
   volumeMax: { section: "audio", key: "volume_max", check: audio.volume_max, name: "volumeMax" },
 };
 
-/** Says why a connection string names no reader; undefined where it does. */
-export type ReaderFault = (connection: string) => string | undefined;
+/** What this folder cannot judge by itself. Each says why a text is wrong; undefined where it is right. */
+export interface PatchFaults {
+  /** Of a connection string that names no reader. */
+  readonly reader: (connection: string) => string | undefined;
+  /** Of a name that stands for no system. */
+  readonly system: (name: string) => string | undefined;
+}
 
 /**
- * The known fields of a patch, each as the file's reader would take it. Throws `ServiceError("invalid-params")` with
- * the name of the field that it would refuse.
+ * The known fields of a patch, each as the file's reader would take it, and lists of systems with known ones only. Throws
+ * `ServiceError("invalid-params")` with the name of the field that is refused.
  */
-export function checkPatch(patch: SettingsPatch, readerFault: ReaderFault): SettingsPatch {
+export function checkPatch(patch: SettingsPatch, faults: PatchFaults): SettingsPatch {
   try {
     for (const edit of editsOf(patch)) edit.check(edit.value, edit.name);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw new ServiceError("invalid-params", error.message, { cause: error });
   }
-  const fault = patch.reader?.map(readerFault).find((sentence) => sentence !== undefined);
-  if (fault !== undefined) throw new ServiceError("invalid-params", `reader: ${fault}`);
+  refuseFaults("reader", patch.reader, faults.reader);
+  refuseFaults("insertModeBlocklist", patch.insertModeBlocklist, faults.system);
   return stated(patch);
+}
+
+function refuseFaults(
+  field: string,
+  texts: readonly string[] = [],
+  faultOf: (text: string) => string | undefined,
+): void {
+  for (const text of texts) {
+    const fault = faultOf(text);
+    if (fault !== undefined) throw new ServiceError("invalid-params", `${field}: ${fault}`);
+  }
 }
 
 /** One change of the file for each field that the patch states. */

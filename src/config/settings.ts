@@ -10,13 +10,15 @@ import type { Log } from "../core/log.ts";
 import { createChanges, type SettingsListener } from "./changes.ts";
 import { type ConfigFile, type ConfigFileOptions, openConfigFile } from "./config-file.ts";
 import { sweepTemporaries, targetOf } from "./save.ts";
-import { checkPatch, editsOf, type ReaderFault, type SettingsPatch, withPatch } from "./settings-patch.ts";
+import { checkPatch, editsOf, type SettingsPatch, withPatch } from "./settings-patch.ts";
 import type { Config } from "./shape.ts";
 import { watchFile } from "./watch.ts";
 
 export interface SettingsOptions extends ConfigFileOptions {
   /** Says why a connection string names no reader; where absent, every text is taken. */
-  readonly readerFault?: ReaderFault;
+  readonly readerFault?: (connection: string) => string | undefined;
+  /** Says why a name stands for no system, by the config as it is now; where absent, every text is taken. */
+  readonly systemFault?: (name: string, config: Config) => string | undefined;
   readonly clock?: Clock;
 }
 
@@ -38,7 +40,7 @@ export interface Settings {
 
 /** Throws `StartError` with exit code 78 where the file is not right. */
 export async function createSettings(options: SettingsOptions): Promise<Settings> {
-  const { path, dataFolder, log, readerFault = () => undefined, clock = systemClock } = options;
+  const { path, dataFolder, log, readerFault = () => undefined, systemFault, clock = systemClock } = options;
   const file = await openConfigFile(options);
   const inTurn = createTurns();
   const updates = createUpdates(file, inTurn, log);
@@ -70,7 +72,10 @@ export async function createSettings(options: SettingsOptions): Promise<Settings
     fault: file.fault,
     async update(given) {
       if (closed) throw new ServiceError("busy", "the service is stopping");
-      const patch = checkPatch(given, readerFault);
+      const patch = checkPatch(given, {
+        reader: readerFault,
+        system: (name) => systemFault?.(name, changes.current()),
+      });
       if (editsOf(patch).length > 0) await updates.add(patch);
     },
     async close() {

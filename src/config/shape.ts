@@ -69,6 +69,14 @@ export function mediaFolders({ systems }: Config): MediaFolders {
   return { roots: systems.rootFolders, own: systems.folders };
 }
 
+/** The names that launchers and folders give to systems. */
+export function configuredSystems({ launchers, systems }: Config): readonly string[] {
+  return [
+    ...launchers.flatMap((launcher) => launcher.systems),
+    ...systems.folders.map(({ system }) => system),
+  ];
+}
+
 /** Limits for a family, in minutes; 0 means none. */
 export interface PlayTimeLimits {
   readonly dailyMinutes: number;

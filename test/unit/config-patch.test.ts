@@ -395,7 +395,7 @@ test("1,000 random edits of random commented files change only the value that wa
   fc.assert(
     fc.property(file, anyPatch, (pieces, patch) => {
       const before = pieces.map(({ text }) => text).join("");
-      const [edit] = editsOf(checkPatch(patch, () => undefined));
+      const [edit] = editsOf(checkPatch(patch, { reader: () => undefined, system: () => undefined }));
       if (edit === undefined) throw new Error("no edit");
       const config = configOf(before, "config.toml", "/data");
       const after = patched(before, edit);

@@ -19,10 +19,11 @@ import fc from "fast-check";
 import { configOf } from "../../src/config/read.ts";
 import { createSettings, type Settings, type SettingsOptions } from "../../src/config/settings.ts";
 import type { SettingsPatch } from "../../src/config/settings-patch.ts";
-import { defaultConfig } from "../../src/config/shape.ts";
+import { configuredSystems, defaultConfig } from "../../src/config/shape.ts";
 import { ServiceError, StartError } from "../../src/core/errors.ts";
 import { configBytesMax, configSavedBytesMax } from "../../src/core/limits.ts";
-import { createLog } from "../../src/core/log.ts";
+import { createLog, silentLog } from "../../src/core/log.ts";
+import { systemFault } from "../../src/media/system-names.ts";
 import { eventually } from "../helpers/processes.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -72,6 +73,36 @@ test("an update is in memory at once, and in the file when it resolves, with all
   await updating;
   expect(await text()).toBe("# mine\n[log] # lines\ndebug = true # loud\n\n[audio]\nfeedback = true\n");
   expect(heard.length).toBe(2);
+});
+
+test("a list of systems takes those that are known, by the config as it is then", async () => {
+  const { settings, text } = await open("[readers]\ninsert_mode_blocklist = ['Nothing Known']\n", {
+    systemFault: (name, now) => systemFault(name, configuredSystems(now)),
+  });
+  expect(settings.current().readers.insertModeBlocklist).toEqual(["Nothing Known"]);
+  for (const [list, why] of [
+    [["$(id)"], "insertModeBlocklist: there is no system $(id)"],
+    [["SNES", "; reboot"], "insertModeBlocklist: there is no system ; reboot"],
+    [["SNSE"], "insertModeBlocklist: there is no system SNSE; did you mean SNES?"],
+    [["Jukebox"], "insertModeBlocklist: there is no system Jukebox"],
+    [["Nothing Known"], "insertModeBlocklist: there is no system Nothing Known"],
+  ] as const) {
+    const error = await refusalOf(settings.update({ insertModeBlocklist: list, debug: true }));
+    expect([error.code, error.message]).toEqual(["invalid-params", why]);
+  }
+  expect(settings.current().log.debug).toBe(false);
+  await settings.update({ insertModeBlocklist: ["SNES", "super nintendo", "Mega Drive"] });
+  await settings.update({ insertModeBlocklist: [] });
+  const more =
+    "[[launchers]]\nid = 'box'\nsystems = ['Jukebox']\ncommand = ['box']\n[systems.folders]\nTapes = ['/tapes']\n";
+  const { path } = await open(`${await text()}${more}`);
+  const own = await createSettings({
+    ...{ path, dataFolder: "/data", mustExist: true, log: silentLog },
+    systemFault: (name, now) => systemFault(name, configuredSystems(now)),
+  });
+  closing.push(() => own.close());
+  await own.update({ insertModeBlocklist: ["jukebox", "Tapes"] });
+  expect(own.current().readers.insertModeBlocklist).toEqual(["jukebox", "Tapes"]);
 });
 
 test("every field changes its own key, and nothing else", async () => {
