@@ -13,6 +13,7 @@ import { systemClock } from "./core/clock.ts";
 import { messageOf } from "./core/errors.ts";
 import type { OpenInputDevice } from "./core/input.ts";
 import { type ChangeableLog, createLog } from "./core/log.ts";
+import type { ClosedPlaces } from "./core/media.ts";
 import { createAllowLaunch } from "./launch/allow-launch.ts";
 import { createHolding } from "./launch/holding.ts";
 import { createLauncher } from "./launch/launcher.ts";
@@ -26,7 +27,8 @@ import type { Driver } from "./readers/contract.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
 import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
-import type { Places } from "./system/paths.ts";
+import { withRealPaths } from "./system/closed.ts";
+import { closedPlaces, type Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
 import { pageFile } from "./web/page-file.ts";
@@ -90,6 +92,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       tlsFolder,
       socketPath,
       mappingsFolder,
+      closed: withRealPaths(closedPlaces(places, process.env)),
     });
   } catch (error) {
     store.close();
@@ -107,6 +110,7 @@ interface Parts {
   readonly dataFolder: string;
   /** Mappings that people keep in files; beside the config file. */
   readonly mappingsFolder: string;
+  readonly closed: ClosedPlaces;
   readonly socketPath: string;
   readonly tlsFolder: string;
 }
@@ -121,6 +125,7 @@ async function assemble({
   dataFolder,
   tlsFolder,
   mappingsFolder,
+  closed,
 }: Parts): Promise<Service> {
   const clock = systemClock;
   const bus = createBus(log);
@@ -129,7 +134,7 @@ async function assemble({
   const mapper = await createMapper({ store, files, log, clock });
   const media = createMedia({
     folder: dataFolder,
-    folders: () => mediaFolders(config()),
+    folders: () => ({ ...mediaFolders(config()), closed }),
     prefer: () => config().systems.prefer,
     emit: (status) => bus.emit("media.indexing", status),
     clock,
@@ -155,6 +160,7 @@ async function assemble({
     log,
     history: store.history,
     lastMedia: store.lastMedia,
+    closed,
     media,
     devices,
     map: mapper.map,

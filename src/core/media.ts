@@ -56,12 +56,24 @@ export interface SystemFolder {
   readonly folder: string;
 }
 
+/** Files and folders of the service itself. None of them is played or indexed, whatever the media folders are. */
+export interface ClosedPlaces {
+  /** Absolute; with all that is below them. */
+  readonly folders: readonly string[];
+  /** Absolute. */
+  readonly files: readonly string[];
+  /** A folder below one of `folders` that holds media all the same. A link in its place counts as closed. */
+  readonly open: string;
+}
+
 /** Where media lie. */
 export interface MediaFolders {
   /** Absolute folders that hold one folder a system, in order of preference. */
   readonly roots: readonly string[];
   /** Asked behind the roots, in this order. */
   readonly own: readonly SystemFolder[];
+  /** Absent where only the kernel's folders are closed. */
+  readonly closed?: ClosedPlaces;
 }
 
 /** What settles which of several files of one title is meant. */

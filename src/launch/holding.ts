@@ -10,6 +10,7 @@ import type { Log } from "../core/log.ts";
 import type { Token } from "../core/token.ts";
 import { systemByName } from "../media/systems.ts";
 import { cardOf } from "./card.ts";
+import { type DeviceReaders, followDeviceReaders } from "./device-readers.ts";
 import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold } from "./hold.ts";
 import type { Launcher } from "./launcher.ts";
 
@@ -35,6 +36,8 @@ export function createHolding(parts: HoldingParts): Holding {
   let timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
   // By reader id; they are told before their first card. The API's own reader tells when its tokens go.
   const removable = new Map([["", true]]);
+
+  const readers = followDeviceReaders(bus);
 
   const take = (event: HoldEvent): boolean => {
     const nowMs = elapsedMs();
@@ -66,7 +69,7 @@ export function createHolding(parts: HoldingParts): Holding {
     }),
     bus.on("tokens.added", (token) => {
       const isRemovable = token.removable !== false && (removable.get(token.readerId) ?? false);
-      if (take({ kind: "added", ...placed(token), isRemovable })) launchToken(launcher, log, token);
+      if (take({ kind: "added", ...placed(token), isRemovable })) launchToken(launcher, log, token, readers);
     }),
     bus.on("tokens.removed", (token) => void take({ kind: "removed", ...placed(token) })),
     bus.on("media.started", ({ systemId }) => {
@@ -77,6 +80,7 @@ export function createHolding(parts: HoldingParts): Holding {
   return {
     configure: (readers) => void take({ kind: "rules", rules: rulesOf(readers) }),
     [Symbol.dispose]() {
+      readers[Symbol.dispose]();
       for (const one of listening) one[Symbol.dispose]();
       timer?.handle[Symbol.dispose]();
     },
@@ -98,9 +102,15 @@ function known(systemId: string): string {
 }
 
 /** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */
-function launchToken(launcher: Pick<Launcher, "launch">, log: Log, token: Token): void {
+function launchToken(
+  launcher: Pick<Launcher, "launch">,
+  log: Log,
+  token: Token,
+  readers: DeviceReaders,
+): void {
   const { readerId, problem } = token;
-  const from = { isTap: true, ...(readerId === "" ? {} : { readerId }) };
+  const isFromReader = readers.has(readerId);
+  const from = { isTap: true, isFromReader, ...(readerId === "" ? {} : { readerId }) };
   try {
     launcher.launch(token, problem === undefined ? from : { ...from, problem });
   } catch (error) {

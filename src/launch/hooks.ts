@@ -12,8 +12,9 @@ import type { Hooks } from "../config/shape.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { hooksRunningMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import type { ScriptPorts } from "../script/command.ts";
+import type { ScriptOrigin, ScriptPorts } from "../script/command.ts";
 import { readyScript } from "../script/run.ts";
+import { followDeviceReaders } from "./device-readers.ts";
 import type { HookEvent, Launching, RunContext } from "./run-context.ts";
 
 export interface HookRunnerParts {
@@ -45,9 +46,17 @@ export function createHooks(parts: HookRunnerParts): HookRunner {
   const { hooks, bus, log, portsOf, stopping, startedBy } = parts;
   let running = 0;
 
+  const readers = followDeviceReaders(bus);
+
   // What a hook starts is no card's: taking one off never stops it.
-  const run = (script: string, event: HookEvent, signal: AbortSignal) =>
-    readyScript(script, true).run(portsOf({ card: undefined, isHook: true, signal, event }), signal);
+  const run = (script: string, event: HookEvent, signal: AbortSignal, origin: ScriptOrigin) =>
+    readyScript(script, origin).run(
+      portsOf({ card: undefined, origin, isHook: true, signal, event }),
+      signal,
+    );
+  /** The hook's words are the owner's, whatever runs it. */
+  const originOf = ({ token }: HookEvent): ScriptOrigin =>
+    token !== undefined && readers.has(token.readerId) ? "reader" : "trusted";
   const beside = (name: keyof Hooks, event: HookEvent) => {
     const script = hooks()[name];
     if (script === undefined) return;
@@ -57,7 +66,7 @@ export function createHooks(parts: HookRunnerParts): HookRunner {
     running++;
     // A step later, so that the hook of a tap costs the tap nothing.
     void Promise.resolve()
-      .then(() => run(script, event, stopping()))
+      .then(() => run(script, event, stopping(), originOf(event)))
       .catch(complain)
       .finally(() => {
         running--;
@@ -75,12 +84,14 @@ export function createHooks(parts: HookRunnerParts): HookRunner {
     }),
   ];
   return {
-    before(launching, { signal }) {
+    before(launching, { signal, origin }) {
       const script = hooks().beforeStart;
       if (script === undefined) return undefined;
-      return runBefore(() => run(script, { launching }, signal), signal);
+      const by = origin === "reader" ? origin : "trusted";
+      return runBefore(() => run(script, { launching }, signal, by), signal);
     },
     [Symbol.dispose]() {
+      readers[Symbol.dispose]();
       for (const one of listening) one[Symbol.dispose]();
     },
   };

@@ -9,10 +9,11 @@ import { type Clock, rfc3339 } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { launchQueueMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import type { ActiveMedia } from "../core/media.ts";
+import type { ActiveMedia, ClosedPlaces } from "../core/media.ts";
 import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
+import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run.ts";
 import type { History } from "../store/history.ts";
 import type { LastMedia } from "../store/last-media.ts";
@@ -35,6 +36,8 @@ export interface LauncherParts {
   readonly history: History;
   /** What was started last, over restarts; where absent, a restart forgets. */
   readonly lastMedia?: LastMedia;
+  /** Files and folders of the service, which are never played. */
+  readonly closed?: ClosedPlaces;
   /** The media index, for the commands that look something up. */
   readonly media?: SearchedMedia;
   /** What scripts may use besides players; where absent, they are told that there is nothing. */
@@ -81,6 +84,8 @@ export interface LaunchSource {
   readonly problem?: TagProblem;
   /** False for a page or a link that anybody may have made: commands that reach outside the device are refused. */
   readonly trusted?: boolean;
+  /** The token lay on a reader of this device; false for what the API laid on a virtual or a simulated one. */
+  readonly isFromReader?: boolean;
   /** A card was put down, rather than a launch asked for: the guard may hold it back, and what it starts is its own. */
   readonly isTap?: boolean;
 }
@@ -90,7 +95,7 @@ interface Run extends Job {
   readonly time: string;
   readonly token: TokenParams;
   readonly script: string;
-  readonly trusted: boolean;
+  readonly origin: ScriptOrigin;
   readonly problem: TagProblem | undefined;
   readonly readerId: string;
   /** Undefined where no card was put down. */
@@ -139,7 +144,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
       throw new ServiceError("failed", "this card lets a phone in: tap the phone on it, not the reader", {
         isPublic: true,
       });
-    const ready = readyScript(script, run.trusted);
+    const ready = readyScript(script, run.origin);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
       const playing = worker.active();
       if (playing !== undefined && guard.holds({ card, run })) throw heldBack(run, playing);
@@ -160,8 +165,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const explain = (why: string) => {
       note = why;
     };
-    const { card, ending, token } = run;
-    const context = { card, uid: token.uid, isHook: false, signal: ending.signal, explain };
+    const { card, ending, token, origin } = run;
+    const context = { card, uid: token.uid, origin, isHook: false, signal: ending.signal, explain };
     return runScript(run, context, aside).then(
       () => settle(run, context, note),
       (error) => finish(run, error, note),
@@ -175,18 +180,20 @@ export function createLauncher(parts: LauncherParts): Launcher {
         isPublic: true,
       });
     }
-    const { readerId = "", trusted = true, isTap = false, problem } = from;
+    const { readerId = "", isTap = false, problem } = from;
+    const origin = originOf(from);
     const { type, uid, text, data } = token;
     const timeMs = clock.now();
     const script = withoutPairingSecrets(map(token) ?? text);
-    if (trusted) lastToken = token;
-    else refuseForbidden(script);
+    // A card has no caller who could be told: its refusal is how its run ends.
+    if (origin === "untrusted" || !isTap) refuseForbidden(script, origin);
+    if (origin !== "untrusted") lastToken = token;
     const id = history.open({ timeMs, type, uid, text, data, script, readerId });
     const time = rfc3339(timeMs);
     const card = isTap ? cardOf(token) : undefined;
     const ending = new AbortController();
     const run: Run = {
-      ...{ id, time, token, script, trusted, problem, readerId, card, isConfirmed, ending },
+      ...{ id, time, token, script, origin, problem, readerId, card, isConfirmed, ending },
       cutsIn: isTap,
       run: (aside) => runOne(run, aside),
     };
@@ -225,8 +232,9 @@ export function createLauncher(parts: LauncherParts): Launcher {
       const held = guard.take();
       if (held === undefined)
         throw new ServiceError("not-found", "nothing waits to be confirmed", { isPublic: true });
-      const { token, readerId, trusted } = held.run;
-      enqueue(token, { readerId, trusted, isTap: true }, true);
+      const { token, readerId, origin } = held.run;
+      const [trusted, isFromReader] = [origin !== "untrusted", origin === "reader"];
+      enqueue(token, { readerId, trusted, isFromReader, isTap: true }, true);
     },
     activeMedia: worker.active,
     playback: worker.playback,
@@ -246,10 +254,15 @@ export function createLauncher(parts: LauncherParts): Launcher {
   };
 }
 
-/** Who follows a link is told at once what it may not do; what else is wrong with its script is told when it runs. */
-function refuseForbidden(script: string): void {
+function originOf({ trusted = true, isFromReader = false }: LaunchSource): ScriptOrigin {
+  if (!trusted) return "untrusted";
+  return isFromReader ? "reader" : "trusted";
+}
+
+/** A caller is refused at once what it may not do; what else is wrong with its script is told when it runs. */
+function refuseForbidden(script: string, origin: ScriptOrigin): void {
   try {
-    readyScript(script, false);
+    readyScript(script, origin);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === "forbidden") throw error;
   }

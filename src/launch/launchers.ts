@@ -115,7 +115,10 @@ export function isPlayed(file: MediaFile, launchers: readonly AvailableLauncher[
   return launchers.some((candidate) => plays(candidate, file));
 }
 
-/** Throws `ServiceError("failed")` with what to do where none plays it. */
+/**
+ * The first that plays it, or the one with the id `wantedId`, which must play it as well. Throws `ServiceError("failed")`
+ * with what to do where there is none.
+ */
 export function chooseLauncher(
   file: MediaFile,
   launchers: readonly AvailableLauncher[],
@@ -132,6 +135,11 @@ export function chooseLauncher(
         : `there is no launcher ${wantedId}`;
     throw new ServiceError("failed", `${what}: add one to the config file under [[launchers]]`);
   }
+  if (!plays(launcher, file))
+    throw new ServiceError(
+      "failed",
+      `the launcher ${launcher.id} does not take ${describe(file)}: it takes ${takenBy(launcher)}`,
+    );
   return orderOf(launcher, file);
 }
 
@@ -196,7 +204,24 @@ function specificity({ systems, extensions }: LauncherConfig): number {
   return (systems.length > 0 ? 2 : 0) + (extensions.length > 0 ? 1 : 0);
 }
 
-function plays(launcher: LauncherConfig, { path, system }: MediaFile): boolean {
+/**
+ * A card may name the system of a file, but cannot turn a file into one of that system: a launcher that states no extensions
+ * then takes only those that the system is known to have, and what it takes without that name.
+ */
+function plays(launcher: AvailableLauncher, file: MediaFile): boolean {
+  const { path, system, toldSystem } = file;
+  if (!playsIn(launcher, path, system)) return false;
+  if (toldSystem === undefined || launcher.extensions.length > 0) return true;
+  if (systemByName(system.id)?.extensions.includes(extensionOf(path)) === true) return true;
+  return playsIn(launcher, path, toldSystem) && hasCoreFor(launcher, toldSystem);
+}
+
+/** Of RetroArch without systems, the system alone tells the core. */
+function hasCoreFor({ kind, core, cores = noCores() }: AvailableLauncher, { id }: System): boolean {
+  return kind !== "retroarch" || coreFileOf(systemIdOf(id), core, cores) !== undefined;
+}
+
+function playsIn(launcher: LauncherConfig, path: string, system: System): boolean {
   const { systems, extensions, kind } = launcher;
   if (systems.length > 0 && !systems.includes(system.id)) return false;
   if (extensions.length > 0) return extensions.includes(extensionOf(path));
@@ -208,6 +233,19 @@ function plays(launcher: LauncherConfig, { path, system }: MediaFile): boolean {
 
 function takesFile({ command }: LauncherConfig): boolean {
   return command.some((part) => part.includes("{path}"));
+}
+
+function takenBy(launcher: LauncherConfig): string {
+  const { systems, extensions, kind } = launcher;
+  const where = systems.length === 0 ? "" : ` in ${listed(systems)}`;
+  if (extensions.length > 0) return `${listed(extensions)}${where}`;
+  if (kind !== "retroarch" && systems.length > 0 && !takesFile(launcher)) return `no file${where}`;
+  return systems.length === 0 ? "games of systems that have a libretro core" : `the usual files${where}`;
+}
+
+function listed(words: readonly string[]): string {
+  const shown = words.slice(0, 8).join(", ");
+  return words.length > 8 ? `${shown} and ${words.length - 8} more` : shown;
 }
 
 function describe({ path, system }: MediaFile): string {

@@ -11,13 +11,17 @@ import { extensionOf } from "../core/paths.ts";
 import { filterInSlices } from "../core/slices.ts";
 import { kindOf } from "../media/kinds.ts";
 import { bytesOf, type FileName, readable } from "../media/names.ts";
+import { systemFault } from "../media/system-names.ts";
 import { systemByFolder, systemByName, systemOfFile } from "../media/systems.ts";
+import { closedNow } from "../system/closed.ts";
 import { mayBeOdd, resolvedByBytes } from "./odd-names.ts";
 
 export interface MediaFile {
   /** Absolute, links resolved. */
   readonly path: string;
   readonly system: System;
+  /** Where a card names the system: the one that folder and extension tell. */
+  readonly toldSystem?: System;
   /** The path as the disk has it, where that is not UTF-8. */
   readonly bytes?: Uint8Array;
   /** To be called once nobody plays it any more. */
@@ -33,8 +37,8 @@ interface Base {
 }
 
 /**
- * Finds the file below one of the media folders, or throws `ServiceError("failed")` with a sentence. `knownSystems` are the ids that
- * players were set up for; `systemId`, where given, is taken as it is.
+ * Finds the file below one of the media folders, or throws `ServiceError("failed")` with a sentence. `knownSystems` are the
+ * ids that players were set up for. `systemId` is one of them, or any name of a system of the table.
  */
 export async function findMediaFile(
   wanted: string,
@@ -44,12 +48,18 @@ export async function findMediaFile(
 ): Promise<MediaFile> {
   if (wanted === "" || wanted.includes("\0"))
     throw new ServiceError("failed", "the card names no file", { isPublic: true });
+  const closed = closedNow(folders.closed);
   const bases = await basesOf(folders);
   const names = createNames();
   const found = isAbsolute(wanted)
     ? await findAbsolute(wanted, folders)
     : await findBelow(wanted, bases, names);
   if (found === undefined) throw await missing(wanted, folders, names);
+  if (await closed.isClosed(found))
+    throw new ServiceError(
+      "failed",
+      "this file belongs to Tapdeck itself or to the kernel: it is never played",
+    );
   const base = bases
     .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
     .sort((a, b) => b.path.length - a.path.length)[0];
@@ -60,9 +70,14 @@ export async function findMediaFile(
     );
   }
   const path = readable(found);
-  const system =
-    systemId === undefined ? systemOf(path, base, knownSystems) : findSystem(systemId, knownSystems);
-  return { path, system, ...(typeof found === "string" ? {} : { bytes: found }) };
+  const told = systemOf(path, base, knownSystems);
+  const named =
+    systemId === undefined || systemId === told.id ? undefined : namedByCard(systemId, folders, knownSystems);
+  return {
+    path,
+    ...(named === undefined ? { system: told } : { system: named, toldSystem: told }),
+    ...(typeof found === "string" ? {} : { bytes: found }),
+  };
 }
 
 /** The names in a folder; none where it cannot be read: whatever keeps it from that, nothing is found there. */
@@ -128,6 +143,13 @@ function isBelow(path: string, folder: string): boolean {
 /** The system that a card names, in any of its spellings, with the id that players know it by. */
 export function findSystem(name: string, knownSystems: readonly string[]): System {
   return namedSystem(name, systemByName(name), knownSystems);
+}
+
+/** Throws `ServiceError("failed")` for a name that neither the table of systems nor the config has. */
+function namedByCard(name: string, { own }: MediaFolders, knownSystems: readonly string[]): System {
+  const fault = systemFault(name, [...knownSystems, ...own.map(({ system }) => system)]);
+  if (fault !== undefined) throw new ServiceError("failed", fault);
+  return findSystem(name, knownSystems);
 }
 
 /** The first folder below the root names the system; what lies in no known one is told by its extension. */

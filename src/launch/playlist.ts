@@ -103,19 +103,20 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
     return loaded;
   };
 
-  /** Starts the item at `from`, or the first behind it, in this direction, that can be played. */
-  const playFrom = async (list: Loaded, from: number, direction: 1 | -1, signal?: AbortSignal) => {
+  /** Starts the item at `from`, or the first after it, in this direction, that can be played. `by` is the run that asks. */
+  const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
     list.step.abort(
       new ServiceError("failed", "another item of the playlist was asked for", { isPublic: true }),
     );
     list.step = new AbortController();
-    const step = signal === undefined ? list.step.signal : AbortSignal.any([list.step.signal, signal]);
+    const step = by === undefined ? list.step.signal : AbortSignal.any([list.step.signal, by.signal]);
+    const { card, isHook } = list.owner;
     let why = "";
     let at: number | undefined = from;
     for (let tries = Math.min(list.items.length, playlistFailuresMax); tries > 0; tries--) {
       list.at = at;
       list.isPlaying = true;
-      const run = { card: list.owner.card, isHook: list.owner.isHook, signal: step };
+      const run = { card, isHook, origin: (by ?? list.owner).origin, signal: step };
       list.run = run;
       try {
         return await launch(list.items[at] ?? "", list.how, run);
@@ -150,7 +151,7 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
     portsOf: (owner) => ({
       async play(path, how) {
         const list = path === undefined ? need() : await load(path, how, owner);
-        await playFrom(list, list.at, 1, owner.signal);
+        await playFrom(list, list.at, 1, owner);
       },
       load: async (path, how) => void (await load(path, how, owner)),
       async stop() {
@@ -175,7 +176,7 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
           throw new ServiceError("failed", `this is the ${by < 0 ? "first" : "last"} item of the playlist`, {
             isPublic: true,
           });
-        await playFrom(list, to, direction, owner.signal);
+        await playFrom(list, to, direction, owner);
       },
       async goTo(place) {
         const list = need();
@@ -185,7 +186,7 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
             `the playlist has ${list.items.length} items, and no number ${place}`,
             { isPublic: true },
           );
-        await playFrom(list, place - 1, 1, owner.signal);
+        await playFrom(list, place - 1, 1, owner);
       },
     }),
     state: () =>

@@ -1,12 +1,15 @@
 /** On whose behalf a script runs: what its commands know, and to whom what they start belongs. */
 import type { ActiveMedia } from "../core/media.ts";
-import type { TokenParams } from "../core/token.ts";
+import type { Token } from "../core/token.ts";
+import type { ScriptOrigin } from "../script/command.ts";
 
 export interface RunContext {
   /** The card that asked for it, as `cardOf` tells; undefined where none did. */
   readonly card: string | undefined;
   /** Of the tag that says it; absent or empty where none does. */
   readonly uid?: string;
+  /** Whose words they are: a script that is not trusted learns nothing of cards. */
+  readonly origin: ScriptOrigin;
   /** A script of the config's `hooks`: what it starts calls no hooks, for that would not end. */
   readonly isHook: boolean;
   /** Aborts when the script, or what it is about to start, is to be stopped. */
@@ -18,7 +21,7 @@ export interface RunContext {
 }
 
 export interface HookEvent {
-  readonly token?: TokenParams;
+  readonly token?: Token;
   readonly media?: ActiveMedia;
   readonly launching?: Launching;
 }

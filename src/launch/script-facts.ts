@@ -10,8 +10,8 @@ import type { HookEvent } from "./run-context.ts";
 
 export interface Moment {
   readonly config: Config;
-  /** The last one that was launched. */
-  readonly token: TokenParams;
+  /** The last one that was launched; undefined for a script that may learn nothing of cards. */
+  readonly token: TokenParams | undefined;
   readonly media: ActiveMedia | undefined;
   /** What a hook is told of. */
   readonly event?: HookEvent | undefined;
@@ -29,9 +29,9 @@ export function factsOf(moment: Moment): Facts {
     "device.os": process.platform,
     // As cards write it: the names that Go and Debian have for processors.
     "device.arch": process.arch === "x64" ? "amd64" : process.arch,
-    "last_scanned.id": normalizeUid(token.uid),
-    "last_scanned.value": token.text,
-    "last_scanned.data": token.data,
+    "last_scanned.id": normalizeUid(token?.uid ?? ""),
+    "last_scanned.value": token?.text ?? "",
+    "last_scanned.data": token?.data ?? "",
     media_playing: moment.media !== undefined,
     "active_media.launcher_id": media?.launcherId ?? "",
     "active_media.system_id": media?.systemId ?? "",

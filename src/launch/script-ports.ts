@@ -1,7 +1,8 @@
 /** The world as script commands see it: media and players here, and what they may do outside the device. */
-import { type Config, type LauncherConfig, mediaFolders } from "../config/shape.ts";
+import type { Config, LauncherConfig } from "../config/shape.ts";
 import { type Clock, sleep } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
+import type { MediaFolders } from "../core/media.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
 import type { LastMedia } from "../store/last-media.ts";
@@ -29,6 +30,7 @@ import type { Starting } from "./starting.ts";
 export interface ScriptPortsParts {
   /** Asked at each command, so that new folders, players and lists take effect at the next one. */
   readonly config: () => Config;
+  readonly folders: () => MediaFolders;
   readonly clock: Clock;
   readonly log: Log;
   readonly playing: Playing;
@@ -45,10 +47,10 @@ export interface ScriptPortsParts {
 
 /** Makes the world of one script. */
 export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) => ScriptPorts {
-  const { config, clock, log, playing, starting, playlists, media, token } = parts;
+  const { config, folders, clock, log, playing, starting, playlists, media, token } = parts;
   const players = createPlayers(() => config().launchers);
   const control = controlOf(parts);
-  const last = createLastStarted({ config, players, playing, saved: parts.lastMedia });
+  const last = createLastStarted({ folders, players, playing, saved: parts.lastMedia });
   const start = async (file: MediaFile, choice: Choice, run: RunContext) => {
     if (file.bytes === undefined) await starting.start(file, choice, run);
     else await startOdd({ ...file, bytes: file.bytes }, choice, (...clean) => starting.start(...clean, run));
@@ -59,10 +61,16 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   return (run) => ({
     ...outside,
     ...createDevicePorts(parts.devices, run),
-    facts: () => factsOf({ config: config(), token: token(), media: playing.active(), event: run.event }),
+    facts: () =>
+      factsOf({
+        config: config(),
+        token: run.origin === "untrusted" ? undefined : token(),
+        media: playing.active(),
+        event: run.event,
+      }),
     async launch(path, how) {
       const { launchers, knownSystems } = players();
-      const file = await findMediaFile(path, mediaFolders(config()), knownSystems, how.system);
+      const file = await findMediaFile(path, folders(), knownSystems, how.system);
       if (how.why !== undefined) run.explain?.(how.why);
       // An album, or a list of songs, that no player takes as it is.
       const isPlain =

@@ -4,7 +4,7 @@ import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { ActiveMedia } from "../core/media.ts";
+import type { ActiveMedia, ClosedPlaces } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
@@ -27,6 +27,8 @@ export interface WorkerParts {
   readonly media?: SearchedMedia;
   readonly devices?: Devices;
   readonly lastMedia?: LastMedia;
+  /** Of the service, never played. */
+  readonly closed?: ClosedPlaces | undefined;
   readonly refusal?: () => string | undefined;
   readonly elapsedMs?: () => number;
 }
@@ -58,6 +60,7 @@ export interface Worker {
 export function createWorker(parts: WorkerParts, token: () => TokenParams): Worker {
   const { config, bus, clock, log, media, refusal = () => undefined } = parts;
   const elapsedMs = parts.elapsedMs ?? (() => performance.now());
+  const folders = () => ({ ...mediaFolders(config()), ...(parts.closed && { closed: parts.closed }) });
   let stopping = new AbortController();
   const playing = createPlaying(bus, clock, () => config().audio.volumeMax);
   const starting = createStarting({ playing, refusal, before: (what, run) => hooks.before(what, run) });
@@ -67,7 +70,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
     elapsedMs,
     async find(path) {
       const known = config().launchers.flatMap((launcher) => launcher.systems);
-      return (await findMediaFile(path, mediaFolders(config()), known)).path;
+      return (await findMediaFile(path, folders(), known)).path;
     },
     launch: (path, how, run) => portsOf(run).launch(path, { ...how, isItem: true }),
     stop: starting.stop,
@@ -75,6 +78,7 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
   });
   const portsOf = createScriptPorts({
     config,
+    folders,
     clock,
     log,
     playing,
@@ -110,8 +114,8 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
     active: playing.active,
     playback: playing.playback,
     control(action) {
-      const run = { card: undefined, isHook: false, signal: stopping.signal };
-      return portsOf(run).control(action);
+      const signal = stopping.signal;
+      return portsOf({ card: undefined, origin: "trusted", isHook: false, signal }).control(action);
     },
     holdVolume: playing.volume.hold,
     lastProof: playing.lastProof,

@@ -1,13 +1,15 @@
 /**
  * The walk through the media folders: `<root>/<system folder>/...`, and the folders of single systems. Which folder is whose, and which extensions count,
  * the table of systems says. Hidden entries and trees marked by `.tapdeckignore` do not count; links are followed inside
- * the media folders only, and into each folder at most once; what playlists list is left out. An archive is one file.
+ * the media folders only, and into each folder at most once; what playlists list is left out. An archive is one file. Folders
+ * of the service itself are left out.
  */
 import { realpathSync, statSync } from "node:fs";
 import { messageOf } from "../core/errors.ts";
 import { folderDepthMax, indexedFilesMax } from "../core/limits.ts";
 import type { MediaFolders } from "../core/media.ts";
 import { extensionOf } from "../core/paths.ts";
+import { type ClosedIndex, closedFor } from "../system/closed.ts";
 import { type Found, type FoundBase, noSystem } from "./found.ts";
 import type { Known } from "./known.ts";
 import { exactText, type FileName, fileName, joinNames, pathOf, readable } from "./names.ts";
@@ -50,6 +52,7 @@ interface Walk extends ScanOptions {
   readonly roots: Roots;
   /** Real paths of the media folders that are there: links may lead into these. */
   readonly allowed: readonly string[];
+  readonly service: ClosedIndex;
 }
 
 /** Adds the files of the asked systems to `found`; with none asked for, of all. */
@@ -57,7 +60,7 @@ export function scan(options: ScanOptions, found: Found): void {
   const { folders, known, onComplaint } = options;
   const roots = openRoots(folders, known, onComplaint);
   const allowed = [...roots.shared, ...roots.own].flatMap(({ real }) => real ?? []);
-  const walk: Walk = { ...options, found, roots, allowed };
+  const walk: Walk = { ...options, found, roots, allowed, service: closedFor(folders.closed) };
   const places = systemFolders(walk);
   for (const [index, { host, bases }] of places.entries()) {
     options.onSystem({ step: index + 1, steps: places.length, name: host.name });
@@ -112,7 +115,7 @@ function basesIn(walk: Walk, { root, real }: Root): Base[] {
   const kept = away.map((base) => ({ ...base, isAway: true }));
   if (real === undefined) return kept;
   const { folders, links } = entriesOf(walk, real);
-  const linked = links.filter((name) => linkedFolder(walk, joinNames(real, name)) !== undefined);
+  const linked = links.filter((name) => linkedTo(walk, real, name).kind === "folder");
   const there = [...folders, ...linked]
     .filter((name) => systemByFolder(readable(name)) !== undefined)
     .map((name) => joinNames(real, name))
@@ -144,29 +147,40 @@ function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }
     linked: new Set(),
   };
   const first = walk.found.names.length;
-  const real = realPathOf(base);
-  if (real !== undefined) walkFolder(tree, "", [real], 0);
+  const real = realNameOf(base);
+  if (real !== undefined)
+    walkFolder(tree, "", { chain: [exactText(real)], isClosed: walk.service.isClosed(real) }, 0);
   if (tree.parts.size > 0) hideParts(tree, first);
 }
 
-/** `chain` holds the real paths of the tree's top and of each link followed on the way here. */
-function walkFolder(tree: Tree, path: FileName, chain: readonly string[], depth: number): void {
+/** How the walk came to a folder. */
+interface Way {
+  /** The real paths of the tree's top and of each link followed on the way here. */
+  readonly chain: readonly string[];
+  /** The folder belongs to the service: only the one media folder in it counts. */
+  readonly isClosed: boolean;
+}
+
+function walkFolder(tree: Tree, path: FileName, { chain, isClosed }: Way, depth: number): void {
   const { walk, base } = tree;
   const full = joinNames(base, path);
   if (depth > folderDepthMax) walk.onComplaint(readable(full), "it lies too deep");
   const entries = depth > folderDepthMax ? unreadable : entriesOf(walk, full);
   if (entries.ignored) return;
-  const links = entries.links
-    .toSorted(byReadable)
-    .map((name) => ({ name, ...linkedTo(walk, joinNames(full, name)) }));
+  const links = isClosed ? [] : entries.links.toSorted(byReadable).map((name) => linkedTo(walk, full, name));
   const linkedFiles = links.filter(({ kind }) => kind === "file").map(({ name }) => name);
-  keepFiles(tree, path, linkedFiles.length === 0 ? entries.files : [...entries.files, ...linkedFiles]);
+  if (!isClosed)
+    keepFiles(tree, path, linkedFiles.length === 0 ? entries.files : [...entries.files, ...linkedFiles]);
   walk.onFolder(walk.found.files);
-  for (const name of entries.folders) walkFolder(tree, joinNames(path, name), chain, depth + 1);
+  for (const name of entries.folders) {
+    const state = walk.service.stateOf(joinNames(full, name));
+    if (isClosed && state !== "open") continue;
+    walkFolder(tree, joinNames(path, name), { chain, isClosed: state === "closed" }, depth + 1);
+  }
   for (const { name, kind, real } of links) {
     if (kind !== "folder" || tree.linked.has(real) || isAbove(real, chain, full)) continue;
     tree.linked.add(real);
-    walkFolder(tree, joinNames(path, name), [...chain, real], depth + 1);
+    walkFolder(tree, joinNames(path, name), { chain: [...chain, real], isClosed: false }, depth + 1);
   }
 }
 
@@ -240,24 +254,21 @@ function entriesOf(walk: Walk, path: FileName): Entries {
 
 const unreadable: Entries = { files: [], folders: [], links: [], ignored: true };
 
-type Linked =
-  | { readonly kind: "file" | "folder"; readonly real: string }
-  | { readonly kind: "nothing"; readonly real: "" };
-
-const nothing: Linked = { kind: "nothing", real: "" };
-
-/** What a link leads to; nothing where it leads out of the media folders, to a hidden place, or nowhere. */
-function linkedTo(walk: Walk, link: FileName): Linked {
-  const real = realPathOf(link);
-  if (real === undefined || !walk.allowed.some((folder) => isInside(real, folder))) return nothing;
-  const stat = statSync(pathOf(link), { throwIfNoEntry: false });
-  if (stat?.isFile()) return { kind: "file", real };
-  return stat?.isDirectory() ? { kind: "folder", real } : nothing;
+interface Linked {
+  readonly name: FileName;
+  readonly kind: "file" | "folder" | "nothing";
+  readonly real: string;
 }
 
-function linkedFolder(walk: Walk, link: FileName): string | undefined {
-  const { kind, real } = linkedTo(walk, link);
-  return kind === "folder" ? real : undefined;
+/** What a link leads to; nothing where it leads out of the media folders, into the service's own, or nowhere. */
+function linkedTo(walk: Walk, folder: FileName, name: FileName): Linked {
+  const link = joinNames(folder, name);
+  const path = realNameOf(link);
+  const real = path === undefined ? "" : exactText(path);
+  const isAllowed = walk.allowed.some((one) => isInside(real, one));
+  if (path === undefined || !isAllowed || walk.service.isClosed(path)) return { name, kind: "nothing", real };
+  const stat = statSync(pathOf(link), { throwIfNoEntry: false });
+  return { name, kind: stat?.isFile() ? "file" : stat?.isDirectory() ? "folder" : "nothing", real };
 }
 
 /** True where the real folder holds the one that its link was found in: to follow it would go round. */
@@ -272,8 +283,13 @@ function isInside(path: string, folder: string): boolean {
 
 /** Bytes that are not UTF-8 are kept apart by showing each as one character. */
 function realPathOf(path: FileName): string | undefined {
+  const real = realNameOf(path);
+  return real && exactText(real);
+}
+
+function realNameOf(path: FileName): FileName | undefined {
   try {
-    return exactText(fileName(realpathSync(pathOf(path), { encoding: "buffer" })));
+    return fileName(realpathSync(pathOf(path), { encoding: "buffer" }));
   } catch {
     // A link to nowhere, round in circles, or where this user may not look.
     return undefined;

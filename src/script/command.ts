@@ -3,6 +3,12 @@ import type { InputKind, InputStep } from "../core/input.ts";
 import type { ControlAction, VolumeChange } from "../core/playback.ts";
 import type { Facts } from "./variables.ts";
 
+/**
+ * Where a script came from: a page or a link that anybody may have made, a caller or a file that the owner trusts, or a card
+ * on a reader of the device.
+ */
+export type ScriptOrigin = "untrusted" | "trusted" | "reader";
+
 export interface LaunchHow {
   readonly launcher?: string;
   readonly system?: string;
@@ -143,6 +149,8 @@ export interface ScriptCommand {
   readonly waits?: true;
   /** May run when the script came from a page or a link that anybody may have made: it reaches nothing outside the device. */
   readonly allowedUntrusted: boolean;
+  /** Only a card on a reader of the device may say it. */
+  readonly needsReader?: true;
   /** Needs the media index. */
   readonly needsIndex?: true;
   /** A sentence or more for people. */

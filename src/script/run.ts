@@ -2,7 +2,7 @@
 import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
-import type { Call, ScriptCommand, ScriptPorts } from "./command.ts";
+import type { Call, ScriptCommand, ScriptOrigin, ScriptPorts } from "./command.ts";
 import { commands, notYet } from "./commands/index.ts";
 import { fill } from "./evaluate.ts";
 import { parseScript } from "./parser.ts";
@@ -28,21 +28,17 @@ export interface ReadyScript {
 }
 
 /**
- * A script whose every command is known, has what it takes, and may run: `trusted` is false where the script came from a
- * page or a link that anybody may have made. Throws `ServiceError` with a sentence: `forbidden`, or else `failed`.
+ * A script whose every command is known, has what it takes, and may run, wherever it came from. Throws `ServiceError` with
+ * a sentence: `forbidden`, or else `failed`.
  */
-export function readyScript(text: string, trusted: boolean): ReadyScript {
+export function readyScript(text: string, origin: ScriptOrigin): ReadyScript {
   const parsed = parseScript(text);
   if (parsed.kind === "error")
     throw new ServiceError("failed", `script, character ${parsed.offset + 1}: ${parsed.message}`);
   const steps = parsed.commands.map((command) => ({ command, meaning: meaningOf(command) }));
-  const forbidden = steps.find(({ meaning }) => !trusted && !meaning.allowedUntrusted);
-  if (forbidden !== undefined) {
-    throw new ServiceError(
-      "forbidden",
-      `**${forbidden.command.name} reaches outside this device, so that no link or page may run it: put it on a card`,
-      { isPublic: true },
-    );
+  for (const { command, meaning } of steps) {
+    const why = refusalOf(command.name, meaning, origin);
+    if (why !== undefined) throw new ServiceError("forbidden", why, { isPublic: true });
   }
   const switchesMedia = steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);
   return {
@@ -59,6 +55,19 @@ export function readyScript(text: string, trusted: boolean): ReadyScript {
       }
     },
   };
+}
+
+/** Why a script of this origin may not use the command; undefined where it may. */
+function refusalOf(
+  name: string,
+  { allowedUntrusted, needsReader }: ScriptCommand,
+  origin: ScriptOrigin,
+): string | undefined {
+  if (needsReader === true && origin !== "reader")
+    return `**${name} works from a card on a reader of this device only: tap one there`;
+  if (!allowedUntrusted && origin === "untrusted")
+    return `**${name} reaches outside this device, so that no link or page may run it: put it on a card`;
+  return undefined;
 }
 
 const byName = new Map(commands.flatMap((command) => command.names.map((name) => [name, command] as const)));

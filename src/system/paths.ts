@@ -1,6 +1,7 @@
 /** Where things stand when nobody says otherwise (decisions, "The config file"; XDG Base Directory Specification). */
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import type { ClosedPlaces } from "../core/media.ts";
 
 export interface PlaceOptions {
   /** `--config`: the config file. */
@@ -21,14 +22,39 @@ export interface Places {
 /** With `--data` alone, the config file stands in that folder too, so that a second service is one flag away. */
 export function placesOf({ config, data }: PlaceOptions, environment: Environment): Places {
   const dataFolder = resolve(data ?? join(base(environment.XDG_DATA_HOME, ".local/share"), "tapdeck"));
-  const configFolder =
-    data === undefined ? join(base(environment.XDG_CONFIG_HOME, ".config"), "tapdeck") : dataFolder;
+  const configFolder = data === undefined ? ownConfigFolder(environment) : dataFolder;
   return {
     configPath: resolve(config ?? join(configFolder, "config.toml")),
     configNamed: config !== undefined,
     dataFolder,
     socketPath: join(data === undefined ? runFolder(environment, dataFolder) : dataFolder, "tapdeck.sock"),
   };
+}
+
+/**
+ * Files and folders of the service, which it never plays. A config file that a person put elsewhere may lie among media: then
+ * only the file and the `mappings` folder beside it are closed.
+ */
+export function closedPlaces(places: Places, environment: Environment): ClosedPlaces {
+  const { configPath, configNamed, dataFolder, socketPath } = places;
+  const configFolder = dirname(configPath);
+  const isOwn = !configNamed || [ownConfigFolder(environment), dataFolder].includes(configFolder);
+  // systemd.exec(5): several folders are separated by colons.
+  const runFolders = (environment.RUNTIME_DIRECTORY ?? "").split(":").filter((path) => path.startsWith("/"));
+  return {
+    folders: [
+      dataFolder,
+      dirname(socketPath),
+      ...runFolders,
+      isOwn ? configFolder : join(configFolder, "mappings"),
+    ],
+    files: [configPath],
+    open: join(dataFolder, "media"),
+  };
+}
+
+function ownConfigFolder({ XDG_CONFIG_HOME }: Environment): string {
+  return join(base(XDG_CONFIG_HOME, ".config"), "tapdeck");
 }
 
 /** systemd makes one for a service of its own (systemd.exec(5), RuntimeDirectory=), the login one for a person. */

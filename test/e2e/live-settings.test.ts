@@ -22,12 +22,12 @@ test("readers named over the API are opened, and let go, while the service runs"
 
 test("a new root folder and the debug log count from the next tap on", async () => {
   await using place = await makePlace(noReaders + sleeper());
-  await mkdir(`${place.folder}/drive/SNES`, { recursive: true });
-  await writeFile(`${place.folder}/drive/SNES/Game.sfc`, "x");
+  await mkdir(`${place.folder}/media/drive/SNES`, { recursive: true });
+  await writeFile(`${place.folder}/media/drive/SNES/Game.sfc`, "x");
   await using service = await startTapdeck(place);
   await service.client.call("launch", "SNES/Game.sfc");
   expect(await service.heard.next("launch.finished")).toMatchObject({ success: false });
-  await service.client.call("settings.update", { systems: { rootFolders: [`${place.folder}/drive`] } });
+  await service.client.call("settings.update", { systems: { rootFolders: [`${place.folder}/media/drive`] } });
   await service.client.call("launch", "SNES/Game.sfc");
   expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Game" });
 });

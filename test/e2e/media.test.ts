@@ -87,8 +87,8 @@ test("a search finds the new folders once they are named, and what was there bef
   await using place = await makeLibrary();
   await using service = await startTapdeck(place);
   await service.client.call("media.index");
-  await place.file("../drive/NES/Other.nes");
-  const roots = [`${place.folder}/media`, `${place.folder}/drive`];
+  await place.file("drive/NES/Other.nes");
+  const roots = [`${place.folder}/media`, `${place.folder}/media/drive`];
   await service.client.call("settings.update", { systems: { rootFolders: roots } });
   await eventually(async () => (await service.client.call("media.search", { query: "other" })).total === 1);
   expect((await service.client.call("media.search", { query: "star" })).total).toBe(2);

@@ -13,7 +13,8 @@ import { openStore } from "../../src/store/open.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { eventually } from "./processes.ts";
 
-export interface DeckOptions extends Partial<Pick<LauncherParts, "refusal" | "elapsedMs">> {
+export interface DeckOptions
+  extends Partial<Pick<LauncherParts, "refusal" | "elapsedMs" | "closed" | "devices" | "lastMedia">> {
   readonly config?: Partial<Config>;
   readonly clock?: Clock | ManualClock;
   /** Given the deck's bus before anything else listens to it. */

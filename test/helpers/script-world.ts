@@ -2,7 +2,7 @@
 import { sleep } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import type { InputStep } from "../../src/core/input.ts";
-import type { ScriptPorts } from "../../src/script/command.ts";
+import type { ScriptOrigin, ScriptPorts } from "../../src/script/command.ts";
 import { readyScript } from "../../src/script/run.ts";
 import type { Facts } from "../../src/script/variables.ts";
 import { createManualClock } from "./manual-clock.ts";
@@ -120,7 +120,7 @@ function shownStep(step: InputStep): string {
 
 export interface Transcript {
   readonly script: string;
-  /** `playing`, `untrusted`, `bare`: no index. */
+  /** `playing`; `trusted` and `untrusted`, else a card on a reader; `bare`: no index. */
   readonly settings: readonly string[];
   readonly expected: readonly string[];
 }
@@ -144,6 +144,12 @@ export function readTranscripts(text: string): readonly Transcript[] {
   return all;
 }
 
+/** A card on a reader of the device, unless the transcript says otherwise. */
+function originOf(settings: readonly string[]): ScriptOrigin {
+  const origins = ["untrusted", "trusted"] as const;
+  return origins.find((origin) => settings.includes(origin)) ?? "reader";
+}
+
 /** The `=` and `!` lines of a script. */
 export async function play({ script, settings }: Omit<Transcript, "expected">): Promise<readonly string[]> {
   const { asked, ports } = scriptWorld({
@@ -152,7 +158,7 @@ export async function play({ script, settings }: Omit<Transcript, "expected">): 
   });
   const quick: ScriptPorts = { ...ports, delay: async (ms) => void asked.push(`delay ${ms}`) };
   const refusal = await Promise.resolve()
-    .then(() => readyScript(script, !settings.includes("untrusted")).run(quick, new AbortController().signal))
+    .then(() => readyScript(script, originOf(settings)).run(quick, new AbortController().signal))
     .then(
       () => [],
       (error) => [`! ${error instanceof ServiceError ? error.code : "INTERNAL"}: ${error.message}`],

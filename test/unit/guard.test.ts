@@ -73,3 +73,27 @@ test("what switches nothing is not held back: scripts without media, cards while
   expect(deck.started()).toEqual(["a", "b", "c"]);
   expect(deck.count("launch.guarded")).toBe(0);
 });
+
+test("a launch that was held back keeps the origin that it had", async () => {
+  let pairings = 0;
+  await using deck = await makeDeck({
+    config: { launch: { guard: true } },
+    devices: {
+      input: async () => {},
+      writeTag: async () => {},
+      async pair() {
+        pairings += 1;
+      },
+    },
+  });
+  await deck.files("SNES/a.sleep", "SNES/b.sleep");
+  await deck.run("SNES/a.sleep");
+  // As a card that the API lays on its virtual reader.
+  expect(await deck.run("SNES/b.sleep||**pair")).toMatch(/\*\*pair works from a card/);
+  expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
+  deck.launcher.launch(deck.token("**pair||SNES/b.sleep"), { isTap: true, isFromReader: true });
+  await eventually(() => deck.count("launch.guarded") === 1);
+  expect(pairings).toBe(0);
+  deck.launcher.confirm();
+  await eventually(() => pairings === 1);
+});

@@ -244,3 +244,35 @@ test("100,000 steps of cards, faults, ends and settings do what a model of the r
   expect(stops).toBeGreaterThan(1000);
   expect(putBack).toBeGreaterThan(500);
 });
+
+test("a card counts as one of a reader of the device, unless the API laid it there", () => {
+  const bus = createBus(silentLog);
+  const said: string[] = [];
+  using _holding = createHolding({
+    bus,
+    clock: createManualClock(),
+    log: silentLog,
+    readers: defaultConfig.readers,
+    launcher: {
+      launch: ({ text }, from) => void said.push(`${text}: ${from?.isFromReader}`),
+      stopMedia() {},
+      cardOfMedia: () => undefined,
+      isLaunching: () => false,
+    },
+  });
+  const reader = (readerId: string, driver: string) => {
+    const facts = { id: "", path: "", info: "", connected: true, capabilities: ["read"] } as const;
+    bus.emit("readers.added", { readerId, driver, ...facts });
+  };
+  const put = (readerId: string) =>
+    bus.emit("tokens.added", { type: "", uid: "04", text: readerId, data: "", scanTime: "", readerId });
+  reader("chip", "pn532-uart");
+  reader("file", "file");
+  reader("pretended", "simulated");
+  for (const readerId of ["chip", "file", "pretended", "", "unheard of"]) put(readerId);
+  expect(said).toEqual(["chip: true", "file: true", "pretended: false", ": false", "unheard of: false"]);
+  // The same port may get another reader.
+  reader("chip", "simulated");
+  put("chip");
+  expect(said.at(-1)).toBe("chip: false");
+});

@@ -121,3 +121,46 @@ test("cards at the edge of the field do not pile hooks up", async () => {
   for (let tap = 0; tap < 20; tap++) deck.bus.emit("tokens.added", token);
   expect(deck.lines.filter((line) => line.includes("16 hooks run already"))).toHaveLength(4);
 });
+
+test("a hook shows how a phone is let in only for a card on a reader of the device", async () => {
+  let pairings = 0;
+  await using deck = await makeDeck({
+    config: { hooks: { onScan: "**pair" } },
+    devices: {
+      input: async () => {},
+      writeTag: async () => {},
+      async pair() {
+        pairings += 1;
+      },
+    },
+  });
+  const refusals = () => deck.lines.filter((line) => line.includes("**pair works from a card"));
+  for (const [readerId, driver] of [
+    ["chip", "pn532-uart"],
+    ["pretended", "simulated"],
+  ] as const) {
+    const facts = { id: "", path: "", info: "", connected: true, capabilities: ["read"] } as const;
+    deck.bus.emit("readers.added", { readerId, driver, ...facts });
+  }
+  for (const readerId of ["", "pretended"]) deck.bus.emit("tokens.added", { ...token, readerId });
+  await eventually(() => refusals().length === 2);
+  expect(pairings).toBe(0);
+  deck.bus.emit("tokens.added", { ...token, readerId: "chip" });
+  await eventually(() => pairings === 1);
+
+  // Before a start, it is the card that counts whose script starts something.
+  await deck.files("SNES/a.sleep");
+  deck.set({ hooks: { beforeStart: "**pair" } });
+  expect(await deck.run("SNES/a.sleep")).toMatch(/did not let it start: \*\*pair works from a card/);
+  deck.launcher.launch(deck.token("SNES/a.sleep"), { isTap: true, isFromReader: true });
+  await eventually(() => deck.count("media.started") === 1);
+  expect(pairings).toBe(2);
+  // Of what a card started, an item that a caller asks for is the caller's.
+  deck.set({ hooks: {} });
+  await deck.files("A/1.sleep", "A/2.sleep");
+  deck.launcher.launch(deck.token("**playlist.play:A"), { isTap: true, isFromReader: true });
+  await eventually(() => deck.count("media.started") === 2);
+  deck.set({ hooks: { beforeStart: "**pair" } });
+  await expect(deck.launcher.control({ kind: "next" })).rejects.toThrow("**pair works from a card");
+  expect(pairings).toBe(2);
+});

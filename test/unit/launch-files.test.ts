@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -150,8 +150,17 @@ test("a file in no known system plays by its extension", async () => {
 });
 
 test("the card may name the system", async () => {
-  expect((await find("Loose.mp3", "Jukebox")).system.id).toBe("Jukebox");
-  expect((await find("Loose.sfc", "snes")).system.id).toBe("SNES");
+  expect((await find("Loose.mp3", "Jukebox", ["Jukebox"])).system.id).toBe("Jukebox");
+  expect(await find("Loose.sfc", "snes")).toMatchObject({
+    system: { id: "SNES" },
+    toldSystem: { id: "Unknown" },
+  });
+  expect(await find("SNES/Game.sfc", "SNES")).not.toHaveProperty("toldSystem");
+});
+
+test("a card names no system that neither the table nor a launcher has", async () => {
+  await expect(find("Loose.mp3", "Jukebox")).rejects.toThrow("there is no system Jukebox");
+  await expect(find("Loose.mp3", "SNSE")).rejects.toThrow("did you mean SNES?");
 });
 
 test("of nested media folders the inner one tells the system", async () => {
@@ -239,12 +248,69 @@ test("the launcher that says most about a file plays it, and of equals the first
   expect(chosen([launcher("first"), launcher("second")], file("/a.sfc"))).toBe("first");
 });
 
-test("the card may name the launcher, whatever that plays otherwise", () => {
-  const other = launcher("other", { systems: ["NES"] });
-  expect(chosen([launcher("any"), other], file("/a.sfc"), "other")).toBe("other");
+test("the card may name a launcher, among those that take the file", () => {
+  const other = launcher("other", { systems: ["SNES"] });
+  expect(chosen([launcher("first", { systems: ["SNES"] }), other], file("/a.sfc"), "other")).toBe("other");
+  const shell = launcher("shell", { systems: ["Scripts"] });
+  const movies = launcher("movies", { extensions: [".mp4", ".mkv"] });
+  const menu = { ...launcher("menu", { systems: ["SNES"] }), command: ["menu"] };
+  const all = [launcher("any"), shell, movies, menu];
+  for (const [wanted, why] of [
+    ["shell", "the launcher shell does not take .toml in SNES: it takes the usual files in Scripts"],
+    ["movies", "the launcher movies does not take .toml in SNES: it takes .mp4, .mkv"],
+    ["menu", "the launcher menu does not take .toml in SNES: it takes no file in SNES"],
+  ] as const)
+    expect(() => chosen(all, file("/SNES/config.toml"), wanted)).toThrow(why);
   expect(() => chosen([other], file("/a.sfc"), "none")).toThrow(
     "there is no launcher none: add one to the config file under [[launchers]]",
   );
+});
+
+describe("a card that names the system", () => {
+  const called = (path: string, system: string, told: string): MediaFile => ({
+    ...file(path, system),
+    toldSystem: file(path, told).system,
+  });
+  const emulator = launcher("emulator", { systems: ["SNES"] });
+  const shell = launcher("shell", { systems: ["Scripts"] });
+
+  test("plays what that system is known to have, and what a launcher states", () => {
+    expect(chosen([emulator], called("/games/x.sfc", "SNES", "Unknown"))).toBe("emulator");
+    expect(chosen([emulator], called("/games/x.ZIP", "SNES", "Unknown"))).toBe("emulator");
+    const stated = launcher("stated", { systems: ["Scripts"], extensions: [".run"] });
+    expect(chosen([stated], called("/games/x.run", "Scripts", "Unknown"))).toBe("stated");
+  });
+
+  test("does not turn another file into a game", () => {
+    for (const wanted of [undefined, "emulator"])
+      expect(() => chosen([emulator], called("/media/config.toml", "SNES", "Unknown"), wanted)).toThrow(
+        /no player is set up for|does not take/,
+      );
+    for (const wanted of [undefined, "shell"])
+      expect(() => chosen([shell], called("/media/config.toml", "Scripts", "Unknown"), wanted)).toThrow(
+        /no player is set up for|does not take/,
+      );
+  });
+
+  test("plays what the same launcher takes without that name", () => {
+    const both = launcher("both", { systems: ["SNES", "Scripts"] });
+    expect(chosen([both], called("/Scripts/a.odd", "SNES", "Scripts"))).toBe("both");
+    expect(chosen([launcher("any")], called("/a.odd", "SNES", "Unknown"))).toBe("any");
+  });
+
+  test("does not load another file into a core", () => {
+    const [retroarch] = availableLaunchers(
+      [{ id: "ra", systems: [], extensions: [], command: ["retroarch", "{path}"], kind: "retroarch" }],
+      none,
+      () => new Map([["snes9x", "/cores/snes9x_libretro.so"]]),
+    );
+    if (retroarch === undefined) throw new Error("there is no launcher");
+    const argv = (media: MediaFile) => chooseLauncher(media, [retroarch], "ra").argv;
+    expect(argv(called("/games/x.sfc", "SNES", "Unknown"))).toContain("/cores/snes9x_libretro.so");
+    expect(() => argv(called("/games/config.toml", "SNES", "Unknown"))).toThrow(
+      "does not take .toml in SNES",
+    );
+  });
 });
 
 test("mpv plays sound, films and pictures where it is installed, behind the launchers of the config", () => {

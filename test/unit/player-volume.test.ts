@@ -33,7 +33,7 @@ async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceil
       volumeMax: ceiling,
       find: (name) => (name === "wpctl" && device !== undefined ? mixer : null),
     },
-    { card: undefined, isHook: false, signal: new AbortController().signal },
+    { card: undefined, origin: "trusted", isHook: false, signal: new AbortController().signal },
   );
   return {
     volume,

@@ -10,6 +10,7 @@ import { silentAudit } from "../../src/core/audit.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
 import { createLauncher } from "../../src/launch/launcher.ts";
+import { commands } from "../../src/script/commands/index.ts";
 import { openStore } from "../../src/store/open.ts";
 import { version } from "../../src/system/version.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -38,6 +39,7 @@ async function makeDeck(map: (text: string) => string | undefined = () => undefi
   const bus = createBus(silentLog);
   const ends: (string | true)[] = [];
   const started: string[] = [];
+  let pairings = 0;
   bus.on("launch.finished", ({ error }) => ends.push(error ?? true));
   bus.on("media.started", ({ launcherId, systemId, mediaName }) =>
     started.push(`${launcherId} ${systemId} ${mediaName}`),
@@ -50,6 +52,13 @@ async function makeDeck(map: (text: string) => string | undefined = () => undefi
     log,
     history: store.history,
     map: ({ text }) => map(text),
+    devices: {
+      input: async () => {},
+      writeTag: async () => {},
+      async pair() {
+        pairings += 1;
+      },
+    },
   });
   closing.push(async () => {
     await launcher.close();
@@ -58,13 +67,18 @@ async function makeDeck(map: (text: string) => string | undefined = () => undefi
   });
   const launch = (text: string, trusted = true) =>
     launcher.launch({ type: "NTAG", uid: "04:AA:BB", text, data: "00ff" }, { readerId: "r", trusted });
+  const tap = (text: string) =>
+    launcher.launch(
+      { type: "NTAG", uid: "04:AA:BB", text, data: "" },
+      { readerId: "r", isTap: true, isFromReader: true },
+    );
   const run = async (text: string) => {
     const before = ends.length;
     launch(text);
     await eventually(() => ends.length > before);
     return ends.at(-1);
   };
-  return { folder, ran, lines, ends, started, store, launch, run };
+  return { folder, ran, lines, ends, started, store, launch, tap, paired: () => pairings, run };
 }
 
 test("expressions know the device, the card and what plays", async () => {
@@ -165,12 +179,61 @@ test("a card may run what the list allows, a link may not, even where a mapping 
   expect(await Bun.file(deck.ran).exists()).toBe(true);
 });
 
-test("what a link says is no scanned card", async () => {
-  const deck = await makeDeck();
+test("a link learns nothing of cards, neither of its own words nor of the card before", async () => {
+  const deck = await makeDeck((text) => (text === "mapped" ? "**echo:[[last_scanned.id]]." : undefined));
   await deck.run("**echo:card");
-  deck.launch("**echo:[[last_scanned.value]]", false);
-  await eventually(() => deck.ends.length === 2);
-  expect(deck.lines.at(-1)).toBe("info  script: **echo:card");
+  for (const text of [
+    "**echo:[[last_scanned.id]][[last_scanned.value]][[last_scanned.data]].",
+    "SNES/A Game.sfc?when=[[last_scanned.id == '04aabb']]",
+    "**echo:[[last_scanned.id == '']]||**delay:1||**echo:[[last_scanned.value]].",
+    "mapped",
+  ]) {
+    const before = deck.ends.length;
+    deck.launch(text, false);
+    await eventually(() => deck.ends.length > before);
+  }
+  expect(deck.ends).toEqual([true, true, true, true, true]);
+  expect(deck.started).toEqual([]);
+  expect(deck.lines.slice(1)).toEqual([".", "true", ".", "."].map((text) => `info  script: ${text}`));
+  await deck.run("**echo:[[last_scanned.value]]");
+  expect(deck.lines.at(-1)).toBe("info  script: **echo:[[last_scanned.value]]");
+});
+
+const harmless = [
+  ...["launch", "launch.title", "launch.search", "launch.random", "launch.system", "launch.last"],
+  ...["playlist.play", "playlist.load", "playlist.stop", "playlist.pause"],
+  ...["playlist.next", "playlist.previous", "playlist.goto"],
+  ...["control", "stop", "volume", "delay", "echo"],
+];
+
+test.each(commands.map((command) => [command.names[0] ?? "", command] as const))(
+  "**%s from a link does what the list of harmless commands says, under each of its names",
+  async (name, { names, allowedUntrusted, argsMin }) => {
+    expect(allowedUntrusted).toBe(harmless.includes(name));
+    const deck = await makeDeck((text) => (text.startsWith("mapped ") ? text.slice(7) : undefined));
+    for (const one of names) {
+      const script = `**${one}${argsMin === 0 ? "" : `:${Array(argsMin).fill("1").join(",")}`}?when=no`;
+      for (const text of [script, `mapped ${script}`, `**echo:a||${script}`]) {
+        if (!allowedUntrusted) expect(() => deck.launch(text, false)).toThrow(/\*\*\S+ (reaches|works)/);
+        else expect(() => deck.launch(text, false)).not.toThrow();
+      }
+    }
+    if (!allowedUntrusted) expect(deck.store.history.list({ limit: 9 })).toEqual([]);
+  },
+);
+
+test("a caller that may do everything is no card on a reader, whatever a mapping makes of its words", async () => {
+  const deck = await makeDeck((text) => (text === "mapped" ? "**delay:1||**pair" : undefined));
+  for (const text of ["**pair", "**echo:a||**PAIR", "mapped"])
+    expect(() => deck.launch(text)).toThrow("**pair works from a card on a reader of this device only");
+  expect(deck.paired()).toBe(0);
+  for (const text of ["**pair", "**delay:1||**pair", "mapped"]) {
+    const before = deck.ends.length;
+    deck.tap(text);
+    await eventually(() => deck.ends.length > before);
+  }
+  expect(deck.ends).toEqual([true, true, true]);
+  expect(deck.paired()).toBe(3);
 });
 
 test("a link with a script that is merely wrong is queued and fails there, as a card's does", async () => {

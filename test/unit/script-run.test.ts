@@ -33,8 +33,8 @@ test.each(commands.map((command) => [command.names[0] ?? "", command] as const))
     expect(parseScript(example)).toMatchObject({
       commands: expect.arrayContaining([expect.objectContaining({ name })]),
     });
-    expect(() => readyScript(example, true)).not.toThrow();
-    if (!allowedUntrusted) expect(() => readyScript(example, false)).toThrow(ServiceError);
+    expect(() => readyScript(example, "reader")).not.toThrow();
+    if (!allowedUntrusted) expect(() => readyScript(example, "untrusted")).toThrow(ServiceError);
     for (const one of names)
       expect(transcripts.some(({ script }) => readsAs(script).includes(one))).toBe(true);
   },
@@ -51,8 +51,8 @@ test("no name belongs to two commands, and none that is there is said to be miss
 });
 
 test("a script knows whether it starts media", () => {
-  expect(readyScript("**stop||**echo:a", true).startsMedia).toBe(false);
-  expect(readyScript("**stop||a", true).startsMedia).toBe(true);
+  expect(readyScript("**stop||**echo:a", "trusted").startsMedia).toBe(false);
+  expect(readyScript("**stop||a", "trusted").startsMedia).toBe(true);
 });
 
 test("expressions are worked out when their command is reached, not before", async () => {
@@ -65,13 +65,13 @@ test("expressions are worked out when their command is reached, not before", asy
       playing = true;
     },
   };
-  await readyScript("**echo:[[media_playing]]||a||**echo:[[media_playing]]", true).run(live, never);
+  await readyScript("**echo:[[media_playing]]||a||**echo:[[media_playing]]", "trusted").run(live, never);
   expect(asked).toEqual(["echo false", "echo true"]);
 });
 
 test("a delay holds the rest of the script for its time", async () => {
   const { clock, asked, ports } = scriptWorld();
-  const run = readyScript("**delay:1s500ms||**echo:after", true).run(ports, never);
+  const run = readyScript("**delay:1s500ms||**echo:after", "trusted").run(ports, never);
   await Promise.resolve();
   clock.advance(1499);
   await Promise.resolve();
@@ -84,7 +84,7 @@ test("a delay holds the rest of the script for its time", async () => {
 test("an abort ends a delay at once, and what stands behind it does not run", async () => {
   const { asked, ports } = scriptWorld();
   const abort = new AbortController();
-  const run = readyScript(`**delay:${delayMsMax}||**echo:after`, true).run(ports, abort.signal);
+  const run = readyScript(`**delay:${delayMsMax}||**echo:after`, "trusted").run(ports, abort.signal);
   abort.abort(new ServiceError("failed", "it was stopped"));
   await expect(run).rejects.toThrow("it was stopped");
   expect(asked).toEqual([`delay ${delayMsMax}`]);
@@ -144,9 +144,9 @@ test("what a command is given may be as long as a script in all, and no longer",
   const facts = { ...quietFacts, "last_scanned.data": "f".repeat(scriptBytesMax / 2) };
   const { asked, ports } = scriptWorld({ facts });
   const both = "**echo:[[last_scanned.data]],[[last_scanned.data]]";
-  await readyScript(both, true).run(ports, never);
+  await readyScript(both, "trusted").run(ports, never);
   expect(asked.length).toBe(1);
-  await expect(readyScript(`${both},f`, true).run(ports, never)).rejects.toThrow(
+  await expect(readyScript(`${both},f`, "trusted").run(ports, never)).rejects.toThrow(
     /\*\*echo is given comes to more/,
   );
 });
