@@ -12,8 +12,8 @@ import { readMacro } from "../script/input-macro.ts";
 
 export interface VirtualInput {
   /**
-   * Resolves once all is pressed, and every key is up again. Rejects with `busy` where too many wait, with `failed` where
-   * there can be no such device, and with the signal's reason where that aborts; then, too, no key stays down.
+   * Resolves once all is pressed, and every key is up again. Rejects with `forbidden` where the owner did not allow it,
+   * with `busy` where too many wait, with `failed` where there can be no such device, and with the signal's reason where that aborts; then, too, no key stays down.
    */
   play(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
   /** As `play`, of a macro; `invalid-params` where it says nothing that can be pressed. */
@@ -24,6 +24,8 @@ export interface VirtualInput {
 
 export interface VirtualInputParts {
   readonly open: OpenInputDevice;
+  /** Whether the owner allows it: `script.allow_input`, asked at each use. */
+  readonly isAllowed: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -36,7 +38,7 @@ const shapes: Readonly<Record<InputKind, InputDeviceShape>> = {
   gamepad: { name: "Tapdeck gamepad", product: 2, keys: codesOf(gamepad) },
 };
 
-export function createVirtualInput({ open, clock, log }: VirtualInputParts): VirtualInput {
+export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInputParts): VirtualInput {
   const closing = new AbortController();
   const players = { keyboard: playerOf("keyboard"), gamepad: playerOf("gamepad") };
 
@@ -53,6 +55,8 @@ export function createVirtualInput({ open, clock, log }: VirtualInputParts): Vir
     };
     const run = async (steps: readonly InputStep[], signal: AbortSignal) => {
       signal.throwIfAborted();
+      // One that waited may no longer be allowed.
+      insistOnPermission();
       try {
         await press(await made(signal), steps, clock, signal);
       } catch (error) {
@@ -85,11 +89,20 @@ export function createVirtualInput({ open, clock, log }: VirtualInputParts): Vir
     };
   }
 
-  const play: VirtualInput["play"] = async (kind, steps, signal) =>
-    players[kind].play(steps, AbortSignal.any([signal, closing.signal]));
+  function insistOnPermission(): void {
+    if (isAllowed()) return;
+    const sentence = "keys and buttons are pressed only with script.allow_input = true in the config file";
+    throw new ServiceError("forbidden", sentence, { isPublic: true });
+  }
+
+  const play: VirtualInput["play"] = async (kind, steps, signal) => {
+    insistOnPermission();
+    await players[kind].play(steps, AbortSignal.any([signal, closing.signal]));
+  };
   return {
     play,
     async playText(kind, text) {
+      insistOnPermission();
       const macro = readMacro(text, tables[kind]);
       if (macro.kind === "error")
         throw new ServiceError("invalid-params", `${paramNames[kind]}: ${macro.message}`);

@@ -46,7 +46,12 @@ const behindTapMs = 30;
 
 export function createDevices(parts: DeviceParts): AllDevices {
   const { openInput, pair, readers, settings, bus, clock, log, socketPath } = parts;
-  const virtual = createVirtualInput({ open: openInput, clock, log });
+  const virtual = createVirtualInput({
+    open: openInput,
+    isAllowed: () => settings.current().script.allowInput,
+    clock,
+    log,
+  });
   const sounds = createSounds({
     folder: join(dirname(socketPath), "tapdeck-sounds"),
     isOn: settings.current().audio.feedback,

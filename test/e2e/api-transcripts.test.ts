@@ -16,6 +16,8 @@ test("every method has a transcript", () => {
 });
 
 const config = `${noReaders}${sleeper(".sfc")}
+[script]
+allow_input = true
 [[launchers]]
 id = "absent"
 systems = ["NES"]

@@ -29,6 +29,7 @@ async function pass(clock: ReturnType<typeof createManualClock>, ms: number): Pr
 function bench({ refusals = 0 } = {}) {
   const clock = createManualClock();
   const said: string[] = [];
+  const permission = { isGiven: true };
   let refused = 0;
   let isGone = false;
   const open = async ({ name }: InputDeviceShape): Promise<InputDevice> => {
@@ -43,8 +44,8 @@ function bench({ refusals = 0 } = {}) {
       close: () => void said.push("close"),
     };
   };
-  const input = createVirtualInput({ open, clock, log: silentLog });
-  return { clock, said, input, pull: () => (isGone = true) };
+  const input = createVirtualInput({ open, isAllowed: () => permission.isGiven, clock, log: silentLog });
+  return { clock, said, input, permission, pull: () => (isGone = true) };
 }
 
 test("macros that come together are played one after another, on a device that is made once", async () => {
@@ -56,6 +57,25 @@ test("macros that come together are played one after another, on a device that i
   await pass(clock, 300);
   await all;
   expect(said.join(" ")).toBe("open Tapdeck keyboard +29 +46 -46 -29 +30 -30");
+});
+
+test("nothing is pressed without permission, which is asked for at each use", async () => {
+  const { clock, said, input, permission } = bench();
+  permission.isGiven = false;
+  const key = steps("keyboard", "a");
+  const refusal = { code: "forbidden", message: expect.stringContaining("script.allow_input = true") };
+  await expect(input.play("keyboard", key, never)).rejects.toMatchObject(refusal);
+  await expect(input.playText("gamepad", "A")).rejects.toMatchObject(refusal);
+  await expect(input.playText("keyboard", "{entr}")).rejects.toMatchObject(refusal);
+  expect(said).toEqual([]);
+  permission.isGiven = true;
+  const first = input.play("keyboard", key, never);
+  const second = input.play("keyboard", key, never);
+  // The second one waits for its turn, and is refused when that comes.
+  await pass(clock, 1);
+  permission.isGiven = false;
+  await Promise.all([pass(clock, 300), first, expect(second).rejects.toMatchObject(refusal)]);
+  expect(said.join(" ")).toBe("open Tapdeck keyboard +30 -30");
 });
 
 test("keyboard and gamepad are two devices, and play side by side", async () => {

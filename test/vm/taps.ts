@@ -5,7 +5,9 @@ import type { Deck } from "./deck.ts";
 
 /** Media that a player of the guest's can play: it says what it was given. */
 export const cards: readonly string[] = ["one.card", "two.card", "three.card"];
-export const cardConfig = `[[launchers]]
+export const cardConfig = `[script]
+allow_input = true
+[[launchers]]
 id = "player"
 systems = ["SNES"]
 extensions = [".card"]

@@ -5,7 +5,8 @@ import { method } from "../method.ts";
 import { nothing } from "../schemas.ts";
 
 const macro = v.pipe(v.string(), v.minLength(1), v.maxLength(scriptBytesMax));
-const docs = "Answers once all is up again. What may stand there is written in [SCRIPT.md](SCRIPT.md).";
+const docs =
+  "Refused unless the config file says `script.allow_input = true`. Answers once all is up again. What may stand there is written in [SCRIPT.md](SCRIPT.md).";
 
 export const inputKeyboard = method({
   name: "input.keyboard",
@@ -14,7 +15,7 @@ export const inputKeyboard = method({
   docs: `Types on a virtual keyboard with US layout: \`abc{enter}{ctrl+c}\`. ${docs}`,
   params: v.object({ keys: macro }),
   result: nothing,
-  errors: ["busy", "failed"],
+  errors: ["busy", "failed", "forbidden"],
   async run(services, { keys }) {
     await services.input("keyboard", keys);
     return null;
@@ -28,7 +29,7 @@ export const inputGamepad = method({
   docs: `Presses buttons of a virtual gamepad: \`^^vv<><>BA{start}\`. ${docs}`,
   params: v.object({ buttons: macro }),
   result: nothing,
-  errors: ["busy", "failed"],
+  errors: ["busy", "failed", "forbidden"],
   async run(services, { buttons }) {
     await services.input("gamepad", buttons);
     return null;

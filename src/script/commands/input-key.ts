@@ -5,6 +5,7 @@ import { didYouMean } from "../../core/nearest.ts";
 import type { ScriptCommand } from "../command.ts";
 import { codesOf, keyboard } from "../input-keys.ts";
 import { pressedTimes } from "../input-macro.ts";
+import { permission } from "./input.ts";
 
 const common = { argsMin: 0, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: false } as const;
 
@@ -13,7 +14,7 @@ export const inputKey: ScriptCommand = {
   names: ["input.key", "key"],
   argsMin: 1,
   args: "key",
-  docs: "Presses one key of the virtual keyboard: by its name, as `input.keyboard` has it in braces, or by its number in Linux, so that `88` is F12, and `6` is the key of the 5.",
+  docs: `Presses one key of the virtual keyboard: by its name, as \`input.keyboard\` has it in braces, or by its number in Linux, so that \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
   example: "**input.key:f12",
   async run({ args: [key = ""] }, ports, signal) {
     await ports.input("keyboard", pressedTimes(codesOfKey(key.trim()), 1), signal);
@@ -30,7 +31,7 @@ function coinCommand(player: 1 | 2, key: string): ScriptCommand {
     ...common,
     names: [`input.${name}`, name],
     args: "coins",
-    docs: `Puts a coin into an arcade machine for player ${player}, or so many: presses the key \`${key}\` of the virtual keyboard, which is what most emulators take for it.`,
+    docs: `Puts a coin into an arcade machine for player ${player}, or so many: presses the key \`${key}\` of the virtual keyboard, which is what most emulators take for it. ${permission}`,
     example: `**input.${name}:2`,
     async run({ args: [text = ""] }, ports, signal) {
       const coins = text === "" ? 1 : /^\d{1,5}$/.test(text) ? Number(text) : 0;
