@@ -2,6 +2,8 @@
  * The log: one line, one event, `area: sentence key=value`. Levels: `error` someone must act, `warn` we coped,
  * `info` a person did something, `debug` bytes as spaced hex. Token text stands at `debug` only; secrets nowhere.
  */
+import { printable } from "./printable.ts";
+
 export type LogLevel = "error" | "warn" | "info" | "debug";
 export type LogFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -43,7 +45,8 @@ export function createLog({ debug, console: written = true, write }: LogOptions)
       .filter(([, value]) => value !== undefined)
       .map(([key, value]) => ` ${key}=${quoted(String(value))}`)
       .join("");
-    write(`${level.padEnd(5)} ${area}: ${sentence}${tail}`);
+    // Sentences hold words of cards and names of files: none of them begins a line of its own, or steers a terminal.
+    write(printable(`${level.padEnd(5)} ${area}: ${sentence}${tail}`));
   };
   return {
     error: (area, sentence, facts) => line("error", area, sentence, facts),
@@ -64,7 +67,7 @@ export function createLog({ debug, console: written = true, write }: LogOptions)
 /** For tests and tools that want none. */
 export const silentLog: Log = createLog({ debug: false, write: () => {} });
 
-// Values with spaces or control characters are quoted, so that one event can never look like two lines.
+// Values with spaces or control characters are quoted, so that one value can never look like two.
 function quoted(value: string): string {
   return /^[\x21\x23-\x7e\u00a0-\uffff]+$/.test(value) ? value : JSON.stringify(value);
 }

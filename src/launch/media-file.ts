@@ -58,7 +58,7 @@ export async function findMediaFile(
   if (await closed.isClosed(found))
     throw new ServiceError(
       "failed",
-      "this file belongs to Tapdeck itself or to the kernel: it is never played",
+      "this file lies in a folder of Tapdeck itself or of the kernel, from which nothing is played",
     );
   const base = bases
     .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))

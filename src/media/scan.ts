@@ -148,8 +148,9 @@ function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }
   };
   const first = walk.found.names.length;
   const real = realNameOf(base);
-  if (real !== undefined)
-    walkFolder(tree, "", { chain: [exactText(real)], isClosed: walk.service.isClosed(real) }, 0);
+  const isClosed = real !== undefined && walk.service.isClosed(real);
+  if (isClosed) walk.onComplaint(readable(base), "it is a folder of Tapdeck itself or of the kernel");
+  if (real !== undefined) walkFolder(tree, "", { chain: [exactText(real)], isClosed }, 0);
   if (tree.parts.size > 0) hideParts(tree, first);
 }
 

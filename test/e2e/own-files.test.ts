@@ -52,13 +52,13 @@ test("no launch starts a file of the service, however its path is spelled and wh
     expect([text, success, error]).toEqual([
       text,
       false,
-      "this file belongs to Tapdeck itself or to the kernel: it is never played",
+      "this file lies in a folder of Tapdeck itself or of the kernel, from which nothing is played",
     ]);
   }
   const list = await ending(`**playlist.play:${folder}/media/SNES/list.m3u`);
   expect(list).toMatchObject({
     success: false,
-    error: expect.stringContaining("this file belongs to Tapdeck"),
+    error: expect.stringContaining("this file lies in a folder of Tapdeck"),
   });
   const shell = await ending(`${game}?system=Scripts&launcher=shell`);
   expect(shell.error).toBe(

@@ -46,7 +46,7 @@ async function makeHome(files: readonly string[] = []) {
   return { home, environment, closed, find };
 }
 
-const refusal = "this file belongs to Tapdeck itself or to the kernel: it is never played";
+const refusal = "this file lies in a folder of Tapdeck itself or of the kernel, from which nothing is played";
 
 test("no spelling of a path reaches a file of the service, even where the whole file system is a media folder", async () => {
   const { home, find } = await makeHome();
@@ -287,10 +287,12 @@ test("the index leaves out the service's folders, however its walk comes by", as
   ]);
   await symlink(join(home, "share/tapdeck/Save.sfc"), join(home, "roms/SNES/Link.sfc"));
   await symlink(join(home, "share/tapdeck"), join(home, "roms/SNES/Folder"));
+  let complaints: readonly string[] = [];
   const walk = (roots: readonly string[], own: readonly SystemFolder[]) => {
     const folder = join(home, "index");
     mkdirSync(folder, { recursive: true });
-    runHere({ path: indexPath(folder), folders: { roots, own, closed }, systems: [] });
+    const lines = runHere({ path: indexPath(folder), folders: { roots, own, closed }, systems: [] });
+    complaints = lines.flatMap((line) => (line.kind === "complaint" ? [`${line.path}: ${line.why}`] : []));
     return contentOf(folder)?.toSorted();
   };
   expect(walk([], [{ system: "SNES", folder: home }])).toEqual([
@@ -301,5 +303,6 @@ test("the index leaves out the service's folders, however its walk comes by", as
   expect(walk([join(home, "share/tapdeck")], [])).toEqual([]);
   expect(walk([], [{ system: "SNES", folder: join(home, "share/tapdeck/snes") }])).toEqual([]);
   expect(walk([], [{ system: "SNES", folder: join(home, "run") }])).toEqual([]);
+  expect(complaints).toEqual([`${home}/run: it is a folder of Tapdeck itself or of the kernel`]);
   expect(walk([join(home, "share/tapdeck/media")], [])).toEqual(["SNES/Fine.sfc"]);
 });

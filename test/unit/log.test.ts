@@ -65,3 +65,10 @@ test("a stderr whose disk is full takes nothing, and changes nothing of what the
   // What a missing config file ends with, and not what a failed write does.
   expect(await exited).toBe(78);
 });
+
+test("a sentence with words from outside stays one line, and steers no terminal", () => {
+  const lines: string[] = [];
+  const log = createLog({ debug: false, write: (line) => lines.push(line) });
+  log.info("script", "a\nerror service: \u001b[2Jgone\u202e", { path: "x\u2028y" });
+  expect(lines).toEqual(["info  script: a\\u{a}error service: \\u{1b}[2Jgone\\u{202e} path=x\\u{2028}y"]);
+});
