@@ -174,7 +174,10 @@ async function assemble({
     isV1Allowed: () => config().api.allowV1Clients,
     cut: (id) => wired.api?.cutClient(id),
   });
-  const pairing = createPairing({ clock, log, addClient: guards.addByCode, audit: guards.doors.audit });
+  const pairing = createPairing({
+    ...{ clock, log, addClient: guards.addByCode },
+    ...{ guesses: store.pairingGuesses, audit: guards.doors.audit },
+  });
   const surroundings = {
     listen: () => config().api.listen,
     port: () => wired.api?.port ?? 0,

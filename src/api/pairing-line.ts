@@ -7,19 +7,25 @@ import { SecureFailure } from "../secure/failure.ts";
 import type { PairingHello } from "../secure/pairing.ts";
 import type { SealedLine } from "./sealed-line.ts";
 
-/** One try at the code. */
+/** One exchange. */
 export interface PairingTry {
   readonly reply: string;
-  /** Takes the proof, and returns the grant. Throws `forbidden` where the code was another. */
+  /**
+   * Takes the proof, which spends a try, and returns the grant. Throws `forbidden` if the code was another, and `busy` if
+   * others took the place, or wrong codes delay this one.
+   */
   prove(proof: string): string;
-  /** The socket is gone: the try counts as failed unless it was granted. */
+  /** The socket is gone: without a proof nothing was spent. */
   close(): void;
 }
 
 export interface PairingDoor {
   /** Undefined where the text is no hello of a pairing. */
   read(text: string): PairingHello | undefined;
-  /** Takes one of the tries. Throws `forbidden` where no pairing is open, and `secure-failure` for a forged share. */
+  /**
+   * Begins an exchange, which spends no try. Throws `forbidden` if no pairing is open, `busy` while wrong codes delay the
+   * next one, and `secure-failure` for a share that is forged or our own.
+   */
   begin(hello: PairingHello, address: string): Promise<PairingTry>;
 }
 

@@ -12,6 +12,7 @@ import {
   uidCharsMax,
 } from "../core/limits.ts";
 import { playbackStates } from "../core/media.ts";
+import { roles } from "../core/rights.ts";
 import { type TokenParams, tagProblems } from "../core/token.ts";
 
 export const nothing = v.null();
@@ -202,9 +203,15 @@ export const mappingId = v.pipe(
   v.transform(Number),
 );
 
+export const role = v.picklist(roles);
+
 export const client = v.object({
   id: v.string(),
   name: v.string(),
   secret: v.string(),
   address: v.string(),
+  role,
+  added: time,
+  lastUsed: v.exactOptional(time),
+  expires: v.exactOptional(time),
 });

@@ -26,7 +26,10 @@ export interface SealedLine {
 export interface SealedLineParts {
   readonly accept: AcceptHello;
   readonly send: (text: string) => void;
-  /** Told once, with the first payload that opens: only then is it certain that the peer knows the secret. */
+  /**
+   * Told once, with the first payload that opens: only then is it certain that the peer knows the secret. Throws
+   * `ServiceError` if the client may not come in all the same.
+   */
   readonly onProved: (clientId: string) => void;
   readonly onPayload: (text: string) => void;
   /** The error goes out in cleartext, and the connection ends. */
@@ -66,7 +69,12 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
       if (came.length > 0) return fail(new SecureFailure());
       return send(accepted.reply);
     }
-    onProved(session.clientId);
+    try {
+      onProved(session.clientId);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return fail(error);
+    }
     onPayload(accepted.payload);
     for (const text of came) take(text);
   };

@@ -4,6 +4,7 @@ import type { LaunchEntry } from "../core/launch-entry.ts";
 import type { MappingParams, Mapping as StoredMapping } from "../core/mapping.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
 import type { ControlAction, PlayerKind } from "../core/playback.ts";
+import type { Role } from "../core/rights.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 import type { PairByPin } from "./pair.ts";
 
@@ -155,8 +156,17 @@ export interface Settings {
 
 export interface ClientService {
   list(): readonly Client[];
-  add(name: string): Client;
+  /** Throws `conflict` for a name in use, and `busy` if there are `clientsMax` already. */
+  add(client: NewClient): Client;
   remove(id: string): void;
+}
+
+export interface NewClient {
+  /** Empty: none. */
+  readonly name: string;
+  readonly role: Role;
+  /** For a pairing link: the client expires if nobody uses it within `pairingLinkMs`. */
+  readonly isLink: boolean;
 }
 
 /** A client that may come from afar (contract, Client object). Absent fields are empty strings. */
@@ -166,11 +176,19 @@ export interface Client {
   /** 64 hex characters. */
   readonly secret: string;
   readonly address: string;
+  readonly role: Role;
+  /** RFC 3339, as the times below. */
+  readonly added: string;
+  /** Absent if never. */
+  readonly lastUsed?: string;
+  /** Of a pairing link that nobody has used yet. */
+  readonly expires?: string;
 }
 
 export interface PairingService {
   describe(): Promise<PairingFacts>;
-  open(): Promise<OpenPairing>;
+  /** The phone that knows the code gets the role. Throws `busy` while wrong codes delay the next one. */
+  open(role: Role): Promise<OpenPairing>;
   /** Throws `not-found` where none is open. */
   wait(): Promise<PairingEnd>;
   cancel(): void;

@@ -79,7 +79,7 @@ export interface SocketParts {
   readonly pairing: PairingDoor;
   /** What a client may do now; `none` for one that there is no more. */
   readonly grantOf: (clientId: string) => Grant;
-  /** A client from afar has shown that it knows its secret. */
+  /** A client from afar has shown that it knows its secret. Throws `ServiceError` if it may not come in all the same. */
   readonly onProved: (clientId: string, address: string) => void;
   readonly audit: Audit;
   readonly unsent: Unsent;
@@ -141,12 +141,12 @@ export function createSockets(parts: SocketParts): Sockets {
       accept: isV1App ? acceptV1 : accept,
       send: (text) => say(socket, text),
       onProved(clientId) {
+        onProved(clientId, address);
         socket.data.leaving?.[Symbol.dispose]();
         unsealed.leave(member);
         unsealed.know(address);
         const grant = grantOf(clientId);
         admit(socket, { grant: () => grant, from: { address, client: clientId } }, sealed.send);
-        onProved(clientId, address);
       },
       onPayload: (text) => socket.data.speaking !== undefined && serve(socket.data.speaking, text),
       refuse(error) {

@@ -4,7 +4,9 @@
 export type AuditNote =
   | { readonly event: "pairing-opened"; readonly by: PairedBy }
   | { readonly event: "paired"; readonly client: string; readonly name: string; readonly by: PairedBy }
-  | { readonly event: "revoked"; readonly client: string; readonly name: string };
+  | { readonly event: "revoked"; readonly client: string; readonly name: string }
+  /** A pairing link that nobody used in time. */
+  | { readonly event: "expired"; readonly client: string; readonly name: string };
 
 /** `secret`: made on the device, with its secret; `pin`: by the PIN of a known client; `code`: by a short code. */
 export type PairedBy = "secret" | "pin" | "code";

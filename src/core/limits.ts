@@ -109,6 +109,8 @@ export const mappingsMax = 10_000; // Nobody owns more cards, and the matcher is
 export const mappingsCharsMax = 2 * 1024 * 1024; // Of all labels, patterns and overrides: a list of them is one answer, and a start reads them all.
 export const clientsMax = 256;
 export const clientNameCharsMax = 255;
+export const clientUseSavedMs = 60 * 60 * 1000; // Between two writes of a client's last use: a program that connects each minute must not wear an SD card.
+export const pairingLinkMs = 10 * 60 * 1000; // For the first use of a pairing link; an unused one is deleted.
 export const searchQueryCharsMax = 1024;
 export const searchResultsMax = 1000;
 export const searchSystemsMax = 512;
@@ -153,9 +155,19 @@ export const sealedMessageBytesMax = 65_535; // Of one transport message (Noise 
 export const sealedFrameCharsMax = 1536 * 1024; // A payload of 1 MiB takes 1,398,496; the rest is for other ways to write JSON.
 export const handshakeCharsMax = 1024; // It takes some 150.
 export const sealedClientIdCharsMax = 64; // A UUID has 36.
-export const pairingDigits = 6; // Three tries of a million: a guess gets in with a chance of 0.0003 %.
-export const pairingTriesMax = 3; // Of one opening, from whatever address.
-export const pairingOpenMs = 2 * 60 * 1000; // Time to take a phone out and type.
+export const pairingDigits = 6; // A million codes.
+export const pairingTriesMax = 3; // Proofs in one opening, from whatever address.
+export const pairingOpenMs = 10 * 60 * 1000; // Time to take a phone out and type.
+export const pairingHellosMax = 16; // Exchanges without a proof in one opening; then the oldest is evicted. At `handshakesPerSecondMax` each stays 800 ms,
+export const pairingHellosPerAddressMax = 4; // and an address with more evicts its own oldest.
+export const pairingSharesKeptMax = 16_384; // Shares that one opening remembers sending: `handshakesPerSecondMax` in `pairingOpenMs` makes 12,000.
+// Wrong codes delay the next proof, in one count over all openings, addresses and restarts. Three are free, at 0 min. The
+// fourth comes at 1 min, then at 3, 7 and 15 min, then one each 15 min: 7 + (1440 - 15) / 15 = 102 in a day. Each is right with a
+// chance of 10^-6, so a day of guessing succeeds with 0.0102 %; below 0.1 % are 999 guesses.
+export const pairingWrongCodesFree = 3;
+export const pairingDelayMsMin = 60 * 1000; // After the last free one; twice as long after each further one.
+export const pairingDelayMsMax = 15 * 60 * 1000; // Short enough for an owner, since a neighbour who guesses can cause it too.
+export const pairingWrongCodesKeptMs = 24 * 60 * 60 * 1000; // After the last one the count starts again at zero.
 export const earlyFramesMax = 16; // Frames that come before their handshake was answered; only version 1 may send some.
 export const earlyFrameCharsMax = 64 * 1024; // Of all of them.
 

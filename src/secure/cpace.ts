@@ -9,7 +9,7 @@
  *   tags = HMAC-SHA512(SHA-512("CPaceMac" || sid || ISK), lv_cat(Y, AD)), of each its own  section "Key confirmation"
  *
  * X25519 is libsodium's. The map from hash to point is arithmetic on BigInts, whose time depends on the code a little:
- * it is done once for each try, and a code is good for three.
+ * an exchange does it once, and a code serves ten minutes.
  */
 import { keyBytes, type Primitives } from "./primitives.ts";
 import { hmacSha512, sha512, sha512BlockBytes } from "./sha512.ts";
@@ -47,6 +47,11 @@ export function shareOf(
   scalar: Uint8Array,
 ): Uint8Array | undefined {
   return primitives.sharedSecret(scalar, generatorOf(inputs));
+}
+
+/** The same text for all bytes that X25519 reads as this share: it ignores the top bit (RFC 7748, 5). */
+export function shareName(share: Uint8Array): string {
+  return (bytesToNumber(share) & (2n ** 255n - 1n)).toString(16);
 }
 
 /** The key ISK of 64 bytes; undefined where the other's share is no honest one. */

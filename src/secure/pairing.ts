@@ -13,7 +13,14 @@
  */
 import { clientNameCharsMax, handshakeCharsMax, pairingDigits } from "../core/limits.ts";
 import { fromBase64, toBase64 } from "./base64.ts";
-import { type CpaceInputs, type CpaceMessage, confirmationOf, sessionKey, shareOf } from "./cpace.ts";
+import {
+  type CpaceInputs,
+  type CpaceMessage,
+  confirmationOf,
+  sessionKey,
+  shareName,
+  shareOf,
+} from "./cpace.ts";
 import { SecureFailure, secureVersion } from "./failure.ts";
 import { keyBytes, loadPrimitives, type Primitives } from "./primitives.ts";
 import { hmacSha512 } from "./sha512.ts";
@@ -42,6 +49,8 @@ export interface PairingHello {
 
 export interface PairingDevice {
   readonly reply: string;
+  /** The one in the reply. A client that sends it in a hello reflects it. */
+  readonly share: Uint8Array;
   /** True where the proof shows that the client knows the code. */
   isProof(proof: string): boolean;
   /** To be sent once `isProof` was true: gives the credentials away. */
@@ -61,7 +70,7 @@ export async function startPairing(code: string, name: string): Promise<PairingC
   return pairAsClient(await loadPrimitives(), code, name);
 }
 
-/** Answers a hello as the device; undefined where its share is forged. */
+/** Answers a hello as the device; undefined where its share is forged or our own. */
 export async function answerPairing(code: string, hello: PairingHello): Promise<PairingDevice | undefined> {
   return pairAsDevice(await loadPrimitives(), code, hello);
 }
@@ -99,6 +108,8 @@ export function pairAsClient(primitives: Primitives, code: string, name: string)
       const frame = readFrame(reply);
       const theirShare = readBytes(frame?.p, keyBytes);
       if (frame?.v !== secureVersion || theirShare === undefined) throw new SecureFailure();
+      // A device that reflects our share knows no code.
+      if (shareName(theirShare) === shareName(share)) throw new SecureFailure();
       theirs = { share: theirShare, data: nothing };
       key = sessionKey(primitives, { scalar, theirs: theirShare }, inputsOf(code), [own, theirs]);
       wipe(scalar);
@@ -131,8 +142,9 @@ export function pairAsDevice(
   const theirs = { share: theirShare, data: utf8(name) };
   const key = sessionKey(primitives, { scalar, theirs: theirShare }, inputsOf(code), [theirs, own]);
   wipe(scalar);
-  if (key === undefined) return undefined;
+  if (key === undefined || shareName(theirShare) === shareName(share)) return undefined;
   return {
+    share,
     reply: JSON.stringify({ v: secureVersion, p: toBase64(share) }),
     isProof(proof) {
       const tag = readBytes(readFrame(proof)?.p);

@@ -1,7 +1,7 @@
 /**
  * SHA-512 (FIPS 180-4, 6.4) and HMAC-SHA512 (RFC 2104), for pairing by a code. They are here for the reason that SHA-256
  * is. Words are BigInts, which is slow and not constant in time: a pairing hashes a few hundred bytes, of a code that is
- * good for two minutes and three tries.
+ * good for ten minutes and three tries.
  *
  * A block is 128 bytes: 16 words of 64 bits, big-endian. Padding: 0x80, zeros, then the length in bits as 128 bits.
  */

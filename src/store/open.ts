@@ -13,6 +13,7 @@ import { createLastMedia, type LastMedia } from "./last-media.ts";
 import { lockFolderOf } from "./lock.ts";
 import { createMappings, type Mappings } from "./mappings.ts";
 import { bringUpToDate } from "./migrate.ts";
+import { createPairingGuesses, type PairingGuesses } from "./pairing-guesses.ts";
 import { createPlayTimes, type PlayTimes } from "./play-time.ts";
 import { lossOf, type Recovery, recover, sentenceOf } from "./recover.ts";
 import { createV1Clients, type V1Clients } from "./v1-clients.ts";
@@ -24,6 +25,7 @@ export interface Store {
   readonly playTimes: PlayTimes;
   readonly lastMedia: LastMedia;
   readonly v1Clients: V1Clients;
+  readonly pairingGuesses: PairingGuesses;
   /** What was done at the start, where the file could not be used; undefined where it could. */
   readonly recovered: Recovery | undefined;
   /** Throws a sentence where something is not well: damage, a write that failed, or a recovery at this start. */
@@ -73,7 +75,9 @@ function assemble(database: Database, { path, clock, log, recovered, lock }: Par
       log.error("store", "the database is damaged: the next start restores its copy", { reason }),
   });
   const history = createHistory(database, guard);
-  const clients = createClients(database, guard);
+  const clients = createClients(database, guard, clock);
+  const onDisk = () => syncBehind(`${path}-wal`);
+  const v1Clients = createV1Clients(database, { ...guard, clock, onDisk });
   const backup = createBackup({ path, clock, log, guard });
   return {
     history,
@@ -89,7 +93,8 @@ function assemble(database: Database, { path, clock, log, recovered, lock }: Par
     },
     playTimes: createPlayTimes(database, guard),
     lastMedia: createLastMedia(database, guard, history),
-    v1Clients: createV1Clients(database, { ...guard, onDisk: () => syncBehind(`${path}-wal`) }),
+    v1Clients,
+    pairingGuesses: createPairingGuesses(database, guard),
     recovered,
     check() {
       history.check();
@@ -102,6 +107,8 @@ function assemble(database: Database, { path, clock, log, recovered, lock }: Par
     },
     close() {
       history.close();
+      clients.close();
+      v1Clients.close();
       backup.close();
       database.close();
       lock[Symbol.dispose]();

@@ -1,10 +1,12 @@
 /** Clients of the secure layer's version 1, and the salts of the sessions that they have opened. */
 import type { Database } from "bun:sqlite";
+import { type Clock, rfc3339 } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { v1ClientsMax, v1SaltsPerClientMax } from "../core/limits.ts";
+import { createClientUses } from "./client-uses.ts";
 import type { Guard } from "./durable.ts";
 
-export interface StoredV1Client {
+export interface NewV1Client {
   readonly id: string;
   readonly name: string;
   /** It names the client on the wire, in cleartext. */
@@ -15,61 +17,101 @@ export interface StoredV1Client {
   readonly address: string;
 }
 
+/** Times are RFC 3339. */
+export interface StoredV1Client extends NewV1Client {
+  readonly added: string;
+  /** Absent if never. */
+  readonly lastUsed?: string;
+}
+
 export interface V1Clients {
   list(): readonly StoredV1Client[];
   isFull(): boolean;
   find(token: string): StoredV1Client | undefined;
   /** On the disk when it returns. Throws `busy` where there are `v1ClientsMax` already. */
-  add(client: StoredV1Client, addedMs: number): void;
+  add(client: NewV1Client, addedMs: number): void;
   /** With its salts; on the disk when it returns. False where there is none with this id. */
   remove(id: string): boolean;
-  seen(id: string, address: string): void;
+  /** Notes a use (`client-uses.ts`); false if there is no such client. */
+  seen(id: string, address: string): boolean;
   /**
    * Notes a salt and resolves once it is on the disk, which is waited for off the event loop. `known` for a salt that was
    * noted before, `full` where the client has used up its salts and has to be paired again.
    */
   remember(id: string, salt: Uint8Array): Promise<"new" | "known" | "full">;
+  /** Saves the last uses. */
+  close(): void;
 }
 
+const columns = "id, name, token, key, address, added_ms, last_used_ms";
 const sql = {
-  list: "SELECT id, name, token, key, address FROM v1_clients ORDER BY number",
-  find: "SELECT id, name, token, key, address FROM v1_clients WHERE token = $token",
+  list: `SELECT ${columns} FROM v1_clients ORDER BY number`,
+  find: `SELECT ${columns} FROM v1_clients WHERE token = $token`,
   number: "SELECT number FROM v1_clients WHERE id = $id",
   count: "SELECT count(*) AS count FROM v1_clients",
   add: `INSERT INTO v1_clients (id, name, token, key, address, added_ms)
         VALUES ($id, $name, $token, $key, $address, $addedMs)`,
   remove: "DELETE FROM v1_clients WHERE number = $number",
   forget: "DELETE FROM v1_salts WHERE client = $number",
-  seen: "UPDATE v1_clients SET address = $address WHERE id = $id AND address <> $address",
+  lastUsed: "SELECT last_used_ms FROM v1_clients WHERE id = $id",
+  use: "UPDATE v1_clients SET address = $address, last_used_ms = $lastUsedMs WHERE id = $id",
   salts: "SELECT count(*) AS count FROM v1_salts WHERE client = $number",
   remember: "INSERT OR IGNORE INTO v1_salts (client, salt) VALUES ($number, $salt)",
 } as const;
 
+interface Row extends NewV1Client {
+  readonly added_ms: number;
+  readonly last_used_ms: number | null;
+}
+
 export interface V1ClientParts extends Pick<Guard, "durable" | "ask"> {
+  readonly clock: Pick<Clock, "now">;
   /** Resolves once all that was committed so far is on the disk. */
   readonly onDisk: () => Promise<void>;
 }
 
-export function createV1Clients(database: Database, { durable, ask, onDisk }: V1ClientParts): V1Clients {
-  const list = database.query<StoredV1Client, []>(sql.list);
-  const find = database.query<StoredV1Client, { token: string }>(sql.find);
+export function createV1Clients(
+  database: Database,
+  { durable, ask, clock, onDisk }: V1ClientParts,
+): V1Clients {
+  const list = database.query<Row, []>(sql.list);
+  const find = database.query<Row, { token: string }>(sql.find);
   const number = database.query<{ number: number }, { id: string }>(sql.number);
   const count = database.query<{ count: number }, []>(sql.count);
   const add = database.query(sql.add);
   const remove = database.query(sql.remove);
   const forget = database.query(sql.forget);
-  const seen = database.query(sql.seen);
+  const lastUsed = database.query<{ last_used_ms: number | null }, { id: string }>(sql.lastUsed);
+  const use = database.query(sql.use);
   const salts = database.query<{ count: number }, { number: number }>(sql.salts);
   const remember = database.query(sql.remember);
   const isFull = () => (ask(() => count.get())?.count ?? 0) >= v1ClientsMax;
   const numberOf = (id: string) => ask(() => number.get({ id }))?.number;
   /** Counted once a client and run, since the salts of a busy client are many. */
   const used = new Map<number, number>();
+  const uses = createClientUses({
+    clock,
+    savedMs: (id) => ask(() => lastUsed.get({ id }))?.last_used_ms ?? undefined,
+    save: (id, { address, lastUsedMs }) => void ask(() => use.run({ id, address, lastUsedMs })),
+  });
+  const clientOf = ({ added_ms, last_used_ms, ...rest }: Row): StoredV1Client => {
+    const noted = uses.of(rest.id);
+    const lastUsedMs = noted?.lastUsedMs ?? last_used_ms;
+    return {
+      ...rest,
+      address: noted?.address ?? rest.address,
+      added: rfc3339(added_ms),
+      ...(lastUsedMs === null ? {} : { lastUsed: rfc3339(lastUsedMs) }),
+    };
+  };
 
   return {
-    list: () => ask(() => list.all()),
+    list: () => ask(() => list.all()).map(clientOf),
     isFull,
-    find: (token) => ask(() => find.get({ token })) ?? undefined,
+    find(token) {
+      const found = ask(() => find.get({ token }));
+      return found === null ? undefined : clientOf(found);
+    },
     add({ id, name, token, key, address }, addedMs) {
       if (isFull()) throw tooMany();
       durable(() => add.run({ id, name, token, key, address, addedMs }));
@@ -84,10 +126,13 @@ export function createV1Clients(database: Database, { durable, ask, onDisk }: V1
         })(),
       );
       used.delete(own);
+      uses.forget(id);
       return true;
     },
     seen(id, address) {
-      ask(() => seen.run({ id, address }));
+      if (numberOf(id) === undefined) return false;
+      uses.note(id, address);
+      return true;
     },
     async remember(id, salt) {
       const own = numberOf(id);
@@ -99,6 +144,7 @@ export function createV1Clients(database: Database, { durable, ask, onDisk }: V1
       await onDisk();
       return "new";
     },
+    close: uses.close,
   };
 }
 

@@ -2,8 +2,12 @@
 import type { Client, ClientService } from "../api/services.ts";
 import type { Audit, PairedBy } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { assert, messageOf, ServiceError } from "../core/errors.ts";
 import { toHex } from "../core/hex.ts";
+import { clientNameCharsMax, pairingLinkMs } from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { Role } from "../core/rights.ts";
+import { SecureFailure } from "../secure/failure.ts";
 import type { Store } from "../store/open.ts";
 
 const secretBytes = 32;
@@ -11,45 +15,119 @@ const secretBytes = 32;
 export interface ClientParts {
   readonly store: Store;
   readonly clock: Clock;
+  readonly log: Log;
   readonly audit: Audit;
   /** Ends the live sessions of a client. */
   readonly cut: (id: string) => void;
 }
 
-export interface Clients extends Omit<ClientService, "add"> {
-  add(name: string, by: PairedBy): Client;
+export interface Clients extends ClientService, Disposable {
+  /** Adds a client that has chosen its name itself; a number follows a name in use. */
+  addPaired(name: string, role: Role): Client;
 }
 
-export function createClientService({ store, clock, audit, cut }: ClientParts): Clients {
+/** Deletes expired links now and whenever one expires, until disposed. */
+export function createClientService({ store, clock, log, audit, cut }: ClientParts): Clients {
   const { clients, v1Clients } = store;
-  const list = () => [
+  let timer: Disposable | undefined;
+  const list = (): readonly Client[] => [
     ...clients.list(),
     // Their keys were agreed on, and are nobody's to read.
-    ...v1Clients.list().map(({ id, name, address }) => ({ id, name, secret: "", address })),
+    ...v1Clients.list().map(({ token: _token, key: _key, ...shown }) => {
+      return { ...shown, secret: "", role: "member" } as const;
+    }),
   ];
+  const expire = () => {
+    timer?.[Symbol.dispose]();
+    timer = undefined;
+    try {
+      for (const { id, name } of clients.expire()) {
+        cut(id);
+        audit.note({ event: "expired", client: id, name });
+      }
+      const nextMs = clients.nextExpiryMs();
+      if (nextMs !== undefined) timer = clock.after(Math.max(0, nextMs - clock.now()), expire);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      // The store returns no expired client, so that a full disk lets nobody in.
+      log.warn("clients", "expired pairing links could not be deleted", { error: messageOf(error) });
+      timer = clock.after(pairingLinkMs, expire);
+    }
+  };
+  const keep = (name: string, role: Role, by: PairedBy, expiresMs?: number): Client => {
+    const secret = toHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
+    const id = crypto.randomUUID();
+    clients.add({ id, name, secret, address: "", role }, clock.now(), expiresMs);
+    audit.note({ event: "paired", client: id, name, by });
+    const kept = clients.get(id);
+    assert(kept !== undefined, "a client is there once it was added");
+    return kept;
+  };
+  const remove = (id: string) => {
+    const name = list().find((client) => client.id === id)?.name ?? "";
+    if (!clients.remove(id) && !v1Clients.remove(id))
+      throw new ServiceError("not-found", "there is no client with this id");
+    cut(id);
+    audit.note({ event: "revoked", client: id, name });
+  };
+
+  expire();
   return {
     list,
-    add(name, by) {
-      const secret = toHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
-      const client = { id: crypto.randomUUID(), name, secret, address: "" };
-      clients.add(client, clock.now());
-      audit.note({ event: "paired", client: client.id, name, by });
-      return client;
+    add({ name, role, isLink }) {
+      expire();
+      const wanted = name.trim();
+      const holder = list().find((client) => isSameName(client.name, wanted));
+      // A second link for the same phone replaces the first one, which nobody has used.
+      if (holder?.expires !== undefined && isLink) remove(holder.id);
+      else if (holder !== undefined) throw nameInUse(holder.name);
+      const made = keep(wanted, role, "secret", isLink ? clock.now() + pairingLinkMs : undefined);
+      expire();
+      return made;
     },
-    remove(id) {
-      const name = list().find((client) => client.id === id)?.name ?? "";
-      if (!clients.remove(id) && !v1Clients.remove(id))
-        throw new ServiceError("not-found", "there is no client with this id");
-      cut(id);
-      audit.note({ event: "revoked", client: id, name });
-    },
+    addPaired: (name, role) => keep(freeName(name, list()), role, "code"),
+    remove,
+    [Symbol.dispose]: () => timer?.[Symbol.dispose](),
   };
 }
 
-/** Notes where a client came from. */
+/**
+ * Notes a use of a client that has proved its secret. Throws `SecureFailure` if the client was deleted, or its link has
+ * expired, since its handshake began.
+ */
 export function seenIn({ clients, v1Clients }: Store): (id: string, address: string) => void {
   return (id, address) => {
-    clients.seen(id, address);
-    v1Clients.seen(id, address);
+    if (!clients.seen(id, address) && !v1Clients.seen(id, address)) throw new SecureFailure();
   };
+}
+
+/** The name, or, if it is in use, the name with the first free number from 2. */
+export function freeName(chosen: string, taken: readonly Pick<Client, "name">[]): string {
+  const wanted = chosen.trim();
+  const isTaken = (name: string) => taken.some((client) => isSameName(client.name, name));
+  let free = wanted;
+  for (let number = 2; isTaken(free); number++) {
+    const suffix = ` ${number}`;
+    // Whole code points only: half of a surrogate pair is no text.
+    let kept = wanted;
+    while (kept.length + suffix.length > clientNameCharsMax) kept = [...kept].slice(0, -1).join("");
+    free = kept + suffix;
+  }
+  return free;
+}
+
+/** Absent names may repeat. */
+function isSameName(one: string, other: string): boolean {
+  return one !== "" && foldedName(one) === foldedName(other);
+}
+
+function foldedName(name: string): string {
+  return name.trim().normalize("NFC").toLowerCase().normalize("NFC");
+}
+
+function nameInUse(name: string): ServiceError {
+  return new ServiceError(
+    "conflict",
+    `there is a client with the name ${name} already: choose another name, or revoke that client first (tapdeck pair --revoke)`,
+  );
 }

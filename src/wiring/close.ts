@@ -59,7 +59,7 @@ export async function closeAll({
     ["readers", () => readers.close()],
     ["screen", () => screen[Symbol.dispose]()],
     ["certificates", () => certificates?.[Symbol.dispose]()],
-    ["pairing", () => pairing.cancel()],
+    ["pairing", () => pairing.close()],
     ["connections", () => api.close()],
     ["mappings", () => mapper.close()],
     ["indexing", () => indexing[Symbol.dispose]()],

@@ -3,11 +3,12 @@ import type { ApiOptions } from "../api/server.ts";
 import type { Client, Services } from "../api/services.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
+import type { Role } from "../core/rights.ts";
 import type { Store } from "../store/open.ts";
 import { ownAddresses } from "../system/addresses.ts";
 import { createAuditLog } from "../system/audit-log.ts";
 import { createDescriptors } from "../system/descriptors.ts";
-import { createClientService, seenIn } from "./clients.ts";
+import { createClientService, freeName, seenIn } from "./clients.ts";
 import { createBearerCheck, grantOfClient } from "./identities.ts";
 import { acceptHellos, createPairByPin } from "./v1.ts";
 
@@ -39,7 +40,7 @@ export interface Guards {
     | "descriptors"
   >;
   /** For a phone that was typed the short code of the device. */
-  readonly addByCode: (name: string) => Client;
+  readonly addByCode: (name: string, role: Role) => Client;
   /** Writes what the audit log has not yet. */
   close(): Promise<void>;
 }
@@ -47,13 +48,14 @@ export interface Guards {
 export function createGuards(parts: GuardParts): Guards {
   const { store, clock, log, dataFolder, isV1Allowed, cut, fingerprint } = parts;
   const audit = createAuditLog({ folder: dataFolder, clock, log });
-  const v1 = { store, clock, log, audit, isAllowed: isV1Allowed };
+  const clients = createClientService({ store, clock, log, audit, cut });
+  const nameFor = (name: string) => freeName(name, clients.list());
+  const v1 = { store, clock, log, audit, nameFor, isAllowed: isV1Allowed };
   const pairByPin = createPairByPin(v1);
   const onProved = seenIn(store);
-  const clients = createClientService({ store, clock, audit, cut });
   return {
     services: {
-      clients: { ...clients, add: (name) => clients.add(name, "secret") },
+      clients,
       pairByPin,
       audit: audit.read,
     },
@@ -67,7 +69,10 @@ export function createGuards(parts: GuardParts): Guards {
       onProved,
       descriptors: createDescriptors(),
     },
-    addByCode: (name) => clients.add(name, "code"),
-    close: audit.close,
+    addByCode: clients.addPaired,
+    async close() {
+      clients[Symbol.dispose]();
+      await audit.close();
+    },
   };
 }

@@ -1,6 +1,7 @@
 /** What a paired client may do, and how its bearer token proves it. */
 import { timingSafeEqual } from "node:crypto";
 import type { Bearer } from "../api/doors.ts";
+import { ServiceError } from "../core/errors.ts";
 import { type Grant, grantOfRole } from "../core/rights.ts";
 import { bearerToken } from "../secure/bearer.ts";
 import type { Store } from "../store/open.ts";
@@ -8,7 +9,7 @@ import type { Store } from "../store/open.ts";
 /** `none` for a client that there is no more. Clients of version 1 are members. */
 export function grantOfClient({ clients, v1Clients }: Store, id: string): Grant {
   const client = clients.get(id);
-  if (client !== undefined) return grantOfRole.member;
+  if (client !== undefined) return grantOfRole[client.role];
   return v1Clients.list().some((one) => one.id === id) ? grantOfRole.member : "none";
 }
 
@@ -16,7 +17,7 @@ export interface BearerParts {
   readonly store: Store;
   /** Of the certificate that is shown over TLS. */
   readonly fingerprint: () => string | undefined;
-  /** A client has proved its token. */
+  /** A client has proved its token. Throws `ServiceError` if it may not come in all the same. */
   readonly onProved: (id: string, address: string) => void;
 }
 
@@ -28,6 +29,15 @@ const form = /^Bearer +([0-9a-zA-Z-]{1,64}):([0-9a-f]{64})$/i;
  * not takes as long as a wrong token.
  */
 export function createBearerCheck({ store, fingerprint, onProved }: BearerParts) {
+  const proves = (id: string, address: string) => {
+    try {
+      onProved(id, address);
+      return true;
+    } catch (error) {
+      if (error instanceof ServiceError) return false;
+      throw error;
+    }
+  };
   return (authorization: string, address: string): Bearer | undefined => {
     const [, id = "", token = ""] = form.exec(authorization) ?? [];
     const print = fingerprint();
@@ -35,8 +45,7 @@ export function createBearerCheck({ store, fingerprint, onProved }: BearerParts)
     const client = store.clients.get(id);
     const expected = bearerToken(client?.secret ?? nobodysSecret, print);
     const isRight = timingSafeEqual(Buffer.from(expected), Buffer.from(token.toLowerCase()));
-    if (client === undefined || !isRight) return undefined;
-    onProved(id, address);
+    if (client === undefined || !isRight || !proves(id, address)) return undefined;
     const grant = grantOfClient(store, id);
     return { id, grant: () => grant };
   };

@@ -21,7 +21,7 @@ export async function pairOnScreen({ pairing, screen, place }: PairOnScreenParts
   const [host] = hosts;
   if (host === undefined)
     throw new ServiceError("failed", "the device is in no network yet, so no phone finds it");
-  const { code } = await pairing.open();
+  const { code } = await pairing.open("member");
   const base = `http://${host}:${port}`;
   shown.showPairing({ link: codeLink(base, code), base, code });
   void pairing.wait().finally(() => shown.showPairing(undefined));

@@ -41,6 +41,8 @@ export interface V1Parts {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
+  /** The name under which a phone that chose this one is kept: no other client has it. */
+  readonly nameFor: (chosen: string) => string;
   /** What `api.allow_v1_clients` says now. */
   readonly isAllowed: () => boolean;
 }
@@ -90,15 +92,15 @@ function refused(error: ServiceError) {
 }
 
 /** Pairing by PIN, as the API offers it. */
-export function createPairByPin({ store, clock, audit, isAllowed }: V1Parts): PairByPin {
+export function createPairByPin({ store, clock, audit, nameFor, isAllowed }: V1Parts): PairByPin {
   const pairing = createV1Pairing({
     now: clock.now,
     randomBytes,
     newId: () => crypto.randomUUID(),
     full: () => (store.v1Clients.isFull() ? "maximum paired clients reached" : undefined),
     onWrongPin: () => {},
-    keep({ name, token, key }) {
-      const id = crypto.randomUUID();
+    keep({ name: chosen, token, key }) {
+      const [id, name] = [crypto.randomUUID(), nameFor(chosen)];
       store.v1Clients.add({ id, name, token, key, address: "" }, clock.now());
       audit.note({ event: "paired", client: id, name, by: "pin" });
       return id;

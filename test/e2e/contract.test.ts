@@ -247,9 +247,11 @@ test("States: enabled, by mappings.update, to not enabled and back; other fields
   await call("mappings.delete", { id });
 });
 
-test("Client object: id, name, secret and address", async () => {
+test("Client object: id, name, secret and address, and with them role and time", async () => {
   const client = await service.client.call("clients.new", { name: "phone" });
-  expect(client).toEqual({ id: client.id, name: "phone", secret: client.secret, address: "" });
+  const { id, secret, added } = client;
+  expect(client).toEqual({ id, name: "phone", secret, address: "", role: "member", added });
+  expect(Math.abs(Date.parse(added) - Date.now())).toBeLessThan(60_000);
   expect(client.secret).toMatch(/^[0-9a-f]{64}$/);
   expect(await service.client.call("clients")).toEqual({ clients: [client] });
   await call("clients.delete", { id: client.id });

@@ -97,6 +97,9 @@ remoteTest(
       name: "phone",
       secret: "",
       address: device.network.neighbourAddress,
+      role: "member",
+      added: expect.any(String),
+      lastUsed: expect.any(String),
     });
     expect(device.log()).not.toContain(made.key);
   },

@@ -18,6 +18,7 @@ import { openStore, type Store } from "../../src/store/open.ts";
 const [, , what, folder = "", seed = "0"] = process.argv;
 const launch = { timeMs: 1, type: "", uid: "", text: "t", data: "", readerId: "", script: "" };
 const mapping = { enabled: true, type: "uid", match: "exact", pattern: "04aa", override: "x" } as const;
+const role = "member";
 const say = (line: string) => writeSync(1, `${line}\n`);
 
 if (what === "change") await change();
@@ -34,7 +35,7 @@ async function change(): Promise<never> {
     const oldest = ids.length >= 20 ? ids.shift() : undefined;
     if (oldest !== undefined) acknowledged(`-${oldest}`, () => clients.remove(oldest));
     const id = `client-${seed}-${number}`;
-    const client = { id, name: "x".repeat(100), secret: "0".repeat(64), address: "" };
+    const client = { id, name: "x".repeat(100), secret: "0".repeat(64), address: "", role } as const;
     acknowledged(`+${id}`, () => clients.add(client, number));
     ids.push(id);
     const label = `mapping-${seed}-${number}`;
@@ -51,7 +52,7 @@ function acknowledged(change: string, make: () => void): void {
 
 function fill(): void {
   const store = openStore(folder);
-  store.clients.add({ id: "first", name: "", secret: "s", address: "" }, 1);
+  store.clients.add({ id: "first", name: "", secret: "s", address: "", role }, 1);
   const ballast = join(folder, "ballast");
   takeAllSpace(ballast);
   const refusal = refusalOf(store);
@@ -59,7 +60,7 @@ function fill(): void {
   store.history.finish(store.history.open(launch));
   const health = messageOf(() => store.check());
   rmSync(ballast);
-  store.clients.add({ id: "later", name: "", secret: "s", address: "" }, 2);
+  store.clients.add({ id: "later", name: "", secret: "s", address: "", role }, 2);
   store.history.finish(store.history.open(launch));
   const healthAfter = messageOf(() => store.check());
   const after = store.clients.list().length;
@@ -69,7 +70,7 @@ function fill(): void {
 }
 
 function startFull(): void {
-  const client = (id: string) => ({ id, name: "", secret: "s", address: "" });
+  const client = (id: string) => ({ id, name: "", secret: "s", address: "", role }) as const;
   const first = openStore(folder);
   first.clients.add(client("first"), 1);
   first.close();
@@ -93,7 +94,7 @@ function refusalOf({ clients }: Store): { code: string; message: string; added: 
   for (let number = 0; number < 200; number++) {
     const id = `more-${number}`;
     try {
-      clients.add({ id, name: "n".repeat(4000), secret: "s", address: "" }, 1);
+      clients.add({ id, name: "n".repeat(4000), secret: "s", address: "", role }, 1);
       clients.remove(id);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -127,7 +128,7 @@ function sync(): void {
   }
   say("clients");
   for (let number = 0; number < 3; number++)
-    store.clients.add({ id: `${number}`, name: "", secret: "s", address: "" }, 1);
+    store.clients.add({ id: `${number}`, name: "", secret: "s", address: "", role }, 1);
   say("history again");
   for (let number = 0; number < 3; number++) {
     store.history.finish(store.history.open(launch));

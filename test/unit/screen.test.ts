@@ -79,6 +79,7 @@ test("a card that asks shows it until somebody came in, and then the screen is a
     addClient: () => {
       throw new Error("nobody came");
     },
+    guesses: { read: () => undefined, save() {} },
   });
   const place = async () => ({ hosts: ["deck.local"], port: 7497 });
   await eventually(() => seen.includes("plug one in"));

@@ -1,9 +1,12 @@
+import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../src/core/errors.ts";
-import { clientsMax } from "../../src/core/limits.ts";
+import { clientsMax, pairingLinkMs } from "../../src/core/limits.ts";
 import type { StoredClient } from "../../src/store/clients.ts";
+import { migrations } from "../../src/store/migrations/index.ts";
+import { createManualClock } from "../helpers/manual-clock.ts";
 import { createStores } from "../helpers/stores.ts";
 
 const { newFolder, open, close, clean } = createStores();
@@ -14,6 +17,8 @@ const client = (id: string): StoredClient => ({
   name: `name of ${id}`,
   secret: "ab".repeat(32),
   address: "",
+  role: "member",
+  added: "1970-01-01T00:00:00.001Z",
 });
 
 test("clients are listed in the order in which they were added, also after a restart", () => {
@@ -41,23 +46,98 @@ test("a removed client is gone after a restart too, and removing it again tells 
   expect(open(folder).clients.list()).toEqual([]);
 });
 
-test("the address a client was last seen at is kept", () => {
-  const { clients } = open(newFolder());
-  clients.add(client("a"), 1);
-  clients.seen("a", "192.0.2.1");
-  clients.seen("nobody", "192.0.2.2");
-  expect(clients.list()).toEqual([{ ...client("a"), address: "192.0.2.1" }]);
+const startMs = 1_800_000_000_000;
+const at = (ms: number) => new Date(ms).toISOString();
+
+test("the address and the time of a client's last use are kept, over restarts too", () => {
+  const [folder, clock] = [newFolder(), createManualClock(startMs)];
+  const first = open(folder, { clock });
+  first.clients.add(client("a"), 1);
+  expect(first.clients.seen("a", "192.0.2.1")).toBe(true);
+  expect(first.clients.seen("nobody", "192.0.2.2")).toBe(false);
+  expect(first.clients.list()).toEqual([{ ...client("a"), address: "192.0.2.1", lastUsed: at(startMs) }]);
+  clock.advance(5000);
+  first.clients.seen("a", "192.0.2.3");
+  const last = { ...client("a"), address: "192.0.2.3", lastUsed: at(startMs + 5000) };
+  expect(first.clients.get("a")).toEqual(last);
+  close(first);
+  expect(open(folder, { clock }).clients.list()).toEqual([last]);
 });
 
-test("an address that is known already is not written again", () => {
-  const folder = newFolder();
-  const { clients } = open(folder);
+test("uses are written once an hour at most, and with the end of the service", () => {
+  const [folder, clock] = [newFolder(), createManualClock(startMs)];
+  const { clients } = open(folder, { clock });
   clients.add(client("a"), 1);
   clients.seen("a", "192.0.2.1");
   const logLength = () => statSync(join(folder, "tapdeck.db-wal")).size;
   const before = logLength();
-  clients.seen("a", "192.0.2.1");
+  for (let minute = 1; minute < 60; minute++) {
+    clock.advance(60_000);
+    clients.seen("a", `192.0.2.${minute}`);
+  }
   expect(logLength()).toBe(before);
+  clock.advance(60_000);
+  clients.seen("a", "192.0.2.1");
+  expect(logLength()).toBeGreaterThan(before);
+});
+
+test("uses of the older clients are kept the same way", () => {
+  const [folder, clock] = [newFolder(), createManualClock(startMs)];
+  const first = open(folder, { clock });
+  const old = { id: "old", name: "phone", token: "t", key: "ab".repeat(32), address: "" };
+  first.v1Clients.add(old, 1);
+  const added = "1970-01-01T00:00:00.001Z";
+  expect(first.v1Clients.list()).toEqual([{ ...old, added }]);
+  expect(first.v1Clients.seen("nobody", "192.0.2.1")).toBe(false);
+  first.v1Clients.seen("old", "192.0.2.1");
+  clock.advance(1000);
+  first.v1Clients.seen("old", "192.0.2.2");
+  close(first);
+  const used = { ...old, added, address: "192.0.2.2", lastUsed: at(startMs + 1000) };
+  expect(open(folder, { clock }).v1Clients.list()).toEqual([used]);
+});
+
+test("a client with an end is gone then, and one that was used before stays, over restarts too", () => {
+  const [folder, clock] = [newFolder(), createManualClock(startMs)];
+  const endMs = startMs + pairingLinkMs;
+  const first = open(folder, { clock });
+  first.clients.add(client("unused"), 1, endMs);
+  first.clients.add(client("used"), 1, endMs);
+  expect(first.clients.get("unused")).toEqual({ ...client("unused"), expires: at(endMs) });
+  expect(first.clients.nextExpiryMs()).toBe(endMs);
+  first.clients.seen("used", "192.0.2.1");
+  // As a pulled plug leaves it.
+  const killed = newFolder();
+  for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(killed, name));
+  const { clients } = open(killed, { clock });
+  expect(clients.expire()).toEqual([]);
+  clock.advance(pairingLinkMs);
+  // Nothing returns it, whether it was deleted already or not.
+  expect(clients.get("unused")).toBeUndefined();
+  expect(clients.list().map(({ id }) => id)).toEqual(["used"]);
+  expect(clients.seen("unused", "192.0.2.1")).toBe(false);
+  expect(clients.expire()).toEqual([{ id: "unused", name: "name of unused" }]);
+  expect(clients.nextExpiryMs()).toBeUndefined();
+  expect(clients.get("used")).toMatchObject({ address: "192.0.2.1" });
+  expect(clients.get("used")).not.toHaveProperty("expires");
+});
+
+test("a link that was made before the clock was set back does not stay for years", () => {
+  const folder = newFolder();
+  const first = open(folder, { clock: createManualClock(startMs) });
+  first.clients.add(client("a"), 1, startMs + pairingLinkMs);
+  close(first);
+  expect(open(folder, { clock: createManualClock(1000) }).clients.expire()).toHaveLength(1);
+});
+
+test("a client of a database before roles is a member that was never used", () => {
+  const folder = newFolder();
+  const old = new Database(join(folder, "tapdeck.db"), { create: true });
+  for (const migration of migrations.slice(0, 6)) old.run(migration);
+  old.run("PRAGMA user_version = 6");
+  old.run("INSERT INTO clients VALUES ('a', 'name of a', ?, '', 1)", ["ab".repeat(32)]);
+  old.close();
+  expect(open(folder).clients.list()).toEqual([client("a")]);
 });
 
 test("one client too many is refused with the limit's name, and fits once another is gone", () => {

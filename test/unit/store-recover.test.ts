@@ -23,7 +23,14 @@ import { createStores } from "../helpers/stores.ts";
 const { newFolder, open, close, clean } = createStores();
 afterEach(clean);
 
-const client = (id: string): StoredClient => ({ id, name: id, secret: "ab".repeat(32), address: "" });
+const client = (id: string): StoredClient => ({
+  id,
+  name: id,
+  secret: "ab".repeat(32),
+  address: "",
+  role: "member",
+  added: "1970-01-01T00:00:00.001Z",
+});
 const launch = { timeMs: 1, type: "", uid: "", text: "t", data: "", readerId: "", script: "" };
 const aside = "tapdeck.db.damaged-2027-01-15T080000Z";
 

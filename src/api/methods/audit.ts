@@ -3,7 +3,15 @@ import * as v from "valibot";
 import { auditPageMax } from "../../core/limits.ts";
 import { method } from "../method.ts";
 
-const event = v.picklist(["pairing-opened", "paired", "revoked", "refused", "launched", "changed"]);
+const event = v.picklist([
+  "pairing-opened",
+  "paired",
+  "revoked",
+  "expired",
+  "refused",
+  "launched",
+  "changed",
+]);
 const why = v.picklist([
   "host-or-origin",
   "too-many-requests",
@@ -21,7 +29,7 @@ const why = v.picklist([
 export const audit = method({
   name: "audit",
   right: "own",
-  docs: "The audit log, newest first: pairings, revocations, refusals, remote launches and remote changes. A change names its `method` and its `object`. Refusals and launches of a kind are counted together: `count` tells how many a line stands for, 1 where it is absent.",
+  docs: "The audit log, newest first: pairings, revocations, expired links, refusals, remote launches and remote changes. A change names its `method` and its `object`. Refusals and launches of a kind are counted together: `count` tells how many a line stands for, 1 where it is absent.",
   params: v.object({
     limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(auditPageMax)), 100),
   }),

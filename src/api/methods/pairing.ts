@@ -1,7 +1,7 @@
 /** How a phone is let in: where it can reach the device, and pairing by a code; at the device itself only. */
 import * as v from "valibot";
 import { method, noParams } from "../method.ts";
-import { count, nothing } from "../schemas.ts";
+import { count, nothing, role } from "../schemas.ts";
 
 const expires = v.pipe(v.string(), v.isoTimestamp());
 
@@ -22,10 +22,11 @@ export const pairing = method({
 export const pairingOpen = method({
   name: "pairing.open",
   right: "own",
-  docs: "Opens pairing by a code for two minutes, and returns the six digits to be typed into the phone. It closes with the first client that knows them, and after three tries; an opening before it is called off. See `docs/SECURE.md`.",
-  params: noParams,
+  docs: "Opens pairing by a code for ten minutes, and returns the six digits to be typed into the phone, which gets the role. It closes with the first client that knows them, and after three tries; an opening before it is called off. After wrong codes it answers `busy` for a while, with `data.retryAfterMs`. See `docs/SECURE.md`.",
+  params: v.object({ role: v.optional(role) }),
   result: v.object({ code: v.string(), expires, triesLeft: count }),
-  run: (services) => services.pairing.open(),
+  errors: ["busy"],
+  run: (services, { role = "member" }) => services.pairing.open(role),
 });
 
 export const pairingWait = method({

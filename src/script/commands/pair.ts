@@ -10,7 +10,7 @@ export const pair: ScriptCommand = {
   startsMedia: false,
   allowedUntrusted: false,
   needsReader: true,
-  docs: "Shows a QR code and six digits on the screen of Tapdeck's own image for two minutes: whoever points a phone at it, or types the digits on the device's page, can use the device from there. A card for those without a keyboard; elsewhere, `tapdeck pair` does it. It works from a card on a reader of the device only: no call of the API starts it, and no simulated reader.",
+  docs: "Shows a QR code and six digits on the screen of Tapdeck's own image for ten minutes: whoever points a phone at it, or types the digits on the device's page, can use the device from there. A card for those without a keyboard; elsewhere, `tapdeck pair` does it. It works from a card on a reader of the device only: no call of the API starts it, and no simulated reader.",
   example: "**pair",
   run: (_call, ports) => ports.pair(),
 };

@@ -5,5 +5,14 @@ import { clients } from "./0003-clients.ts";
 import { playTime } from "./0004-play-time.ts";
 import { v1Clients } from "./0005-v1-clients.ts";
 import { lastMedia } from "./0006-last-media.ts";
+import { access } from "./0007-access.ts";
 
-export const migrations: readonly string[] = [history, mappings, clients, playTime, v1Clients, lastMedia];
+export const migrations: readonly string[] = [
+  history,
+  mappings,
+  clients,
+  playTime,
+  v1Clients,
+  lastMedia,
+  access,
+];

@@ -1,0 +1,89 @@
+/**
+ * Wrong guesses at pairing codes, counted over all openings and restarts: after the free ones each wrong code delays the next
+ * proof (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is on the disk before it is looked at, so that
+ * neither a pulled plug nor many proofs at once win one.
+ */
+import type { Clock } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import {
+  pairingDelayMsMax,
+  pairingDelayMsMin,
+  pairingWrongCodesFree,
+  pairingWrongCodesKeptMs,
+} from "../core/limits.ts";
+import type { PairingGuesses } from "../store/pairing-guesses.ts";
+
+export interface Guesses extends Disposable {
+  /** Wrong ones, as far as they are not forgotten. */
+  readonly wrong: number;
+  /** Milliseconds until the next proof may be looked at; 0 if one may be now. */
+  waitMs(): number;
+  /** Counts a proof as wrong, before it is looked at. Throws `failed` if the disk refuses; then it must not be looked at. */
+  count(): void;
+  /** The proof was right: as if there had been `wrong` ones. */
+  forgive(wrong: number): void;
+}
+
+export interface GuessesParts {
+  readonly clock: Clock;
+  readonly store: PairingGuesses;
+}
+
+export function createGuesses({ clock, store }: GuessesParts): Guesses {
+  let wrong = 0;
+  let untilMs = 0;
+  // The clock of a board may jump, and a neighbour may answer its questions for the time: timers do not follow it.
+  let waiting: Disposable | undefined;
+  let keeping: Disposable | undefined;
+
+  const delay = () => {
+    waiting?.[Symbol.dispose]();
+    keeping?.[Symbol.dispose]();
+    const delayMs = delayAfter(wrong);
+    untilMs = clock.now() + delayMs;
+    waiting = delayMs === 0 ? undefined : clock.after(delayMs, () => (waiting = undefined));
+    keeping = clock.after(pairingWrongCodesKeptMs, () => (wrong = 0));
+  };
+
+  const saved = store.read();
+  if (saved !== undefined && clock.now() - saved.lastMs < pairingWrongCodesKeptMs) {
+    wrong = saved.wrong;
+    // A board may start with any time on its clock, so the whole delay starts again.
+    if (wrong > 0) delay();
+  }
+
+  return {
+    get wrong() {
+      return wrong;
+    },
+    waitMs() {
+      if (waiting === undefined) return 0;
+      return Math.min(Math.max(untilMs - clock.now(), 1), delayAfter(wrong));
+    },
+    count() {
+      store.save({ wrong: wrong + 1, lastMs: clock.now() });
+      wrong += 1;
+      delay();
+    },
+    forgive(before) {
+      wrong = Math.min(wrong, before);
+      waiting?.[Symbol.dispose]();
+      waiting = undefined;
+      try {
+        store.save({ wrong, lastMs: clock.now() });
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        // The higher count stays on the disk, which is the safe side.
+      }
+    },
+    [Symbol.dispose]() {
+      waiting?.[Symbol.dispose]();
+      keeping?.[Symbol.dispose]();
+    },
+  };
+}
+
+function delayAfter(wrong: number): number {
+  if (wrong < pairingWrongCodesFree) return 0;
+  return Math.min(pairingDelayMsMax, pairingDelayMsMin * 2 ** (wrong - pairingWrongCodesFree));
+}
