@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { auditPageMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
+import { type Role, roles } from "../core/rights.ts";
 import { type CommandName, commandHelp, commandNames } from "./help.ts";
 import type { UpdateAction } from "./update.ts";
 
@@ -38,6 +39,9 @@ export interface PairFlags {
   readonly list: boolean;
   readonly revoke: string | undefined;
   readonly host: string | undefined;
+  /** The name of a program that gets a bearer token. */
+  readonly bearer: string | undefined;
+  readonly role: Role;
 }
 
 export type Asked =
@@ -64,6 +68,8 @@ const options = {
   pin: { type: "boolean" },
   revoke: { type: "string" },
   host: { type: "string" },
+  bearer: { type: "string" },
+  role: { type: "string" },
   "allow-older": { type: "boolean" },
   status: { type: "boolean" },
   undo: { type: "boolean" },
@@ -127,15 +133,25 @@ function strayOption(name: string, form: string): string {
 type Values = ReturnType<typeof parse>["values"];
 
 function pairFlags(
-  { card = false, code = false, pin = false, list, revoke, host }: Values,
+  { card = false, code = false, pin = false, list, revoke, host, bearer, role }: Values,
   words: readonly string[],
 ): PairFlags {
-  const flags = { card, code, pin, list: list === true, revoke, host };
-  const ways = [card, code, pin, flags.list, revoke !== undefined].filter(Boolean).length;
-  const namesNobody = flags.list || code || pin || revoke !== undefined;
-  if (ways > 1 || (ways === 1 && namesNobody && words.length > 0 && typeof list !== "string"))
+  const flags = { card, code, pin, list: list === true, revoke, host, bearer, role: roleOf(role) };
+  const own = [code, pin, flags.list, revoke !== undefined, bearer !== undefined].filter(Boolean).length;
+  if (own + (card ? 1 : 0) > 1 || (own === 1 && words.length > 0 && typeof list !== "string"))
     throw usage(`use it as: tapdeck ${commandHelp.pair.usage}`);
+  if (role !== undefined && (pin || flags.list || revoke !== undefined))
+    throw usage(
+      "--role belongs to a new phone or program, and an app that pairs by a PIN is always a member",
+    );
   return flags;
+}
+
+function roleOf(text: string | undefined): Role {
+  if (text === undefined) return "member";
+  const role = roles.find((known) => known === text);
+  if (role === undefined) throw usage(`--role must be ${roles.join(" or ")}, not "${text}"`);
+  return role;
 }
 
 function parse(argv: readonly string[]) {

@@ -91,18 +91,21 @@ Exit code 1 where the service refused.`,
     wordsMax: 0,
   },
   pair: {
-    usage: "pair [NAME] [--card | --code | --pin | --list | --revoke ID]",
+    usage: "pair [NAME] [--role ROLE] [--card | --code | --pin | --bearer NAME | --list | --revoke ID]",
     summary: "let a phone in: a QR code, a card, or a short code",
     more: `Shows a link as a QR code: whoever opens it on a phone can use this device from there. NAME is how you know it later.
+A link that nobody opens within ten minutes expires.
+  --role ROLE   member, the default, may do everything but pair others; player may look at media, start and stop it
   --card        write the link to a card instead, and tap the phone on that; --reader ID and --force as in tapdeck write
-  --code        show six digits to type into the phone, good for two minutes and three tries
+  --code        show six digits to type into the phone, good for ten minutes and three tries
   --pin         the same for an app that knows the older encryption only (api.allow_v1_clients), good for five minutes
-  --list        the phones and programs that were let in; --json as JSON
+  --bearer NAME make a client for a program that speaks HTTPS, and print its bearer token once
+  --list        the phones and programs that were let in, with role, age and last use; --json as JSON
   --revoke ID   shut one out, by its id or its name
   --host HOST   put this name or address of the device into the link
 Behind the link, the SHA-256 of the certificate, as browsers show it for https.
 Exit code 1 where nothing was paired.`,
-    options: ["card", "code", "pin", "list", "revoke", "host", "reader", "force", "json"],
+    options: ["card", "code", "pin", "list", "revoke", "host", "bearer", "role", "reader", "force", "json"],
     wordsMin: 0,
     wordsMax: 1,
   },

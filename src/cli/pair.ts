@@ -1,5 +1,6 @@
 /** `tapdeck pair`: lets phones and programs in from afar, lists them, and shuts them out. */
-import type { Calls, Client } from "../client/client.ts";
+import { bearerToken, type Calls, type Client } from "../client/client.ts";
+import { ago } from "../core/ago.ts";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { pairingLink } from "../core/pairing-link.ts";
 import { printable } from "../core/printable.ts";
@@ -16,10 +17,11 @@ export interface PairScreen {
 
 /** Returns the exit code; throws `StartError` and, where the service refuses, `RpcError`. */
 export async function pairPhone(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
-  const { card, code, pin, list, revoke } = asked.pair;
+  const { card, code, pin, list, revoke, bearer } = asked.pair;
   if (list) return await listClients(client, asked.json, screen);
   if (revoke !== undefined) return await revokeClient(client, revoke, screen);
-  if (code) return await pairByCode(client, screen);
+  if (bearer !== undefined) return await makeBearer(client, bearer, asked, screen);
+  if (code) return await pairByCode(client, asked, screen);
   if (pin) return await pairByPin(client, screen);
   return card ? await pairByCard(client, asked, screen) : await pairByLink(client, asked, screen);
 }
@@ -33,7 +35,7 @@ async function pairByLink(client: Client, asked: CommandLine, screen: PairScreen
     if (asked.pair.host === undefined && others.length > 0)
       screen.print(`\nIf the phone does not find it, try --host with ${others.join(" or ")}.`);
     screen.print(
-      "Whoever has the link can use this device: tapdeck pair --list and --revoke shut it out again.",
+      "Whoever has the link can use this device: tapdeck pair --list and --revoke shut it out again. It expires if nobody opens it within ten minutes.",
     );
     if (facts.fingerprint !== undefined) screen.print(`Certificate (SHA-256): ${facts.fingerprint}`);
   }
@@ -50,7 +52,10 @@ async function pairByCard(client: Client, asked: CommandLine, screen: PairScreen
       list: undefined,
       readerId: asked.reader,
       force: asked.force,
-      print: () => screen.print("written: tap a phone on it. Whoever has the card can use this device."),
+      print: () =>
+        screen.print(
+          "written: tap a phone on it within ten minutes, else the link expires. Whoever has the card can use this device.",
+        ),
       prompt: screen.prompt,
     });
     return exitCodes.ok;
@@ -68,7 +73,7 @@ async function newLink(client: Client, { words, pair }: CommandLine) {
       exitCodes.failed,
       "the service is not reached from the network: see api.listen in the settings, or name its address with --host",
     );
-  const made = await client.call("clients.new", { name: words[0] ?? "" });
+  const made = await client.call("clients.new", { name: words[0] ?? "", role: pair.role, link: true });
   const link = pairingLink(
     `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${facts.port}`,
     made,
@@ -78,8 +83,30 @@ async function newLink(client: Client, { words, pair }: CommandLine) {
   return { link, facts, id: made.id };
 }
 
-async function pairByCode(client: Client, screen: PairScreen): Promise<number> {
-  const { code } = await client.call("pairing.open");
+/** For a program that speaks HTTPS. The token goes with the certificate: another one needs another token. */
+async function makeBearer(
+  client: Client,
+  name: string,
+  { pair }: CommandLine,
+  { isTerminal, print }: PairScreen,
+): Promise<number> {
+  const { fingerprint } = await client.call("pairing");
+  if (fingerprint === undefined)
+    throw new StartError(
+      exitCodes.failed,
+      "a bearer token goes over TLS, and TLS is off: set api.tls_port in the settings to 7498",
+    );
+  const { id, secret } = await client.call("clients.new", { name, role: pair.role });
+  print(`${id}:${bearerToken(secret, fingerprint)}`);
+  if (isTerminal) {
+    print("Send it over https as: Authorization: Bearer <the line above>. It is not shown again.");
+    print(`It belongs to this certificate (SHA-256): ${fingerprint}`);
+  }
+  return exitCodes.ok;
+}
+
+async function pairByCode(client: Client, { pair }: CommandLine, screen: PairScreen): Promise<number> {
+  const { code } = await client.call("pairing.open", { role: pair.role });
   using interruption = onInterrupt(() => {
     // Where it has ended meanwhile, there is nothing to call off.
     client.call("pairing.cancel").catch(() => {});
@@ -87,7 +114,7 @@ async function pairByCode(client: Client, screen: PairScreen): Promise<number> {
   const { hosts, port } = await client.call("pairing");
   screen.print(inThrees(code));
   screen.prompt(
-    `Open http://${hosts[0] ?? "<this device>"}:${port} on the phone and type it there. It is good for two minutes; Ctrl-C ends it.`,
+    `Open http://${hosts[0] ?? "<this device>"}:${port} on the phone and type it there. It is good for ten minutes; Ctrl-C ends it.`,
   );
   const { reason, client: paired } = await client.call("pairing.wait");
   switch (reason) {
@@ -146,15 +173,30 @@ function inThrees(digits: string): string {
 async function listClients(client: Client, json: boolean, { print }: PairScreen): Promise<number> {
   const { clients } = await client.call("clients");
   // Secrets stay where they are.
-  const shown = clients.map(({ id, name, address }) => ({ id, name, address }));
+  const shown = clients.map(({ secret: _secret, ...rest }) => rest);
   if (json) print(JSON.stringify(shown));
   else if (shown.length === 0) print("Nobody was let in yet. (tapdeck pair)");
-  else
-    for (const { id, name, address } of shown)
-      print(
-        `${id}  ${printable(name) || "-"}  ${address === "" ? "not seen yet" : `last seen at ${address}`}`,
-      );
+  else for (const line of clientLines(shown, Date.now())) print(line);
   return exitCodes.ok;
+}
+
+/** A line for each client, in columns: id, name, role, age, last use. */
+export function clientLines(clients: readonly Omit<Listed, "secret">[], nowMs: number): readonly string[] {
+  const rows = clients.map(({ id, name, role, added, lastUsed, expires, address }) => {
+    const paired = `${expires === undefined ? "paired" : "link made"} ${ago(added, nowMs)}`;
+    const used = lastUsed === undefined ? "never used" : `last used ${ago(lastUsed, nowMs)} at ${address}`;
+    return [id, printable(name) || "-", role, paired, used];
+  });
+  const widths = rows.reduce<readonly number[]>(
+    (widest, row) => row.map((cell, at) => Math.max(widest[at] ?? 0, Bun.stringWidth(cell))),
+    [],
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell + " ".repeat((widths[at] ?? 0) - Bun.stringWidth(cell)))
+      .join("  ")
+      .trimEnd(),
+  );
 }
 
 type Listed = Calls["clients"]["result"]["clients"][number];

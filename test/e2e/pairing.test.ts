@@ -1,5 +1,6 @@
 /** Pairing from a neighbour's namespace: by the link, by a card, by the short code; and being shut out again. */
 import { expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { parseMessage } from "../../drivers/protocol/ndef.ts";
@@ -53,7 +54,13 @@ remoteTest("the link of tapdeck pair lets a phone in, and --revoke shuts it out"
   });
 
   const { out: list } = await device.run("pair", "--list");
-  expect(list).toContain(`${identity.id}  Anna's phone  last seen at ${device.network.neighbourAddress}`);
+  expect(list).toContain(
+    `${identity.id}  Anna's phone  member  paired just now  last used just now at ${device.network.neighbourAddress}`,
+  );
+  // The first use has made it permanent.
+  expect(await device.service.client.call("clients")).not.toMatchObject({
+    clients: [{ expires: expect.any(String) }],
+  });
   expect(list).not.toContain(identity.secret);
   expect((await device.run("pair", "--revoke", "nobody")).code).toBe(1);
   expect(await device.run("pair", "--revoke", "Anna's phone")).toMatchObject({
@@ -71,6 +78,34 @@ remoteTest("--host names what stands in the link, an IPv6 address in brackets", 
     const { out } = await device.run("pair", "x", "--host", host);
     expect(out).toStartWith(`http://${expected}:7497/#pair=`);
   }
+});
+
+remoteTest("a link nobody used stands in the list with its end, and takes the name for so long", async () => {
+  const { client } = device.service;
+  expect((await device.run("pair", "Guest", "--role", "player")).code).toBe(0);
+  const { clients } = await client.call("clients");
+  const made = clients.find(({ name }) => name === "Guest");
+  expect(made?.role).toBe("player");
+  expect(Date.parse(made?.expires ?? "") - Date.parse(made?.added ?? "")).toBe(10 * 60_000);
+  expect((await device.run("pair", "--list")).out).toMatch(/Guest +player +link made just now +never used/);
+  const { code, error } = await device.run("pair", "--bearer", "guest");
+  expect([code, error]).toEqual([1, expect.stringContaining("a client with the name Guest already")]);
+  expect((await device.run("pair", "--revoke", "Guest")).code).toBe(0);
+});
+
+remoteTest("pair --bearer prints the id and a token that goes with the certificate, once", async () => {
+  const { client } = device.service;
+  const { out, code } = await device.run("pair", "--bearer", "Shop", "--role", "player");
+  expect(code).toBe(0);
+  const made = (await client.call("clients")).clients.find(({ name }) => name === "Shop");
+  const print = (await client.call("pairing")).fingerprint?.replaceAll(":", "").toLowerCase();
+  const mac = createHmac("sha256", Buffer.from(made?.secret ?? "", "hex")).update(`tapdeck-bearer:${print}`);
+  expect(out).toBe(`${made?.id}:${mac.digest("hex")}`);
+  expect(made).toMatchObject({ role: "player" });
+  expect(made).not.toHaveProperty("expires");
+  expect((await device.run("pair", "--list", "--json")).out).not.toContain(made?.secret ?? "");
+  expect(device.log()).not.toContain(out.slice(-64));
+  expect((await device.run("pair", "--revoke", "Shop")).code).toBe(0);
 });
 
 remoteTest("the short code lets one phone in, and nobody who listens or guesses", async () => {
@@ -98,6 +133,17 @@ remoteTest("the short code lets one phone in, and nobody who listens or guesses"
   expect(device.log()).not.toContain(code);
 });
 
+remoteTest("pair --code that is interrupted closes the pairing", async () => {
+  const pairing = device.tapdeck("pair", "--code");
+  await linesOf(pairing.stdout).next();
+  pairing.kill("SIGINT");
+  expect(await pairing.exited).toBe(1);
+  const { client } = device.service;
+  expect((await client.call("pairing")).open).toBeUndefined();
+  expect((await client.call("health")).tls?.fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
+});
+
+// The last with a code: what it does delays the next one.
 remoteTest("pairing is opened on the device only, and three wrong codes close it", async () => {
   const { client } = device.service;
   const { code } = await client.call("pairing.open");
@@ -115,17 +161,13 @@ remoteTest("pairing is opened on the device only, and three wrong codes close it
   expect(texts.at(-1)).toContain("the last try");
   expect(await ended).toEqual({ reason: "tries" });
   expect((await fromAfar({ code })).refused).toContain("no pairing by code is open");
+  // The three are counted over openings: the next has to wait, and a link need not.
+  const refusal = await client.call("pairing.open").catch((error: unknown) => error);
+  expect(refusal).toMatchObject({
+    message: expect.stringContaining("a link of tapdeck pair lets a phone in"),
+    data: { limit: "pairingWrongCodesFree", retryAfterMs: expect.any(Number) },
+  });
   await client.call("clients.delete", { id: made.id });
-});
-
-remoteTest("pair --code that is interrupted closes the pairing", async () => {
-  const pairing = device.tapdeck("pair", "--code");
-  await linesOf(pairing.stdout).next();
-  pairing.kill("SIGINT");
-  expect(await pairing.exited).toBe(1);
-  const { client } = device.service;
-  expect((await client.call("pairing")).open).toBeUndefined();
-  expect((await client.call("health")).tls?.fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
 });
 
 test("pair --card writes a link that phones open; the reader refuses such a card and keeps none of its secret", async () => {

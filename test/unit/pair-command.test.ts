@@ -3,7 +3,9 @@ import { expect, test } from "bun:test";
 import { hostname } from "node:os";
 import { encode } from "uqr";
 import { parseArguments } from "../../src/cli/arguments.ts";
+import { clientLines } from "../../src/cli/pair.ts";
 import { qrText } from "../../src/cli/qr.ts";
+import { ago } from "../../src/core/ago.ts";
 import { reachableHosts } from "../../src/system/reachable.ts";
 
 function pairFlags(...words: readonly string[]) {
@@ -13,8 +15,8 @@ function pairFlags(...words: readonly string[]) {
 }
 
 test("pair takes a name, or one of its flags", () => {
-  const ways = { card: false, code: false, pin: false, list: false, revoke: undefined };
-  const none = { words: [], ...ways, host: undefined };
+  const ways = { card: false, code: false, pin: false, list: false, revoke: undefined, bearer: undefined };
+  const none = { words: [], ...ways, host: undefined, role: "member" as const };
   expect(pairFlags()).toEqual(none);
   expect(pairFlags("Anna's phone", "--host", "deck.lan")).toEqual({
     ...none,
@@ -26,7 +28,19 @@ test("pair takes a name, or one of its flags", () => {
   expect(pairFlags("--pin")).toEqual({ ...none, pin: true });
   expect(pairFlags("--list")).toEqual({ ...none, list: true });
   expect(pairFlags("--revoke", "Anna's phone")).toEqual({ ...none, revoke: "Anna's phone" });
+  expect(pairFlags("--bearer", "Shop")).toEqual({ ...none, bearer: "Shop" });
+  expect(pairFlags("Kid", "--role", "player")).toEqual({ ...none, words: ["Kid"], role: "player" });
+  expect(pairFlags("--code", "--role", "player")).toEqual({ ...none, code: true, role: "player" });
+  expect(pairFlags("Kid", "--card", "--role=member")).toEqual({ ...none, words: ["Kid"], card: true });
+  expect(pairFlags("--bearer", "Shop", "--role", "player")).toEqual({
+    ...none,
+    bearer: "Shop",
+    role: "player",
+  });
   for (const words of [
+    ["--bearer", "x", "--card"],
+    ["--bearer", "x", "--code"],
+    ["y", "--bearer", "x"],
     ["--code", "--card"],
     ["--list", "--revoke", "x"],
     ["x", "--list"],
@@ -36,6 +50,59 @@ test("pair takes a name, or one of its flags", () => {
     ["x", "y"],
   ])
     expect(() => pairFlags(...words), words.join(" ")).toThrow("use it as: tapdeck pair");
+});
+
+test("a role is one of two, and is not taken where it could not be kept", () => {
+  expect(() => pairFlags("--role", "owner")).toThrow('--role must be member or player, not "owner"');
+  for (const way of [["--pin"], ["--list"], ["--revoke", "x"]])
+    expect(() => pairFlags(...way, "--role", "player"), way[0]).toThrow("--role belongs to a new phone");
+  expect(() => parseArguments(["tap", "x", "--role", "player"])).toThrow("--role belongs to tapdeck pair");
+});
+
+test("the list has a column each for id, name, role, age and last use", () => {
+  const nowMs = Date.parse("2026-03-10T12:00:00Z");
+  const known = [
+    {
+      id: "a1",
+      name: "Anna's phone",
+      role: "member",
+      added: "2026-03-07T11:00:00Z",
+      lastUsed: "2026-03-10T11:55:00Z",
+      address: "10.0.0.7",
+    },
+    { id: "b22", name: "電話\u001b[2J", role: "player", added: "2026-03-10T11:59:30Z", address: "" },
+    {
+      id: "c",
+      name: "",
+      role: "player",
+      added: "2026-03-10T11:58:00Z",
+      expires: "2026-03-10T12:08:00Z",
+      address: "",
+    },
+  ] as const;
+  expect(clientLines(known, nowMs)).toEqual([
+    "a1   Anna's phone   member  paired 3 days ago        last used 5 minutes ago at 10.0.0.7",
+    "b22  電話\\u{1b}[2J  player  paired just now          never used",
+    "c    -              player  link made 2 minutes ago  never used",
+  ]);
+});
+
+test("an age is told in the largest whole unit", () => {
+  const nowMs = Date.parse("2026-03-10T12:00:00Z");
+  const told = (ms: number) => ago(new Date(nowMs - ms).toISOString(), nowMs);
+  expect(
+    [-60_000, 0, 59_999, 60_000, 3_599_999, 3_600_000, 86_399_999, 86_400_000, 800 * 86_400_000].map(told),
+  ).toEqual([
+    "just now",
+    "just now",
+    "just now",
+    "1 minute ago",
+    "59 minutes ago",
+    "1 hour ago",
+    "23 hours ago",
+    "1 day ago",
+    "800 days ago",
+  ]);
 });
 
 test("what belongs to pair alone is refused elsewhere, and write's --list still takes its file", () => {
