@@ -1,6 +1,7 @@
 /** At the device itself: phones are let in, by a QR code or a short code, and shown out. */
 import { encode } from "uqr";
 import type { Client } from "../../client/client.ts";
+import { ago } from "../../core/ago.ts";
 import { pairingLink } from "../../core/pairing-link.ts";
 import { el, note, openDialog, section, telling } from "./dom.ts";
 
@@ -11,18 +12,28 @@ export function phonesCard(client: Client) {
     "aria-label": "Whose phone is it?",
     maxlength: "255",
   });
+  const role = el(
+    "select",
+    { "aria-label": "What may it do?" },
+    el("option", { value: "member" }, "Everything"),
+    el("option", { value: "player" }, "Play only"),
+  );
+  const chosenRole = () => (role.value === "player" ? "player" : "member");
   const byLink = el(
     "button",
     { type: "button", class: "main", onclick: telling(() => pairByLink()) },
     "Pair a phone",
   );
   const byCode = el("button", { type: "button", onclick: telling(() => pairByCode()) }, "Show a short code");
-  const card = section("Phones", list, name, el("div", { class: "bar" }, byLink, byCode));
+  const card = section("Phones", list, name, role, el("div", { class: "bar" }, byLink, byCode));
 
   const refresh = async () => {
     const { clients } = await client.call("clients");
-    const rows = clients.map(({ id, name, address }) => {
+    const rows = clients.map(({ id, name, role, added, lastUsed, address }) => {
       const label = name || `Phone ${id.slice(0, 8)}`;
+      const may = role === "player" ? "play only" : "everything";
+      const used =
+        lastUsed === undefined ? "not used yet" : `last used ${ago(lastUsed, Date.now())} at ${address}`;
       const revoke = telling(async () => {
         await client.call("clients.delete", { id });
         note(`${label} can no longer come in.`);
@@ -35,7 +46,7 @@ export function phonesCard(client: Client) {
           "div",
           { class: "what" },
           el("span", { class: "name" }, label),
-          el("span", { class: "more" }, address === "" ? "not seen yet" : `last seen at ${address}`),
+          el("span", { class: "more" }, [may, `paired ${ago(added, Date.now())}`, used].join(" · ")),
         ),
         el("button", { type: "button", "aria-label": `Revoke ${label}`, onclick: revoke }, "Revoke"),
       );
@@ -49,7 +60,11 @@ export function phonesCard(client: Client) {
     const [host] = hosts;
     if (host === undefined)
       throw new Error("No network that a phone could be on: see api.listen in the settings.");
-    const made = await client.call("clients.new", { name: name.value.trim() });
+    const made = await client.call("clients.new", {
+      name: name.value.trim(),
+      role: chosenRole(),
+      link: true,
+    });
     const link = pairingLink(`http://${host}:${port}`, made) ?? "";
     name.value = "";
     await refresh();
@@ -60,7 +75,7 @@ export function phonesCard(client: Client) {
       el(
         "p",
         {},
-        "Point the phone's camera at it. Whoever has this link can use the device: make one for each phone.",
+        "Point the phone's camera at it within ten minutes. Whoever has this link can use the device: make one for each phone.",
       ),
       el("p", { class: "link" }, link),
     );
@@ -68,7 +83,7 @@ export function phonesCard(client: Client) {
     await refresh();
   };
   const pairByCode = async () => {
-    const { code, expires } = await client.call("pairing.open");
+    const { code, expires } = await client.call("pairing.open", { role: chosenRole() });
     const { hosts, port } = await client.call("pairing");
     const until = new Date(expires).toLocaleTimeString([], { timeStyle: "short" });
     const dialog = openDialog(
