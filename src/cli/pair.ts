@@ -1,5 +1,5 @@
 /** `tapdeck pair`: lets phones and programs in from afar, lists them, and shuts them out. */
-import { bearerToken, type Calls, type Client } from "../client/client.ts";
+import { bearerOf, type Calls, type Client } from "../client/client.ts";
 import { ago } from "../core/ago.ts";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { pairingLink } from "../core/pairing-link.ts";
@@ -96,8 +96,7 @@ async function makeBearer(
       exitCodes.failed,
       "a bearer token goes over TLS, and TLS is off: set api.tls_port in the settings to 7498",
     );
-  const { id, secret } = await client.call("clients.new", { name, role: pair.role });
-  print(`${id}:${bearerToken(secret, fingerprint)}`);
+  print(bearerOf(await client.call("clients.new", { name, role: pair.role }), fingerprint));
   if (isTerminal) {
     print("Send it over https as: Authorization: Bearer <the line above>. It is not shown again.");
     print(`It belongs to this certificate (SHA-256): ${fingerprint}`);

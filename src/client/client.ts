@@ -14,7 +14,7 @@ import { isStranger, RpcError } from "./rpc-error.ts";
 import { openSealedLink } from "./sealed-link.ts";
 import { createStream } from "./stream.ts";
 
-export { bearerToken } from "../secure/bearer.ts";
+export { bearerOf } from "./bearer.ts";
 export type { Identity } from "./identity.ts";
 export { type PairOptions, pair } from "./pair.ts";
 export { RpcError } from "./rpc-error.ts";

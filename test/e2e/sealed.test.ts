@@ -13,7 +13,7 @@ const device = deviceForAll(`${noReaders}[log]\ndebug = true\n`, noisePython, no
 const request = (method: string, params?: unknown, id: unknown = 1) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 
-const newClient = () => device.service.client.call("clients.new", { name: "phone" });
+const newClient = () => device.service.client.call("clients.new", {});
 const fromAfar = (credentials: { id: string; secret: string }) =>
   startPythonClient(credentials, [device.url], {}, device.network.onNeighbour);
 
