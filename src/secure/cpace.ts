@@ -9,7 +9,7 @@
  *   tags = HMAC-SHA512(SHA-512("CPaceMac" || sid || ISK), lv_cat(Y, AD)), of each its own  section "Key confirmation"
  *
  * X25519 is libsodium's. The map from hash to point is arithmetic on BigInts, whose time depends on the code a little:
- * an exchange does it once, and a code serves ten minutes.
+ * a device does it once for each code, a client once for each exchange.
  */
 import { keyBytes, type Primitives } from "./primitives.ts";
 import { hmacSha512, sha512, sha512BlockBytes } from "./sha512.ts";
@@ -43,10 +43,10 @@ export function generatorOf({ prs, ci, sid }: CpaceInputs): Uint8Array {
 /** The share that belongs to a private scalar of 32 bytes. Undefined with a chance of 2^-250: draw another. */
 export function shareOf(
   primitives: Pick<Primitives, "sharedSecret">,
-  inputs: CpaceInputs,
+  generator: Uint8Array,
   scalar: Uint8Array,
 ): Uint8Array | undefined {
-  return primitives.sharedSecret(scalar, generatorOf(inputs));
+  return primitives.sharedSecret(scalar, generator);
 }
 
 /** The same text for all bytes that X25519 reads as this share: it ignores the top bit (RFC 7748, 5). */

@@ -17,6 +17,7 @@ import {
   type CpaceInputs,
   type CpaceMessage,
   confirmationOf,
+  generatorOf,
   sessionKey,
   shareName,
   shareOf,
@@ -71,8 +72,17 @@ export async function startPairing(code: string, name: string): Promise<PairingC
 }
 
 /** Answers a hello as the device; undefined where its share is forged or our own. */
-export async function answerPairing(code: string, hello: PairingHello): Promise<PairingDevice | undefined> {
-  return pairAsDevice(await loadPrimitives(), code, hello);
+export async function answerPairing(
+  code: string,
+  hello: PairingHello,
+  generator?: Uint8Array,
+): Promise<PairingDevice | undefined> {
+  return pairAsDevice(await loadPrimitives(), code, hello, generator);
+}
+
+/** The point of the code, which is half of the work of an answer: a device keeps it for all hellos of an opening. */
+export function generatorOfCode(code: string): Uint8Array {
+  return generatorOf(inputsOf(code));
 }
 
 /** A code of digits, each as likely as the others. */
@@ -98,7 +108,7 @@ export function readPairingHello(text: string): PairingHello | undefined {
 
 /** `startPairing` at once. */
 export function pairAsClient(primitives: Primitives, code: string, name: string): PairingClient {
-  const { share, scalar } = drawShare(primitives, code);
+  const { share, scalar } = drawShare(primitives, generatorOfCode(code));
   const own = { share, data: utf8(name) };
   let key: Uint8Array | undefined;
   let theirs: CpaceMessage | undefined;
@@ -136,8 +146,9 @@ export function pairAsDevice(
   primitives: Primitives,
   code: string,
   { name, share: theirShare }: PairingHello,
+  generator = generatorOfCode(code),
 ): PairingDevice | undefined {
-  const { share, scalar } = drawShare(primitives, code);
+  const { share, scalar } = drawShare(primitives, generator);
   const own = { share, data: nothing };
   const theirs = { share: theirShare, data: utf8(name) };
   const key = sessionKey(primitives, { scalar, theirs: theirShare }, inputsOf(code), [theirs, own]);
@@ -168,11 +179,11 @@ function inputsOf(code: string): CpaceInputs {
 
 function drawShare(
   primitives: Primitives,
-  code: string,
+  generator: Uint8Array,
 ): { readonly share: Uint8Array; readonly scalar: Uint8Array } {
   for (;;) {
     const scalar = primitives.randomBytes(keyBytes);
-    const share = shareOf(primitives, inputsOf(code), scalar);
+    const share = shareOf(primitives, generator, scalar);
     if (share !== undefined) return { share, scalar };
   }
 }

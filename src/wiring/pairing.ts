@@ -18,7 +18,13 @@ import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
 import { shareName } from "../secure/cpace.ts";
 import { SecureFailure } from "../secure/failure.ts";
-import { answerPairing, newPairingCode, type PairingDevice, readPairingHello } from "../secure/pairing.ts";
+import {
+  answerPairing,
+  generatorOfCode,
+  newPairingCode,
+  type PairingDevice,
+  readPairingHello,
+} from "../secure/pairing.ts";
 import type { PairingGuesses } from "../store/pairing-guesses.ts";
 import { reachableHosts } from "../system/reachable.ts";
 import { createGuesses } from "./guesses.ts";
@@ -46,6 +52,7 @@ export interface PairingParts {
 
 interface Opening {
   readonly code: string;
+  readonly generator: Uint8Array;
   readonly role: Role;
   readonly expires: string;
   triesLeft: number;
@@ -122,6 +129,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
       const expires = rfc3339(clock.now() + pairingOpenMs);
       const fresh: Opening = {
         code,
+        generator: generatorOfCode(code),
         role,
         expires,
         triesLeft: pairingTriesMax,
@@ -151,7 +159,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
       const waitMs = guesses.waitMs();
       if (waitMs > 0) throw tooManyWrong(waitMs);
       const isOurs = which.shares.has(shareName(hello.share));
-      const device = isOurs ? undefined : await answerPairing(which.code, hello);
+      const device = isOurs ? undefined : await answerPairing(which.code, hello, which.generator);
       if (device === undefined) {
         audit.refused("secure-failure", { address });
         throw new SecureFailure();

@@ -143,6 +143,14 @@ remoteTest("pair --code that is interrupted closes the pairing", async () => {
   expect((await client.call("health")).tls?.fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
 });
 
+test("pair --bearer makes no client where TLS is off, and says so", async () => {
+  await using plain = await makePlace(`${noReaders}[api]\ntls_port = 0\n`);
+  await using service = await startTapdeck(plain);
+  const { code, error } = await run([program, "pair", "--bearer", "Shop", `--data=${plain.folder}`]);
+  expect([code, error]).toEqual([1, expect.stringContaining("TLS is off: set api.tls_port")]);
+  expect((await service.client.call("clients")).clients).toEqual([]);
+});
+
 // The last with a code: what it does delays the next one.
 remoteTest("pairing is opened on the device only, and three wrong codes close it", async () => {
   const { client } = device.service;

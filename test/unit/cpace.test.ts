@@ -38,8 +38,8 @@ test("lengths, generator string, hash and generator are those of the draft", () 
 });
 
 test("shares and the key of both sides are those of the draft", () => {
-  expect(shareOf(primitives, inputs, ya)?.toHex()).toBe(run.Ya);
-  expect(shareOf(primitives, inputs, yb)?.toHex()).toBe(run.Yb);
+  expect(shareOf(primitives, generatorOf(inputs), ya)?.toHex()).toBe(run.Ya);
+  expect(shareOf(primitives, generatorOf(inputs), yb)?.toHex()).toBe(run.Yb);
   expect(primitives.sharedSecret(ya, b.share)?.toHex()).toBe(run.K);
   for (const own of [
     { scalar: ya, theirs: b.share },
