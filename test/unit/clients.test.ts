@@ -23,6 +23,7 @@ function world(folder = newFolder(), clock = createManualClock()) {
       note: (note: AuditNote) => audited.push("name" in note ? `${note.event} ${note.name}` : note.event),
       refused() {},
       launched() {},
+      changed() {},
     },
     cut: (id) => cut.push(id),
   });

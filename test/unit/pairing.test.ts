@@ -419,7 +419,7 @@ test("a guess is on the disk before it is looked at, and is not looked at where 
   let isFull = false;
   const pairing = createPairing({
     clock,
-    audit: { note() {}, refused() {}, launched() {} },
+    audit: { note() {}, refused() {}, launched() {}, changed() {} },
     log: createLog({ debug: true, write() {} }),
     addClient: (name) => ({ ...credentials, name }),
     guesses: {
