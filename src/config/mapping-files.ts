@@ -223,7 +223,7 @@ function isSame(one: ReadonlyMap<string, ReadFile>, other: ReadonlyMap<string, R
 }
 
 /** Lets others run whenever it was not called for as long as a tap may wait. */
-function breather(clock: Clock): () => Promise<void> {
+export function breather(clock: Clock): () => Promise<void> {
   const workMs = 2;
   let startedMs = performance.now();
   return async () => {

@@ -144,11 +144,24 @@ export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter 
 // Mappings, beyond what the API takes.
 export const mappingFilesMax = 256;
 export const mappingFileBytesMax = 1024 * 1024;
-export const looseRegexesMax = 64; // Regular expressions without a plain word in them are tried one by one on each tap.
-export const regexRepeatsMax = 2000; // The counts of `{n,m}` in one pattern: the engine writes each of them out.
+export const partialCharsMax = 512 * 1024; // Of all enabled partial patterns, in the database and again in files: each is some 60 bytes of an automaton.
+export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine writes repetitions out, which takes 0.7 µs for each.
+export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.
 export const regexStepsMax = 5000; // Of a compiled pattern; 4 KiB of plain text has as many.
-export const regexMemoryBytesMax = 64 * 1024; // Of what a compiled pattern remembers: 32 MiB for all that are ready.
-export const regexesReadyMax = 512;
+export const regexWorkMax = 50_000; // Instructions gone through to make a pattern's table: 7 ms, between two of which others run.
+export const regexTableEntriesMax = 16 * 1024; // 32 KiB: a table that leaves the processor's first cache takes three times as long.
+export const regexCharsMax = 4096; // Of a field, that a regular expression reads; a card that is read has 3,440 at most (MIFARE Classic 4K).
+// Of all enabled regular expressions, in the database and again in files. A unit is a look-up in a table: each expression counts
+// the characters that it reads at worst, and what the three constants below add. Two full sets take a tap 8 ms at worst on a
+// server processor of 2.7 GHz (`make bench`), of the 20 that it may take; a Cortex-A53 is some ten times slower.
+export const regexCostMax = 1024 * 1024;
+export const regexCostFixed = 128; // Of each: it has memory of its own, which is touched.
+export const regexBytesPerCost = 4; // A cache line of 64 bytes that is not there yet takes as long as 16 look-ups.
+export const regexWorkPerCost = 8; // Instructions: two full sets take a start 2 s.
+
+// Patterns of the config file, which match whole texts.
+export const patternMemoryBytesMax = 64 * 1024; // Of what a compiled pattern remembers: 32 MiB for all that are ready.
+export const patternsReadyMax = 512;
 
 // The secure layer.
 export const sealedMessageBytesMax = 65_535; // Of one transport message (Noise revision 34, 3).

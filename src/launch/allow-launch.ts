@@ -1,13 +1,14 @@
 /** What `api.allow_launch` says of a text: nobody may launch it from afar, anybody may, or a pattern matches it as a whole. */
 import type { Log } from "../core/log.ts";
-import { createRegexes, regexFault } from "./mappings/regex.ts";
+import { regexFault } from "./mappings/regex.ts";
+import { createPatterns } from "./patterns.ts";
 
 /** `rule` is asked each time: the owner may have changed it. A pattern that cannot be taken matches nothing, and the log says so. */
 export function createAllowLaunch(
   rule: () => boolean | readonly string[],
   log: Log,
 ): (text: string) => boolean {
-  const regexes = createRegexes();
+  const patterns = createPatterns();
   let checked: boolean | readonly string[] = false;
   return (text) => {
     const allowed = rule();
@@ -19,7 +20,6 @@ export function createAllowLaunch(
         if (fault !== undefined) log.warn("config", `api.allow_launch: ${fault.sentence}`, { pattern });
       }
     }
-    // \A and \z: the whole text, whatever flags and lines there are.
-    return allowed.some((pattern) => regexes.test(`\\A(?:${pattern})\\z`, text));
+    return allowed.some((pattern) => patterns.test(pattern, text));
   };
 }

@@ -8,7 +8,7 @@ import type { Log } from "../core/log.ts";
 import type { ScriptPorts } from "../script/command.ts";
 import { runProgram } from "../system/program.ts";
 import { createWebClient, type Resolve } from "../system/web-request.ts";
-import { createRegexes } from "./mappings/regex.ts";
+import { createPatterns } from "./patterns.ts";
 
 export interface OutsideParts {
   readonly config: () => Config;
@@ -22,10 +22,9 @@ export function createOutside({
   log,
   resolve,
 }: OutsideParts): Pick<ScriptPorts, "request" | "execute"> {
-  const regexes = createRegexes();
-  // \A and \z: the whole text, whatever flags and lines there are.
-  const matching = (patterns: readonly string[], text: string) =>
-    patterns.filter((pattern) => regexes.test(`\\A(?:${pattern})\\z`, text));
+  const patterns = createPatterns();
+  const matching = (listed: readonly string[], text: string) =>
+    listed.filter((pattern) => patterns.test(pattern, text));
   const web = createWebClient({
     ...(resolve === undefined ? {} : { resolve }),
     listed: (url) => matching(config().script.allowHttp, url),

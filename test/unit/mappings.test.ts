@@ -4,12 +4,7 @@ import { afterEach, expect, test } from "bun:test";
 import type { MappingFiles } from "../../src/config/mapping-files.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
-import {
-  looseRegexesMax,
-  mappingOverrideBytesMax,
-  mappingsCharsMax,
-  mappingsMax,
-} from "../../src/core/limits.ts";
+import { mappingOverrideBytesMax, mappingsCharsMax, mappingsMax } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { MappingParams } from "../../src/core/mapping.ts";
 import { checkMapping } from "../../src/launch/mappings/check.ts";
@@ -96,6 +91,7 @@ test.each([
   ["half a byte of partial data", { type: "data", match: "partial", pattern: "1:2 f" }],
   ["exact data with spaces, colons and capitals", { type: "data", pattern: "01:FF 0a" }],
   ["a regular expression", { match: "regex", pattern: "^(?i)a[b-c]{2,3}$" }],
+  ["a character by its number", { match: "regex", pattern: "\\x{10428}" }],
 ] as const)("kept: %s", (_, params) => {
   expect(refusal(() => checkMapping({ ...base, ...params }))).toBeUndefined();
 });
@@ -123,7 +119,9 @@ const faults: readonly [string, number | undefined, RegExp][] = [
   ["(?P<n>a)(?P<n>b)", 12, /duplicate/],
   ["(".repeat(1500) + ")".repeat(1500), undefined, /nests too deeply/],
   ["(\\pL{1000})".repeat(300), undefined, /counted repetitions/],
+  ["((a{10}){10}){10}".repeat(60), undefined, /counted repetitions/],
   ["(a{10}){10}b{10}".repeat(60), undefined, /steps/],
+  ["\\pL".repeat(33), undefined, /more than 32 classes/],
 ];
 
 test.each(faults)(
@@ -262,21 +260,6 @@ test("all their texts together have a limit; what makes one shorter is taken all
   mapper.add({ ...long, override: "x".repeat(mappingOverrideBytesMax - 5) });
   expect(refusal(() => mapper.update(first, { override: long.override }))).toMatchObject(full);
   expect(mapper.list()).toHaveLength(fits + 1);
-});
-
-test("expressions that must be tried on every tap have a limit of their own", async () => {
-  const mapper = await open();
-  const loose: MappingParams = { ...base, match: "regex", pattern: "^[0-9]+$" };
-  const ids = Array.from({ length: looseRegexesMax }, () => mapper.add(loose));
-  expect(refusal(() => mapper.add(loose))).toMatchObject({
-    code: "busy",
-    data: { limit: "looseRegexesMax" },
-  });
-  mapper.add({ ...loose, pattern: "^[0-9]+x$" });
-  const off = mapper.add({ ...loose, enabled: false });
-  expect(refusal(() => mapper.update(off, { enabled: true }))?.code).toBe("busy");
-  // One of those that are there may change.
-  mapper.update(ids[0] ?? 0, { pattern: "^[a-f]+$" });
 });
 
 test("mappings of files are listed behind the others, are tried after them, and are not changed over the API", async () => {

@@ -12,13 +12,9 @@ const unitsPerSlice = 512;
 
 /**
  * Builds an automaton of distinct words, none of them empty, whose numbers are their places. It yields between slices
- * of the work, so that whoever drives it can let a tap pass. `folded`: texts are folded by `foldUnit` as they are
- * read, and the words are folded already.
+ * of the work, so that its caller can let a tap pass.
  */
-export function* buildAutomaton(
-  words: readonly string[],
-  { folded }: { readonly folded: boolean },
-): Generator<undefined, Automaton, undefined> {
+export function* buildAutomaton(words: readonly string[]): Generator<undefined, Automaton, undefined> {
   const edges = createEdges();
   // Of each node: the node of its longest proper suffix, the word that ends here, the next shorter node where one ends.
   let suffixOf = new Int32Array(1024);
@@ -61,7 +57,7 @@ export function* buildAutomaton(
     open = open.filter((word) => (words[word]?.length ?? 0) > depth + 1);
   }
 
-  return { search: searcher({ advance, wordOf, nextEnd, words: words.length, folded }) };
+  return { search: searcher({ advance, wordOf, nextEnd, words: words.length }) };
 }
 
 interface Tables {
@@ -69,10 +65,9 @@ interface Tables {
   readonly wordOf: Int32Array;
   readonly nextEnd: Int32Array;
   readonly words: number;
-  readonly folded: boolean;
 }
 
-function searcher({ advance, wordOf, nextEnd, words, folded }: Tables): Automaton["search"] {
+function searcher({ advance, wordOf, nextEnd, words }: Tables): Automaton["search"] {
   // The number of the search that saw a word last: each is told once, so the work is bounded by text and words.
   const seenIn = new Float64Array(words);
   let searches = 0;
@@ -80,8 +75,7 @@ function searcher({ advance, wordOf, nextEnd, words, folded }: Tables): Automato
     searches++;
     let node = 0;
     for (let place = 0; place < text.length; place++) {
-      const unit = text.charCodeAt(place);
-      node = advance(node, folded ? foldUnit(unit) : unit);
+      node = advance(node, text.charCodeAt(place));
       let end = (wordOf[node] ?? -1) >= 0 ? node : (nextEnd[node] ?? 0);
       while (end !== 0) {
         const word = wordOf[end] ?? 0;
@@ -93,24 +87,6 @@ function searcher({ advance, wordOf, nextEnd, words, folded }: Tables): Automato
       }
     }
   };
-}
-
-/**
- * The unit that stands for all that a case-blind ASCII letter of RE2 matches: besides both cases, the Kelvin sign for
- * `k` and the long s for `s` (Unicode simple case folding).
- */
-export function foldUnit(unit: number): number {
-  if (unit >= 0x41 && unit <= 0x5a) return unit + 0x20;
-  if (unit === 0x212a) return 0x6b;
-  return unit === 0x17f ? 0x73 : unit;
-}
-
-/** A text with each of its units folded by `foldUnit`. */
-export function foldText(text: string): string {
-  let folded = "";
-  for (let place = 0; place < text.length; place++)
-    folded += String.fromCharCode(foldUnit(text.charCodeAt(place)));
-  return folded;
 }
 
 interface Edges {

@@ -4,13 +4,13 @@ import { fromHex } from "../../core/hex.ts";
 import { mappingLabelCharsMax, mappingOverrideBytesMax, mappingPatternBytesMax } from "../../core/limits.ts";
 import type { MappingParams } from "../../core/mapping.ts";
 import { normalizeUid } from "../../core/uid.ts";
-import { regexFault } from "./regex.ts";
+import { createRegexes, isFault, type Regexes } from "./regex.ts";
 
 /**
  * Throws `ServiceError("invalid-params")` with `data.field`, and `data.offset` where a regular expression is wrong at
  * a place: UTF-16 units from the start of the pattern.
  */
-export function checkMapping(params: MappingParams): void {
+export function checkMapping(params: MappingParams, regexes = createRegexes()): void {
   const { label, pattern, override } = params;
   if (label.length > mappingLabelCharsMax)
     refuse("label", `it has ${label.length} characters, and ${mappingLabelCharsMax} is the most`);
@@ -21,7 +21,7 @@ export function checkMapping(params: MappingParams): void {
   if (pattern === "") refuse("pattern", "it is empty: write what the token's field is compared with");
   if (Buffer.byteLength(pattern) > mappingPatternBytesMax)
     refuse("pattern", `it is longer than ${mappingPatternBytesMax} bytes`);
-  if (params.match === "regex") checkRegex(pattern);
+  if (params.match === "regex") checkRegex(pattern, regexes);
   else if (params.type !== "text") checkHexLike(params);
 }
 
@@ -36,9 +36,9 @@ function checkHexLike({ type, match, pattern }: MappingParams): void {
     );
 }
 
-function checkRegex(pattern: string): void {
-  const fault = regexFault(pattern);
-  if (fault === undefined) return;
+function checkRegex(pattern: string, regexes: Regexes): void {
+  const fault = regexes.get(pattern);
+  if (!isFault(fault)) return;
   if (fault.offset === undefined) refuse("pattern", fault.sentence);
   const { offset, sentence } = fault;
   refuse("pattern", `at offset ${offset}, ${sentence}`, { offset });

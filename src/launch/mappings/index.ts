@@ -1,13 +1,12 @@
 /**
  * Rules arranged so that a token asks few of them: exact ones by a map, partial ones by one pass of an automaton, and
- * regular expressions by the words that a text must hold for them to match. Of 10,000, a token tries a handful.
+ * regular expressions by a table each, in the order of rank.
  */
 import type { MappingType } from "../../core/mapping.ts";
 import { type Automaton, buildAutomaton } from "./automaton.ts";
-import { type Choice, shortest, wordUnitsMax } from "./literals.ts";
-import { wordsOf } from "./loose.ts";
-import type { Regexes } from "./regex.ts";
-import { type Fields, mappingTypes, matches, type Rule } from "./rules.ts";
+import { isFault, type Regexes } from "./regex.ts";
+import { matchesTable, type RegexTable } from "./regex-table.ts";
+import { type Fields, mappingTypes, type Rule } from "./rules.ts";
 
 export interface RuleIndex {
   readonly size: number;
@@ -22,25 +21,14 @@ const rulesPerSlice = 128;
 /** The rules of one field. Lists are in order of rank. */
 interface Shelf {
   readonly exact: Map<string, Rule[]>;
-  /** By the first units of their patterns. */
   readonly partial: Map<string, Rule[]>;
-  /** By each word of which one must occur. */
-  readonly regex: Map<string, Rule[]>;
-  /** Regular expressions not yet put behind a word, and what they require. */
-  readonly worded: [Rule, readonly Choice[]][];
-  /** Regular expressions without such words. */
-  readonly loose: Rule[];
+  readonly regex: (readonly [Rule, RegexTable])[];
 }
 
 interface Searched extends Shelf {
-  readonly partialWords: Words;
-  readonly regexWords: Words;
-}
-
-/** An automaton, and the rules behind each of its words. */
-interface Words {
   readonly automaton: Automaton;
-  readonly rules: readonly (readonly Rule[])[];
+  /** Behind each word of the automaton. */
+  readonly partialRules: readonly (readonly Rule[])[];
 }
 
 /** Builds an index, yielding between slices of the work. */
@@ -51,8 +39,8 @@ export function* buildIndex(
   const shelves: Record<MappingType, Shelf> = { uid: newShelf(), text: newShelf(), data: newShelf() };
   let work = 0;
   for (const rule of rules.toSorted((a, b) => a.rank - b.rank)) {
-    put(rule, shelves[rule.type]);
-    // To read a long regular expression takes a millisecond.
+    put(rule, shelves[rule.type], regexes);
+    // An expression that is not ready yet takes some milliseconds.
     if (rule.match === "regex" || ++work % rulesPerSlice === 0) yield;
   }
   const searched = {
@@ -64,69 +52,32 @@ export function* buildIndex(
     size: rules.length,
     find(fields, rank, isGone) {
       const best = findPlain(searched, fields, rank, isGone);
-      return findRegex(searched, fields, best?.rank ?? rank, isGone, regexes) ?? best;
+      return findRegex(searched, fields, best?.rank ?? rank, isGone) ?? best;
     },
   };
 }
 
 function newShelf(): Shelf {
-  return { exact: new Map(), partial: new Map(), regex: new Map(), worded: [], loose: [] };
+  return { exact: new Map(), partial: new Map(), regex: [] };
 }
 
-function put(rule: Rule, shelf: Shelf): void {
-  const { match, pattern } = rule;
-  switch (match) {
-    case "exact":
-      append(shelf.exact, pattern, rule);
-      break;
-    case "partial":
-      append(shelf.partial, pattern.slice(0, wordUnitsMax), rule);
-      break;
-    case "regex": {
-      const choices = wordsOf(rule);
-      if (choices.length === 0) shelf.loose.push(rule);
-      else shelf.worded.push([rule, choices]);
-    }
+function put(rule: Rule, shelf: Shelf, regexes: Regexes): void {
+  if (rule.match === "regex") {
+    const regex = regexes.get(rule.pattern);
+    if (!isFault(regex)) shelf.regex.push([rule, regex]);
+    return;
   }
-}
-
-/**
- * Puts each expression behind the choice that the fewest others require: of `/games/.*zelda`, that is not the folder
- * where all games are.
- */
-function* putBehindWords(shelf: Shelf): Generator<undefined, void, undefined> {
-  const uses = new Map<string, number>();
-  for (const [, choices] of shelf.worded)
-    for (const word of new Set(choices.flat())) uses.set(word, (uses.get(word) ?? 0) + 1);
-  const commonest = (choice: Choice) => Math.max(...choice.map((word) => uses.get(word) ?? 0));
-  for (const [place, [rule, choices]] of shelf.worded.entries()) {
-    if (place % rulesPerSlice === 0) yield;
-    const [rarest = []] = choices.toSorted(
-      (a, b) => commonest(a) - commonest(b) || shortest(b) - shortest(a),
-    );
-    for (const word of rarest) append(shelf.regex, word, rule);
-  }
-  shelf.worded.length = 0;
-}
-
-function append(map: Map<string, Rule[]>, key: string, rule: Rule): void {
-  const rules = map.get(key);
-  if (rules === undefined) map.set(key, [rule]);
-  else rules.push(rule);
+  const map = shelf[rule.match];
+  const alike = map.get(rule.pattern);
+  if (alike === undefined) map.set(rule.pattern, [rule]);
+  else alike.push(rule);
 }
 
 function* searchable(shelf: Shelf): Generator<undefined, Searched, undefined> {
-  yield* putBehindWords(shelf);
   return {
     ...shelf,
-    partialWords: {
-      automaton: yield* buildAutomaton([...shelf.partial.keys()], { folded: false }),
-      rules: [...shelf.partial.values()],
-    },
-    regexWords: {
-      automaton: yield* buildAutomaton([...shelf.regex.keys()], { folded: true }),
-      rules: [...shelf.regex.values()],
-    },
+    automaton: yield* buildAutomaton([...shelf.partial.keys()]),
+    partialRules: [...shelf.partial.values()],
   };
 }
 
@@ -140,10 +91,10 @@ function findPlain(
 ): Rule | undefined {
   let best: Rule | undefined;
   let below = rank;
-  const offer = (rules: readonly Rule[], fits: (rule: Rule) => boolean) => {
+  const offer = (rules: readonly Rule[]) => {
     for (const rule of rules) {
       if (rule.rank >= below) return;
-      if (isGone(rule) || !fits(rule)) continue;
+      if (isGone(rule)) continue;
       best = rule;
       below = rule.rank;
       return;
@@ -152,11 +103,9 @@ function findPlain(
   for (const type of mappingTypes) {
     const field = fields[type];
     if (field === "") continue;
-    const { exact, partial, partialWords } = shelves[type];
-    offer(exact.get(field) ?? [], () => true);
-    if (partial.size === 0) continue;
-    const isWhole = ({ pattern }: Rule) => pattern.length <= wordUnitsMax || field.includes(pattern);
-    partialWords.automaton.search(field, (word) => offer(partialWords.rules[word] ?? [], isWhole));
+    const { exact, partial, automaton, partialRules } = shelves[type];
+    offer(exact.get(field) ?? []);
+    if (partial.size > 0) automaton.search(field, (word) => offer(partialRules[word] ?? []));
   }
   return best;
 }
@@ -166,22 +115,20 @@ function findRegex(
   fields: Fields,
   rank: number,
   isGone: (rule: Rule) => boolean,
-  regexes: Regexes,
 ): Rule | undefined {
-  const worth: Rule[] = [];
-  const offer = (rules: readonly Rule[]) => {
-    for (const rule of rules) {
-      if (rule.rank >= rank) return;
-      if (!isGone(rule)) worth.push(rule);
-    }
-  };
+  let best: Rule | undefined;
+  let below = rank;
   for (const type of mappingTypes) {
-    const field = fields[type];
-    if (field === "") continue;
-    const { regex, regexWords, loose } = shelves[type];
-    offer(loose);
-    if (regex.size > 0) regexWords.automaton.search(field, (word) => offer(regexWords.rules[word] ?? []));
+    const { regex } = shelves[type];
+    if (fields[type] === "" || regex.length === 0) continue;
+    const characters = fields.characters(type);
+    for (const [rule, table] of regex) {
+      if (rule.rank >= below) break;
+      if (isGone(rule) || !matchesTable(table, characters)) continue;
+      best = rule;
+      below = rule.rank;
+      break;
+    }
   }
-  worth.sort((a, b) => a.rank - b.rank);
-  return worth.find((rule, place) => worth[place - 1] !== rule && matches(rule, fields, regexes));
+  return best;
 }

@@ -3,17 +3,22 @@
  * the order of creation wins; mappings of files come after all of the database, in the order of file names and places:
  * a file has no order of creation, and what somebody adds by hand in an app is meant to overrule a collection.
  */
-import type { FileMapping, MappingFiles } from "../../config/mapping-files.ts";
+import {
+  breather,
+  type FileMapping,
+  type MappingFiles,
+  type MappingJudge,
+} from "../../config/mapping-files.ts";
 import type { Clock } from "../../core/clock.ts";
 import { ServiceError } from "../../core/errors.ts";
-import { looseRegexesMax, mappingsCharsMax, mappingsMax } from "../../core/limits.ts";
+import { mappingsCharsMax, mappingsMax, partialCharsMax, regexCostMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Mapping, MappingParams } from "../../core/mapping.ts";
 import type { TokenParams } from "../../core/token.ts";
 import type { MappingChanges, Mappings } from "../../store/mappings.ts";
 import { checkMapping } from "./check.ts";
-import { isLoose } from "./loose.ts";
 import { createMatcher, type Matcher } from "./matcher.ts";
+import { costOf, createRegexes, isFault, type Regexes } from "./regex.ts";
 import { type Rule, ruleOf } from "./rules.ts";
 
 export interface Mapper {
@@ -41,8 +46,13 @@ export interface MapperParts {
 /** Resolves when every mapping counts: a card that lies on the reader at the start must meet its own. */
 export async function createMapper({ store, files, log, clock }: MapperParts): Promise<Mapper> {
   const { mappings } = store;
-  const book = openBook(mappings.list(), clock);
-  await files.start({ check: checkMapping, admit: admitted }, book.putFiles);
+  const regexes = createRegexes();
+  const book = openBook(await keptOf(mappings.list(), { regexes, log, clock }), { regexes, clock });
+  const judge: MappingJudge = {
+    check: (params) => checkMapping(params, regexes),
+    admit: (params, breathe) => admitted(params, regexes, breathe),
+  };
+  await files.start(judge, book.putFiles);
   await book.matcher.settled();
 
   const stored = (id: number): Mapping => {
@@ -54,7 +64,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
     return found;
   };
   const check = (params: MappingParams, before?: Mapping) => {
-    checkMapping(params);
+    checkMapping(params, regexes);
     const grown = charsOf(params) - (before === undefined ? 0 : charsOf(before));
     // To work out how much there is reads all of it: once, and only where there will be more.
     const size = before === undefined || grown > 0 ? mappings.size() : { mappings: 0, chars: 0 };
@@ -65,8 +75,20 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
         `the texts of all mappings together may have ${mappingsCharsMax} characters: delete some, or shorten them`,
         "mappingsCharsMax",
       );
-    if (params.enabled && isLoose(params) && book.looseBeside(before?.id) >= looseRegexesMax)
-      throw busy(looseSentence, "looseRegexesMax");
+    const load = loadOf(params, regexes);
+    const left = leftOf(sumOf(book.loadsBeside(before?.id)));
+    if (load.regexCost > left.regexCost)
+      throw busy(
+        `pattern: this regular expression costs a tap up to ${load.regexCost} look-ups, and of the ${regexCostMax} that all enabled ones may cost ${left.regexCost} are left: begin it with ^, shorten it, or switch off others`,
+        "regexCostMax",
+        { field: "pattern", cost: load.regexCost, left: left.regexCost },
+      );
+    if (load.partialChars > left.partialChars)
+      throw busy(
+        `pattern: it has ${load.partialChars} characters, and of the ${partialCharsMax} that all enabled partial patterns may have ${left.partialChars} are left: shorten it, or switch off others`,
+        "partialCharsMax",
+        { field: "pattern", cost: load.partialChars, left: left.partialChars },
+      );
   };
 
   return {
@@ -112,17 +134,20 @@ interface Book {
   put(id: number, params: MappingParams | undefined): void;
   putFiles(mappings: readonly FileMapping[]): void;
   ofFiles(): readonly FileMapping[];
-  /** How many rules of the database, but for the one with this id, are tried on every tap. */
-  looseBeside(id: number | undefined): number;
+  /** What the rules of the database, but for the one with this id, cost a tap. */
+  loadsBeside(id: number | undefined): readonly Load[];
 }
 
 // Above every id of the database.
 const firstFileRank = 2 ** 50;
 
-function openBook(stored: readonly Mapping[], clock: Clock): Book {
-  const enabled = stored.filter((mapping) => mapping.enabled);
-  const rules = new Map(enabled.map((mapping) => [mapping.id, ruleOf(mapping, mapping.id)]));
-  const matcher = createMatcher([...rules.values()], clock);
+function openBook(
+  kept: readonly Mapping[],
+  { regexes, clock }: { readonly regexes: Regexes; readonly clock: Clock },
+): Book {
+  const rules = new Map(kept.map((mapping) => [mapping.id, ruleOf(mapping, mapping.id)]));
+  const loads = new Map(kept.map((mapping) => [mapping.id, loadOf(mapping, regexes)]));
+  const matcher = createMatcher([...rules.values()], clock, regexes);
   let ofFiles: readonly FileMapping[] = [];
   let fileRules = new Map<number, Rule>();
   return {
@@ -132,6 +157,8 @@ function openBook(stored: readonly Mapping[], clock: Clock): Book {
       const after = params?.enabled === true ? ruleOf(params, id) : undefined;
       if (after === undefined) rules.delete(id);
       else rules.set(id, after);
+      if (params === undefined) loads.delete(id);
+      else loads.set(id, loadOf(params, regexes));
       matcher.change(before === undefined ? [] : [before], after === undefined ? [] : [after]);
     },
     putFiles(mappings) {
@@ -146,7 +173,7 @@ function openBook(stored: readonly Mapping[], clock: Clock): Book {
       );
     },
     ofFiles: () => ofFiles,
-    looseBeside: (id) => [...rules].filter(([other, rule]) => other !== id && isLoose(rule)).length,
+    loadsBeside: (id) => [...loads].filter(([other]) => other !== id).map(([, load]) => load),
   };
 }
 
@@ -173,11 +200,10 @@ function merged(before: Mapping, changes: MappingChanges): MappingParams {
   };
 }
 
-const looseSentence = `${looseRegexesMax} regular expressions that hold no plain word are tried on every tap already: write a word into this one that every match holds, such as the first digits of the uid`;
-
-/** Of the mappings of files, by themselves: as many as in the database, and as many that are tried on every tap. */
+/** Of the mappings of files, by themselves: as many as in the database, and at as much cost to a tap. */
 async function admitted(
   mappings: readonly MappingParams[],
+  regexes: Regexes,
   breathe: () => Promise<void>,
 ): Promise<string | undefined> {
   if (mappings.length > mappingsMax)
@@ -185,21 +211,87 @@ async function admitted(
   const chars = mappings.reduce((sum, mapping) => sum + charsOf(mapping), 0);
   if (chars > mappingsCharsMax)
     return `with this file, the texts in the files have more than ${mappingsCharsMax} characters`;
-  let loose = 0;
+  const loads: Load[] = [];
   for (const mapping of mappings) {
-    if (!mapping.enabled || mapping.match !== "regex") continue;
-    if (isLoose(mapping)) loose += 1;
-    await breathe();
+    loads.push(loadOf(mapping, regexes));
+    if (mapping.match === "regex") await breathe();
   }
-  return loose > looseRegexesMax ? looseSentence : undefined;
+  const { regexCost, partialChars } = sumOf(loads);
+  if (regexCost > regexCostMax)
+    return `pattern: with this file, the regular expressions in the files cost a tap up to ${regexCost} look-ups, and ${regexCostMax} is the most: begin them with ^, shorten them, or switch some off`;
+  return partialChars > partialCharsMax
+    ? `pattern: with this file, the partial patterns in the files have ${partialChars} characters, and ${partialCharsMax} is the most: shorten them, or switch some off`
+    : undefined;
+}
+
+/** What an enabled mapping costs every tap, and its memory. */
+interface Load {
+  readonly regexCost: number;
+  readonly partialChars: number;
+}
+
+function loadOf({ enabled, type, match, pattern }: MappingParams, regexes: Regexes): Load {
+  if (!enabled || match === "exact") return { regexCost: 0, partialChars: 0 };
+  if (match === "partial") return { regexCost: 0, partialChars: pattern.length };
+  const regex = regexes.get(pattern);
+  return { regexCost: isFault(regex) ? 0 : costOf(regex, type), partialChars: 0 };
+}
+
+function sumOf(loads: readonly Load[]): Load {
+  return {
+    regexCost: loads.reduce((sum, { regexCost }) => sum + regexCost, 0),
+    partialChars: loads.reduce((sum, { partialChars }) => sum + partialChars, 0),
+  };
+}
+
+function leftOf({ regexCost, partialChars }: Load): Load {
+  return {
+    regexCost: Math.max(0, regexCostMax - regexCost),
+    partialChars: Math.max(0, partialCharsMax - partialChars),
+  };
+}
+
+/**
+ * The enabled mappings of the database that a tap has time for, the first before the last: an earlier version kept more. All
+ * expressions are compiled here, and not by the first tap.
+ */
+async function keptOf(
+  stored: readonly Mapping[],
+  { regexes, log, clock }: { readonly regexes: Regexes; readonly log: Log; readonly clock: Clock },
+): Promise<readonly Mapping[]> {
+  const breathe = breather(clock);
+  const kept: Mapping[] = [];
+  const passed: number[] = [];
+  let left: Load = { regexCost: regexCostMax, partialChars: partialCharsMax };
+  for (const mapping of stored) {
+    if (!mapping.enabled) continue;
+    const { regexCost, partialChars } = loadOf(mapping, regexes);
+    if (mapping.match === "regex") await breathe();
+    if (regexCost > left.regexCost || partialChars > left.partialChars) passed.push(mapping.id);
+    else {
+      left = { regexCost: left.regexCost - regexCost, partialChars: left.partialChars - partialChars };
+      kept.push(mapping);
+    }
+  }
+  if (passed.length > 0)
+    log.error(
+      "mappings",
+      "some mappings of the database are passed over: with them a tap would take too long",
+      {
+        mappings: passed.length,
+        first: passed[0],
+        limit: `regexCostMax ${regexCostMax}, partialCharsMax ${partialCharsMax}`,
+      },
+    );
+  return kept;
 }
 
 function charsOf({ label, pattern, override }: MappingParams): number {
   return label.length + pattern.length + override.length;
 }
 
-function busy(sentence: string, limit: string): ServiceError {
-  return new ServiceError("busy", sentence, { data: { limit } });
+function busy(sentence: string, limit: string, facts: Readonly<Record<string, unknown>> = {}): ServiceError {
+  return new ServiceError("busy", sentence, { data: { limit, ...facts } });
 }
 
 function notFound(id: number): ServiceError {

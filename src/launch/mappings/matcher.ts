@@ -28,8 +28,7 @@ const sliceMs = 2;
 // Changes come in rows; one index is built for many.
 const gatherMs = 100;
 
-export function createMatcher(rules: readonly Rule[], clock: Clock): Matcher {
-  const regexes = createRegexes();
+export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = createRegexes()): Matcher {
   const present = new Set(rules);
   let index = emptyIndex;
   // Of the index, those that count no more.
