@@ -13,6 +13,26 @@ const complaintLinesMax = 4;
 // What mpv tells of by itself, each time that it changes; the position, which always does, is asked for.
 const observed = ["pause", "duration", "paused-for-cache", "volume"] as const;
 
+/**
+ * Options that keep mpv to the file that it was given (mpv 0.35 manual). They follow the launcher's own options, and so win over
+ * them and over `mpv.conf`. That file stays in use for sound and picture: no media file can reach it.
+ */
+const fileOnly = [
+  // Playlists, EDL, HLS, archives and ordered chapters refer to other files or to the network.
+  "--access-references=no",
+  // Neither subtitles nor covers nor sound tracks from beside the file.
+  "--autoload-files=no",
+  "--load-unsafe-playlists=no",
+  // Nor settings from beside the file.
+  "--use-filedir-conf=no",
+  // SDP and RTSP open sockets without asking mpv. Media files need no protocol of FFmpeg's: mpv itself reads them.
+  "--demuxer-lavf-o-append=protocol_whitelist=data",
+  // The settings below: an mpv without Lua does not know them, and an unknown option would end it.
+  "--include=/dev/stdin",
+] as const;
+
+const noScripts = new TextEncoder().encode("load-scripts=no\nscripts=\nytdl=no\n");
+
 interface Known {
   isLoaded: boolean;
   positionMs: number | undefined;
@@ -27,9 +47,11 @@ export function startMpv(
 ): ControlledPlayer {
   const { argv, optionsAt, environment, folder } = order;
   const loudness = volume === undefined ? [] : [`--volume=${volume}`];
-  const process = spawnPlayer(argv.toSpliced(optionsAt, 0, "--input-ipc-client=fd://3", ...loudness), {
+  const options = [...fileOnly, "--input-ipc-client=fd://3", ...loudness];
+  const process = spawnPlayer(argv.toSpliced(optionsAt, 0, ...options), {
     ...(environment === undefined ? {} : { environment }),
     folder,
+    input: noScripts,
     hasLine: true,
     mayHandOn: false,
   });
