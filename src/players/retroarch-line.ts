@@ -1,85 +1,93 @@
 /**
- * The line to RetroArch: its network commands, one in each UDP datagram, plain text. It answers a few of them
- * (RetroArch 1.14, `command.c`):
+ * The line to RetroArch: its commands, one a line, at its standard input, and its answers at its standard output
+ * (RetroArch 1.14, `command.c`). It answers a few of them:
  *
- *   GET_STATUS    GET_STATUS PLAYING|PAUSED <system>,<file>,crc32=<hex>   or   GET_STATUS CONTENTLESS
+ *   GET_STATUS               GET_STATUS PLAYING|PAUSED <system>,<file>,crc32=<hex>   or   GET_STATUS CONTENTLESS
+ *   GET_CONFIG_PARAM <name>  GET_CONFIG_PARAM <name> unsupported, where it knows no such setting; no line feed follows
  *
- * All others are done in its next frame, without an answer. It listens on every address of the device: it knows no
- * setting for that, and so its port is another one each time.
+ * All others are done in its next frame, without an answer. It never flushes its output, so that an answer stays in the
+ * buffer of its C library until that is full. Each question is therefore followed by as many others as fill it. Answers to
+ * those of an earlier question come first: a name that counts up tells where the answer to this one begins. Whatever a core
+ * prints may stand in between.
  */
+import { statSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
+import type { Player, Talk } from "../system/process.ts";
 
 export type RetroArchStatus = "playing" | "paused" | "contentless";
 
 export interface RetroArchLine {
-  say(command: string): Promise<void>;
+  say(command: string): void;
   /** Undefined where nothing answers within `msMax`. */
   status(msMax: number): Promise<RetroArchStatus | undefined>;
-  close(): void;
 }
 
-const loopback = "127.0.0.1";
+// glibc takes the block size of the pipe, or BUFSIZ, which is 8192; musl takes less.
+const bufferBytesMin = 8192;
+const question = "GET_CONFIG_PARAM";
+const filler = `${question} -\n`;
+const fillerAnswerBytes = `${question} - unsupported`.length;
 
-export function openRetroArchLine(port: number, clock: Clock): RetroArchLine {
-  const waiting = new Set<(status: RetroArchStatus) => void>();
-  let isOpen = true;
-  const opening = Bun.udpSocket({
-    hostname: loopback,
-    port: 0,
-    socket: {
-      data(_socket, datagram, fromPort, from) {
-        if (fromPort !== port || from !== loopback) return;
-        const status = statusIn(datagram.toString("latin1"));
-        if (status !== undefined) for (const take of [...waiting]) take(status);
-      },
-      error() {
-        // Nobody listens there yet, or any more: that is what no answer means.
-      },
-    },
+/** Speaks with a player that was started with `hasTalk`. */
+export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, clock: Clock): RetroArchLine {
+  if (talk === undefined) throw new Error("must hold: a player that was to talk does");
+  let lastQuestion = 0;
+  let filling: string | undefined;
+  let asked: PromiseWithResolvers<RetroArchStatus> | undefined;
+  let heard = "";
+  void listen(talk, (text) => {
+    if (asked === undefined) return;
+    heard += text;
+    const status = statusIn(heard, lastQuestion);
+    heard = status === undefined ? tailOf(heard, lastQuestion) : "";
+    if (status === undefined) return;
+    asked.resolve(status);
+    asked = undefined;
   });
-  const say = async (command: string) => {
-    const socket = await opening;
-    if (!isOpen) return;
-    try {
-      socket.send(command, port, loopback);
-    } catch {
-      // That an earlier one came to nobody's door (ECONNREFUSED) is told to the next, which then is not sent: once more.
-      // Where it comes to nobody's again, that is what no answer means.
-      sendQuietly(socket, command, port);
-    }
-  };
   return {
-    say,
+    say: (command) => talk.say(`${command}\n`),
     status(msMax) {
-      return new Promise((resolve, reject) => {
-        const done = (status: RetroArchStatus | undefined) => {
-          late[Symbol.dispose]();
-          waiting.delete(done);
-          resolve(status);
-        };
-        const late = clock.after(msMax, () => done(undefined));
-        waiting.add(done);
-        say("GET_STATUS").catch(reject);
-      });
-    },
-    close() {
-      isOpen = false;
-      void opening.then((socket) => socket.close()).catch(() => {});
+      // A question that has no answer yet is the one of all who ask meanwhile: nothing is lost on the way.
+      if (asked === undefined) {
+        asked = Promise.withResolvers();
+        filling ??= filler.repeat(Math.ceil(bufferBytes(pid) / fillerAnswerBytes));
+        lastQuestion += 1;
+        talk.say(`${question} ask${lastQuestion}\nGET_STATUS\n${filling}`);
+      }
+      return within(asked.promise, msMax, clock);
     },
   };
 }
 
-function sendQuietly(socket: Bun.udp.Socket<"buffer">, command: string, port: number): void {
+async function within<T>(promise: Promise<T>, msMax: number, clock: Clock): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  using _timer = clock.after(msMax, () => late.resolve(undefined));
+  return await Promise.race([promise, late.promise]);
+}
+
+async function listen({ output }: Talk, take: (text: string) => void): Promise<void> {
   try {
-    socket.send(command, port, loopback);
+    for await (const chunk of output) take(Buffer.from(chunk).toString("latin1"));
   } catch {
-    // It is asked again, or not at all.
+    // However it ended, nothing more comes.
   }
 }
 
-/** Undefined for any other datagram. */
-export function statusIn(datagram: string): RetroArchStatus | undefined {
-  const [, status] = /^GET_STATUS (PLAYING|PAUSED|CONTENTLESS)\b/.exec(datagram) ?? [];
+/** How much its C library keeps back at the most. */
+function bufferBytes(pid: number): number {
+  try {
+    return Math.max(bufferBytesMin, statSync(`/proc/${pid}/fd/1`).blksize);
+  } catch {
+    // It has ended.
+    return bufferBytesMin;
+  }
+}
+
+/** What it says behind the answer to the question of this number; undefined where that has not come. */
+export function statusIn(text: string, number: number): RetroArchStatus | undefined {
+  const start = text.indexOf(mark(number));
+  if (start === -1) return undefined;
+  const [, status] = /GET_STATUS (PLAYING|PAUSED|CONTENTLESS)/.exec(text.slice(start)) ?? [];
   switch (status) {
     case "PLAYING":
       return "playing";
@@ -91,3 +99,14 @@ export function statusIn(datagram: string): RetroArchStatus | undefined {
       return undefined;
   }
 }
+
+/** What more may come to: all from the mark on, where that has come, and of that its two ends. */
+function tailOf(text: string, number: number): string {
+  const start = text.indexOf(mark(number));
+  if (start === -1) return text.slice(-tailBytes);
+  return mark(number) + text.slice(start + mark(number).length).slice(-tailBytes);
+}
+
+const mark = (number: number) => `${question} ask${number} `;
+// Longer than any mark and any status.
+const tailBytes = 64;

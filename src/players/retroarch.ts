@@ -1,12 +1,15 @@
 /**
- * RetroArch: games, by a libretro core for each system, spoken with over its network commands. What it needs for that it
- * is told by a settings file in memory, on top of the owner's own, of which nothing is changed.
+ * RetroArch: games, by a libretro core for each system, spoken with over its standard input and output. A private file of
+ * settings for this one start stands on top of the owner's own, of which nothing is changed.
  */
+import { mkdtempSync, rm, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { PlainAction } from "../core/playback.ts";
-import { spawnPlayer } from "../system/process.ts";
+import { type Player, spawnPlayer } from "../system/process.ts";
 import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
 import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
 
@@ -16,9 +19,6 @@ const answerMsMax = 2000;
 const askAgainMs = 50;
 const pauseMsMax = 5000;
 const pausedAskMs = 2000;
-// Ports that nobody is given by a registry (RFC 6335, 6).
-const portsFrom = 49_152;
-const portsCount = 16_384;
 const softest = -80; // dB
 
 /** Starts it; throws as `spawnPlayer` does. */
@@ -27,21 +27,20 @@ export function startRetroArch(
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
   const { argv, optionsAt, environment, folder } = order;
-  const port = portsFrom + ((crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % portsCount);
-  const process = spawnPlayer(argv.toSpliced(optionsAt, 0, "--appendconfig=/dev/stdin"), {
-    ...(environment === undefined ? {} : { environment }),
-    folder,
-    input: new TextEncoder().encode(settingsOf(port, volume)),
-    mayHandOn: false,
-  });
-  const line = openRetroArchLine(port, clock);
+  const settings = writeSettings(settingsOf(volume));
+  const process = startWith(settings, () =>
+    spawnPlayer(argv.toSpliced(optionsAt, 0, `--appendconfig=${settings.path}`), {
+      ...(environment === undefined ? {} : { environment }),
+      folder,
+      hasTalk: true,
+      mayHandOn: false,
+    }),
+  );
+  const line = openRetroArchLine(process, clock);
   const ended = new AbortController();
   let last: RetroArchStatus | undefined;
   let turn: Promise<unknown> = Promise.resolve();
-  void process.exited.then(() => {
-    ended.abort();
-    line.close();
-  });
+  void process.exited.then(() => ended.abort());
   const ask = async (msMax: number) => {
     const status = await line.status(msMax);
     const wasPaused = last === "paused";
@@ -72,7 +71,7 @@ export function startRetroArch(
     async quit(msMax) {
       // One that has not answered yet does not listen.
       if (last === undefined) return;
-      await line.say("QUIT");
+      line.say("QUIT");
       await sleep(clock, msMax, ended.signal).catch(() => {});
     },
   };
@@ -81,11 +80,43 @@ export function startRetroArch(
 /** Undefined where it does not answer within `msMax`. */
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
+interface SettingsFile {
+  readonly path: string;
+  /** Takes it away; call it once. */
+  release(): void;
+}
+
+/** In a folder that only this user may enter. It reads them again when a core or a game changes. */
+function writeSettings(text: string): SettingsFile {
+  const folder = mkdtempSync(join(tmpdir(), "tapdeck-retroarch-"));
+  const path = join(folder, "settings.cfg");
+  // Nothing depends on when it is gone.
+  const release = () => rm(folder, { recursive: true, force: true }, () => {});
+  writeFileSync(path, text, { mode: 0o600 });
+  return { path, release };
+}
+
+/** The file goes with the player, or at once where that could not be started. */
+function startWith(settings: SettingsFile, start: () => Player): Player {
+  try {
+    const player = start();
+    void player.gone.finally(settings.release);
+    return player;
+  } catch (error) {
+    settings.release();
+    throw error;
+  }
+}
+
 /** Settings of RetroArch for this one start. `volume` is in percent; undefined: the owner's own holds. */
-function settingsOf(port: number, volume: number | undefined): string {
+function settingsOf(volume: number | undefined): string {
   const lines = {
-    network_cmd_enable: "true",
-    network_cmd_port: String(port),
+    stdin_cmd_enable: "true",
+    // Its ports for commands and for a remote gamepad are open to every address of the device.
+    network_cmd_enable: "false",
+    network_remote_enable: "false",
+    // It would ask a server for each game.
+    cheevos_enable: "false",
     // What holds for this start must not get into the owner's own file.
     config_save_on_exit: "false",
     // So that one QUIT is enough.
@@ -126,7 +157,7 @@ function stateOf(status: RetroArchStatus | undefined): PlayerState {
   return status === "contentless" ? {} : { playbackState: status };
 }
 
-/** docs.libretro.com, "Network control interface". */
+/** docs.libretro.com, "Network control interface": the same commands. */
 const commands: Partial<Readonly<Record<PlainAction | "fast-forward", string>>> = {
   mute: "MUTE",
   "save-state": "SAVE_STATE",
@@ -151,7 +182,7 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
       "failed",
       `RetroArch has no ${kind.replace("-", " ")} that it could be told to do`,
     );
-  await line.say(command);
+  line.say(command);
 }
 
 function commandOf(kind: PlainAction | "fast-forward"): string | undefined {
@@ -164,14 +195,14 @@ interface Asking {
   readonly clock: Clock;
 }
 
-/** Toggles once, and makes sure: a datagram may be lost, and the next frame may be late. */
+/** Toggles once, and makes sure: the next frame may be late. */
 async function setPause(
   { line, ask, clock }: Asking,
   isWanted: boolean,
   before: RetroArchStatus,
 ): Promise<void> {
   if ((before === "paused") === isWanted) return;
-  await line.say("PAUSE_TOGGLE");
+  line.say("PAUSE_TOGGLE");
   const wanted = isWanted ? "paused" : "playing";
   for (const deadline = performance.now() + pauseMsMax; performance.now() < deadline; ) {
     await sleep(clock, askAgainMs);

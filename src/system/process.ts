@@ -28,11 +28,20 @@ export interface Player {
   lastWords(): Promise<string>;
   /** Our end of a socket that is its descriptor 3, where it was asked for; whoever asked closes it. */
   readonly line: number | undefined;
+  /** Where it was asked for; whoever asked reads all of the output. */
+  readonly talk: Talk | undefined;
   /**
    * Asks all of it to end by `signal`, TERM where none is given, makes it end after `graceMs` (KILL), and resolves when it is
    * gone. Called again, it shortens the grace that is left, and cannot stretch it.
    */
   stop(graceMs: number, signal?: StopSignal): Promise<Exit>;
+}
+
+/** The standard input and output of a player that takes commands there. */
+export interface Talk {
+  /** Never throws: a player that has ended takes nothing more, which is not our fault. */
+  say(text: string): void;
+  readonly output: ReadableStream<Uint8Array>;
 }
 
 export interface PlayerOptions {
@@ -43,6 +52,8 @@ export interface PlayerOptions {
   /** What it finds at its standard input: a file in memory. */
   readonly input?: Uint8Array | undefined;
   readonly hasLine?: boolean;
+  /** Its standard input and output are ours; `input` has no meaning then. */
+  readonly hasTalk?: boolean;
   /** False for a program that is known to be the player itself, so that nothing it leaves behind is. */
   readonly mayHandOn?: boolean;
 }
@@ -98,6 +109,7 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     exited,
     gone,
     line,
+    talk: talkOf(child),
     lastWords: words.lines,
     async stop(graceMs, signal = "TERM") {
       await endAll(graceMs, signal);
@@ -105,6 +117,27 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     },
   };
 }
+
+function talkOf({ stdin, stdout, exited }: Child): Talk | undefined {
+  if (typeof stdin !== "object" || stdout === undefined) return undefined;
+  const quietly = (act: () => unknown) => {
+    try {
+      void Promise.resolve(act()).catch(() => {});
+    } catch {
+      // EPIPE: it has ended, and its exit tells more.
+    }
+  };
+  void exited.then(() => quietly(() => stdin.end()));
+  return {
+    output: stdout,
+    say(text) {
+      quietly(() => stdin.write(text));
+      quietly(() => stdin.flush());
+    },
+  };
+}
+
+type Child = Pick<ReturnType<typeof spawn>, "stdin" | "stdout" | "exited">;
 
 const nextMark = createMarks();
 
@@ -185,10 +218,10 @@ const refusals: Readonly<Record<string, string>> = {
 function spawn(
   argv: readonly string[],
   mark: string,
-  { environment, folder, input, hasLine = false }: PlayerOptions,
+  { environment, folder, input, hasLine = false, hasTalk = false }: PlayerOptions,
 ) {
   // The runtime makes a file in memory of bytes.
-  const standard = [input ?? "ignore", "ignore", "pipe"] as const;
+  const standard = [hasTalk ? "pipe" : (input ?? "ignore"), hasTalk ? "pipe" : "ignore", "pipe"] as const;
   try {
     return Bun.spawn([...argv], {
       stdio: hasLine ? [...standard, "pipe"] : [...standard],

@@ -1,6 +1,6 @@
 /** Debian's RetroArch with a free core, for real and without a screen: it starts, answers, pauses, and stops. */
 import { expect, test } from "bun:test";
-import { readdir, readFile, readlink, stat } from "node:fs/promises";
+import { appendFile, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
@@ -34,17 +34,22 @@ async function gameDeck(more: Partial<LauncherConfig> = {}): Promise<Deck> {
   return deck;
 }
 
-/** As its own key does: over the port that it listens on. */
-async function pressPause(pid: number): Promise<void> {
+/** Of all ports that any process in this network has open: those that belong to the process. */
+async function portsOf(pid: number): Promise<readonly string[]> {
   const inodes = await Promise.all(
     (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")),
   );
-  const lines = (await readFile("/proc/net/udp", "utf8")).split("\n").map((line) => line.trim().split(/\s+/));
-  const own = lines.find(([, , , , , , , , , inode]) => inodes.includes(`socket:[${inode}]`));
-  const port = Number.parseInt(own?.[1]?.split(":")[1] ?? "", 16);
-  const socket = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0 });
-  socket.send("PAUSE_TOGGLE", port, "127.0.0.1");
-  socket.close();
+  const tables = ["udp", "udp6", "tcp", "tcp6", "raw", "raw6"];
+  const lines = await Promise.all(
+    tables.map(async (table) => {
+      const rows = (await readFile(`/proc/${pid}/net/${table}`, "utf8")).trim().split("\n").slice(1);
+      return rows.map((row) => [table, ...row.trim().split(/\s+/)]);
+    }),
+  );
+  return lines
+    .flat()
+    .filter((words) => inodes.includes(`socket:[${words[10]}]`))
+    .map((words) => `${words[0]} ${words[2]}`);
 }
 
 const state = async (deck: Deck) => (await deck.launcher.playback())?.playbackState;
@@ -67,11 +72,6 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
   ]);
   expect(await state(deck)).toBe("playing");
   expect(deck.told("media.paused").length).toBe(deck.told("media.resumed").length);
-  expect(await deck.run("**control:pause")).toBe(true);
-  // Somebody presses its own key: nobody asked for that.
-  await pressPause(await deck.playerOf("NES/Game.nes"));
-  const paused = deck.told("media.paused").length;
-  await deck.next("media.resumed", paused);
   expect(await deck.run("**control:save_state||**control:reset")).toBe(true);
   expect(await deck.run("**control:seek,+10")).toBe("RetroArch has no seek that it could be told to do");
 
@@ -81,6 +81,36 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
   expect(deck.told("media.stopped")).toMatchObject([{ reason: "stopped", exitCode: 0 }]);
   // The owner's settings are as they were.
   expect(await readFile(join(deck.folder, "retroarch.cfg"), "utf8")).toBe(settings);
+});
+
+test("it opens no port, whatever the owner's settings say", async () => {
+  await using deck = await gameDeck();
+  const open = ["network_cmd_enable", "network_remote_enable", "network_remote_enable_user_p1"];
+  await deck.file("retroarch.cfg", settings + open.map((key) => `${key} = "true"\n`).join(""));
+  await deck.play("NES/Game.nes");
+  expect(await deck.launcher.playback()).toMatchObject({ playbackState: "playing" });
+  expect(await portsOf(await deck.playerOf("NES/Game.nes"))).toEqual([]);
+});
+
+test("a pause that its own key ends is told, although nobody asked for that", async () => {
+  // What is written into the file `keys` comes to it as its keys would.
+  const script =
+    'keys=$0; mkfifo "$keys"; { exec 4<>"$keys"; cat <&4 & exec cat <&3; } 3<&0 | exec retroarch "$@"';
+  await using deck = await makeDeck((folder) => [
+    launcher(folder, {
+      command: [
+        ...["/bin/sh", "-c", script, join(folder, "keys")],
+        ...[`--config=${join(folder, "retroarch.cfg")}`, "{path}"],
+      ],
+      stop: { signal: "TERM", graceMs: 2000 },
+    }),
+  ]);
+  await deck.file("NES/Game.nes", makeNesGame());
+  await deck.file("retroarch.cfg", settings);
+  await deck.play("NES/Game.nes");
+  expect(await deck.run("**control:pause")).toBe(true);
+  await appendFile(join(deck.folder, "keys"), "PAUSE_TOGGLE\n");
+  await deck.next("media.resumed");
 });
 
 test("it is asked to end by its own command before any signal", async () => {

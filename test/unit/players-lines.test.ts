@@ -1,6 +1,7 @@
 /** What players say to us: bytes that may be cut anywhere, noise, lines without end, and no answer at all. */
 import { expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -12,6 +13,7 @@ import { startMpv } from "../../src/players/mpv.ts";
 import { messageIn } from "../../src/players/mpv-line.ts";
 import { openRetroArchLine, statusIn } from "../../src/players/retroarch-line.ts";
 import { lastLines } from "../../src/system/last-words.ts";
+import { spawnPlayer } from "../../src/system/process.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 
@@ -64,39 +66,82 @@ test("a message is an answer, an event or noise, and nothing throws", () => {
   fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => messageIn(text).kind !== undefined));
 });
 
+const behind = "GET_CONFIG_PARAM ask7 unsupported";
+
 test.each([
-  ["GET_STATUS PLAYING nes,Game,crc32=bcb5d3f\n", "playing"],
-  ["GET_STATUS PAUSED super_nes,A, B,crc32=0\n", "paused"],
-  ["GET_STATUS CONTENTLESS", "contentless"],
-  ["GET_STATUS", undefined],
-  ["GET_STATUS PLAYINGS", undefined],
-  ["1.14.0\n", undefined],
+  [`${behind}GET_STATUS PLAYING nes,Game,crc32=bcb5d3f\n`, "playing"],
+  [`${behind}\nGET_STATUS PAUSED super_nes,A, B,crc32=0\n`, "paused"],
+  [`GET_STATUS PLAYING x${behind} a core says something\nGET_STATUS CONTENTLESS`, "contentless"],
+  ["GET_CONFIG_PARAM ask6 unsupportedGET_STATUS PLAYING nes,Game,crc32=0\n", undefined],
+  ["GET_CONFIG_PARAM ask77 unsupportedGET_STATUS PLAYING nes,Game,crc32=0\n", undefined],
+  ["GET_STATUS PLAYING nes,Game,crc32=0\n", undefined],
+  [`GET_STATUS PAUSED ${behind}GET_STATUS`, undefined],
+  [`${behind}1.14.0\n`, undefined],
   ["\0\0", undefined],
-] as const)("the datagram %p says %p", (datagram, status) => {
-  expect(statusIn(datagram)).toBe(status);
+] as const)("behind question 7, %p says %p", (text, status) => {
+  expect(statusIn(text, 7)).toBe(status);
 });
 
-test("a RetroArch that does not listen yet has no answer, however often it is asked", async () => {
-  const place = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0 });
-  const { port } = place;
-  place.close();
-  const line = openRetroArchLine(port, systemClock);
-  try {
-    const asked = await Promise.all([line.status(5), line.status(5), line.status(5)]);
-    expect(asked).toEqual([undefined, undefined, undefined]);
-    const heard: string[] = [];
-    const retroArch = await Bun.udpSocket({
-      hostname: "127.0.0.1",
-      port,
-      socket: { data: (_socket, datagram) => void heard.push(datagram.toString()) },
+/** A program in the place of RetroArch, in the shell's words, and the line to it. */
+function talkWith(script: string, ...words: readonly string[]) {
+  const player = spawnPlayer(["/bin/sh", "-c", script, ...words], { hasTalk: true });
+  return {
+    player,
+    line: openRetroArchLine(player, systemClock),
+    [Symbol.asyncDispose]: async () => void (await player.stop(1000)),
+  };
+}
+
+test("a RetroArch that does not listen yet has no answer, and is asked one thing at a time", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const [ready, heard] = [join(folder, "ready"), join(folder, "heard")];
+  const script = 'until [ -e "$0" ]; do sleep 0.01; done; exec cat >"$1"';
+  await using talk = talkWith(script, ready, heard);
+  const { line } = talk;
+  const asked = await Promise.all([line.status(5), line.status(5), line.status(5)]);
+  expect([...asked, await line.status(5)]).toEqual([undefined, undefined, undefined, undefined]);
+  line.say("RESET");
+  await writeFile(ready, "");
+  const lines = () => readFileSync(heard, "utf8").split("\n");
+  await eventually(() => existsSync(heard) && lines().includes("RESET"));
+  expect(lines().filter((one) => !one.endsWith(" -") && one !== "")).toEqual([
+    "GET_CONFIG_PARAM ask1",
+    "GET_STATUS",
+    "RESET",
+  ]);
+  await rm(folder, { recursive: true });
+});
+
+test("an answer counts only behind its own question, however it is cut", async () => {
+  // What is left of an earlier question in its buffer comes first.
+  const answers = [
+    "noiseGET_CONFIG_PARAM ask0 unsupportedGET_STATUS PLAYING nes,A,crc32=0\n",
+    "GET_CONFIG_PARAM - unsupported".repeat(300),
+    "GET_STATUS PLAYING nes,A,crc32=0\nGET_CONFIG_PARAM ask1 unsupportedGET_STATUS PAUSED nes,A,crc32=0\n",
+    "GET_CONFIG_PARAM - unsupported".repeat(300),
+  ].join("");
+  for (const bytes of [1, 7, 64, 100, 4096]) {
+    const output = new ReadableStream<Uint8Array>({
+      start(stream) {
+        for (let at = 0; at < answers.length; at += bytes)
+          stream.enqueue(bytesOf(answers.slice(at, at + bytes)));
+        stream.close();
+      },
     });
-    await line.say("RESET");
-    await eventually(() => heard.length > 0);
-    expect(heard).toEqual(["RESET"]);
-    retroArch.close();
-  } finally {
-    line.close();
+    const said: string[] = [];
+    const talk = { output, say: (text: string) => void said.push(text) };
+    const line = openRetroArchLine({ pid: process.pid, talk }, systemClock);
+    expect(await line.status(30_000)).toBe("paused");
+    expect(said.length).toBe(1);
   }
+});
+
+test("a RetroArch that has ended is told nothing, and that is no fault", async () => {
+  await using talk = talkWith("exit 3");
+  await talk.player.exited;
+  talk.line.say("RESET");
+  expect(await talk.line.status(5)).toBeUndefined();
+  talk.line.say("QUIT");
 });
 
 test("last lines are those that say something, few and short, without what only terminals understand", () => {
