@@ -171,8 +171,8 @@ export const sealedClientIdCharsMax = 64; // A UUID has 36.
 export const pairingDigits = 6; // A million codes.
 export const pairingTriesMax = 3; // Proofs in one opening, from whatever address.
 export const pairingOpenMs = 10 * 60 * 1000; // Time to take a phone out and type.
-export const pairingHellosMax = 16; // Exchanges without a proof in one opening; then the oldest is evicted. At `handshakesPerSecondMax` each stays 800 ms,
-export const pairingHellosPerAddressMax = 4; // and an address with more evicts its own oldest.
+export const pairingHellosMax = 16; // Exchanges without a proof in one opening; then the oldest is evicted. On sockets `unsealedMax` is the nearer bound,
+export const pairingHellosPerAddressMax = 4; // and `unsealedStayMs` keeps each its place. An address with more evicts its own oldest.
 export const pairingSharesKeptMax = 16_384; // Shares that one opening remembers sending: `handshakesPerSecondMax` in `pairingOpenMs` makes 12,000.
 // Wrong codes delay the next proof, in one count over all openings, addresses and restarts. Three are free, at 0 min. The
 // fourth comes at 1 min, then at 3, 7 and 15 min, then one each 15 min: 7 + (1440 - 15) / 15 = 102 in a day. Each is right with a

@@ -144,7 +144,7 @@ remoteTest("pair --code that is interrupted closes the pairing", async () => {
 });
 
 test("pair --bearer makes no client where TLS is off, and says so", async () => {
-  await using plain = await makePlace(`${noReaders}[api]\ntls_port = 0\n`);
+  await using plain = await makePlace(noReaders);
   await using service = await startTapdeck(plain);
   const { code, error } = await run([program, "pair", "--bearer", "Shop", `--data=${plain.folder}`]);
   expect([code, error]).toEqual([1, expect.stringContaining("TLS is off: set api.tls_port")]);
