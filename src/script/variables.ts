@@ -9,7 +9,10 @@ export const variables = {
   "device.hostname": { type: "text", docs: "The name of this device in the network." },
   "device.os": { type: "text", docs: "Its operating system: `linux`." },
   "device.arch": { type: "text", docs: "Its processor: `arm64` or `amd64`." },
-  "last_scanned.id": { type: "text", docs: "The UID of the card that was read last, in lower-case hex." },
+  "last_scanned.id": {
+    type: "text",
+    docs: "The UID of the card that was read last, in lower-case hex. Empty, as the next two, in a script that came over a link or from a caller without the right `change`.",
+  },
   "last_scanned.value": { type: "text", docs: "Its text." },
   "last_scanned.data": { type: "text", docs: "Its memory, in lower-case hex." },
   media_playing: { type: "flag", docs: "Whether anything plays." },

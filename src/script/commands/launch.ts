@@ -2,14 +2,18 @@
 import type { Call, LaunchHow, ScriptCommand } from "../command.ts";
 
 /** The option of every command that starts a file. */
-export const launcherOption = { launcher: "The id of the player, in the place of the usual one." } as const;
+export const launcherOption = { launcher: "The id of the player, among those that take the file." } as const;
 
 export const launch: ScriptCommand = {
   names: ["launch"],
   argsMin: 1,
   argsMax: 1,
   args: "path",
-  options: { ...launcherOption, system: "The id of the system that the file is for." },
+  options: {
+    ...launcherOption,
+    system:
+      "The system that the file is for, by any of its names. Its extension must be one of that system, or stated by the player.",
+  },
   startsMedia: true,
   allowedUntrusted: true,
   docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list that no player takes plays as `playlist.play` does. Any text that is not a command is its argument.",
