@@ -67,11 +67,12 @@ test("the document tells all notifications, as methods without a result", () => 
 
 /** Fields between whose values there are rules that no schema tells. */
 const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
-  // No device of this machine; and the two spellings say the same.
+  // No device of this machine; the two spellings say the same; and only the service knows which systems there are.
   "settings.update": {
     reader: fc.constant(["pn532-uart:/dev/none"]),
     readers: fc.constant(["pn532-uart:/dev/none"]),
     systems: fc.constant({ rootFolder: ["/srv/media"] }),
+    insertModeBlocklist: fc.constantFrom([], ["SNES"], ["nes", "Mega Drive"]),
   },
   // Whole bytes in hexadecimal, and so good for every type and match.
   "mappings.new": { pattern: fc.constantFrom("04", "a1b2") },
