@@ -15,7 +15,7 @@ export const mappings = method({
 export const mappingsNew = method({
   name: "mappings.new",
   right: "change",
-  docs: "Stores a mapping, behind all others, and returns its id. A pattern of the kind `regex` that cannot be taken is refused with the place of the fault.",
+  docs: "Stores a mapping, behind all others, and returns its id. A pattern of the kind `regex` that cannot be taken is refused with the place of the fault. One that makes a tap too slow, by itself or with the others, is refused with its cost and the limit. Regular expressions read the first 4,096 characters of a field.",
   params: v.object(mappingFields),
   changes: (_params, { id }) => `mapping ${id}`,
   result: v.object({ id: v.pipe(v.number(), v.integer()) }),
@@ -30,7 +30,7 @@ export const mappingsUpdate = method({
   params: v.object({ id: mappingId, ...v.partial(v.object(mappingFields)).entries }),
   changes: ({ id }) => `mapping ${id}`,
   result: nothing,
-  errors: ["not-found", "forbidden", "failed"],
+  errors: ["busy", "not-found", "forbidden", "failed"],
   run(services, { id, ...changes }) {
     services.mappings.update(id, changes);
     return null;

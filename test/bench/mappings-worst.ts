@@ -1,0 +1,231 @@
+/**
+ * Mappings: the worst set that is accepted, in the database and again in files, and what others wait for while it is made. In
+ * processor time of the main thread, which another program's work does not lengthen.
+ */
+import { Database } from "bun:sqlite";
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RE2JS } from "re2js";
+import { createMappingFiles } from "../../src/config/mapping-files.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { ServiceError } from "../../src/core/errors.ts";
+import { mappingFileBytesMax, partialCharsMax, regexCostMax } from "../../src/core/limits.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { MappingParams, MappingType } from "../../src/core/mapping.ts";
+import type { TokenParams } from "../../src/core/token.ts";
+import { createMapper, type Mapper } from "../../src/launch/mappings/mapper.ts";
+import { costOf, createRegexes, isFault } from "../../src/launch/mappings/regex.ts";
+import { createGuard } from "../../src/store/durable.ts";
+import { createMappings } from "../../src/store/mappings.ts";
+import { migrations } from "../../src/store/migrations/index.ts";
+import { hostileFamilies, hostileTexts } from "../helpers/hostile-regexes.ts";
+import { line, quantile, spread, title } from "./figures.ts";
+
+const tapsPerText = 25;
+const partialCharsEach = 4000;
+
+export async function measureWorstMappings(): Promise<void> {
+  title(
+    "Mappings: the worst sets accepted, in the database and again in files; fields of 16 KiB; processor time",
+  );
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-bench-mappings-"));
+  const results: Result[] = [];
+  for (const [name, family] of Object.entries(hostileFamilies)) {
+    const set = acceptedOf(family);
+    // What one family leaves behind is not another's.
+    Bun.gc(true);
+    if (set.length > 0) results.push({ name, rules: set.length, ...(await measureSet(set, folder)) });
+  }
+  await rm(folder, { recursive: true, force: true });
+  const idle = await longestWait(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  });
+  const slowest = worstOf(results, ({ taps }) => quantile(taps, 0.5));
+  line(`a tap: ${slowest.name}, 2 x ${slowest.rules}`, spread(slowest.taps, "ms"), "20 ms");
+  measureEngine();
+  line("a wait of others in a second without mappings", `the longest ${idle.toFixed(1)} ms`);
+  for (const [what, waitOf] of [
+    ["while the set is made over the API", ({ making }: Result) => making],
+    ["while a start reads it", ({ starting }: Result) => starting],
+    ["while its files are read again", ({ reloading }: Result) => reloading],
+  ] as const) {
+    const longest = worstOf(results, waitOf);
+    const median = quantile(results.map(waitOf), 0.5);
+    line(
+      `a wait of others ${what}`,
+      `the longest ${waitOf(longest).toFixed(1)} ms (${longest.name}), the median family's ${median.toFixed(1)} ms`,
+      "50 ms",
+    );
+  }
+  const start = worstOf(results, ({ startMs }) => startMs);
+  line("a start until every mapping counts", `the longest ${start.startMs.toFixed(0)} ms (${start.name})`);
+}
+
+/** What the engine takes without tables for expressions whose tables would be too large. */
+function measureEngine(): void {
+  const text = hostileTexts["two letters"] ?? "";
+  const engines = Array.from({ length: 64 }, (_, nth) =>
+    RE2JS.compile(`(a|b)*a(a|b){${12 + (nth % 8)}}[^ab]`),
+  );
+  const taps = Array.from({ length: 3 }, () => {
+    const began = process.cpuUsage();
+    for (const engine of engines) engine.test(text);
+    const { user, system } = process.cpuUsage(began);
+    return (user + system) / 1000;
+  });
+  line("64 refused ones, (a|b)*a(a|b){12}[^ab], by the engine", spread(taps, "ms"));
+}
+
+interface Measured {
+  readonly taps: readonly number[];
+  /** Longest waits in ms. */
+  readonly making: number;
+  readonly starting: number;
+  readonly reloading: number;
+  readonly startMs: number;
+}
+
+interface Result extends Measured {
+  readonly name: string;
+  readonly rules: number;
+}
+
+function worstOf(results: readonly Result[], figure: (result: Result) => number): Result {
+  const [worst] = results.toSorted((a, b) => figure(b) - figure(a));
+  if (worst === undefined) throw new Error("no family of expressions is accepted");
+  return worst;
+}
+
+function acceptedOf(family: (nth: number) => string): readonly MappingParams[] {
+  const regexes = createRegexes();
+  const set: MappingParams[] = [];
+  for (let cost = 0; ; ) {
+    // Half on the text, half on data: together they cost as much as the same on one of them, but touch both.
+    const type: MappingType = set.length % 2 === 0 ? "text" : "data";
+    const pattern = family(set.length);
+    const table = regexes.get(pattern);
+    if (isFault(table)) return set;
+    cost += costOf(table, type);
+    if (cost > regexCostMax) return set;
+    set.push({ enabled: true, label: "", type, match: "regex", pattern, override: "x" });
+  }
+}
+
+/** The set and, beside it, as many partial patterns as are accepted, which nearly occur. */
+async function measureSet(set: readonly MappingParams[], folder: string): Promise<Measured> {
+  const partial = Array.from(
+    { length: Math.floor(partialCharsMax / partialCharsEach) },
+    (_, nth): MappingParams => ({
+      enabled: true,
+      label: "",
+      type: "text",
+      match: "partial",
+      pattern: "a".repeat(partialCharsEach - 4) + String(nth).padStart(4, "0"),
+      override: "x",
+    }),
+  );
+  const all = [...set, ...partial];
+  using database = new Database(":memory:", { strict: true });
+  for (const sql of migrations) database.run(sql);
+  const mappings = createMappings(database, createGuard(database, { onWritten() {}, onDamage() {} }));
+  const noFiles = { start: async () => {}, close() {} };
+  const parts = { store: { mappings }, log: silentLog, clock: systemClock };
+  const empty = await createMapper({ ...parts, files: noFiles });
+  const making = await longestWait(async () => {
+    for (const one of all) {
+      add(empty, one);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await empty.settled();
+  });
+  empty.close();
+
+  const place = join(folder, "mappings");
+  await rm(place, { recursive: true, force: true });
+  await mkdir(place);
+  await writeFiles(place, all);
+  const files = createMappingFiles({ folder: place, log: silentLog, clock: systemClock });
+  const started: Mapper[] = [];
+  const beganMs = threadMs();
+  const starting = await longestWait(async () => {
+    started.push(await createMapper({ ...parts, files }));
+  });
+  const startMs = threadMs() - beganMs;
+  const [mapper] = started;
+  if (mapper === undefined) throw new Error("it was started");
+  const taps = Object.values(hostileTexts).flatMap((text) => tapsOf(mapper, text));
+  const reloading = await longestWait(async () => {
+    await rm(join(place, "0.toml"));
+    await until(() => mapper.list().length < 2 * all.length);
+    await writeFiles(place, all);
+    await until(() => mapper.list().length === 2 * all.length);
+    await mapper.settled();
+  });
+  mapper.close();
+  return { taps, making, starting, reloading, startMs };
+}
+
+function add(mapper: Mapper, params: MappingParams): void {
+  try {
+    mapper.add(params);
+  } catch (error) {
+    // All patterns together have a limit of their own: then the set is full by that.
+    if (!(error instanceof ServiceError && error.data?.limit === "mappingsCharsMax")) throw error;
+  }
+}
+
+async function writeFiles(folder: string, all: readonly MappingParams[]): Promise<void> {
+  let text = "";
+  let files = 0;
+  for (const { type, match, pattern, override } of all) {
+    const table = `[[mapping]]\ntype = "${type}"\nmatch = "${match}"\npattern = ${JSON.stringify(pattern)}\noverride = "${override}"\n`;
+    if (text.length + table.length > mappingFileBytesMax / 4) {
+      await writeFile(join(folder, `${files++}.toml`), text);
+      text = "";
+    }
+    text += table;
+  }
+  await writeFile(join(folder, `${files}.toml`), text);
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  const endMs = performance.now() + 60_000;
+  while (!isTrue()) {
+    if (performance.now() > endMs) throw new Error("the files were not read within a minute");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function tapsOf(mapper: Mapper, text: string): readonly number[] {
+  const ascii = Array.from(text, (char) => ((char.codePointAt(0) ?? 0) % 16).toString(16)).join("");
+  return Array.from({ length: tapsPerText }, (_, nth) => {
+    const token: TokenParams = { type: "", uid: `04${nth}`, text: text.slice(nth), data: ascii.slice(nth) };
+    const began = process.cpuUsage();
+    mapper.map(token);
+    const { user, system } = process.cpuUsage(began);
+    return (user + system) / 1000;
+  });
+}
+
+/** Time that the main thread was on a processor so far, in ms (Documentation/scheduler/sched-stats.rst, first field). */
+function threadMs(): number {
+  return Number(readFileSync("/proc/self/schedstat", "latin1").split(" ")[0]) / 1e6;
+}
+
+/** The longest time that something due at once waited for this process while `work` went on. */
+async function longestWait(work: () => Promise<void>): Promise<number> {
+  const state = { isDone: false };
+  const working = work().finally(() => {
+    state.isDone = true;
+  });
+  let longest = 0;
+  while (!state.isDone) {
+    const dueMs = threadMs();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    longest = Math.max(longest, threadMs() - dueMs);
+  }
+  await working;
+  return longest;
+}
