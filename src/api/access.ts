@@ -3,6 +3,7 @@
  * (doors.ts) raises what a caller may do. What each method requires stands with the method.
  */
 import { hostname } from "node:os";
+import { addressBytes, isUnspecified } from "../core/ip-address.ts";
 import type { Grant } from "../core/rights.ts";
 
 /** Where an admitted caller comes from. Quotas depend on it; what the caller may do is its grant (core/rights.ts). */
@@ -154,7 +155,7 @@ export function plainAddress(address: string): string {
     .replace(/%.*$/, "");
 }
 
-/** An IP literal, localhost, this device's name, its .local name, or one that the owner allowed. */
+/** An IP literal but the unspecified ones, localhost, this device's name, its .local name, or one that the owner allowed. */
 export function isHostAllowed(host: string, { allowedHosts }: Pick<AccessRules, "allowedHosts">): boolean {
   const name = nameOf(host);
   if (name === undefined) return false;
@@ -192,6 +193,10 @@ function nameOf(host: string): string | undefined {
   return /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/.exec(host.toLowerCase())?.[1];
 }
 
+/** As RFC 3986, 3.2.2 writes them: IPv6 in brackets, IPv4 as four decimal numbers without leading zeros. */
 function isIpLiteral(name: string): boolean {
-  return name.startsWith("[") || /^\d{1,3}(\.\d{1,3}){3}$/.test(name);
+  const isBracketed = name.startsWith("[");
+  if (!isBracketed && !/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){3}$/.test(name)) return false;
+  const bytes = addressBytes(isBracketed ? name.slice(1, -1) : name);
+  return bytes?.length === (isBracketed ? 16 : 4) && !isUnspecified(bytes);
 }

@@ -1,6 +1,6 @@
 /** Which user a TCP connection of this device belongs to: the kernel's own table knows (proc(5), /proc/net/tcp). */
 import { readFile } from "node:fs/promises";
-import { addressBytes } from "./addresses.ts";
+import { addressBytes } from "../core/ip-address.ts";
 
 export interface Peer {
   /** The caller's IP address, IPv4 as such also where it came mapped into IPv6. */

@@ -6,8 +6,9 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
+import { addressBytes } from "../core/ip-address.ts";
 import type { Log } from "../core/log.ts";
-import { addressBytes, lastingAddresses, ownAddresses, ownNames } from "./addresses.ts";
+import { lastingAddresses, ownAddresses, ownNames } from "./addresses.ts";
 import { type Certificate, makeCertificate } from "./certificate.ts";
 
 const yearsValid = 10;

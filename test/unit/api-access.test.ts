@@ -78,6 +78,43 @@ const hosts: readonly (readonly [host: string | null, isGood: boolean])[] = [
   [`${device}.local`, true],
   ["cards.home", true],
   ["CARDS.HOME:80", true],
+  ["255.255.255.255", true],
+  ["[::ffff:192.168.1.20]:7497", true],
+  ["[2001:db8:0:1:2:3:4:5]", true],
+  // The unspecified addresses, which Linux takes to loopback.
+  ["0.0.0.0:7497", false],
+  ["0.0.0.0", false],
+  ["00.0.0.0", false],
+  ["000.000.000.000:7497", false],
+  ["0", false],
+  ["0.0", false],
+  ["0x0.0x0.0x0.0x0", false],
+  ["[::]:7497", false],
+  ["[::0]", false],
+  ["[0::]", false],
+  ["[0:0:0:0:0:0:0:0]:7497", false],
+  ["[0000:0000:0000:0000:0000:0000:0000:0000]", false],
+  ["[::0.0.0.0]", false],
+  ["[::ffff:0.0.0.0]:7497", false],
+  ["[::FFFF:0:0]", false],
+  ["[0:0:0:0:0:ffff:0000:0000]", false],
+  // No addresses at all.
+  ["300.1.1.1", false],
+  ["1.2.3.256", false],
+  ["1.2.3", false],
+  ["1.2.3.4.5", false],
+  ["010.0.0.1", false],
+  ["[1.2.3.4]", false],
+  ["[:::1]", false],
+  ["[1::2::3]", false],
+  ["[12345::]", false],
+  ["[1:2:3:4:5:6:7]", false],
+  ["[1:2:3:4:5:6:7:8:9]", false],
+  ["[::300.1.1.1]", false],
+  ["[fe80::1%25eth0]", false],
+  ["[]", false],
+  ["127.0.0.1, 127.0.0.1", false],
+  ["127.0.0.1:7497:7497", false],
   ["evil.example", false],
   ["127.0.0.1.evil.example", false],
   ["localhost.evil.example", false],
@@ -129,4 +166,9 @@ test("where browsers do not say who asks, event streams are for their own pages,
   expect(may({ ...own, referer: "http://device.local:7497/" })).toBe(true);
   expect(may({ ...own, origin: "http://device.local:7497" })).toBe(true);
   expect(may({ host: own.host, "user-agent": "curl/8" })).toBe(true);
+});
+
+test("an owner who lists an unspecified address may be called by it", () => {
+  const listed = { ...rules, allowedHosts: ["0.0.0.0"] };
+  expect(admit({ host: "0.0.0.0:7497", origin: null, isEmbedded: false }, true, listed).kind).toBe("device");
 });

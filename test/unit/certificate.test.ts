@@ -4,8 +4,9 @@ import { X509Certificate } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { addressBytes } from "../../src/core/ip-address.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { addressBytes, ownNames } from "../../src/system/addresses.ts";
+import { ownNames } from "../../src/system/addresses.ts";
 import { fingerprintOf, makeCertificate } from "../../src/system/certificate.ts";
 import { certificateIn } from "../../src/system/tls-files.ts";
 
