@@ -60,49 +60,30 @@ export function isPrefetch(headers: Headers): boolean {
 }
 
 /**
- * Did somebody follow a link to here, or type the address? A page that asks by itself, or prefetches, does neither (Fetch
- * Metadata Request Headers, W3C). An older browser that sends none of these sends an Origin with its requests to others.
+ * True for a request that a browser may have made. All of them call themselves Mozilla, send Sec-Fetch-Site to addresses
+ * that they trust (TLS and loopback), or ask for HTML; a browser inside of an app may do the last alone. Sec-Fetch-Mode
+ * proves nothing: Node's fetch sends it.
  */
-export function isFollowedLink(headers: Headers): boolean {
-  if (isPrefetch(headers)) return false;
-  const site = headers.get("sec-fetch-site");
-  if (site !== "cross-site" && site !== "same-site") return true;
+export function isBrowser(headers: Headers): boolean {
   return (
-    headers.get("sec-fetch-mode") === "navigate" &&
-    (headers.get("sec-fetch-dest") ?? "document") === "document" &&
-    (headers.get("sec-fetch-user") === "?1" || !tellsOfUsers(headers))
+    (headers.get("user-agent") ?? "").includes("Mozilla/") ||
+    headers.has("sec-fetch-site") ||
+    headers.has("sec-fetch-dest") ||
+    (headers.get("accept") ?? "").includes("text/html")
   );
-}
-
-/**
- * Chromium and Firefox say `Sec-Fetch-User: ?1` where a person followed the link, and nothing where the page went there by
- * itself; Safari never says it, and must not be refused for that. No page can change its browser's name here.
- */
-function tellsOfUsers(headers: Headers): boolean {
-  return /(Chrome|Firefox)\//.test(headers.get("user-agent") ?? "");
-}
-
-/**
- * Is it a browser that does not say which site a request comes from? They say it only to addresses that they trust: TLS and
- * loopback (Fetch Metadata, "2.").
- */
-export function saysNoOrigin(headers: Headers): boolean {
-  return isBrowser(headers) && !headers.has("sec-fetch-site");
-}
-
-function isBrowser(headers: Headers): boolean {
-  return (headers.get("user-agent") ?? "").startsWith("Mozilla/");
 }
 
 /**
  * May an event stream be opened? Browsers say where a request comes from only to addresses that they trust: TLS and
  * loopback. To others of this device a foreign image looks like a listener of its own page, but for the Referer, which a
- * page can leave out and not forge.
+ * page can leave out and not forge. Sec-Fetch-Site `none` is refused: a stream is no page that a person opens, and
+ * Chromium says `none` of what the speculation rules of a foreign page prefetch, and of a redirect by a foreign server.
  */
 export function mayListen(headers: Headers): boolean {
   const site = headers.get("sec-fetch-site");
-  const isCors = headers.has("origin") && headers.get("sec-fetch-mode") === "cors";
-  if (site !== null) return site === "same-origin" || site === "none" || isCors;
+  const mode = headers.get("sec-fetch-mode");
+  if (isPrefetch(headers) || mode === "navigate") return false;
+  if (site !== null) return site === "same-origin" || (headers.has("origin") && mode === "cors");
   if (!isBrowser(headers) || headers.has("origin")) return true;
   const referer = headers.get("referer") ?? "";
   return URL.canParse(referer) && new URL(referer).host === headers.get("host")?.toLowerCase();

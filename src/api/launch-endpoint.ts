@@ -1,12 +1,15 @@
 /**
- * `GET /l/{text}`: as though a token with that text had been scanned, for QR codes and simple tests (decisions, "Launch
- * endpoint"). A link is all that it takes, so it heeds who asks: a person who follows it, never a page in the background.
+ * `GET /l/{text}` launches its text as though a token with it had been scanned, for QR codes and simple programs. A program
+ * launches at once. A browser gets a page with a button (`launch-page.ts`), because nothing in a request of a browser
+ * proves that a person wanted it: a foreign server may redirect an address that was typed, and Chromium then says
+ * `Sec-Fetch-Site: none` and `Sec-Fetch-User: ?1`.
  */
 import type { Audit } from "../core/audit.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { TokenParams } from "../core/token.ts";
-import { isFollowedLink, saysNoOrigin } from "./access.ts";
+import { isBrowser, isPrefetch } from "./access.ts";
 import { json, sentence, type Visit } from "./http.ts";
+import { launchPage, pressHeader } from "./launch-page.ts";
 import { toToken } from "./schemas.ts";
 
 /** What `allow_launch` says: whether a remote caller may launch this text. */
@@ -30,11 +33,9 @@ export function answerLaunch(
 ): Response {
   const { request, access, address } = visit;
   if (request.method !== "GET") return sentence(405, "a launch is a GET", { allow: "GET" });
-  if (!isFollowedLink(request.headers))
-    return sentence(403, "pages may not launch in the background: follow the link yourself");
-  // Elsewhere than at addresses that browsers trust, an image looks much like a link: such a browser gets a page first, which
-  // launches once it is shown, and which no frame may show.
-  if (saysNoOrigin(request.headers) && !request.headers.has(ownHeader)) return steppingStone();
+  const manner = mannerOf(request.headers);
+  if (manner === "background")
+    return sentence(403, "pages may not launch in the background: open the link, and press its button");
   const text = textOf(request.url);
   if (text === undefined) return sentence(400, "the text is badly encoded: it must be percent-encoded UTF-8");
   if (text.trim() === "") return sentence(400, "there is no text behind the slash");
@@ -46,31 +47,40 @@ export function answerLaunch(
     );
   }
   try {
-    // Whoever follows a link did not write it, on the device or not.
-    launch(toToken({ text }), { trusted: false });
+    const token = toToken({ text });
+    if (manner === "ask") return launchPage(text);
+    // A link is written by anybody, and its text runs as untrusted, on the device too.
+    launch(token, { trusted: false });
     if (access !== "device") audit.launched({ address });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.code === "forbidden") return sentence(403, messageOf(error));
     return sentence(error.data?.limit === "scriptBytesMax" ? 400 : 503, messageOf(error));
   }
-  const wantsPage = (request.headers.get("accept") ?? "").includes("text/html");
-  return wantsPage
-    ? htmlPage("Launched.", "default-src 'none'; frame-ancestors 'none'")
-    : json(200, '{"launched":true}');
+  return json(200, '{"launched":true}');
 }
 
-/** What the device's own page alone can send along: others would have to ask first, and are refused. */
-const ownHeader = "x-tapdeck-launch";
+/**
+ * What a request may do: `launch` at once, `ask` a person by the page, or nothing, where a page sends it in the
+ * `background`. The header of the button's own request proves its origin: a foreign page needs a CORS preflight for it,
+ * which is never granted (Fetch Standard, 4.8).
+ */
+function mannerOf(headers: Headers): "launch" | "ask" | "background" {
+  if (isPrefetch(headers)) return "background";
+  if (headers.has(pressHeader)) return isOwnPage(headers) ? "launch" : "background";
+  if (!isBrowser(headers)) return "launch";
+  const mode = headers.get("sec-fetch-mode") ?? "navigate";
+  const dest = headers.get("sec-fetch-dest") ?? "document";
+  return mode === "navigate" && dest === "document" ? "ask" : "background";
+}
 
-const stepScript = `fetch(location.href,{headers:{"${ownHeader}":"1"}}).then(async(a)=>{document.querySelector("p").textContent=a.ok?"Launched.":await a.text()})`;
-const stepHash = new Bun.CryptoHasher("sha256").update(stepScript).digest("base64");
-
-function steppingStone(): Response {
-  return htmlPage(
-    `Launching …<noscript> needs JavaScript in this browser.</noscript></p><script>${stepScript}</script>`,
-    `default-src 'none'; script-src 'sha256-${stepHash}'; connect-src 'self'; frame-ancestors 'none'`,
-  );
+/** True where no header of a browser says that another page sent the request. */
+function isOwnPage(headers: Headers): boolean {
+  const origin = headers.get("origin");
+  const isForeign =
+    origin !== null &&
+    origin.toLowerCase().replace(/^https?:\/\//, "") !== headers.get("host")?.toLowerCase();
+  return !isForeign && (headers.get("sec-fetch-site") ?? "same-origin") === "same-origin";
 }
 
 /** All behind the prefix, the query string too, percent-decoded once; undefined where that fails. */
@@ -83,15 +93,4 @@ function textOf(url: string): string | undefined {
     // A stray percent sign, or bytes that are no UTF-8.
     return undefined;
   }
-}
-
-function htmlPage(body: string, policy: string): Response {
-  const headers = {
-    "content-type": "text/html; charset=utf-8",
-    "cache-control": "no-store",
-    "content-security-policy": policy,
-    "x-content-type-options": "nosniff",
-  };
-  const html = `<!doctype html><meta name="viewport" content="width=device-width"><title>Tapdeck</title><p>${body}`;
-  return new Response(html, { headers });
 }

@@ -45,6 +45,7 @@ export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
 // Scripts and tokens.
 export const scriptBytesMax = 16 * 1024;
 export const scriptCommandsMax = 64;
+export const launchShownCharsMax = 600; // Of the text of a launch link, on the page that asks: one screen of a phone, so that nobody overlooks its end.
 export const uidCharsMax = 64; // ISO/IEC 14443-3 allows 10 bytes; others write colons or their own ids.
 export const tokenTypeCharsMax = 64;
 export const tokenDataCharsMax = 16 * 1024; // Hex: twice the largest tag memory that we read, with room.

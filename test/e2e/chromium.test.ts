@@ -1,23 +1,20 @@
 /** Real Chromium: a page on another site reaches nothing of the service, and the device's own page does what it is for. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { hostname } from "node:os";
-import type { Page } from "playwright-core";
-import { attack } from "../helpers/attack-page.ts";
+import { join } from "node:path";
+import type { Browser, Locator, Page } from "playwright-core";
+import { type AttackResult, attack } from "../helpers/attack-page.ts";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
-import { startDevice } from "../helpers/device.ts";
+import { port, startDevice } from "../helpers/device.ts";
+import { linesOf } from "../helpers/lines.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
+import { leadingWays, pathOf, serveStranger } from "../helpers/stranger.ts";
 import { makePlace, noReaders, type Place, type Running, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
+const strangerScript = join(import.meta.dir, "../helpers/stranger.ts");
 const localName = `${hostname().toLowerCase()}.local`;
-
-/** How a page leads its visitor elsewhere without being asked: the HTML of it, by its path. */
-const ways: Readonly<Record<string, (url: string) => string>> = {
-  assign: (url) => `<script>location.assign("${url}")</script>`,
-  form: (url) => `<form action="${url}"></form><script>document.forms[0].submit()</script>`,
-  refresh: (url) => `<meta http-equiv="refresh" content="0;url=${url}">`,
-};
 
 let place: Place;
 let service: Running;
@@ -28,19 +25,12 @@ let stranger: Bun.Server<undefined>;
 let rebinding: ReturnType<typeof forwardTo>;
 
 beforeAll(async () => {
-  place = await makePlace(noReaders + sleeper(".sfc"));
+  place = await makePlace();
+  const listen = `[api]\nport = ${place.port}\ntls_port = 0\nlisten = ["127.0.0.1", "::1"]\n`;
+  await Bun.write(join(place.folder, "config.toml"), listen + noReaders + sleeper(".sfc"));
   await place.file("SNES/Game.sfc");
   service = await startTapdeck(place);
-  stranger = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch({ url }) {
-      const { pathname, search } = new URL(url);
-      const body = ways[pathname.slice(1)]?.(decodeURIComponent(search.slice(1))) ?? "";
-      const html = `<!doctype html><title>Stranger</title><body><a id="link">A link</a>${body}`;
-      return new Response(html, { headers: { "content-type": "text/html", connection: "close" } });
-    },
-  });
+  stranger = serveStranger("127.0.0.1");
   rebinding = forwardTo(stranger.port ?? 0);
   chromium = await startChromium({
     "stranger.test": "127.0.0.1",
@@ -93,60 +83,186 @@ function forwardTo(first: number) {
   };
 }
 
-async function nothingLaunched(): Promise<void> {
-  expect((await service.client.call("tokens.history")).entries).toEqual([]);
-  expect(service.heard.names().filter((name) => name !== "media.indexing")).toEqual([]);
-  expect((await service.client.call("media.active")) ?? null).toBeNull();
+async function nothingLaunched({ client, heard }: Running = service): Promise<void> {
+  expect((await client.call("tokens.history")).entries).toEqual([]);
+  expect(heard.names().filter((name) => name !== "media.indexing")).toEqual([]);
+  expect((await client.call("media.active")) ?? null).toBeNull();
 }
 
 /** What a page of a wrong name may read: that it is one. */
 const refusal = /^this name is not one of this device/;
 
-async function attackFrom(page: Page, target: string): Promise<void> {
-  // A stream that is answered holds a place, whether the page can read it or not.
+/** Attacks from pages of `site`, each of which tries `1 / parts` of all ways, and is preceded by `before`. */
+async function attackFrom(
+  browser: Browser,
+  site: string,
+  target: string,
+  { attacked = service, parts = 1, before = () => {}, arrived = () => {} }: Attacked = {},
+): Promise<void> {
   const streams: number[] = [];
-  page.on("response", (answer) => {
-    if (answer.url().endsWith("/events")) streams.push(answer.status());
-  });
-  const results = await page.evaluate(attack, target);
-  await eventually(() => streams.length > 2);
+  const results: AttackResult[] = [];
+  for (let part = 0; part < parts; part++) {
+    before();
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(site);
+    arrived();
+    // A stream that is answered holds a place, whether the page can read it or not.
+    page.on("response", (answer) => {
+      if (answer.url().endsWith("/events")) streams.push(answer.status());
+    });
+    results.push(...(await page.evaluate(attack, { target, part, parts })));
+    await context.close();
+  }
+  expect([target, results.length > 40, streams.length > 2]).toEqual([target, true, true]);
   expect(streams.filter((status) => status !== 403)).toEqual([]);
-  expect(results.length).toBeGreaterThan(20);
   expect(results.filter(({ read }) => read !== "" && !refusal.test(read))).toEqual([]);
-  await nothingLaunched();
+  await nothingLaunched(attacked);
+}
+
+interface Attacked {
+  readonly attacked?: Running;
+  readonly parts?: number;
+  /** Runs before each page of the site is opened. */
+  readonly before?: () => void;
+  /** Runs when a page of the site was loaded. */
+  readonly arrived?: () => void;
+}
+
+/** The button of the page that asks, when it can be pressed. */
+async function enabledButton(page: Page): Promise<Locator> {
+  const button = page.getByRole("button", { name: "Launch" });
+  await button.and(page.locator(":enabled")).waitFor();
+  return button;
+}
+
+/** Visits each of the stranger's pages that leads to a launch at `host` by itself, and waits until it arrived there. */
+async function ledFrom(
+  browser: Browser,
+  site: string,
+  host: string,
+  { attacked = service, before = () => {} }: Attacked = {},
+): Promise<void> {
+  for (const way of leadingWays) {
+    before();
+    // In a page of its own, because Chromium takes a script of the test for a doing of the visitor.
+    const context = await browser.newContext();
+    const target = `http://${host}/l/SNES/Game.sfc`;
+    const arrived = context.waitForEvent("response", (answer) => answer.url().startsWith(target));
+    const page = await context.newPage();
+    await page.goto(site + pathOf(way, target), { waitUntil: "commit" });
+    const answer = await arrived;
+    expect([host, way, answer.status()]).toEqual([host, way, way === "form post" ? 403 : 200]);
+    if (way === "href" || way === "redirect") await enabledButton(page);
+    await context.close();
+    await nothingLaunched(attacked);
+  }
 }
 
 test("a page on another site launches, reads and hears nothing, by any way, on the device's own browser", async () => {
-  const page = await chromium.browser.newPage();
-  await page.goto(`http://stranger.test:${stranger.port}/`);
-  await attackFrom(page, `127.0.0.1:${place.port}`);
-  await attackFrom(page, `localhost:${place.port}`);
-  // To a name like this one browsers do not say where a request comes from.
-  await attackFrom(page, `${localName}:${place.port}`);
-  await page.close();
-  // Leading its visitor there by itself is no link that somebody follows. In a page of its own, for what a test runs inside
-  // of a page counts as its visitor's doing.
-  for (const way of Object.keys(ways)) {
+  const site = `http://stranger.test:${stranger.port}`;
+  // To a name like the last one browsers do not say where a request comes from.
+  for (const host of ["127.0.0.1", "localhost", "[::1]", localName])
+    await attackFrom(chromium.browser, site, `${host}:${place.port}`);
+}, 120_000);
+
+for (const host of ["127.0.0.1", "localhost", "[::1]", localName]) {
+  test(`a page that leads its visitor to ${host === localName ? "the .local name" : host} launches nothing there`, async () => {
+    const site = `http://stranger.test:${stranger.port}`;
+    await ledFrom(chromium.browser, site, `${host}:${place.port}`);
+  }, 120_000);
+}
+
+test("a page that leads its visitor to an unspecified address gets nowhere", async () => {
+  for (const host of ["0.0.0.0", "0", "[::]", "[::ffff:0.0.0.0]"]) {
     const page = await chromium.browser.newPage();
-    const arrived = page.waitForResponse((answer) =>
-      answer.url().startsWith(`http://127.0.0.1:${place.port}/l/`),
+    // The browser refuses some of them itself.
+    const outcomes: (number | string)[] = [];
+    page.on("response", (answer) => answer.url().includes("/l/") && outcomes.push(answer.status()));
+    page.on(
+      "requestfailed",
+      (asked) => asked.url().includes("/l/") && outcomes.push(asked.failure()?.errorText ?? ""),
     );
-    const target = `http://127.0.0.1:${place.port}/l/SNES/Game.sfc`;
-    await page.goto(`http://stranger.test:${stranger.port}/${way}?${target}`, { waitUntil: "commit" });
-    expect([way, (await arrived).status()]).toEqual([way, 403]);
+    const target = `http://${host}:${place.port}/l/SNES/Game.sfc`;
+    await page.goto(`http://stranger.test:${stranger.port}${pathOf("href", target)}`, {
+      waitUntil: "commit",
+    });
+    await eventually(() => outcomes.length > 0);
+    expect([
+      host,
+      outcomes.filter((outcome) => outcome !== 403 && outcome !== "net::ERR_ADDRESS_INVALID"),
+    ]).toEqual([host, []]);
     await page.close();
     await nothingLaunched();
   }
 });
 
-test("a name that changes to the device's address gets nothing, though the browser takes it for one site", async () => {
+test("the button stays disabled until its page was in view and at rest, and ignores the presses of scripts", async () => {
   const page = await chromium.browser.newPage();
+  await page.clock.install({ time: 0 });
+  await page.clock.pauseAt(1000);
+  await page.goto(`http://127.0.0.1:${place.port}/l/SNES/Game.sfc`);
+  const button = page.getByRole("button", { name: "Launch" });
+  const isEnabled = () => button.isEnabled();
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.clock.runFor(600);
+  expect(await isEnabled()).toBe(false);
+  // The second half of a double-click that began elsewhere: it falls on the disabled button, and postpones it.
+  await button.click({ force: true });
+  await page.clock.runFor(600);
+  expect(await isEnabled()).toBe(false);
+  await page.clock.runFor(200);
+  expect(await isEnabled()).toBe(true);
+  // Another window comes in front.
+  const setFocus = (hasFocus: boolean) =>
+    page.evaluate((has) => {
+      document.hasFocus = () => has;
+      dispatchEvent(new Event(has ? "focus" : "blur"));
+    }, hasFocus);
+  await setFocus(false);
+  expect(await isEnabled()).toBe(false);
+  await page.clock.runFor(5000);
+  expect(await isEnabled()).toBe(false);
+  await setFocus(true);
+  await page.clock.runFor(600);
+  expect(await isEnabled()).toBe(false);
+  await page.clock.runFor(200);
+  expect(await isEnabled()).toBe(true);
+  // It goes out of view.
+  const setView = (state: string) =>
+    page.evaluate((now) => {
+      Object.defineProperty(document, "visibilityState", { value: now, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, state);
+  await setView("hidden");
+  await page.clock.runFor(5000);
+  expect(await isEnabled()).toBe(false);
+  await setView("visible");
+  await page.clock.runFor(800);
+  expect(await isEnabled()).toBe(true);
+  // A script's press is none.
+  await page.evaluate(() => {
+    const button = document.querySelector("button");
+    button?.click();
+    button?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  });
+  await page.evaluate(() => fetch("/ping").catch(() => {}));
+  expect(asked).toEqual([`http://127.0.0.1:${place.port}/ping`]);
+  await nothingLaunched();
+  await page.close();
+});
+
+test("a name that changes to the device's address gets nothing, though the browser takes it for one site", async () => {
   rebinding.change(stranger.port ?? 0);
-  await page.goto(`http://rebinding.test:${rebinding.port}/`);
+  const target = `rebinding.test:${rebinding.port}`;
+  const page = await chromium.browser.newPage();
+  await page.goto(`http://${target}/`);
   expect(await page.title()).toBe("Stranger");
-  rebinding.change(place.port);
   // Same origin: the browser itself stops nothing of this.
-  await attackFrom(page, `rebinding.test:${rebinding.port}`);
+  await attackFrom(chromium.browser, `http://${target}`, target, {
+    arrived: () => rebinding.change(place.port),
+  });
   const seen = await page.evaluate(async () => {
     const answer = await fetch("/health");
     return { status: answer.status, text: await answer.text() };
@@ -156,7 +272,7 @@ test("a name that changes to the device's address gets nothing, though the brows
   await page.close();
 });
 
-test("the device's own page works at loopback and by its .local name, and a link that is followed launches", async () => {
+test("the device's own page works at loopback and by its .local name, and a link launches by its page's button", async () => {
   for (const host of [`127.0.0.1:${place.port}`, `${localName}:${place.port}`]) {
     const page = await chromium.browser.newPage();
     const faults: string[] = [];
@@ -168,21 +284,96 @@ test("the device's own page works at loopback and by its .local name, and a link
     expect(faults).toEqual([]);
     await page.close();
   }
-  // By the name the browser says nothing of who follows it, and a page of the device's stands between.
-  for (const host of ["127.0.0.1", localName]) {
+  // By the name the browser does not say where the request comes from.
+  for (const host of ["127.0.0.1", "[::1]", localName]) {
     const page = await chromium.browser.newPage();
+    const faults: string[] = [];
+    page.on("pageerror", ({ message }) => faults.push(message));
+    page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
     await page.goto(`http://stranger.test:${stranger.port}/`);
     await page.evaluate((url) => {
       document.querySelector("a")?.setAttribute("href", url);
     }, `http://${host}:${place.port}/l/SNES/Game.sfc`);
     await page.click("#link");
-    await page.getByText("Launched.").waitFor();
+    await page.getByText("SNES/Game.sfc").waitFor();
+    await (await enabledButton(page)).click();
+    await page.getByRole("heading", { name: "Launched." }).waitFor();
+    expect(await page.getByRole("button").count()).toBe(0);
+    expect(faults.filter((fault) => !isIgnoredHeader.test(fault))).toEqual([]);
     await service.heard.next("media.started");
     await service.client.call("stop");
     await service.heard.next("media.stopped");
     await page.close();
   }
 });
+
+test("a launch that is refused after the press is explained on its page", async () => {
+  const page = await chromium.browser.newPage();
+  await page.goto(`http://127.0.0.1:${place.port}/l/**execute:true`);
+  await (await enabledButton(page)).click();
+  await page.getByText(/^Not launched: .*execute/).waitFor();
+  // It may be tried again.
+  await enabledButton(page);
+  await page.close();
+});
+
+/** The console message for a header that Chromium ignores at addresses that it does not trust. */
+const isIgnoredHeader = /^The Cross-Origin-Opener-Policy header has been ignored/;
+
+remoteTest(
+  "in a neighbour's browser a foreign page launches nothing of what is allowed from afar, and a press of the button does",
+  async () => {
+    await using device = await startDevice(
+      `[api]\nallow_launch = ["SNES/.*"]\n${noReaders}${sleeper(".sfc")}`,
+    );
+    const { network, service } = device;
+    await device.place.file("SNES/Game.sfc");
+    await using children = new AsyncDisposableStack();
+    const site = Bun.spawn(
+      [...network.onNeighbour([process.execPath, strangerScript, network.neighbourAddress])],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
+    children.defer(async () => {
+      site.kill();
+      await site.exited;
+    });
+    const { value: strangerPort } = await linesOf(site.stdout).next();
+    const names = { "stranger.test": network.neighbourAddress, [localName]: network.deviceAddress };
+    await using phone = await startChromium(names, network.onNeighbour);
+    const stranger = `http://stranger.test:${strangerPort}`;
+    const sources = network.addNeighbourAddresses(50);
+    for (const [family, address] of [
+      [4, network.deviceAddress],
+      [6, network.deviceAddress6],
+    ] as const) {
+      const left = [...sources[family]];
+      // An address may ask 100 times a minute.
+      const before = () => network.callAs(left.pop() ?? "", address);
+      const target = family === 4 ? `${address}:${port}` : `[${address}]:${port}`;
+      await attackFrom(phone.browser, stranger, target, { attacked: service, parts: 3, before });
+      await ledFrom(phone.browser, stranger, target, { attacked: service, before });
+    }
+
+    for (const host of [network.deviceAddress, localName]) {
+      const page = await phone.browser.newPage({ viewport: { width: 390, height: 844 } });
+      await page.goto(`http://${host}:${port}/l/SNES/Game.sfc`);
+      await (await enabledButton(page)).click();
+      await page.getByRole("heading", { name: "Launched." }).waitFor();
+      await service.heard.next("media.started");
+      await service.client.call("stop");
+      await service.heard.next("media.stopped");
+      await page.close();
+    }
+    // What is not allowed is refused at once.
+    const page = await phone.browser.newPage();
+    await page.goto(`http://${network.deviceAddress}:${port}/l/GBA/Other.gba`);
+    await page.getByText("launching from afar is off, or not for this text").waitFor();
+    expect(await page.getByRole("button").count()).toBe(0);
+  },
+  240_000,
+);
 
 remoteTest(
   "a phone that follows a pairing link searches, launches and stops, and what it says is sealed",

@@ -67,13 +67,36 @@ test("the heartbeat and health answer over HTTP", async () => {
 });
 
 test("a foreign Host, and a foreign Origin, are refused on every path", async () => {
+  const foreign = [
+    "evil.example",
+    "0.0.0.0",
+    `0.0.0.0:${place.port}`,
+    "[::]",
+    "[::ffff:0.0.0.0]",
+    "300.1.1.1",
+  ];
   for (const path of ["/api/v0.1", "/ping", "/l/x", "/api/v0.1/events"]) {
-    const host = await fetch(`${base}${path}`, { headers: { host: "evil.example" } });
+    for (const host of foreign) {
+      const answer = await fetch(`${base}${path}`, { headers: { host } });
+      expect([path, host, answer.status]).toEqual([path, host, 403]);
+      const upgrade = { connection: "upgrade", upgrade: "websocket", "sec-websocket-version": "13" };
+      const key = { "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" };
+      const opened = await fetch(`${base}${path}`, { headers: { host, ...upgrade, ...key } });
+      expect([path, host, opened.status]).toEqual([path, host, 403]);
+    }
     const origin = await fetch(`${base}${path}`, { headers: { origin: "https://evil.example" } });
-    expect([path, host.status, origin.status]).toEqual([path, 403, 403]);
+    expect([path, origin.status]).toEqual([path, 403]);
   }
   const allowed = await fetch(`${base}/ping`, { headers: { origin: "https://cards.example" } });
   expect(allowed.status).toBe(200);
+});
+
+test("an event stream is no page that somebody opens, prefetches or is redirected to", async () => {
+  const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+  for (const headers of [typed, { ...typed, "sec-purpose": "prefetch" }, { "sec-fetch-site": "none" }]) {
+    const answer = await fetch(`${base}/api/v0.1/events`, { headers });
+    expect([headers, answer.status]).toEqual([headers, 403]);
+  }
 });
 
 test("events come as they happen, with ids, and a listener that comes back hears what it missed", async () => {
@@ -119,76 +142,190 @@ test("a GET of /l/ launches its text, percent-decoded once, the query string bei
   }
 });
 
-test("a browser gets a page", async () => {
-  const answer = await fetch(`${base}/l/**delay:1`, { headers: { accept: "text/html,*/*" } });
-  expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
-  expect(await answer.text()).toContain("Launched");
-});
-
 test("an empty text and a badly encoded one are refused with 400", async () => {
   for (const path of ["/l/", "/l/%20", "/l/%zz", "/l/%ff"]) {
     expect([path, (await fetch(`${base}${path}`)).status]).toEqual([path, 400]);
   }
 });
 
+/** The texts that began to run because of `act`, in order. */
+async function startedBy(act: () => Promise<unknown>): Promise<readonly string[]> {
+  const started = () =>
+    service.heard.all.flatMap((one) => (one.method === "running" ? [one.params.text] : []));
+  const before = started().length;
+  await act();
+  // Notifications keep their order, and the answer to this follows them.
+  await service.client.call("version");
+  return started().slice(before);
+}
+
+const ask = (text: string, headers: Record<string, string>) => fetch(`${base}/l/${text}`, { headers });
+const chromium = {
+  accept: "text/html,application/xhtml+xml,*/*;q=0.8",
+  "user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0",
+};
+const opened = (site: string) => ({
+  ...chromium,
+  "sec-fetch-site": site,
+  "sec-fetch-mode": "navigate",
+  "sec-fetch-dest": "document",
+});
+const press = { "x-tapdeck-launch": "1" };
+
+test("programs launch at once, whatever they call themselves", async () => {
+  const programs: readonly Record<string, string>[] = [
+    { "user-agent": "curl/8.5.0" },
+    { "user-agent": "Python-urllib/3.11", connection: "close" },
+    // Node's fetch.
+    { "user-agent": "node", accept: "*/*", "sec-fetch-mode": "cors" },
+    // A program that is taken for a browser says that it is none.
+    { "user-agent": "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1", ...press },
+    { "user-agent": "Java/21", accept: "text/html, image/gif, */*; q=.2", ...press },
+  ];
+  for (const headers of programs) {
+    const started = await startedBy(async () => {
+      const answer = await ask("**delay:4", headers);
+      expect([headers, answer.status, await answer.text()]).toEqual([headers, 200, '{"launched":true}']);
+    });
+    expect([headers, started]).toEqual([headers, ["**delay:4"]]);
+  }
+});
+
+test("a browser gets a page with a button, wherever the link was, and nothing is launched", async () => {
+  const browsers: readonly Record<string, string>[] = [
+    opened("cross-site"),
+    { ...opened("cross-site"), "sec-fetch-user": "?1" },
+    { ...opened("same-site"), "sec-fetch-user": "?1" },
+    { ...opened("same-origin"), "sec-fetch-user": "?1" },
+    // An address that was typed, or one that a foreign server redirected to here.
+    { ...opened("none"), "sec-fetch-user": "?1" },
+    // By plain HTTP to an address of the network.
+    chromium,
+    { "user-agent": chromium["user-agent"] },
+    { "user-agent": "Shop/2.1", accept: "text/html" },
+    // An old one, that does not say what it wants the answer for.
+    { ...chromium, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" },
+  ];
+  for (const headers of browsers) {
+    const started = await startedBy(async () => {
+      const answer = await ask("**delay:5", headers);
+      const page = await answer.text();
+      expect([headers, answer.status, page.includes("<button")]).toEqual([headers, 200, true]);
+    });
+    expect([headers, started]).toEqual([headers, []]);
+  }
+});
+
+test("the button's own request launches, and no other request with its header", async () => {
+  const own = { ...chromium, accept: "*/*", "sec-fetch-mode": "same-origin", "sec-fetch-dest": "empty" };
+  const pressed: readonly Record<string, string>[] = [
+    { ...own, ...press, "sec-fetch-site": "same-origin" },
+    // By plain HTTP to an address of the network.
+    { "user-agent": chromium["user-agent"], ...press },
+    { "user-agent": chromium["user-agent"], ...press, origin: base },
+  ];
+  for (const headers of pressed)
+    expect([headers, await startedBy(() => ask("**delay:6", headers))]).toEqual([headers, ["**delay:6"]]);
+  const foreign: readonly Record<string, string>[] = [
+    { ...own, ...press, "sec-fetch-site": "cross-site" },
+    { ...own, ...press, "sec-fetch-site": "same-site" },
+    { ...own, ...press, "sec-fetch-site": "none" },
+    { ...opened("cross-site"), ...press },
+    {
+      ...own,
+      ...press,
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "cors",
+      origin: "https://cards.example",
+    },
+    // Origins that may use the API launch by the API.
+    { "user-agent": chromium["user-agent"], ...press, origin: "https://cards.example" },
+    { "user-agent": chromium["user-agent"], ...press, origin: "http://localhost:3000" },
+    { "user-agent": chromium["user-agent"], ...press, origin: "null" },
+    { ...own, ...press, "sec-fetch-site": "same-origin", "sec-purpose": "prefetch" },
+  ];
+  for (const headers of foreign) {
+    const started = await startedBy(async () => {
+      expect([headers, (await ask("**delay:6", headers)).status]).toEqual([headers, 403]);
+    });
+    expect([headers, started]).toEqual([headers, []]);
+  }
+});
+
+test("no preflight for the button's header is granted, not even to an origin that may use the API", async () => {
+  for (const origin of ["https://cards.example", "http://localhost:3000", base]) {
+    for (const path of ["/l/**delay:1", "/run/x", "/r/x", "/", "/api/v0.1"]) {
+      const answer = await fetch(`${base}${path}`, {
+        method: "OPTIONS",
+        headers: {
+          origin,
+          "access-control-request-method": "GET",
+          "access-control-request-headers": "x-tapdeck-launch",
+          "access-control-request-private-network": "true",
+        },
+      });
+      const granted = [...answer.headers.keys()].filter((name) => name.startsWith("access-control-"));
+      expect([origin, path, answer.status, granted]).toEqual([origin, path, 405, []]);
+    }
+  }
+});
+
+test("the page shows the text as it is, cut where it is long, and nobody can frame or cache it", async () => {
+  const text = `"><img src=x onerror='alert(1)'>&amp;\u202e\u0007`;
+  const answer = await ask(encodeURIComponent(text), chromium);
+  const page = await answer.text();
+  expect(page).toContain(
+    "&quot;&gt;&lt;img src=x onerror=&#x27;alert(1)&#x27;&gt;&amp;amp;\\u{202e}\\u{7}</code>",
+  );
+  expect(page).not.toContain("<img");
+  const { headers } = answer;
+  expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("x-frame-options")).toBe("DENY");
+  expect(headers.get("referrer-policy")).toBe("no-referrer");
+  expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
+  const hash = "'sha256-[A-Za-z0-9+/]{43}='";
+  expect(headers.get("content-security-policy")).toMatch(
+    new RegExp(
+      `^default-src 'none'; script-src ${hash}; style-src ${hash}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$`,
+    ),
+  );
+  const long = await (await ask(encodeURIComponent(`${"é".repeat(600)}😀||**stop`), chromium)).text();
+  expect(long).toContain(`${"é".repeat(600)}</code>`);
+  expect(long).toContain("9 more characters");
+});
+
 test("nothing that happens in the background of a page launches", async () => {
-  const count = () => service.heard.names().filter((name) => name === "running").length;
-  const before = count();
   const refused: readonly [number, RequestInit][] = [
     [405, { method: "HEAD" }],
     [405, { method: "POST" }],
+    [405, { method: "POST", headers: { ...opened("same-origin"), ...press } }],
     [403, { headers: { "sec-purpose": "prefetch" } }],
     [403, { headers: { purpose: "prefetch" } }],
+    [403, { headers: { "x-moz": "prefetch" } }],
+    // Speculation rules of a foreign page, as Chromium 156 sends them.
+    [403, { headers: { ...opened("none"), "sec-purpose": "prefetch" } }],
     [403, { headers: { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" } }],
     [403, { headers: { "sec-fetch-site": "same-site", "sec-fetch-mode": "cors" } }],
     [403, { headers: { "sec-fetch-site": "cross-site" } }],
     [
       403,
-      {
-        headers: {
-          "sec-fetch-site": "cross-site",
-          "sec-fetch-mode": "navigate",
-          "sec-fetch-dest": "iframe",
-        },
-      },
+      { headers: { "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" } },
     ],
-    [
+    [403, { headers: { "sec-fetch-site": "none", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" } }],
+    ...["iframe", "frame", "fencedframe", "object", "embed", "empty"].map((dest): [number, RequestInit] => [
       403,
-      {
-        headers: {
-          "sec-fetch-site": "cross-site",
-          "sec-fetch-mode": "navigate",
-          "sec-fetch-dest": "document",
-          "user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36",
-        },
-      },
-    ],
+      { headers: { ...opened("cross-site"), "sec-fetch-dest": dest } },
+    ]),
     [403, { headers: { origin: "https://evil.example" } }],
   ];
-  for (const [status, init] of refused) {
-    expect([init, (await fetch(`${base}/l/**delay:1`, init)).status]).toEqual([init, status]);
-  }
-  await service.client.call("version");
-  expect(count()).toBe(before);
-  const followed = {
-    "sec-fetch-site": "cross-site",
-    "sec-fetch-mode": "navigate",
-    "sec-fetch-dest": "document",
-  };
-  expect((await fetch(`${base}/l/**delay:1`, { headers: followed })).status).toBe(200);
-});
-
-test("a browser that says nothing of where it comes from gets a page that no frame shows, and that launches", async () => {
-  const browser = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64)", accept: "text/html" };
-  const ask = (headers: Record<string, string>) => fetch(`${base}/l/**delay:2`, { headers });
-  service.heard.forget();
-  const answer = await ask(browser);
-  expect(answer.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
-  expect(await answer.text()).toContain("x-tapdeck-launch");
-  await service.client.call("version");
-  expect(service.heard.all.some(({ params }) => "text" in params && params.text === "**delay:2")).toBe(false);
-  await ask({ ...browser, "x-tapdeck-launch": "1" });
-  await service.heard.next("running", ({ text }) => text === "**delay:2");
+  const started = await startedBy(async () => {
+    for (const [status, init] of refused) {
+      expect([init, (await fetch(`${base}/l/**delay:1`, init)).status]).toEqual([init, status]);
+    }
+  });
+  expect(started).toEqual([]);
 });
 
 async function launch(text: string): Promise<void> {

@@ -9,13 +9,23 @@ export interface AttackResult {
   readonly read: string;
 }
 
-/** `target` is the service's authority, such as `127.0.0.1:7497`. */
-export async function attack(target: string): Promise<AttackResult[]> {
+export interface Attack {
+  /** The service's authority, such as `127.0.0.1:7497`. */
+  readonly target: string;
+  /** Tries each way whose number leaves this remainder when divided by `parts`. */
+  readonly part: number;
+  readonly parts: number;
+}
+
+export async function attack({ target, part, parts }: Attack): Promise<AttackResult[]> {
   const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "launch", params: "SNES/Game.sfc" });
   const path = "/l/SNES/Game.sfc";
   const results: AttackResult[] = [];
   const timeMs = 1500;
+  let ways = 0;
   const tryOut = async (way: string, run: () => Promise<string>) => {
+    ways += 1;
+    if (ways % parts !== part) return;
     const late = new Promise<string>((resolve) => setTimeout(() => resolve(""), timeMs));
     const read = await Promise.race([run(), late]).catch(() => "");
     results.push({ way, read });
@@ -49,6 +59,14 @@ export async function attack(target: string): Promise<AttackResult[]> {
       const events = new EventSource(`http://${target}/api/events`);
       return new Promise((resolve) => {
         events.addEventListener("open", () => resolve("open"));
+        events.addEventListener("message", ({ data }) => resolve(String(data)));
+        events.addEventListener("error", () => resolve(""));
+      });
+    }),
+    tryOut("WebSocket to a launch", () => socket(`ws://${target}${path}`)),
+    tryOut("EventSource of a launch", async () => {
+      const events = new EventSource(`http://${target}${path}?events`);
+      return new Promise((resolve) => {
         events.addEventListener("message", ({ data }) => resolve(String(data)));
         events.addEventListener("error", () => resolve(""));
       });
@@ -93,6 +111,54 @@ export async function attack(target: string): Promise<AttackResult[]> {
     tryOut("fetch the events, no-cors", async () =>
       text(await fetch(`http://${target}/api/events`, { mode: "no-cors", referrerPolicy: "no-referrer" })),
     ),
+    ...["object", "embed", "frame"].map((tag) =>
+      tryOut(tag, async () => {
+        const element = document.createElement(tag);
+        element.setAttribute(tag === "object" ? "data" : "src", `http://${target}${path}?${tag}`);
+        document.body.append(element);
+        return "";
+      }),
+    ),
+    ...["video", "audio", "track"].map((tag) =>
+      tryOut(tag, () => loaded(document.createElement(tag), `http://${target}${path}?${tag}`)),
+    ),
+    tryOut("styles, fonts and pictures of styles", async () => {
+      const style = document.createElement("style");
+      const urlOf = (what: string) => `url("http://${target}${path}?${what}")`;
+      style.textContent = `@import ${urlOf("import")}; @font-face { font-family: x; src: ${urlOf("font")} }
+        body { font-family: x; background: ${urlOf("background")} }`;
+      document.head.append(style);
+      return "";
+    }),
+    tryOut("module", async () => String(await import(`http://${target}${path}?module`))),
+    tryOut("worker", async () => {
+      new Worker(`http://${target}${path}?worker`);
+      return "";
+    }),
+    tryOut("ping of a link", async () => {
+      const link = document.createElement("a");
+      link.href = "#";
+      link.setAttribute("ping", `http://${target}${path}?ping`);
+      document.body.append(link);
+      link.click();
+      return "";
+    }),
+    tryOut("frame with an opaque origin", async () => {
+      const frame = document.createElement("iframe");
+      frame.setAttribute("sandbox", "allow-scripts allow-forms");
+      frame.srcdoc = `<script>
+        fetch("http://${target}${path}?sandbox", { headers: { "x-tapdeck-launch": "1" } }).catch(() => {});
+        fetch("http://${target}${path}?sandbox", { mode: "no-cors" }).catch(() => {});
+        new WebSocket("ws://${target}/api/v0.1");
+        location.href = "http://${target}${path}?sandbox";
+      </script>`;
+      document.body.append(frame);
+      return "";
+    }),
+    tryOut("fetch a launch by a redirect", async () => {
+      const there = encodeURIComponent(`http://${target}${path}?redirect`);
+      return text(await fetch(`/redirect?${there}`, { mode: "no-cors" }));
+    }),
     tryOut("script", () => loaded(document.createElement("script"), `http://${target}${path}?script`)),
     ...["prefetch", "preload", "stylesheet", "prerender", "icon", "manifest"].map((rel) =>
       tryOut(`link ${rel}`, async () => {
@@ -105,7 +171,7 @@ export async function attack(target: string): Promise<AttackResult[]> {
     tryOut("speculation rules", async () => {
       const rules = document.createElement("script");
       rules.type = "speculationrules";
-      const urls = [`http://${target}${path}?speculation`];
+      const urls = [`http://${target}${path}?speculation`, `http://${target}/api/events`];
       rules.textContent = JSON.stringify({
         prefetch: [{ source: "list", urls }],
         prerender: [{ source: "list", urls }],

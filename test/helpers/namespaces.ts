@@ -12,6 +12,8 @@ export interface Network {
   readonly neighbourAddress: string;
   /** Gives the neighbour so many more addresses of each family, from 10.77.0.10 and fd77::10 on, and tells them. */
   addNeighbourAddresses(count: number): { readonly 4: readonly string[]; readonly 6: readonly string[] };
+  /** Has the neighbour's new connections to an address of the device come from this one of its own. */
+  callAs(source: string, device: string): void;
   /** Puts a command into the device's namespace. */
   onDevice(command: readonly string[]): readonly string[];
   onNeighbour(command: readonly string[]): readonly string[];
@@ -53,6 +55,9 @@ export async function makeNetwork(): Promise<Network> {
       ];
       ipBatch(neighbour, lines);
       return added;
+    },
+    callAs(source, to) {
+      ip("-n", neighbour, "route", "replace", to, "dev", otherEnd, "src", source);
     },
     onDevice: on(device),
     onNeighbour: on(neighbour),

@@ -1,7 +1,14 @@
 /** Who somebody is, by the address and the headers of a request (decisions, "Who may do what"). */
 import { expect, test } from "bun:test";
 import { hostname } from "node:os";
-import { admit, isDeviceAddress, mayListen, plainAddress } from "../../src/api/access.ts";
+import {
+  admit,
+  callerOf,
+  isBrowser,
+  isDeviceAddress,
+  mayListen,
+  plainAddress,
+} from "../../src/api/access.ts";
 import { ownAddresses } from "../../src/system/addresses.ts";
 
 const rules = {
@@ -171,4 +178,52 @@ test("where browsers do not say who asks, event streams are for their own pages,
 test("an owner who lists an unspecified address may be called by it", () => {
   const listed = { ...rules, allowedHosts: ["0.0.0.0"] };
   expect(admit({ host: "0.0.0.0:7497", origin: null, isEmbedded: false }, true, listed).kind).toBe("device");
+});
+
+test("what a page prefetches or leads its visitor to is no event stream, though the browser says that nobody sent it", () => {
+  // As Chromium 156 sends them for speculation rules, and for a redirect of an address that was typed.
+  const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+  const may = (headers: Record<string, string>) => mayListen(new Headers(headers));
+  expect(may({ ...typed, "sec-purpose": "prefetch" })).toBe(false);
+  expect(may({ ...typed, "sec-fetch-user": "?1" })).toBe(false);
+  expect(may({ "sec-fetch-site": "none" })).toBe(false);
+  expect(may({ "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" })).toBe(false);
+  expect(may({ "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors" })).toBe(true);
+});
+
+const browsers: readonly (readonly [what: string, headers: Record<string, string>, isOne: boolean])[] = [
+  ["Chromium", { "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0", accept: "*/*" }, true],
+  ["a browser in an app", { "user-agent": "Shop/2.1", accept: "text/html,application/xhtml+xml" }, true],
+  ["a browser without a name", { "sec-fetch-site": "cross-site" }, true],
+  ["curl", { "user-agent": "curl/8.5.0", accept: "*/*" }, false],
+  ["Node's fetch", { "user-agent": "node", accept: "*/*", "sec-fetch-mode": "cors" }, false],
+  ["a program without a name", {}, false],
+];
+
+for (const [what, headers, isOne] of browsers) {
+  test(`${what} is ${isOne ? "a browser" : "no browser"}`, () => {
+    expect(isBrowser(new Headers(headers))).toBe(isOne);
+  });
+}
+
+test("a page of another site takes nothing into itself, whatever it calls the element", () => {
+  const isEmbedded = (mode: string, dest: string | undefined, more: Record<string, string> = {}) =>
+    callerOf(
+      new Headers({
+        "sec-fetch-site": "cross-site",
+        "sec-fetch-mode": mode,
+        ...(dest === undefined ? {} : { "sec-fetch-dest": dest }),
+        ...more,
+      }),
+    ).isEmbedded;
+  // The destinations of navigations inside of a page, and of a navigation that is none (Fetch Standard, 2.2.5).
+  for (const dest of ["iframe", "frame", "fencedframe", "object", "embed", "empty", ""])
+    expect([dest, isEmbedded("navigate", dest)]).toEqual([dest, true]);
+  for (const dest of ["image", "script", "style", "font", "video", "report", "serviceworker", "webidentity"])
+    expect([dest, isEmbedded("no-cors", dest)]).toEqual([dest, true]);
+  // A WebSocket, and a request that asks for the right to read, but name no page.
+  expect(isEmbedded("websocket", "empty")).toBe(true);
+  expect(isEmbedded("cors", "empty")).toBe(true);
+  expect(isEmbedded("navigate", "document", { "sec-purpose": "prefetch;prerender" })).toBe(true);
+  expect(isEmbedded("navigate", "document")).toBe(false);
 });
