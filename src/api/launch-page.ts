@@ -15,7 +15,7 @@ const enableAfterMs = 700; // A double-click that began on another page has ende
  * as long: a foreign page may open this one under the pointer of a person who clicks at something else.
  */
 const script = `
-const [title, button, said] = ["h1", "button", "output"].map((name) => document.querySelector(name));
+const [title, hint, button, said] = ["h1", "#hint", "button", "output"].map((name) => document.querySelector(name));
 let timer;
 let isSent = false;
 const enableLater = () => {
@@ -40,7 +40,7 @@ button.addEventListener("click", async (event) => {
     if (answer.ok) {
       title.textContent = "Launched.";
       said.textContent = "";
-      button.hidden = true;
+      hint.hidden = button.hidden = true;
       return;
     }
     said.textContent = "Not launched: " + (await answer.text()).trim() + ".";
@@ -72,6 +72,7 @@ button:disabled { opacity: 0.45; pointer-events: none; }
 button:focus-visible { outline: 3px solid var(--text); outline-offset: 2px; }
 [hidden] { display: none; }
 output { display: block; margin-top: 0.9rem; overflow-wrap: anywhere; }
+main > :nth-last-child(1 of :not([hidden], :empty)) { margin-bottom: 0; }
 output:empty { display: none; }
 `;
 
@@ -111,7 +112,7 @@ export function launchPage(text: string): Response {
 <main>
 <h1>Launch this?</h1>
 <code dir="ltr">${shown}</code>${rest}
-<p>A link or a QR code led here. Nothing starts until you press the button.</p>
+<p id="hint">A link or a QR code led here. Nothing starts until you press the button.</p>
 <button type="button" disabled>Launch</button>
 <output></output>
 <noscript><p>The button needs JavaScript.</p></noscript>

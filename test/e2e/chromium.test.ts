@@ -299,6 +299,7 @@ test("the device's own page works at loopback and by its .local name, and a link
     await (await enabledButton(page)).click();
     await page.getByRole("heading", { name: "Launched." }).waitFor();
     expect(await page.getByRole("button").count()).toBe(0);
+    await page.getByText("Nothing starts until").waitFor({ state: "hidden" });
     expect(faults.filter((fault) => !isIgnoredHeader.test(fault))).toEqual([]);
     await service.heard.next("media.started");
     await service.client.call("stop");
