@@ -12,6 +12,15 @@ import { readFile } from "node:fs/promises";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { type StartedHandshake, startHandshake } from "../../src/secure/handshake.ts";
+import {
+  closeFrame,
+  frameFrom,
+  frameOf,
+  type Reader,
+  readerOf,
+  textFrame,
+  upgradeHeaders,
+} from "./hand-wire.ts";
 
 export interface OneVisit {
   /** Of the service: an address, or the path of a socket. */
@@ -60,17 +69,11 @@ async function patiently(index: number): Promise<string> {
 
 async function once(visit: OneVisit, turn: number): Promise<string> {
   const socket = open(visit, turn);
-  const bytes = reader(socket);
+  const bytes = readerOf(socket);
   const isSocket = visit.method === "ws";
-  const upgrade = {
-    connection: "Upgrade",
-    upgrade: "websocket",
-    "sec-websocket-version": "13",
-    "sec-websocket-key": btoa("0123456789abcdef"),
-  };
   const body = visit.body ?? "";
   const length = visit.body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-  const headers = { ...visit.headers, ...(isSocket ? upgrade : {}), ...length };
+  const headers = { ...visit.headers, ...(isSocket ? upgradeHeaders : {}), ...length };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`${isSocket ? "GET" : visit.method} ${visit.path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
   try {
@@ -117,73 +120,12 @@ function open({ to, port, isTls = false, from = [] }: OneVisit, turn: number): S
   return isTls ? connectTls({ ...options, rejectUnauthorized: false }) : connectTcp(options);
 }
 
-interface Reader {
-  /** All up to and with this text; what comes behind it stays. */
-  until(end: string): Promise<string>;
-  take(count: number): Promise<Uint8Array>;
-}
-
-function reader(socket: Socket): Reader {
-  let kept: Buffer = Buffer.alloc(0);
-  let over: unknown;
-  let wake = () => {};
-  socket.on("data", (bytes: Buffer) => {
-    kept = Buffer.concat([kept, bytes]);
-    wake();
-  });
-  const ended = (why: unknown) => {
-    over ??= why;
-    wake();
-  };
-  socket.on("error", ended);
-  socket.on("close", () => ended("the connection was closed"));
-  const when = async (isThere: () => number | undefined): Promise<Buffer> => {
-    for (;;) {
-      const count = isThere();
-      if (count !== undefined) {
-        const taken = kept.subarray(0, count);
-        kept = kept.subarray(count);
-        return taken;
-      }
-      if (over !== undefined) throw over;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  };
-  return {
-    until: async (end) =>
-      (
-        await when(() => {
-          const at = kept.indexOf(end);
-          return at < 0 ? undefined : at + end.length;
-        })
-      ).toString("latin1"),
-    take: (count) => when(() => (kept.length >= count ? count : undefined)),
-  };
-}
-
-/** A text frame (RFC 6455, 5.2), masked by zeros. */
-function frameOf(text: string): Uint8Array {
-  const payload = Buffer.from(text);
-  const length =
-    payload.length < 126 ? [0x80 | payload.length] : [0x80 | 126, payload.length >> 8, payload.length & 0xff];
-  return Buffer.concat([Uint8Array.of(0x81, ...length, 0, 0, 0, 0), payload]);
-}
-
 /** The payload of the next text frame; those that the service sends of its own accord are none. */
 async function textOf(bytes: Reader): Promise<string> {
   for (;;) {
-    const [first = 0, second = 0] = await bytes.take(2);
-    const view = (part: Uint8Array) => new DataView(part.buffer, part.byteOffset);
-    const length =
-      second < 126
-        ? second
-        : second === 126
-          ? view(await bytes.take(2)).getUint16(0)
-          : Number(view(await bytes.take(8)).getBigUint64(0));
-    const payload = Buffer.from(await bytes.take(length)).toString("utf8");
-    if (first === 0x88) throw new Error(`closed: ${payload.slice(2)}`);
-    if (first === 0x81 && !payload.includes('"method":')) return payload;
+    const { kind, payload } = await frameFrom(bytes);
+    const text = payload.toString("utf8");
+    if (kind === closeFrame) throw new Error(`closed: ${text.slice(2)}`);
+    if (kind === textFrame && !text.includes('"method":')) return text;
   }
 }

@@ -6,11 +6,10 @@ import { type Client, connect, type Notification } from "../../src/client/client
 import { freePort } from "./free-port.ts";
 import { gather } from "./lines.ts";
 
-export const program = join(
-  import.meta.dir,
-  "../../dist",
-  `tapdeck-linux-${process.arch === "arm64" ? "arm64" : "x64"}`,
-);
+/** The binary under test: the environment variable TAPDECK_PROGRAM names another one, such as an older build. */
+export const program =
+  process.env.TAPDECK_PROGRAM ??
+  join(import.meta.dir, "../../dist", `tapdeck-linux-${process.arch === "arm64" ? "arm64" : "x64"}`);
 
 export interface Place {
   readonly folder: string;

@@ -1,0 +1,156 @@
+/** Every kind of caller that there is, each with what it is granted, ready to call and to listen. */
+import { join } from "node:path";
+import * as v from "valibot";
+import { opened, type Scene, urls } from "./attack-scene.ts";
+import { port, tlsPort } from "./device.ts";
+import { linesOf } from "./lines.ts";
+import { noisePython } from "./noise-python.ts";
+import { type Answer, type Call, isLine, lineOf, type Peer, type Visited, wordOf } from "./peer.ts";
+import { printed } from "./processes.ts";
+import type { Grant } from "./right-tables.ts";
+
+export interface MatrixCaller {
+  readonly name: string;
+  /** `cleartext`: all is answered by `encryption-required`. */
+  readonly grant: Grant | "cleartext";
+  callAll(calls: readonly Call[]): Promise<readonly Answer[]>;
+  /** Names of the notifications that it heard. */
+  heard(): readonly string[];
+  /** Resolves when all that it was sent before has come, where its transport can tell. */
+  fence(): Promise<void>;
+}
+
+export interface Crew {
+  /** Callers on the device as the owner, and as another user of it. */
+  readonly owner: Peer;
+  readonly otherUser: Peer;
+  /** Of strangers; and of another user, who has at most `look`. */
+  readonly anonymous: Exclude<Grant, "own">;
+}
+
+const loopback = `127.0.0.1:${port}`;
+const path = "api/v0.1";
+
+/** One after another: few may be about to shake hands at a time. What they need is given back with `made`. */
+export async function makeCallers(
+  scene: Scene,
+  { owner, otherUser, anonymous }: Crew,
+  made: AsyncDisposableStack,
+): Promise<readonly MatrixCaller[]> {
+  const { device, neighbour } = scene;
+  const socket = { path: `${device.place.folder}/tapdeck.sock` };
+  const ofOther = anonymous === "none" ? "none" : "look";
+  const member = await scene.client("member");
+  const player = await scene.client("player");
+  const asMember = { headers: await scene.bearer(member) };
+  const asPlayer = { headers: await scene.bearer(player) };
+  const makers: readonly (() => Promise<MatrixCaller>)[] = [
+    () => byLine("device, its socket", "own", owner, { url: `ws://localhost/${path}`, ...socket }),
+    () => byLine("device, loopback", "own", owner, { url: `ws://${loopback}/${path}` }),
+    () => byLine("device, loopback by IPv6", "own", owner, { url: `ws://[::1]:${port}/${path}` }),
+    () => byLine("device, loopback over TLS", "own", owner, { url: `wss://127.0.0.1:${tlsPort}/${path}` }),
+    () => byLine("device, its own address", "own", owner, { url: urls.ws }),
+    () => byPost("device, POST", "own", owner, { url: `http://${loopback}/${path}` }),
+    () => byLine("another user, loopback", ofOther, otherUser, { url: `ws://${loopback}/${path}` }),
+    () => byLine("another user, over TLS", ofOther, otherUser, { url: `wss://127.0.0.1:${tlsPort}/${path}` }),
+    () => byLine("another user, the device's own address", ofOther, otherUser, { url: urls.ws }),
+    () => byPost("another user, POST", ofOther, otherUser, { url: `http://${loopback}/${path}` }),
+    () => byLine("member, sealed ws", "change", neighbour, { url: urls.ws, client: member }),
+    () => byLine("member, sealed wss", "change", neighbour, { url: urls.wss, client: member }),
+    () => byPost("member, bearer", "change", neighbour, { url: urls.tls, ...asMember }),
+    () => byLine("player, sealed ws", "play", neighbour, { url: urls.ws, client: player }),
+    () => byLine("player, sealed wss", "play", neighbour, { url: urls.wss, client: player }),
+    () => byPost("player, bearer", "play", neighbour, { url: urls.tls, ...asPlayer }),
+    () => byLine("stranger, wss", anonymous, neighbour, { url: urls.wss }),
+    () => byPost("stranger, POST over TLS", anonymous, neighbour, { url: urls.tls }),
+    () => byVersion1(scene, made),
+    () => inCleartext(neighbour),
+    () => byPost("cleartext, POST", "cleartext", neighbour, { url: urls.plain }),
+  ];
+  const callers: MatrixCaller[] = [];
+  for (const make of makers) callers.push(await make());
+  return callers;
+}
+
+async function byLine(name: string, grant: Grant, peer: Peer, what: Visited): Promise<MatrixCaller> {
+  const line = await opened(peer.open(what));
+  // What is sealed counts once the client has shown its secret.
+  if (what.client !== undefined) await line.call("version");
+  return { name, grant, callAll: line.callAll, heard: line.heard, fence: line.fence };
+}
+
+/** Calls by POST, all in one batch, and listens to the event stream beside it. */
+async function byPost(
+  name: string,
+  grant: MatrixCaller["grant"],
+  peer: Peer,
+  what: Visited,
+): Promise<MatrixCaller> {
+  const stream = await peer.open({ ...what, url: `${what.url}/events` });
+  // A caller that may hear nothing may be refused the stream.
+  if (!isLine(stream) && grant !== "none" && grant !== "cleartext")
+    throw new Error(`${name}: the event stream was refused: ${wordOf(stream)}`);
+  return {
+    name,
+    grant,
+    callAll: (calls) => peer.post(what, calls),
+    heard: () => (isLine(stream) ? stream.heard() : []),
+    fence: async () => {},
+  };
+}
+
+/** A line in the clear ends with its first request: each gets its own, and one only listens. */
+async function inCleartext(neighbour: Peer): Promise<MatrixCaller> {
+  const listening = await opened(neighbour.open({ url: urls.ws }));
+  return {
+    name: "cleartext, ws",
+    grant: "cleartext",
+    async callAll(calls) {
+      const answers: Answer[] = [];
+      for (const { method, params } of calls) {
+        const line = await opened(neighbour.open({ url: urls.ws }));
+        answers.push(await line.call(method, params));
+      }
+      return answers;
+    },
+    heard: listening.heard,
+    fence: listening.fence,
+  };
+}
+
+const told = v.object({ payload: v.optional(v.string()) });
+
+/** A known client, which speaks version 1 of the secure layer and has paired by PIN. */
+async function byVersion1({ device }: Scene, made: AsyncDisposableStack): Promise<MatrixCaller> {
+  const python = await noisePython();
+  const script = join(import.meta.dir, "../e2e/noise-python/v1.py");
+  const { pin } = await device.service.client.call("clients.pair.start");
+  const pair = [python, script, "pair", urls.plain.replace("/api/v0.1", ""), pin, "old phone"];
+  const { token, key } = v.parse(
+    v.object({ token: v.string(), key: v.string() }),
+    JSON.parse(await printed(device.network.onNeighbour(pair))),
+  );
+  const talk = device.network.onNeighbour([python, script, "talk", urls.ws, token, key]);
+  const talking = Bun.spawn([...talk], { stdio: ["pipe", "pipe", "inherit"] });
+  made.defer(async () => {
+    talking.kill();
+    await talking.exited;
+  });
+  const send = (text: string) => {
+    talking.stdin.write(`${JSON.stringify(text)}\n`);
+    talking.stdin.flush();
+  };
+  const line = lineOf(send, () => talking.kill());
+  const listen = async () => {
+    for await (const text of linesOf(talking.stdout)) {
+      const { payload } = v.parse(told, JSON.parse(text));
+      if (payload !== undefined) line.hear({ number: 0, kind: "text", text: payload });
+    }
+    line.hear({ number: 0, kind: "closed", code: 1006 });
+  };
+  void listen();
+  // It seals everything, and so has no heartbeat in the clear.
+  const fence = async () => void (await line.call("version"));
+  await fence();
+  return { name: "version 1", grant: "change", callAll: line.callAll, heard: line.heard, fence };
+}

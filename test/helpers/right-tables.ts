@@ -1,0 +1,96 @@
+/**
+ * The right that each method and each notification requires, as a table of its own beside the code's, and params for each
+ * method that do no harm and end soon. A new method gets its line here.
+ */
+
+/** The lowest first: each includes those before it. */
+export const grants = ["none", "look", "play", "change", "own"] as const;
+export type Grant = (typeof grants)[number];
+
+export function includes(grant: Grant, required: Grant): boolean {
+  return grants.indexOf(grant) >= grants.indexOf(required);
+}
+
+interface MethodRow {
+  readonly right: Exclude<Grant, "none">;
+  readonly params?: unknown;
+}
+
+const [look, play, change, own] = [
+  { right: "look" },
+  { right: "play" },
+  { right: "change" },
+  { right: "own" },
+] as const satisfies readonly MethodRow[];
+
+const script = { text: "**delay:1" };
+const uidMapping = {
+  enabled: true,
+  type: "uid",
+  match: "exact",
+  pattern: "04aabbcc",
+  override: "**delay:1",
+};
+
+/** By name, aliases too, in an order in which nothing waits for long: what waits for an opening comes before it. */
+export const methodRows: Readonly<Record<string, MethodRow>> = {
+  version: look,
+  health: look,
+  systems: look,
+  launchers: look,
+  media: look,
+  "media.active": look,
+  "media.search": { ...look, params: { query: "long" } },
+  launch: { ...play, params: script },
+  run: { ...play, params: script },
+  "media.control": { ...play, params: { action: "pause" } },
+  stop: play,
+  confirm: play,
+  tokens: change,
+  "tokens.scan": { ...change, params: { ...script, duration: 1 } },
+  "tokens.history": { ...change, params: { limit: 1 } },
+  "media.index": { ...change, params: { systems: [] } },
+  "media.generate": { ...change, params: { systems: [] } },
+  "media.index.cancel": change,
+  settings: change,
+  "settings.update": { ...change, params: {} },
+  playtime: change,
+  mappings: change,
+  "mappings.new": { ...change, params: uidMapping },
+  "mappings.update": { ...change, params: { id: 999_999, label: "x" } },
+  "mappings.delete": { ...change, params: { id: 999_999 } },
+  readers: change,
+  "readers.write": { ...change, params: { text: "x", readerId: "no such reader" } },
+  "readers.write.cancel": change,
+  "input.keyboard": { ...change, params: { keys: "a" } },
+  "input.gamepad": { ...change, params: { buttons: "A" } },
+  "playtime.limits.update": { ...own, params: {} },
+  clients: own,
+  "clients.new": { ...own, params: { name: "of the matrix" } },
+  "clients.delete": { ...own, params: { id: "nobody" } },
+  "clients.pair.start": own,
+  "clients.pair.cancel": own,
+  pairing: own,
+  "pairing.wait": own,
+  "pairing.open": own,
+  "pairing.cancel": own,
+  audit: { ...own, params: { limit: 1 } },
+  // The longest answer.
+  "rpc.discover": look,
+};
+
+export const notificationRights: Readonly<Record<string, Exclude<Grant, "none">>> = {
+  "media.started": "look",
+  "media.paused": "look",
+  "media.resumed": "look",
+  "media.stopped": "look",
+  "media.indexing": "look",
+  running: "change",
+  "launch.finished": "change",
+  "launch.guarded": "change",
+  "playtime.warning": "change",
+  "tokens.added": "change",
+  "tokens.removed": "change",
+  "readers.added": "change",
+  "readers.removed": "change",
+};
