@@ -190,7 +190,6 @@ command = ["$(touch ${marker})", "{path}"]
     for (const file of ["config.toml", "planted.sh"])
       if (await Bun.file(join(folder, `ran-${file}`)).exists()) started.push(`one of them, later: ${file}`);
     expect(started).toEqual([]);
-    expect(device.service.heard.names()).not.toContain("media.started");
     // The folder of the media is in the data folder, and what lies there is started.
     await device.place.file("SNES/own.sh", "sleep 600");
     await device.service.client.call("launch", "SNES/own.sh");
@@ -255,6 +254,19 @@ attackTest(
     }
   },
 );
+
+attackTest("a launcher is made to open a file that it does not take, by ?launcher=", async () => {
+  await using scene = await startScene(`${noReaders}${shell}${sleeper(".sfc")}`);
+  const { place } = scene.device;
+  const marker = join(place.folder, "ran");
+  await place.file("SNES/Game.sfc", `touch ${marker}\n`);
+  const text = "**launch:SNES/Game.sfc?launcher=sh";
+  // Another launcher that takes the file may have it.
+  await scene.launchOver(await scene.stranger(), text);
+  await scene.launchOver(await scene.sealed(await scene.client("member")), text);
+  await scene.launch(text);
+  expect(await Bun.file(marker).exists()).toBe(false);
+});
 
 attackTest("the owner's keyboard is grabbed from afar by naming it as a reader", async () => {
   await using scene = await startScene(noReaders);
