@@ -36,6 +36,7 @@ const uidMapping = {
 export const methodRows: Readonly<Record<string, MethodRow>> = {
   version: look,
   health: look,
+  rights: look,
   systems: look,
   launchers: look,
   media: look,
