@@ -12,7 +12,7 @@ SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'sr
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
 
-run: dist/tapdeck-linux-$(ARCH) ## Start Tapdeck with your reader, or with a simulated one and a small library
+run: dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Start Tapdeck with your reader, or with a simulated one and a small library
 	@$(BUN) tools/demo.ts
 
 test: node_modules/.ready ## Set up what is missing, build for both processors, check, and run every test
@@ -26,13 +26,19 @@ check: node_modules/.ready ## Types, lint, format and the rules of the house
 	@$(BIN)/biome check --error-on-warnings .
 	@$(BUN) test test/tidy.test.ts
 
-build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 ## Compile dist/tapdeck-linux-x64 and dist/tapdeck-linux-arm64
+build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 dist/tapdeck-confine ## Compile dist/tapdeck-linux-x64 and dist/tapdeck-linux-arm64
 
 deb: build ## Make the Debian packages dist/tapdeck_*.deb
 	@$(BUN) tools/deb.ts
 
 dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts tools/sealed-runtime.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*
+
+# It is for this machine's programs; packages and images compile their own.
+dist/tapdeck-confine: watchdog/tapdeck-confine.c
+	@mkdir -p dist
+	@if command -v cc >/dev/null; then cc -std=c11 -Wall -Wextra -Werror -O2 -static -s $< -o $@; \
+	else echo "no C compiler: players run unconfined, and health says so. Install gcc to change that."; fi
 
 image: BOARD = zero2w
 image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu
@@ -75,7 +81,7 @@ fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random 
 soak: node_modules/.ready ## Live a day of 100,000 taps in emulated time, with a fault in every second one (TAPS=N, SEED=N)
 	@$(BUN) test/soak/main.ts --taps $(or $(TAPS),100000) --seed $(or $(SEED),1)
 
-bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Measure a tap's way, idle cost and start, beside competitors
+bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Measure a tap's way, idle cost and start, beside competitors
 	@$(BUN) test/bench/main.ts
 
 hostile: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Attack the service for ten minutes from a network of its own (root)

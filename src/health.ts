@@ -1,4 +1,4 @@
-/** Whether the service is truly well: readers, database, disk and settings, each with a sentence where it is not. */
+/** Whether the service is truly well: readers, database, disk, settings and players, each with a sentence where it is not. */
 import { statfsSync } from "node:fs";
 import type { Health, HealthCheck } from "./api/services.ts";
 import type { Clock } from "./core/clock.ts";
@@ -19,6 +19,8 @@ export interface HealthParts {
   readonly askDatabase: () => void;
   /** Why the config file as it stands is not in use. */
   readonly settingsFault: () => string | undefined;
+  /** Why players are not confined, or an empty string. */
+  readonly playersFault: () => string;
   /** Of the certificate that is shown; undefined without TLS. */
   readonly fingerprint: () => string | undefined;
   /** What the image around the service found wrong; none elsewhere. */
@@ -35,6 +37,7 @@ export function createHealth(parts: HealthParts): () => Health {
       }),
       check("disk", () => fullness(parts.dataFolder)),
       check("settings", () => parts.settingsFault() ?? ""),
+      check("players", parts.playersFault),
       ...parts.machine.map(({ name, ask }) => check(name, ask)),
     ];
     const fingerprint = parts.fingerprint();

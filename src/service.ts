@@ -28,6 +28,7 @@ import { type Readers, startReaders } from "./readers/readers.ts";
 import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { withRealPaths } from "./system/closed.ts";
+import { confinementFault, confinePlayers } from "./system/confine.ts";
 import { closedPlaces, type Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
@@ -77,6 +78,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   log.configure(settings.current().log);
   await prepareDataFolder(places.dataFolder, log);
+  await confinePlayers(places);
+  if (confinementFault() !== "") log.warn("players", confinementFault());
   const store = openStore(places.dataFolder, { clock: systemClock, log });
   try {
     const mappingsFolder = join(dirname(places.configPath), "mappings");

@@ -17,6 +17,7 @@ import type { Mapper } from "./launch/mappings/mapper.ts";
 import type { PlayTime } from "./launch/play-time.ts";
 import type { Readers } from "./readers/readers.ts";
 import type { Store } from "./store/open.ts";
+import { confinementFault } from "./system/confine.ts";
 import { machineChecks } from "./system/machine-checks.ts";
 import { platform, version } from "./system/version.ts";
 import type { AllDevices } from "./wiring/devices.ts";
@@ -97,6 +98,7 @@ export function createServices({
       readerFaults: () => readers()?.faults() ?? [],
       askDatabase: () => store.check(),
       settingsFault: () => settings.fault(),
+      playersFault: confinementFault,
       fingerprint,
       machine: machineChecks(process.env, clock),
     }),

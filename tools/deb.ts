@@ -1,5 +1,5 @@
 /**
- * Makes the Debian package out of `dist/tapdeck-linux-*`, the watchdog and `packaging/`:
+ * Makes the Debian package out of `dist/tapdeck-linux-*`, the programs in `watchdog/` and `packaging/`:
  * `bun tools/deb.ts [amd64] [arm64] [--out=FOLDER] [--uncompressed]`; without a name, both. Needs dpkg-deb and a C
  * compiler for each processor; one that is missing leaves its package out, unless it was named. The same commit gives
  * the same bytes.
@@ -78,13 +78,14 @@ async function fill(place: string, architecture: Architecture, compiler: string)
   await mkdir(join(place, "usr/bin"), { recursive: true });
   await cp(binary, join(place, "usr/bin/tapdeck"));
   await chmod(join(place, "usr/bin/tapdeck"), 0o755);
-  await run([
-    compiler,
-    ..."-std=c11 -Wall -Wextra -Werror -O2 -D_FORTIFY_SOURCE=2 -static -s".split(" "),
-    join(root, "watchdog/tapdeck-watchdog.c"),
-    "-o",
-    join(place, "usr/bin/tapdeck-watchdog"),
-  ]);
+  for (const program of ["tapdeck-watchdog", "tapdeck-confine"])
+    await run([
+      compiler,
+      ..."-std=c11 -Wall -Wextra -Werror -O2 -D_FORTIFY_SOURCE=2 -static -s".split(" "),
+      join(root, `watchdog/${program}.c`),
+      "-o",
+      join(place, "usr/bin", program),
+    ]);
 }
 
 /** What dpkg wants to know about it. */

@@ -244,7 +244,7 @@ export interface Health {
 }
 
 export interface HealthCheck {
-  readonly name: "readers" | "database" | "disk" | "settings" | "device" | "watchdog";
+  readonly name: "readers" | "database" | "disk" | "settings" | "players" | "device" | "watchdog";
   readonly ok: boolean;
   /** A sentence; only where it is not well. */
   readonly reason?: string;

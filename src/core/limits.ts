@@ -239,3 +239,6 @@ export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own siz
 export const updateVersionCharsMax = 32;
 export const updateKeysMax = 16;
 export const updateNoteBytesMax = 4096; // What an update left for the next start to read, and small files of the boot partition.
+
+/** tapdeck-confine is asked at the start whether it can confine players: milliseconds. It answers within a few. */
+export const confineProbeMsMax = 5000;

@@ -52,6 +52,7 @@ export function startMpv(
     ...(environment === undefined ? {} : { environment }),
     folder,
     input: noScripts,
+    reach: "offline",
     hasLine: true,
     mayHandOn: false,
   });

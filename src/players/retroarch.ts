@@ -33,6 +33,7 @@ export function startRetroArch(
       ...(environment === undefined ? {} : { environment }),
       folder,
       hasTalk: true,
+      reach: "offline",
       mayHandOn: false,
     }),
   );

@@ -8,6 +8,7 @@
 import { noDescriptors } from "../core/descriptors.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { StopSignal } from "../core/playback.ts";
+import { confined, type Reach } from "./confine.ts";
 import { createMarks, type Family, isLiving, livingOf, markName } from "./descendants.ts";
 import { keepLastWords } from "./last-words.ts";
 import { playerEnvironment } from "./player-environment.ts";
@@ -54,6 +55,8 @@ export interface PlayerOptions {
   readonly hasLine?: boolean;
   /** Its standard input and output are ours; `input` has no meaning then. */
   readonly hasTalk?: boolean;
+  /** "network" where absent. */
+  readonly reach?: Reach;
   /** False for a program that is known to be the player itself, so that nothing it leaves behind is. */
   readonly mayHandOn?: boolean;
 }
@@ -218,14 +221,19 @@ const refusals: Readonly<Record<string, string>> = {
 function spawn(
   argv: readonly string[],
   mark: string,
-  { environment, folder, input, hasLine = false, hasTalk = false }: PlayerOptions,
+  { environment, folder, input, hasLine = false, hasTalk = false, reach = "network" }: PlayerOptions,
 ) {
   // The runtime makes a file in memory of bytes.
   const standard = [hasTalk ? "pipe" : (input ?? "ignore"), hasTalk ? "pipe" : "ignore", "pipe"] as const;
+  const env: Record<string, string | undefined> = {
+    ...playerEnvironment,
+    ...environment,
+    [markName]: mark,
+  };
   try {
-    return Bun.spawn([...argv], {
+    return Bun.spawn([...confined(argv, reach, { path: env.PATH, folder })], {
       stdio: hasLine ? [...standard, "pipe"] : [...standard],
-      env: { ...playerEnvironment, ...environment, [markName]: mark },
+      env,
       ...(folder === undefined ? {} : { cwd: folder }),
       detached: true,
     });

@@ -1,6 +1,7 @@
 /** Programs that a card runs: without a shell, to their end, in a process group of their own that ends with them. */
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { executeMsMax, executeOutputBytesMax } from "../core/limits.ts";
+import { confined } from "./confine.ts";
 import { playerEnvironment } from "./player-environment.ts";
 
 export interface ProgramEnd {
@@ -62,7 +63,7 @@ const refusals: Readonly<Record<string, string>> = {
 
 function spawn(argv: readonly string[]) {
   try {
-    return Bun.spawn([...argv], {
+    return Bun.spawn([...confined(argv, "network", { path: playerEnvironment.PATH })], {
       stdio: ["ignore", "pipe", "pipe"],
       env: playerEnvironment,
       detached: true,

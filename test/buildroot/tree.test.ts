@@ -1,7 +1,7 @@
 /** The Buildroot tree, as far as it can be checked without Buildroot; with `BUILDROOT_DIR` set, by Buildroot itself. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -182,11 +182,13 @@ async function stand(text: string): Promise<string> {
   return path;
 }
 
-test("the watchdog's package compiles it and installs it", async () => {
+test("the watchdog's package compiles its programs and installs them", async () => {
   const [source, target] = [join(folder, "watchdog"), join(folder, "watchdog-target")];
   await cp(join(root, "watchdog"), source, { recursive: true });
   await install("tapdeck-watchdog", source, target, ["TARGET_CC=cc"]);
   expect(await run([join(target, "usr/bin/tapdeck-watchdog"), "--help"])).toContain("--supervise");
+  for (const name of ["tapdeck-reboot", "tapdeck-confine"])
+    expect(existsSync(join(target, "usr/bin", name))).toBe(true);
 });
 
 test.each(["zero2w", "qemu"])("what Buildroot made for %s becomes a card", async (board) => {

@@ -46,6 +46,7 @@ test("it holds these files, all of them root's, and none that others may write",
   expect(files.map((line) => `${line.split(" ")[0]} ${line.split(" ").at(-1)}`)).toEqual([
     "-rw-r--r-- ./etc/default/tapdeck",
     "-rwxr-xr-x ./usr/bin/tapdeck",
+    "-rwxr-xr-x ./usr/bin/tapdeck-confine",
     "-rwxr-xr-x ./usr/bin/tapdeck-watchdog",
     "-rw-r--r-- ./usr/lib/modprobe.d/tapdeck.conf",
     "-rw-r--r-- ./usr/lib/systemd/system/tapdeck.service",
@@ -85,7 +86,7 @@ skipUnless(hasCrossCompiler, "aarch64-linux-gnu-gcc is not installed")(
     const folder = join(place, "other");
     await run("dpkg-deb", "--extract", deb(other), folder);
     expect(await run("dpkg-deb", "--field", deb(other), "Architecture")).toBe(`${other}\n`);
-    for (const name of ["tapdeck", "tapdeck-watchdog"]) {
+    for (const name of ["tapdeck", "tapdeck-confine", "tapdeck-watchdog"]) {
       const head = await readFile(join(folder, "usr/bin", name));
       // e_machine (System V ABI): 183 AArch64, 62 x86-64.
       expect(head.readUInt16LE(18)).toBe(other === "arm64" ? 183 : 62);

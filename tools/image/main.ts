@@ -49,7 +49,7 @@ async function makeRoot(): Promise<void> {
   await copyModules(tree, kernel, { names: systemModules, target });
   await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });
   await cp(binary, join(target, "usr/bin/tapdeck"));
-  for (const program of ["tapdeck-watchdog", "tapdeck-reboot"]) await compile(program);
+  for (const program of ["tapdeck-watchdog", "tapdeck-reboot", "tapdeck-confine"]) await compile(program);
   await trustUpdates();
   await run([join(root, "buildroot/board/common/post-build.sh"), target, "qemu"], {
     environment: epoch === "" ? {} : { SOURCE_DATE_EPOCH: epoch },

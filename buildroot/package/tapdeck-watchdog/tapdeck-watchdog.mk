@@ -15,6 +15,8 @@ define TAPDECK_WATCHDOG_BUILD_CMDS
 		-o $(@D)/tapdeck-watchdog $(@D)/tapdeck-watchdog.c
 	$(TARGET_CC) $(TARGET_CFLAGS) $(TARGET_LDFLAGS) -std=c11 \
 		-o $(@D)/tapdeck-reboot $(@D)/tapdeck-reboot.c
+	$(TARGET_CC) $(TARGET_CFLAGS) $(TARGET_LDFLAGS) -std=c11 \
+		-o $(@D)/tapdeck-confine $(@D)/tapdeck-confine.c
 endef
 
 define TAPDECK_WATCHDOG_INSTALL_TARGET_CMDS
@@ -22,6 +24,8 @@ define TAPDECK_WATCHDOG_INSTALL_TARGET_CMDS
 		$(TARGET_DIR)/usr/bin/tapdeck-watchdog
 	$(INSTALL) -D -m 0755 $(@D)/tapdeck-reboot \
 		$(TARGET_DIR)/usr/bin/tapdeck-reboot
+	$(INSTALL) -D -m 0755 $(@D)/tapdeck-confine \
+		$(TARGET_DIR)/usr/bin/tapdeck-confine
 endef
 
 $(eval $(generic-package))

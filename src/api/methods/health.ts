@@ -6,7 +6,7 @@ import { method, noParams } from "../method.ts";
 export const health = method({
   name: "health",
   right: "look",
-  docs: "Whether readers, database and disk are well, with a sentence where they are not; `uptime` in seconds; `tls.fingerprint` is the SHA-256 of the certificate that is shown over TLS. On our SD image also `device`, what its start found wrong, and `watchdog`, what it did within the last day. A caller without the right `change` gets no `reason`: it may name files, readers and devices.",
+  docs: "Whether readers, database, disk, settings and players are well, with a sentence where they are not: `players` is not well where they are not confined; `uptime` in seconds; `tls.fingerprint` is the SHA-256 of the certificate that is shown over TLS. On our SD image also `device`, what its start found wrong, and `watchdog`, what it did within the last day. A caller without the right `change` gets no `reason`: it may name files, readers and devices.",
   params: noParams,
   result: v.object({
     status: v.picklist(["ok", "degraded"]),
@@ -17,7 +17,7 @@ export const health = method({
     uptime: v.pipe(v.number(), v.integer()),
     checks: v.array(
       v.object({
-        name: v.picklist(["readers", "database", "disk", "settings", "device", "watchdog"]),
+        name: v.picklist(["readers", "database", "disk", "settings", "players", "device", "watchdog"]),
         ok: v.boolean(),
         reason: v.exactOptional(v.string()),
       }),

@@ -1,0 +1,119 @@
+/*
+ * tapdeck-confine [--offline] [--hide=PATH]... [--own=FOLDER]... -- PROGRAM [WORD]...
+ *
+ * Becomes PROGRAM, which can neither read nor change what is hidden, nor look into processes outside of its confinement
+ * (Linux, Documentation/userspace-api/landlock.rst). Landlock only ever allows: all is allowed that stands beside the hidden
+ * places and the folders above them now. In those folders nothing new can be made. Links lead to what has its own place.
+ *
+ *   --hide=PATH   absolute, and without links; with all below it
+ *   --own=FOLDER  its files are hidden, unless their names begin with a dot and do not end in .new; its folders are not
+ *   --offline     sockets of this machine only, and, since Linux 6.12, no signals to processes outside
+ *   --probe       alone: 0 where the kernel can do all of it
+ * Exit codes of its own, each with a sentence: 64 wrong usage, 126 cannot confine or start it, 127 no such program.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* include/uapi/linux/landlock.h: a toolchain may know an older one than the kernel. 4 to 12 change what is in a folder. */
+enum { write_file = 1 << 1, read_file = 1 << 2, change_entries = 0x1ff << 4, refer = 1 << 13, cut_file = 1 << 14 };
+enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, io_uring_setup = 425, places_max = 16,
+  path_bytes_max = 4096, cap_sys_admin = 21, cap_perfmon = 38 };
+struct ruleset { uint64_t files, net, scoped; };
+struct rule { uint64_t access; int32_t at; } __attribute__((packed));
+static const char *hidden[places_max], *own[places_max];
+static uint64_t on_file = write_file | read_file, on_folder;
+
+static _Noreturn void give_up(int code, const char *what, const char *why) {
+  fprintf(stderr, "tapdeck-confine: %s: %s\n", what, why);
+  _exit(code);
+}
+
+/* Whether the path is one of the places, for '\0', or above one of them, for '/'. */
+static bool lists(const char *const *places, const char *path, char next) {
+  const size_t length = strlen(path);
+  while (*places != NULL && (strncmp(*places, path, length) != 0 || (*places)[length] != next)) places++;
+  return *places != NULL;
+}
+
+/* Allows what stands in the folder but is not hidden, and closes it. The path of the root is empty. */
+static void allow_within(int ruleset, int folder, const char *path) {
+  DIR *const entries = fdopendir(folder);
+  if (entries == NULL) give_up(126, path, strerror(errno));
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+    char child[path_bytes_max];
+    struct stat what;
+    const int length = snprintf(child, sizeof child, "%s/%s", path, entry->d_name);
+    const bool is_self = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (is_self || length >= path_bytes_max || lists(hidden, child, '\0')) continue;
+    const int at = openat(folder, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (at < 0 || fstat(at, &what) != 0) continue; /* It went away, or is not for this user. */
+    const char *const end = strrchr(child, '.');
+    const bool is_folder = S_ISDIR(what.st_mode), is_fresh = end != NULL && strcmp(end, ".new") == 0;
+    const bool is_ours = !is_folder && lists(own, path, '\0') && (entry->d_name[0] != '.' || is_fresh);
+    const struct rule rule = {.access = is_folder ? on_folder : on_file, .at = at};
+    if (lists(hidden, child, '/') || lists(own, child, '/') || lists(own, child, '\0')) {
+      const int inner = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      if (inner >= 0) allow_within(ruleset, inner, child);
+    } else if (!S_ISLNK(what.st_mode) && !is_ours)
+      syscall(add_rule, ruleset, 1, &rule, 0); /* What cannot be allowed stays hidden. */
+    close(at);
+  }
+  closedir(entries);
+}
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define SKIP(relation, value, where, otherwise) BPF_JUMP(BPF_JMP | BPF_K | (relation), value, where, otherwise)
+#define END(result) BPF_STMT(BPF_RET | BPF_K, result)
+
+/* Landlock knows TCP alone, and that since Linux 6.7. Here no other socket is made at all, in no other ABI either. */
+static bool go_offline(void) {
+  struct sock_filter steps[] = {
+      LOAD(arch), SKIP(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0), SKIP(BPF_JEQ, AUDIT_ARCH_AARCH64, 0, 8),
+      LOAD(nr), SKIP(BPF_JGE, 0x40000000, 6, 0), /* The calls of x32. */
+      SKIP(BPF_JEQ, io_uring_setup, 5, 0), SKIP(BPF_JEQ, SYS_socket, 0, 3), /* Both make sockets. */
+      LOAD(args[0]), SKIP(BPF_JEQ, AF_UNIX, 1, 0), SKIP(BPF_JEQ, AF_NETLINK, 0, 2), /* udev tells of gamepads by it. */
+      END(SECCOMP_RET_ALLOW), END(SECCOMP_RET_ERRNO | ENOSYS), END(SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+  };
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){sizeof steps / sizeof *steps, steps}) == 0;
+}
+
+int main(int count, char **words) {
+  int is_probe = count == 2 && strcmp(words[1], "--probe") == 0, is_offline = is_probe, at = 1, hides = 0, owns = 0;
+  for (; !is_probe && at < count && strcmp(words[at], "--") != 0; at++)
+    if (strcmp(words[at], "--offline") == 0) is_offline = 1;
+    else if (strncmp(words[at], "--hide=/", 8) == 0 && hides < places_max - 1) hidden[hides++] = words[at] + 7;
+    else if (strncmp(words[at], "--own=/", 7) == 0 && owns < places_max - 1) own[owns++] = words[at] + 6;
+    else give_up(64, words[at], "wrong usage");
+  if (!is_probe && at + 1 >= count) give_up(64, "wrong usage", "no program is named");
+  const long abi = syscall(create_ruleset, NULL, 0, 1);
+  on_file |= abi >= 3 ? cut_file : 0;
+  on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
+  const struct ruleset rules = {on_folder, is_offline && abi >= 4 ? 3 : 0, is_offline && abi >= 6 ? 2 : 0};
+  const int ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0), root = open("/", O_RDONLY | O_CLOEXEC);
+  if (ruleset < 0 || root < 0) give_up(126, "Landlock", strerror(errno));
+  allow_within(ruleset, root, "");
+  /* By either, root reads environments in spite of Landlock (kernel/fork.c, mm_access). Nobody else has them. */
+  prctl(PR_CAPBSET_DROP, cap_sys_admin, 0, 0, 0);
+  prctl(PR_CAPBSET_DROP, cap_perfmon, 0, 0, 0);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))
+    give_up(126, "it cannot be confined", strerror(errno));
+  if (is_probe) return 0;
+  execv(words[at + 1], words + at + 1);
+  if (errno == ENOENT) give_up(127, words[at + 1], "there is no such program");
+  give_up(126, words[at + 1], errno == ENOEXEC ? "it is not a program for this machine" : strerror(errno));
+}
