@@ -44,7 +44,9 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
     const { id, params } = item;
     const answer = (result: unknown) => (id === undefined ? undefined : resultText(id, result));
     const refuse = (error: unknown) => {
-      if (error instanceof ServiceError && error.code === "forbidden" && session.access !== "device")
+      const isForbidden = error instanceof ServiceError && error.code === "forbidden";
+      // A caller that asks for its rights attempts nothing.
+      if (isForbidden && session.access !== "device" && item.method !== "rights")
         audit.refused("forbidden-method", session.from);
       if (!(error instanceof ServiceError)) {
         log.error("api", "internal error", {

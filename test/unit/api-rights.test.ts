@@ -199,6 +199,15 @@ test("each change by a remote caller is audited with its object, and none by the
   expect(JSON.stringify(changes)).not.toContain("secret");
 });
 
+test("a refused method is audited, and not the question which rights the caller has", async () => {
+  const refusals: string[] = [];
+  const { ask } = makeDispatch({}, { ...silentAudit, refused: (why) => refusals.push(why) });
+  expect(await ask(remote("none"), "rights")).toMatchObject({ error: { code: 2, data: { right: "look" } } });
+  expect(refusals).toEqual([]);
+  expect(await ask(remote("none"), "version")).toMatchObject({ error: { code: 2 } });
+  expect(refusals).toEqual(["forbidden-method"]);
+});
+
 const phone = { address: "192.168.1.9", client: "phone" };
 const take = (quota: ReturnType<typeof createWriteQuota>, from: { address: string; client?: string }) => {
   try {
