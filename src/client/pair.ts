@@ -12,7 +12,7 @@ export interface PairOptions {
 }
 
 /**
- * Pairs with the device at `ws://host:port/api/v0.1` by the code that `tapdeck pair --code` shows there. Keep what it
+ * Pairs with the device at `ws://` or `wss://host:port/api/v0.1` by the code that `tapdeck pair --code` shows there. Keep what it
  * resolves with, as a password. Rejects with `RpcError` where the device refuses: no pairing is open there, or the code is
  * another; it takes three tries in all.
  */

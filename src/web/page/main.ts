@@ -1,16 +1,18 @@
-/** The page: comes in, shows the cards, and keeps them as the device tells. */
-import type { Client } from "../../client/client.ts";
+/** The page: comes in, shows the cards that its rights allow, and updates them with the device's notifications. */
+import type { Client, Notification } from "../../client/client.ts";
 import { forget, kept, takeCodeFromAddress, takeFromAddress } from "./credentials.ts";
 import { byId, el, note, telling } from "./dom.ts";
 import { phonesCard } from "./phones.ts";
 import { indexCard, playingCard } from "./playing.ts";
 import { searchCard } from "./search.ts";
-import { enter } from "./session.ts";
+import { type Entry, enter } from "./session.ts";
 import { readersCard, tapsCard } from "./taps.ts";
-import { unpairedCard } from "./unpaired.ts";
+import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 
 const againMs = 3000;
 let current: Client | undefined;
+/** Counts the starts: only the latest one shows anything. */
+let starts = 0;
 
 takeFromAddress();
 let code = takeCodeFromAddress();
@@ -18,28 +20,36 @@ let code = takeCodeFromAddress();
 addEventListener("hashchange", () => {
   const hasSecret = takeFromAddress();
   code = takeCodeFromAddress();
-  if (!hasSecret && code === undefined) return;
-  current?.close();
-  void start();
+  if (hasSecret || code !== undefined) restart();
 });
 void start();
 
+function restart(): void {
+  current?.close();
+  current = undefined;
+  void start();
+}
+
 async function start(): Promise<void> {
+  starts += 1;
+  const mine = starts;
   state("", "Connecting …");
   try {
     const entry = await enter(kept());
+    if (mine !== starts) return entry.kind === "in" ? entry.client.close() : undefined;
     switch (entry.kind) {
       case "in":
-        return await show(entry.client, entry.isDevice);
+        return await show(entry);
       case "unknown":
         forget();
         return ask("This device no longer knows this phone: somebody has revoked it.");
       case "unpaired":
-        return ask("To use this device from here, it must know this phone.");
+        return ask("Pair this phone with the device to use it from here.");
     }
   } catch {
+    if (mine !== starts) return;
     state("off", "The device does not answer");
-    setTimeout(() => void start(), againMs);
+    setTimeout(() => mine === starts && restart(), againMs);
   }
 }
 
@@ -47,31 +57,65 @@ function ask(why: string): void {
   state("off", "Not paired");
   const main = byId("main");
   main.classList.remove("wide");
-  main.replaceChildren(unpairedCard(why, code, () => void start()));
-  code = undefined;
+  main.replaceChildren(unpairedCard({ why, known: takeCode(), onPaired: restart }));
 }
 
-async function show(client: Client, isDevice: boolean): Promise<void> {
+function takeCode(): string | undefined {
+  const taken = code;
+  code = undefined;
+  return taken;
+}
+
+type Inside = Extract<Entry, { kind: "in" }>;
+
+async function show(entry: Inside): Promise<void> {
+  const { client, rights } = entry;
   current = client;
+  const cards = makeCards(entry);
+  client.onNotification(cards.hear);
+  client.onState((now) => {
+    if (now === "lost") return state("off", "Connection lost, trying again …");
+    const resume = async () => {
+      // The settings may have changed meanwhile, and with them the rights, which each include those before.
+      if ((await client.call("rights")).rights.length !== rights.length) return restart();
+      state("on", "Connected");
+      await cards.refresh();
+    };
+    resume().catch(restart);
+  });
+  await cards.refresh();
+  const main = byId("main");
+  main.classList.add("wide");
+  main.replaceChildren(...cards.columns);
+  state("on", "Connected");
+  await client.closed;
+  if (current === client) restart();
+}
+
+/** Only what the caller has the right to: no card calls a method that the device would refuse. */
+function makeCards({ client, rights, isPaired }: Inside) {
+  const [canPlay, canChange] = [rights.includes("play"), rights.includes("change")];
   let canWrite = false;
-  let guarded = "";
-  const playing = playingCard(client);
-  const library = indexCard(client);
-  const find = searchCard(client, () => canWrite);
-  const taps = tapsCard(client);
-  const readers = readersCard(client, (can) => {
+  const playing = playingCard(client, canPlay);
+  const library = indexCard(client, canChange);
+  const find = searchCard(client, { canPlay, canChange, canWrite: () => canWrite });
+  const taps = canChange ? tapsCard(client) : undefined;
+  const onReaders = (can: boolean) => {
     if (can === canWrite) return;
     canWrite = can;
     void find.search();
-  });
-  const phones = isDevice ? phonesCard(client) : undefined;
-  const refreshing = [playing, library, taps, readers, ...(phones === undefined ? [] : [phones])];
-  const refresh = () => Promise.all(refreshing.map((card) => card.refresh()));
+  };
+  const readers = canChange ? readersCard(client, onReaders) : undefined;
+  const phones = rights.includes("own") ? phonesCard(client) : undefined;
+  const now = `${isPaired ? "Paired as a player" : "Without pairing"}, this phone can ${canPlay ? "start and stop media" : "only look"}.`;
+  const why = `${now} Paired as a member, it can also write cards, and see taps and readers.`;
+  const more = canChange ? undefined : pairMoreCard({ why, known: takeCode(), onPaired: restart });
 
-  client.onNotification(({ method, params }) => {
+  let guarded = "";
+  const hear = ({ method, params }: Notification) => {
     if (method === "media.indexing") library.show(params);
     if (method === "media.started" || method === "media.stopped") void playing.refresh();
-    if (method === "readers.added" || method === "readers.removed") void readers.refresh();
+    if (method === "readers.added" || method === "readers.removed") void readers?.refresh();
     if (method === "launch.guarded") {
       guarded = params.time;
       const confirm = telling(() => client.call("confirm"));
@@ -81,27 +125,18 @@ async function show(client: Client, isDevice: boolean): Promise<void> {
       );
     }
     if (method !== "launch.finished") return;
-    void taps.refresh();
+    void taps?.refresh();
     // What the guard holds back has had its note.
     if (!params.success && params.time !== guarded) note(params.error ?? "It did not start.");
-  });
-  client.onState((now) => {
-    if (now === "lost") return state("off", "Connection lost, trying again …");
-    state("on", "Connected");
-    void refresh();
-  });
-  await refresh();
-  const main = byId("main");
-  main.classList.add("wide");
-  main.replaceChildren(
-    el("div", { class: "column" }, playing.card, find.card),
-    el("div", { class: "column" }, taps.card, phones?.card, readers.card, library.card),
-  );
-  state("on", "Connected");
-  await client.closed;
-  if (current !== client) return;
-  current = undefined;
-  void start();
+  };
+  return {
+    columns: [
+      el("div", { class: "column" }, playing.card, find.card),
+      el("div", { class: "column" }, taps?.card, phones?.card, readers?.card, library.card, more),
+    ],
+    hear,
+    refresh: () => Promise.all([playing, library, taps, readers, phones].map((card) => card?.refresh())),
+  };
 }
 
 function state(name: "" | "on" | "off", text: string): void {

@@ -1,24 +1,20 @@
-/** What plays, with its stop button, and how far the index is. */
+/** What plays, and how far the index is, with the buttons for callers that may use them. */
 import type { Client } from "../../client/client.ts";
 import type { ActiveMedia, IndexStatus } from "../../core/media.ts";
 import { el, section, telling } from "./dom.ts";
 
-export function playingCard(client: Client) {
+export function playingCard(client: Client, canPlay: boolean) {
   const body = el("div", { "aria-live": "polite" });
   const card = section("Now playing", body);
   const show = (media: ActiveMedia | null) => {
     if (media === null) {
-      body.replaceChildren(
-        el("p", { class: "quiet" }, "Nothing plays. Tap a card, or find something below."),
-      );
+      const what = canPlay ? "Nothing plays. Tap a card, or find something below." : "Nothing plays.";
+      body.replaceChildren(el("p", { class: "quiet" }, what));
       return;
     }
     const since = new Date(media.started).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    const stop = el(
-      "button",
-      { type: "button", class: "main", onclick: telling(() => client.call("stop")) },
-      "Stop",
-    );
+    const onclick = telling(() => client.call("stop"));
+    const stop = canPlay ? el("button", { type: "button", class: "main", onclick }, "Stop") : undefined;
     const what = el(
       "div",
       { class: "what" },
@@ -30,7 +26,7 @@ export function playingCard(client: Client) {
   return { card, refresh: async () => show(await client.call("media.active")) };
 }
 
-export function indexCard(client: Client) {
+export function indexCard(client: Client, canStart: boolean) {
   const text = el("p", { class: "quiet" });
   const bar = el("progress", { "aria-label": "Indexing" });
   const start = el(
@@ -38,7 +34,7 @@ export function indexCard(client: Client) {
     { type: "button", onclick: telling(() => client.call("media.index", {})) },
     "Look for media",
   );
-  const card = section("Library", text, bar, el("div", { class: "bar" }, start));
+  const card = section("Library", bar, text, canStart ? el("div", { class: "bar" }, start) : undefined);
   const show = ({ indexing, optimizing, exists, ...counts }: IndexStatus) => {
     const {
       totalSteps = 0,

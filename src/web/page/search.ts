@@ -1,4 +1,4 @@
-/** Search as you type; a touch launches what was found, or writes it to a card. */
+/** Search as you type; a touch launches what was found, or writes it to a card, if the caller may. */
 import type { Client } from "../../client/client.ts";
 import { el, note, section, sentenceOf, telling } from "./dom.ts";
 import { writeToCard } from "./write.ts";
@@ -12,7 +12,15 @@ interface Found {
   readonly zapScript: string;
 }
 
-export function searchCard(client: Client, canWrite: () => boolean) {
+interface Abilities {
+  readonly canPlay: boolean;
+  /** Hears `launch.finished`, and so why something did not start. */
+  readonly canChange: boolean;
+  /** A reader that can write is connected. */
+  readonly canWrite: () => boolean;
+}
+
+export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abilities) {
   const input = el("input", {
     type: "search",
     placeholder: "Find a game, song or film",
@@ -22,25 +30,24 @@ export function searchCard(client: Client, canWrite: () => boolean) {
   });
   const list = el("ul", { class: "rows" });
   const count = el("p", { class: "more", role: "status" });
-  const card = section("Play something", input, list, count);
+  const card = section(canPlay ? "Play something" : "Search", input, list, count);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let asked = 0;
 
   const row = ({ name, system, zapScript }: Found) => {
     const launch = telling(async () => {
       await client.call("launch", zapScript);
-      note(`Starting ${name}`);
+      // The playing card shows what has started.
+      note(canChange ? `Starting ${name}` : "Asked the device to start it.");
     });
     const write = telling(() => writeToCard(client, name, zapScript));
+    const what = [el("span", { class: "name" }, name), el("span", { class: "more" }, system.name)];
     return el(
       "li",
       {},
-      el(
-        "button",
-        { type: "button", class: "row", onclick: launch },
-        el("span", { class: "name" }, name),
-        el("span", { class: "more" }, system.name),
-      ),
+      canPlay
+        ? el("button", { type: "button", class: "row", onclick: launch }, ...what)
+        : el("div", { class: "what" }, ...what),
       canWrite()
         ? el("button", { type: "button", "aria-label": `Write ${name} to a card`, onclick: write }, "Card")
         : undefined,

@@ -1,54 +1,42 @@
-/** How this page comes in: sealed where it was paired, plainly where the device asks for no more, or not at all. */
-import { type Client, connect, type Identity, RpcError } from "../../client/client.ts";
+/** How this page comes in, and with which rights: as the client that it was paired as, without an identity, or not at all. */
+import { type Calls, type Client, connect, type Identity, RpcError } from "../../client/client.ts";
 
 export const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/v0.1`;
 
+export type Rights = Calls["rights"]["result"]["rights"];
+
 export type Entry =
-  /** `isDevice`: opened at the device itself. */
-  | { readonly kind: "in"; readonly client: Client; readonly isDevice: boolean }
+  /** `isPaired`: with an identity. */
+  | { readonly kind: "in"; readonly client: Client; readonly rights: Rights; readonly isPaired: boolean }
   /** Paired before, and no longer known there. */
   | { readonly kind: "unknown" }
+  /** The device grants a caller without an identity nothing from here. */
   | { readonly kind: "unpaired" };
 
-const [encryptionRequired, secureFailure] = [-32002, -32003];
+const [forbidden, invalidRequest, encryptionRequired, secureFailure] = [2, -32600, -32002, -32003];
 const isCode = (error: unknown, code: number) => error instanceof RpcError && error.code === code;
 
-/** Rejects where nobody answers. */
+/** Rejects if the device does not answer. */
 export async function enter(identity: Identity | undefined): Promise<Entry> {
-  const isSealed = identity !== undefined && location.protocol === "http:" && !isLoopback();
-  if (isSealed) {
+  if (identity !== undefined) {
     try {
-      return {
-        kind: "in",
-        client: await connect(address, { ...identity, reconnect: true }),
-        isDevice: false,
-      };
+      return await ask(await connect(address, { ...identity, reconnect: true }), true);
     } catch (error) {
       if (isCode(error, secureFailure)) return { kind: "unknown" };
-      // At the device itself nothing is sealed, whatever its address: that is told as a refusal of the hello.
-      if (!(error instanceof RpcError)) throw error;
+      // A browser on the device has all rights without a handshake, so the device refuses its hello.
+      if (!isCode(error, invalidRequest)) throw error;
     }
   }
-  const client = await connect(address, { reconnect: true });
+  return ask(await connect(address, { reconnect: true }), false);
+}
+
+async function ask(client: Client, isPaired: boolean): Promise<Entry> {
   try {
-    return { kind: "in", client, isDevice: await isAtDevice(client) };
+    const { rights } = await client.call("rights");
+    return { kind: "in", client, rights, isPaired };
   } catch (error) {
     client.close();
-    if (isCode(error, encryptionRequired)) return { kind: "unpaired" };
+    if (isCode(error, encryptionRequired) || isCode(error, forbidden)) return { kind: "unpaired" };
     throw error;
   }
-}
-
-async function isAtDevice(client: Client): Promise<boolean> {
-  try {
-    await client.call("pairing");
-    return true;
-  } catch (error) {
-    if (isCode(error, 2)) return false;
-    throw error;
-  }
-}
-
-function isLoopback(): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(location.hostname);
 }

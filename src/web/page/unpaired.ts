@@ -1,11 +1,38 @@
-/** For those who were not let in yet: the short code, and how to get it. */
+/** Pairing this phone: the ways to do it, and the form for the short code. */
 import { pair } from "../../client/client.ts";
 import { keep } from "./credentials.ts";
 import { el, sentenceOf } from "./dom.ts";
 import { address } from "./session.ts";
 
-/** A `known` code is tried at once. `onPaired` is called with the credentials kept. */
-export function unpairedCard(why: string, known: string | undefined, onPaired: () => void): HTMLElement {
+export interface PairingParts {
+  /** Why to pair, in a sentence. */
+  readonly why: string;
+  /** A code to try at once. */
+  readonly known: string | undefined;
+  /** Called after the credentials were kept. */
+  readonly onPaired: () => void;
+}
+
+/** The only card, for a phone that may do nothing yet. */
+export function unpairedCard(parts: PairingParts): HTMLElement {
+  return el(
+    "section",
+    { class: "alone", "aria-label": "Pair this phone" },
+    el("h2", {}, "Pair this phone"),
+    ...pairingForm(parts),
+  );
+}
+
+/** A card below others, closed until it is opened, or until there is a code to try. */
+export function pairMoreCard(parts: PairingParts): HTMLElement {
+  const title = "Pair this phone to do more";
+  const summary = el("summary", {}, el("h2", {}, title));
+  const details = el("details", {}, summary, ...pairingForm(parts));
+  details.open = parts.known !== undefined;
+  return el("section", { "aria-label": title }, details);
+}
+
+function pairingForm({ why, known, onPaired }: PairingParts): readonly HTMLElement[] {
   const code = el("input", {
     class: "code",
     inputmode: "numeric",
@@ -15,11 +42,10 @@ export function unpairedCard(why: string, known: string | undefined, onPaired: (
     maxlength: "9",
     required: "",
   });
-  const go = el("button", { class: "main" }, "Pair");
+  const go = el("button", { class: "main wide" }, "Pair");
   const told = el("p", { class: "more bad", role: "alert" });
   const form = el("form", {}, el("p", {}, code), told, go);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  const tryCode = () => {
     go.disabled = true;
     told.textContent = "";
     pair(address, code.value, { name: phoneName() })
@@ -34,24 +60,29 @@ export function unpairedCard(why: string, known: string | undefined, onPaired: (
       .finally(() => {
         go.disabled = false;
       });
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    tryCode();
   });
   if (known !== undefined) {
     code.value = known;
-    // It is tried once it is in the page.
-    queueMicrotask(() => form.requestSubmit());
+    tryCode();
   }
-  return el(
-    "section",
-    { class: "alone", "aria-label": "Pair this phone" },
-    el("h2", {}, "Pair this phone"),
+  return [
     el("p", {}, why),
     el(
       "p",
       {},
-      "On the device, “tapdeck pair” shows a QR code; “tapdeck pair --code”, or a card that says **pair, shows six digits to type here:",
+      "On the device, press “Pair a phone” on its page, or run “tapdeck pair”, and point the phone's camera at the QR code.",
+    ),
+    el(
+      "p",
+      {},
+      "Or press “Show a short code” there, run “tapdeck pair --code”, or tap a card that says **pair, and type the six digits here:",
     ),
     form,
-  );
+  ];
 }
 
 /** By which the owner knows it in the list: what it runs, in a word. */

@@ -1,0 +1,299 @@
+/**
+ * The device's page in real Chromium, for callers with each set of rights: every button that it shows works, and nothing that
+ * the page does by itself is refused.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { deviceForAll, port, tlsPort } from "../helpers/device.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { firstReader, noReaders, sleeper } from "../helpers/tapdeck.ts";
+
+const remoteTest = test.skipIf(!canMakeNetworks);
+const config = (anonymous: string) =>
+  `[api]\nanonymous = "${anonymous}"\n${noReaders}connect = ["simulated:"]\n${sleeper(".sfc")}`;
+
+const device = deviceForAll(config("play"), async ({ place, service }) => {
+  await place.file("SNES/Game.sfc");
+  await firstReader(service);
+  await service.client.call("media.index", {});
+});
+let phone: TestBrowser;
+beforeAll(async () => {
+  if (canMakeNetworks) phone = await startChromium({}, device.network.onNeighbour);
+}, 90_000);
+afterAll(() => phone?.[Symbol.asyncDispose]());
+
+const http = () => `http://${device.network.deviceAddress}:${port}/`;
+const https = () => `https://${device.network.deviceAddress}:${tlsPort}/`;
+
+async function restartWith(anonymous: string): Promise<void> {
+  await device.stop();
+  await device.config(config(anonymous));
+  await device.start();
+  await firstReader(device.service);
+}
+
+interface Visit extends AsyncDisposable {
+  readonly page: Page;
+  /** Errors in the console, and those that nothing caught. */
+  readonly faults: readonly string[];
+  /** Every note that the page has shown. */
+  readonly notes: readonly string[];
+}
+
+/** Opens the page in a browser with nothing kept. */
+async function open({ browser }: TestBrowser, url: string): Promise<Visit> {
+  const viewport = { width: 390, height: 844 };
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  const notes: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(message));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  await page.exposeFunction("tellNote", (text: string) => void notes.push(text));
+  await page.addInitScript(`addEventListener("DOMContentLoaded", () => {
+    new MutationObserver((changes) => {
+      for (const { addedNodes } of changes) for (const node of addedNodes) tellNote(node.textContent);
+    }).observe(document.getElementById("notes"), { childList: true });
+  })`);
+  await page.goto(url);
+  return { page, faults, notes, [Symbol.asyncDispose]: () => context.close() };
+}
+
+const connected = (page: Page) => page.getByText("Connected", { exact: true }).waitFor();
+
+/** The cards in their order. */
+const cardsOf = (page: Page) =>
+  page.locator("section").evaluateAll((cards) => cards.map((card) => card.getAttribute("aria-label")));
+
+/** Each button that can be seen, as `card: name`; rows of one name are one. */
+async function buttonsOf(page: Page): Promise<readonly string[]> {
+  const names = await page.locator("button:visible").evaluateAll((buttons) =>
+    buttons.map((button) => {
+      const card = button.closest("section")?.getAttribute("aria-label") ?? "";
+      const name = button.getAttribute("aria-label") ?? button.firstChild?.textContent ?? "";
+      return `${card}: ${name}`;
+    }),
+  );
+  return [...new Set(names)].sort();
+}
+
+/** What the log says of refusals: equal to an earlier answer if nothing was refused since. */
+async function refusals() {
+  const { entries } = await device.service.client.call("audit", { limit: 100 });
+  return entries.filter(({ event }) => event === "refused");
+}
+
+async function find(page: Page): Promise<void> {
+  await page.getByRole("searchbox").fill("game");
+  await page
+    .locator("section", { has: page.getByRole("searchbox") })
+    .locator("li")
+    .first()
+    .waitFor();
+}
+
+/** Presses a button that starts the game, and the one that stops it. */
+async function startAndStop(page: Page, card: string): Promise<void> {
+  await page.getByRole("region", { name: card }).getByRole("button", { name: /Game/ }).first().click();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("Nothing plays.").waitFor();
+}
+
+/** Presses a button that opens a dialog, and the dialog's last one. */
+async function openAndClose(page: Page, button: string, last: string): Promise<void> {
+  await page.getByRole("button", { name: button }).click();
+  await page.getByRole("dialog").getByRole("button", { name: last }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
+
+const lookCards = ["Now playing", "Search", "Library"];
+const playCards = ["Now playing", "Play something", "Library"];
+const changeCards = ["Now playing", "Play something", "Last taps", "Readers", "Library"];
+const ownCards = ["Now playing", "Play something", "Last taps", "Phones", "Readers", "Library"];
+const pairing = "Pair this phone to do more";
+const playButtons = ["Play something: Game"];
+const changeButtons = [
+  "Last taps: SNES/Game.sfc",
+  "Library: Look for media",
+  ...playButtons,
+  "Play something: Write Game to a card",
+];
+
+/** Looks: there is nothing to press. */
+async function onlyLooks({ page }: Visit): Promise<void> {
+  await find(page);
+  expect(await buttonsOf(page)).toEqual([]);
+  await device.service.client.call("launch", "SNES/Game.sfc");
+  await page.getByText(/· since/).waitFor();
+  expect(await buttonsOf(page)).toEqual([]);
+  await device.service.client.call("stop");
+  await page.getByText("Nothing plays.").waitFor();
+}
+
+async function plays({ page, notes }: Visit): Promise<void> {
+  await find(page);
+  expect(await buttonsOf(page)).toEqual(playButtons);
+  await startAndStop(page, "Play something");
+  expect(notes).toEqual(["Asked the device to start it."]);
+}
+
+/** Presses all buttons of a member; on the device there are more, which stay. */
+async function changes({ page, notes }: Visit, others: readonly string[] = []): Promise<void> {
+  await find(page);
+  await startAndStop(page, "Play something");
+  await page.getByText(/No card was tapped yet/).waitFor({ state: "detached" });
+  // The service looks for media by itself as it starts.
+  await page.getByRole("button", { name: "Look for media" }).waitFor();
+  expect(await buttonsOf(page)).toEqual([...changeButtons, ...others].sort());
+  await startAndStop(page, "Last taps");
+  await openAndClose(page, "Write Game to a card", "Cancel");
+  const indexed = device.service.heard.next("media.indexing", ({ indexing }) => !indexing);
+  await page.getByRole("button", { name: "Look for media" }).click();
+  await indexed;
+  await page.getByRole("button", { name: "Look for media" }).waitFor();
+  expect(notes).toEqual(["Starting Game"]);
+}
+
+const strangers = [
+  ["look", [...lookCards, pairing], onlyLooks],
+  ["play", [...playCards, pairing], plays],
+  ["change", changeCards, changes],
+] as const;
+
+for (const [anonymous, cards, use] of strangers) {
+  remoteTest(
+    `with api.anonymous = "${anonymous}", a stranger over https sees buttons that work, and no others`,
+    async () => {
+      await restartWith(anonymous);
+      const before = await refusals();
+      await using visit = await open(phone, https());
+      await connected(visit.page);
+      expect(await cardsOf(visit.page)).toEqual([...cards]);
+      await use(visit);
+      expect(visit.faults).toEqual([]);
+      expect(await refusals()).toEqual(before);
+    },
+    90_000,
+  );
+}
+
+remoteTest(
+  'with api.anonymous = "none", a stranger over https sees how to pair, and nothing was refused',
+  async () => {
+    await restartWith("none");
+    const before = await refusals();
+    await using visit = await open(phone, https());
+    const { page, faults } = visit;
+    await page.getByText("Not paired").waitFor();
+    expect(await cardsOf(page)).toEqual(["Pair this phone"]);
+    expect(await buttonsOf(page)).toEqual(["Pair this phone: Pair"]);
+    // The browser asks for the digits before anything is sent.
+    await page.getByRole("button", { name: "Pair" }).click();
+    expect(await page.getByLabel("The six digits").evaluate((input) => input.matches(":invalid"))).toBe(true);
+    expect(await page.locator("[role=alert]").textContent()).toBe("");
+    expect(faults).toEqual([]);
+    expect(await refusals()).toEqual(before);
+  },
+  90_000,
+);
+
+for (const scheme of ["http", "https"] as const) {
+  remoteTest(
+    `a paired member over ${scheme} sees taps, readers and cards to write, and every button works`,
+    async () => {
+      // No rights come from api.anonymous.
+      await restartWith("none");
+      const { out: link } = await device.run("pair", `Member ${scheme}`);
+      const before = await refusals();
+      await using visit = await open(phone, (scheme === "http" ? http() : https()) + new URL(link).hash);
+      await connected(visit.page);
+      expect(await cardsOf(visit.page)).toEqual(changeCards);
+      await changes(visit);
+      expect(visit.faults).toEqual([]);
+      expect(await refusals()).toEqual(before);
+    },
+    90_000,
+  );
+}
+
+remoteTest(
+  "on the device itself the page pairs and revokes phones, too, and every button works",
+  async () => {
+    await using own = await startChromium({}, device.network.onDevice);
+    for (const { id } of (await device.service.client.call("clients")).clients)
+      await device.service.client.call("clients.delete", { id });
+    const before = await refusals();
+    await using visit = await open(own, `http://127.0.0.1:${port}/`);
+    const { page, notes, faults } = visit;
+    await connected(page);
+    expect(await cardsOf(page)).toEqual(ownCards);
+    await changes(visit, ["Phones: Pair a phone", "Phones: Show a short code"]);
+    await page.getByLabel("Whose phone is it?").fill("Anna");
+    await openAndClose(page, "Pair a phone", "Done");
+    await openAndClose(page, "Show a short code", "Cancel");
+    await page.getByRole("button", { name: "Revoke Anna" }).click();
+    await page.getByText("No phone was let in yet.").waitFor();
+    expect(notes).toEqual(["Starting Game", "Anna can no longer come in."]);
+    expect(faults).toEqual([]);
+    expect(await refusals()).toEqual(before);
+  },
+  90_000,
+);
+
+remoteTest(
+  "a stranger over https pairs by the code, and is a stranger again once it was revoked",
+  async () => {
+    await restartWith("play");
+    const { client } = device.service;
+    await using visit = await open(phone, https());
+    const { page, faults } = visit;
+    await connected(page);
+    await page.getByText(pairing).click();
+    const { code } = await client.call("pairing.open");
+    await page.getByLabel("The six digits").fill(code === "000000" ? "000001" : "000000");
+    await page.getByRole("button", { name: "Pair" }).click();
+    await page.getByText("2 tries are left").waitFor();
+    await page.getByLabel("The six digits").fill(`${code.slice(0, 3)} ${code.slice(3)}`);
+    await page.getByRole("button", { name: "Pair" }).click();
+    await page.getByRole("region", { name: "Last taps" }).waitFor();
+    expect(await cardsOf(page)).toEqual(changeCards);
+
+    const revoke = async () => {
+      for (const { id } of (await client.call("clients")).clients)
+        await client.call("clients.delete", { id });
+      await page.getByText("no longer knows this phone").waitFor();
+    };
+    await revoke();
+    await page.reload();
+    await connected(page);
+    expect(await cardsOf(page)).toEqual([...playCards, pairing]);
+
+    // By the link that the device's screen shows, in the page that is open.
+    const { code: shown } = await client.call("pairing.open");
+    await page.goto(`${https()}#code=${shown}`);
+    await page.getByRole("region", { name: "Last taps" }).waitFor();
+    expect(page.url()).toBe(https());
+    await revoke();
+    expect(faults).toEqual([]);
+  },
+  90_000,
+);
+
+remoteTest(
+  "a page that stays open shows what the rights are after the service was restarted",
+  async () => {
+    await restartWith("look");
+    await using visit = await open(phone, https());
+    const { page } = visit;
+    await connected(page);
+    expect(await cardsOf(page)).toEqual([...lookCards, pairing]);
+    await restartWith("play");
+    await page.getByRole("region", { name: "Play something" }).waitFor();
+    await restartWith("none");
+    await page.getByText("Not paired").waitFor();
+    expect(await cardsOf(page)).toEqual(["Pair this phone"]);
+  },
+  90_000,
+);
