@@ -218,6 +218,33 @@ for (const scheme of ["http", "https"] as const) {
   );
 }
 
+for (const scheme of ["http", "https"] as const) {
+  remoteTest(
+    `a paired player over ${scheme} plays, and sees how to become a member`,
+    async () => {
+      await restartWith("none");
+      const { out: link } = await device.run("pair", `Player ${scheme}`, "--role", "player");
+      const before = await refusals();
+      await using visit = await open(phone, (scheme === "http" ? http() : https()) + new URL(link).hash);
+      const { page } = visit;
+      await connected(page);
+      expect(await cardsOf(page)).toEqual([...playCards, pairing]);
+      await plays(visit);
+      expect(visit.faults).toEqual([]);
+      expect(await refusals()).toEqual(before);
+
+      await page.getByText(pairing).click();
+      await page.getByText("Paired as a player, this phone can start and stop media.").waitFor();
+      const { code } = await device.service.client.call("pairing.open");
+      await page.getByLabel("The six digits").fill(code);
+      await page.getByRole("button", { name: "Pair", exact: true }).click();
+      await page.getByRole("region", { name: "Last taps" }).waitFor();
+      expect(await cardsOf(page)).toEqual(changeCards);
+    },
+    90_000,
+  );
+}
+
 remoteTest(
   "on the device itself the page pairs and revokes phones, too, and every button works",
   async () => {
