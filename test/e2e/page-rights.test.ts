@@ -149,6 +149,7 @@ async function changes({ page, notes }: Visit, others: readonly string[] = []): 
   expect(await buttonsOf(page)).toEqual([...changeButtons, ...others].sort());
   await startAndStop(page, "Last taps");
   await openAndClose(page, "Write Game to a card", "Cancel");
+  device.service.heard.forget();
   const indexed = device.service.heard.next("media.indexing", ({ indexing }) => !indexing);
   await page.getByRole("button", { name: "Look for media" }).click();
   await indexed;
