@@ -7,6 +7,7 @@ import type { Page } from "playwright-core";
 import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port, tlsPort } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { eventually, printed } from "../helpers/processes.ts";
 import { firstReader, noReaders, sleeper } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
@@ -20,8 +21,13 @@ const device = deviceForAll(config("play"), async ({ place, service }) => {
 });
 let phone: TestBrowser;
 beforeAll(async () => {
-  if (canMakeNetworks) phone = await startChromium({}, device.network.onNeighbour);
-}, 90_000);
+  if (!canMakeNetworks) return;
+  const { onNeighbour } = device.network;
+  // Chromium aborts its requests (ERR_NETWORK_CHANGED) when the link-local address has passed its check for duplicates.
+  const addresses = onNeighbour(["ip", "-6", "-oneline", "address", "show", "scope", "link"]);
+  await eventually(async () => /fe80:(?!.*tentative)/.test(await printed(addresses)));
+  phone = await startChromium({}, onNeighbour);
+}, 120_000);
 afterAll(() => phone?.[Symbol.asyncDispose]());
 
 const http = () => `http://${device.network.deviceAddress}:${port}/`;
