@@ -15,8 +15,8 @@ export function phonesCard(client: Client) {
   const role = el(
     "select",
     { "aria-label": "What may it do?" },
-    el("option", { value: "member" }, "Everything"),
-    el("option", { value: "player" }, "Play only"),
+    el("option", { value: "member" }, "Member: plays, cards and settings"),
+    el("option", { value: "player" }, "Player: plays only"),
   );
   const chosenRole = () => (role.value === "player" ? "player" : "member");
   const byLink = el(
@@ -31,7 +31,6 @@ export function phonesCard(client: Client) {
     const { clients } = await client.call("clients");
     const rows = clients.map(({ id, name, role, added, lastUsed, address }) => {
       const label = name || `Phone ${id.slice(0, 8)}`;
-      const may = role === "player" ? "play only" : "everything";
       const used =
         lastUsed === undefined ? "not used yet" : `last used ${ago(lastUsed, Date.now())} at ${address}`;
       const revoke = telling(async () => {
@@ -46,7 +45,7 @@ export function phonesCard(client: Client) {
           "div",
           { class: "what" },
           el("span", { class: "name" }, label),
-          el("span", { class: "more" }, [may, `paired ${ago(added, Date.now())}`, used].join(" · ")),
+          el("span", { class: "more" }, [role, `paired ${ago(added, Date.now())}`, used].join(" · ")),
         ),
         el("button", { type: "button", "aria-label": `Revoke ${label}`, onclick: revoke }, "Revoke"),
       );
