@@ -1,8 +1,8 @@
 /*
- * tapdeck-confine [--offline] [--hide=PATH]... [--own=FOLDER]... -- PROGRAM [WORD]...
+ * tapdeck-confine [--offline] [--hide=PATH]... [--own=FOLDER]... -- PATH NAME [WORD]...
  *
- * Becomes PROGRAM, which can neither read nor change what is hidden, nor look into processes outside of its confinement
- * (Linux, Documentation/userspace-api/landlock.rst). Landlock only ever allows: all is allowed that stands beside the hidden
+ * Becomes the program at PATH, called NAME. It can neither read nor change what is hidden, nor look into processes outside.
+ * Landlock only ever allows (Linux, Documentation/userspace-api/landlock.rst): all is allowed that stands beside the hidden
  * places and the folders above them now. In those folders nothing new can be made. Links lead to what has its own place.
  *
  *   --hide=PATH   absolute, and without links; with all below it
@@ -99,7 +99,7 @@ int main(int count, char **words) {
     else if (strncmp(words[at], "--hide=/", 8) == 0 && hides < places_max - 1) hidden[hides++] = words[at] + 7;
     else if (strncmp(words[at], "--own=/", 7) == 0 && owns < places_max - 1) own[owns++] = words[at] + 6;
     else give_up(64, words[at], "wrong usage");
-  if (!is_probe && at + 1 >= count) give_up(64, "wrong usage", "no program is named");
+  if (!is_probe && at + 2 >= count) give_up(64, "wrong usage", "no program is named");
   const long abi = syscall(create_ruleset, NULL, 0, 1);
   on_file |= abi >= 3 ? cut_file : 0;
   on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
@@ -113,7 +113,7 @@ int main(int count, char **words) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))
     give_up(126, "it cannot be confined", strerror(errno));
   if (is_probe) return 0;
-  execv(words[at + 1], words + at + 1);
+  execv(words[at + 1], words + at + 2);
   if (errno == ENOENT) give_up(127, words[at + 1], "there is no such program");
   give_up(126, words[at + 1], errno == ENOEXEC ? "it is not a program for this machine" : strerror(errno));
 }

@@ -56,8 +56,7 @@ export async function findConfinement(places: Places, helper: string): Promise<C
 export function confined(argv: readonly string[], reach: Reach, at: ProgramPlace = {}): readonly string[] {
   const prefix = current.prefixes[reach];
   if (prefix.length === 0) return argv;
-  const [name = "", ...words] = argv;
-  return [...prefix, programOf(name, at), ...words];
+  return [...prefix, programOf(argv[0] ?? "", at), ...argv];
 }
 
 export interface ProgramPlace {

@@ -1,6 +1,6 @@
 /** Media on the compiled binary: indexed at the first start, found, launched by title, and shown at the terminal. */
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -95,7 +95,9 @@ test("a search finds the new folders once they are named, and what was there bef
 });
 
 test("a file whose name is not UTF-8 is found and started, and its player gets the very file", async () => {
-  const out = join(tmpdir(), `tapdeck-odd-${crypto.randomUUID()}`);
+  // The data folder stands in the temporary one, where a player makes nothing new beside it.
+  const outFolder = mkdtempSync(join(tmpdir(), "tapdeck-odd-"));
+  const out = join(outFolder, "out");
   const script = `(cat "$1"; echo "$1") > ${out}.new; mv ${out}.new ${out}; exec sleep 600`;
   await using place = await makePlace(`
 [readers]
@@ -135,6 +137,7 @@ command = ${JSON.stringify(["/bin/sh", "-c", script, "sh", "{path}"])}
     await eventually(() => !existsSync(dirname(link)));
     await rm(out);
   }
+  await rm(outFolder, { recursive: true });
 });
 
 test("tapdeck index follows the run that is under way, and finds what came behind its back", async () => {

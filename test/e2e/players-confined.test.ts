@@ -3,6 +3,8 @@ import { expect, test } from "bun:test";
 import { copyFile, link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { makeNesGame } from "../helpers/player-deck.ts";
+import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 /**
@@ -234,6 +236,26 @@ process.exit(0);
     mpv: offline,
     retroarch: offline,
   });
+});
+
+test("a real RetroArch plays, answers and saves where it always did", async () => {
+  await using place = await makePlace(noReaders);
+  const drivers = ["video", "audio", "input", "joypad", "menu"].map((kind) => `${kind}_driver = "null"\n`);
+  const settings = await place.file("retroarch.cfg", `${drivers.join("")}video_vsync = "false"\n`);
+  await Bun.write(await place.file("NES/Game.nes"), makeNesGame());
+  await place.config(
+    `${noReaders}[[launchers]]\nid = "games"\nsystems = ["NES"]\nkind = "retroarch"\ncommand = ["retroarch", "--config=${settings}", "{path}"]\n`,
+  );
+  await using service = await start(place);
+  const { client, heard } = service;
+  await client.call("launch", "NES/Game.nes");
+  await heard.next("media.started");
+  await eventually(async () => (await client.call("media.active"))?.playbackState === "playing");
+  await client.call("stop");
+  expect(await heard.next("media.stopped")).toMatchObject({ reason: "stopped", exitCode: 0 });
+  // It keeps the options of a core in a folder that it makes.
+  const kept = join(place.folder, ".config/retroarch/config/Nestopia/Nestopia.opt");
+  expect(await Bun.file(kept).exists()).toBe(true);
 });
 
 test("a program of **execute reads media and no secrets", async () => {

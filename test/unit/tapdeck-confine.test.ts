@@ -33,7 +33,7 @@ async function put(...paths: readonly string[]): Promise<void> {
 
 /** Of these files, those that a confined program reads. */
 function readable(options: readonly string[], paths: readonly string[]): readonly string[] {
-  const { out } = ask(...options, "--", "/bin/cat", ...paths.map((path) => join(folder, path)));
+  const { out } = ask(...options, "--", "/bin/cat", "cat", ...paths.map((path) => join(folder, path)));
   return out.trim().split("\n");
 }
 
@@ -77,8 +77,9 @@ test("a link beside a hidden place opens nothing", async () => {
 });
 
 test("words, environment, descriptors and folder of the program are as they were", () => {
-  const script = 'printf "%s|" "$@"; echo "$PWD $NAME"; ls /proc/$$/fd';
-  const words = ["/bin/sh", "-c", script, "sh", "", "a b", "--offline", "--"];
+  const script =
+    'printf "%s|" "$@"; echo "$PWD $NAME"; ls /proc/$$/fd; tr "\\0" "\\n" </proc/$$/cmdline | head -n 1';
+  const words = ["/bin/sh", "called so", "-c", script, "sh", "", "a b", "--offline", "--"];
   const { stdout } = Bun.spawnSync([program, "--offline", `--hide=${folder}/none/x`, "--", ...words], {
     cwd: "/usr",
     env: { NAME: "kept", PATH: "/usr/bin:/bin" },
@@ -88,6 +89,7 @@ test("words, environment, descriptors and folder of the program are as they were
     "0",
     "1",
     "2",
+    "called so",
   ]);
 });
 
@@ -101,12 +103,17 @@ test("each refusal has its code and a sentence", async () => {
     error: `tapdeck-confine: ${why}\n`,
   });
   expect(ask()).toEqual(refused(64, "wrong usage: no program is named"));
+  expect(ask("--", "/bin/true")).toEqual(refused(64, "wrong usage: no program is named"));
   expect(ask("--")).toEqual(refused(64, "wrong usage: no program is named"));
-  expect(ask("--hide=relative", "--", "/bin/true")).toEqual(refused(64, "--hide=relative: wrong usage"));
+  expect(ask("--hide=relative", "--", "/bin/true", "true")).toEqual(
+    refused(64, "--hide=relative: wrong usage"),
+  );
   const many = Array.from({ length: 20 }, (_, n) => `--hide=/none/${n}`);
-  expect(ask(...many, "--", "/bin/true")).toEqual(refused(64, "--hide=/none/15: wrong usage"));
-  expect(ask("--", "/no/such")).toEqual(refused(127, "/no/such: there is no such program"));
+  expect(ask(...many, "--", "/bin/true", "true")).toEqual(refused(64, "--hide=/none/15: wrong usage"));
+  expect(ask("--", "/no/such", "such")).toEqual(refused(127, "/no/such: there is no such program"));
   const [plain, foreign] = [join(folder, "plain"), join(folder, "foreign")];
-  expect(ask("--", plain)).toEqual(refused(126, `${plain}: Permission denied`));
-  expect(ask("--", foreign)).toEqual(refused(126, `${foreign}: it is not a program for this machine`));
+  expect(ask("--", plain, "plain")).toEqual(refused(126, `${plain}: Permission denied`));
+  expect(ask("--", foreign, "foreign")).toEqual(
+    refused(126, `${foreign}: it is not a program for this machine`),
+  );
 });
