@@ -194,6 +194,8 @@ skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and o
     const value = (name: string) => new RegExp(`^${name} (.*)$`, "m").exec(told)?.[1] ?? told;
     expect(value("first")).toBe("active pong restarts=0");
     expect(value("enabled")).toBe("enabled");
+    // The unit's list of system calls lets players be confined.
+    expect(value("players")).toBe('"name":"players","ok":true');
     expect(value("user")).toMatch(/^tapdeck audio dialout input plugdev render tapdeck video$/);
     expect(value("hardened")).toBe("CapEff=0000000000000000 NoNewPrivs=1");
     // A player: the same user, the same control group.
@@ -266,6 +268,7 @@ answers() { echo "$1 $(show ActiveState) $(tapdeck ping) restarts=$(show NRestar
 systemctl start --job-mode=ignore-dependencies tapdeck.service
 answers first
 echo "enabled $(systemctl is-enabled tapdeck.service)"
+echo "players $(tapdeck call health | tr -d ' \\n' | grep -o '"name":"players","ok":[a-z]*')"
 service() { echo $(cat /proc/$(show MainPID)/task/$(show MainPID)/children); }
 pid=$(service)
 groups=$(for id in $(sed -n 's/^Groups:\\|^Gid:\\t[0-9]*\\t[0-9]*\\t[0-9]*//p' /proc/$pid/status); do getent group $id | cut -d: -f1; done | sort -u)
