@@ -10,6 +10,7 @@ import {
   usualStop,
 } from "../core/playback.ts";
 import {
+  boolean,
   type Check,
   folder,
   known,
@@ -65,6 +66,7 @@ const keys = [
   "env",
   "cwd",
   "core",
+  "confined",
   "stop_grace",
   "stop_signal",
 ];
@@ -80,6 +82,9 @@ function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherC
   const isOfSystem = kind === "process" && systems.length > 0 && extensions.length === 0;
   if (table.core !== undefined && kind !== "retroarch")
     throw new Refusal("launchers.core", `launchers.core is only for kind = "retroarch"`);
+  if (table.confined !== undefined && kind !== "process")
+    throw new Refusal("launchers.confined", 'launchers.confined is only for kind = "process"');
+  const isConfined = boolean(table.confined ?? true, "launchers.confined");
   return {
     id,
     systems,
@@ -89,6 +94,7 @@ function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherC
     ...(table.env === undefined ? {} : { environment: environmentOf(table.env) }),
     ...(table.cwd === undefined ? {} : { folder: folder(table.cwd, "launchers.cwd") }),
     ...(table.core === undefined ? {} : { core: text(table.core, "launchers.core") }),
+    ...(isConfined ? {} : { isUnconfined: true }),
     ...(table.stop_grace === undefined && table.stop_signal === undefined ? {} : { stop: stopOf(table) }),
   };
 }

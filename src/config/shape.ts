@@ -112,6 +112,8 @@ export interface LauncherConfig {
   readonly folder?: string;
   /** Of RetroArch: the name of a libretro core, or its file; where absent, the usual one of the system. */
   readonly core?: string;
+  /** It may read what the service keeps secret: its owner trusts it with what it plays. */
+  readonly isUnconfined?: true;
   /** How it is ended, where that is not the usual way. */
   readonly stop?: StopHow;
 }

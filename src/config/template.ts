@@ -141,7 +141,9 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # kind says how a player is spoken with: "mpv" and "retroarch" can be paused, asked how far they are, and more; they need
 # no command of their own. A "process" can be started and stopped. core names the libretro core of a "retroarch", or its
 # file, where the usual one of the system is not what you want. A "process" that names systems and no extensions may do
-# without {path}: **launch.system starts it. stop_signal ("TERM", "INT", "QUIT" or "HUP") asks a player to end, and it has
+# without {path}: **launch.system starts it. Players cannot read Tapdeck's own files, nor make new entries in the folders above
+# them, your home folder for instance. confined = false lifts that for a "process" that does not start with it, such as one
+# in a flatpak. stop_signal ("TERM", "INT", "QUIT" or "HUP") asks a player to end, and it has
 # stop_grace seconds, up to 30, to save what it must before it is made to end: "TERM" and 1 where you say nothing.
 #
 # [[launchers]]
@@ -152,6 +154,7 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # kind = "process"
 # cwd = "/srv/games"
 # env = { SDL_VIDEODRIVER = "kmsdrm" }
+# confined = true
 # stop_grace = 5
 # stop_signal = "INT"
 #

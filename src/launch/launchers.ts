@@ -159,7 +159,7 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
 
 /** The launcher with the file in its place, and, of RetroArch, the core for it. */
 function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Choice {
-  const { id, kind = "process", command, environment, folder, stop } = launcher;
+  const { id, kind = "process", command, environment, folder, isUnconfined, stop } = launcher;
   const optionsAt = placeOfOptions(command);
   const options = kind === "retroarch" ? ["-L", coreOf(launcher, system)] : [];
   return {
@@ -169,6 +169,7 @@ function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Choi
     optionsAt: optionsAt + options.length,
     ...(environment === undefined ? {} : { environment }),
     ...(folder === undefined ? {} : { folder }),
+    ...(isUnconfined === undefined ? {} : { isUnconfined }),
     ...(stop === undefined ? {} : { stop }),
   };
 }

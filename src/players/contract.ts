@@ -12,6 +12,8 @@ export interface PlayerOrder {
   readonly optionsAt: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
+  /** It runs without tapdeck-confine. */
+  readonly isUnconfined?: true;
   /** Where it is not ended in the usual way. */
   readonly stop?: StopHow;
 }

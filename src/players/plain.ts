@@ -5,10 +5,14 @@ import type { ControlledPlayer, PlayerOrder, PlayerParts } from "./contract.ts";
 
 /** Starts it; throws as `spawnPlayer` does. */
 export function startPlain(
-  { argv, environment, folder }: PlayerOrder,
+  { argv, environment, folder, isUnconfined }: PlayerOrder,
   { name }: Pick<PlayerParts, "name">,
 ): ControlledPlayer {
-  const process = spawnPlayer(argv, { ...(environment === undefined ? {} : { environment }), folder });
+  const process = spawnPlayer(argv, {
+    ...(environment === undefined ? {} : { environment }),
+    folder,
+    ...(isUnconfined === true ? { reach: "everything" } : {}),
+  });
   return {
     process,
     state: async () => ({}),

@@ -11,8 +11,8 @@ import { messageOf } from "../core/errors.ts";
 import { confineProbeMsMax } from "../core/limits.ts";
 import type { Environment, Places } from "./paths.ts";
 
-/** Which sockets a program may open: all, or those of this machine only. */
-export type Reach = "network" | "offline";
+/** What a program may reach: every file too, or all sockets, or only the sockets of this machine. */
+export type Reach = "everything" | "network" | "offline";
 
 export interface Confinement {
   /** What stands before a program and its words; empty where players are not confined. */
@@ -22,7 +22,7 @@ export interface Confinement {
 }
 
 const unconfined = (why: string): Confinement => ({
-  prefixes: { network: [], offline: [] },
+  prefixes: { everything: [], network: [], offline: [] },
   fault: `players are not confined and could read this service's secrets: ${why}`,
 });
 
@@ -48,7 +48,11 @@ export async function findConfinement(places: Places, helper: string): Promise<C
     return unconfined(`${why}: a kernel with Landlock is needed, and "landlock" in its lsm= list`);
   const hidden = await hiddenBy(places);
   return {
-    prefixes: { network: [helper, ...hidden, "--"], offline: [helper, "--offline", ...hidden, "--"] },
+    prefixes: {
+      everything: [],
+      network: [helper, ...hidden, "--"],
+      offline: [helper, "--offline", ...hidden, "--"],
+    },
   };
 }
 

@@ -198,6 +198,23 @@ test("a settings folder of its own is hidden with all that is in it, and what st
   }
 });
 
+test("a player that its owner has not confined reads what the service's user may read, and no other does", async () => {
+  await using place = await makePlace(noReaders);
+  const secret = join(place.folder, "config.toml");
+  const reads = (to: string) => ["/bin/sh", "-c", `cat "$0" >"$1/${to}" || :`, secret, "{folder}", "{path}"];
+  const media = join(place.folder, "media");
+  const launcherOf = (id: string, more: string) =>
+    `[[launchers]]\nid = "${id}"\nextensions = [".${id}"]\ncommand = ${JSON.stringify(reads(id).map((word) => word.replace("{folder}", media)))}\n${more}`;
+  await place.config(noReaders + launcherOf("free", "confined = false\n") + launcherOf("held", ""));
+  await using service = await startTapdeck(place);
+  for (const id of ["free", "held"]) {
+    await service.client.call("launch", await place.file(`Game.${id}`));
+    await service.heard.next("media.stopped");
+  }
+  expect(await readFile(join(media, "free"), "utf8")).toContain("confined = false");
+  expect(await readFile(join(media, "held"), "utf8")).toBe("");
+});
+
 test("mpv and RetroArch have no network, and other players have", async () => {
   await using place = await makePlace(noReaders);
   using listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });

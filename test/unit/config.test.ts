@@ -282,6 +282,11 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
     `${launcher}stop_signal = "KILL"`,
     'line 4: launchers.stop_signal can only be "TERM", "INT", "QUIT" or "HUP", not "KILL"',
   ],
+  [`${launcher}confined = "no"`, 'line 4: launchers.confined must be true or false, not "no"'],
+  [
+    `[[launchers]]\nid = "b"\nkind = "mpv"\nconfined = false`,
+    'line 4: launchers.confined is only for kind = "process"',
+  ],
   [`${launcher}core = "nestopia"`, 'line 4: launchers.core is only for kind = "retroarch"'],
   [`${launcher}cwd = "games"`, 'line 4: launchers.cwd must be a full path that begins with /, not "games"'],
   [`${launcher}env = "A=1"`, 'line 4: launchers.env must be a section, [launchers.env], not "A=1"'],
