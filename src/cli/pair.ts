@@ -35,7 +35,7 @@ async function pairByLink(client: Client, asked: CommandLine, screen: PairScreen
     if (asked.pair.host === undefined && others.length > 0)
       screen.print(`\nIf the phone does not find it, try --host with ${others.join(" or ")}.`);
     screen.print(
-      "Whoever has the link can use this device: tapdeck pair --list and --revoke shut it out again. It expires if nobody opens it within ten minutes.",
+      "Anybody with the link can use this device: tapdeck pair --list and --revoke shut it out again. It expires if nobody opens it within ten minutes.",
     );
     if (facts.fingerprint !== undefined) screen.print(`Certificate (SHA-256): ${facts.fingerprint}`);
   }
@@ -54,7 +54,7 @@ async function pairByCard(client: Client, asked: CommandLine, screen: PairScreen
       force: asked.force,
       print: () =>
         screen.print(
-          "written: tap a phone on it within ten minutes, else the link expires. Whoever has the card can use this device.",
+          "written: tap a phone on it within ten minutes, else the link expires. Anybody with the card can use this device.",
         ),
       prompt: screen.prompt,
     });

@@ -259,7 +259,7 @@ function originOf({ trusted = true, isFromReader = false }: LaunchSource): Scrip
   return isFromReader ? "reader" : "trusted";
 }
 
-/** A caller is refused at once what it may not do; what else is wrong with its script is told when it runs. */
+/** Refuses a forbidden command at once; other faults of the script are reported when it runs. */
 function refuseForbidden(script: string, origin: ScriptOrigin): void {
   try {
     readyScript(script, origin);

@@ -8,7 +8,7 @@ export interface RunContext {
   readonly card: string | undefined;
   /** Of the tag that says it; absent or empty where none does. */
   readonly uid?: string;
-  /** Whose words they are: a script that is not trusted learns nothing of cards. */
+  /** The source of the script; one that is not trusted learns nothing of cards. */
   readonly origin: ScriptOrigin;
   /** A script of the config's `hooks`: what it starts calls no hooks, for that would not end. */
   readonly isHook: boolean;

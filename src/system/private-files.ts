@@ -9,7 +9,7 @@ const secretFiles = /^(tapdeck\.db.*|audit.*\.jsonl|tls\/.*key.*\.pem.*)$/;
 /** The rest of what the service writes: names of media, its own certificate. */
 const otherFiles = /^(media\.db.*|tls\/device\.pem.*)$/;
 
-const pairAnew = "others could read a file with secrets until now: pair anew whom you do not trust";
+const pairAnew = "secrets file was readable by other users; re-pair clients you do not trust";
 const ownerAlone = 0o700;
 const groupSearches = 0o010;
 const sticky = 0o1000;

@@ -67,6 +67,6 @@ test("only a file with secrets asks for new pairings", async () => {
   }
   const lines = await closed(folder);
   expect(lines).toHaveLength(2);
-  expect(lines.filter((line) => line.includes("pair anew"))).toHaveLength(1);
-  expect(lines.find((line) => line.includes("pair anew"))).toContain("tapdeck.db.backup");
+  expect(lines.filter((line) => line.includes("re-pair clients"))).toHaveLength(1);
+  expect(lines.find((line) => line.includes("re-pair clients"))).toContain("tapdeck.db.backup");
 });

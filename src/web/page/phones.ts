@@ -74,7 +74,7 @@ export function phonesCard(client: Client) {
       el(
         "p",
         {},
-        "Point the phone's camera at it within ten minutes. Whoever has this link can use the device: make one for each phone.",
+        "Point the phone's camera at it within ten minutes. Anybody with this link can use the device: make one for each phone.",
       ),
       el("p", { class: "link" }, link),
     );
