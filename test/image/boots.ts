@@ -170,11 +170,12 @@ test(
   "a reader of the host is found by itself, and its card starts a player in the guest, seen by a client of the host",
   async () => {
     await board.shell(
-      "printf '#!/bin/sh\\necho \"$1\" >/run/tapdeck/tmp/played\\nexec sleep 600\\n' >/data/tapdeck/player; chmod 755 /data/tapdeck/player",
+      // Not in the data folder itself, whose files are hidden from players.
+      "mkdir -p /data/bin; printf '#!/bin/sh\\necho \"$1\" >/run/tapdeck/tmp/played\\nexec sleep 600\\n' >/data/bin/player; chmod 755 /data/bin /data/bin/player",
     );
     await board.shell("mkdir -p /data/tapdeck/media/SNES; echo game >/data/tapdeck/media/SNES/Game.sfc");
     await board.shell(
-      'printf \'[[launchers]]\\nid = "stand-in"\\nsystems = ["SNES"]\\ncommand = ["/data/tapdeck/player", "{path}"]\\n\' >/data/config/tapdeck/config.toml; chown tapdeck /data/config/tapdeck/config.toml',
+      'printf \'[[launchers]]\\nid = "stand-in"\\nsystems = ["SNES"]\\ncommand = ["/data/bin/player", "{path}"]\\n\' >/data/config/tapdeck/config.toml; chown tapdeck /data/config/tapdeck/config.toml',
     );
     const client = await board.client();
     try {
@@ -205,7 +206,9 @@ test(
       expect(played).toBe("/data/tapdeck/media/SNES/Game.sfc\ntapdeck");
       await client.call("stop");
       await notified("media.stopped");
-      expect((await client.call("health")).checks).toContainEqual({ name: "device", ok: true });
+      const { checks } = await client.call("health");
+      expect(checks).toContainEqual({ name: "device", ok: true });
+      expect(checks).toContainEqual({ name: "players", ok: true });
     } finally {
       client.close();
     }
