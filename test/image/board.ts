@@ -59,7 +59,10 @@ export interface Board extends AsyncDisposable {
   shell(command: string): Promise<string>;
   /** The guest has restarted: the next command finds a new shell. */
   restarted(): void;
-  /** A client of the host, by TLS. It connects anew: a first start shows another certificate once it has an address. */
+  /**
+   * A client of the host, over TLS: on `virt` a new member, paired in the guest's shell; elsewhere a stranger. It connects
+   * again: a first start shows another certificate once it has an address.
+   */
   client(): Promise<Client>;
   /** The power goes. */
   kill(): Promise<void>;
@@ -127,6 +130,16 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     await child.exited;
     await reading;
   };
+  const inShell = async (command: string) => {
+    shell ??= await openShell(shellPath);
+    return shell.run(command);
+  };
+  // The service may be replaced on a busy machine while it is asked.
+  const newMember = () =>
+    until(
+      () => inShell("tapdeck call clients.new").then(identityIn, () => false as const),
+      "it was waited for a client",
+    );
   return {
     pid: child.pid,
     console: () => text,
@@ -136,20 +149,20 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     },
     said: (wanted, count = 1) =>
       until(async () => text.split(wanted).length > count, `it was waited for "${wanted}"`).then(sinceStart),
-    async shell(command) {
-      shell ??= await openShell(shellPath);
-      return shell.run(command);
-    },
+    shell: inShell,
     restarted() {
       shell?.close();
       shell = undefined;
     },
     // TLS comes a moment after the first pong: its certificate is made first where there is none.
-    client: () =>
-      until(
-        () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, { reconnect: true }).catch(() => false as const),
+    async client() {
+      const identity = options.machine === "zero2w" ? {} : await newMember();
+      const how = { ...identity, reconnect: true };
+      return until(
+        () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, how).catch(() => false as const),
         "it was waited for TLS",
-      ),
+      );
+    },
     kill,
     async [Symbol.asyncDispose]() {
       await kill();
@@ -215,6 +228,12 @@ export async function makePlainCard(): Promise<Pick<Card, "url"> & AsyncDisposab
   await run(["cp", "--sparse=always", image, url]);
   await truncate(url, cardBytes);
   return { url, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+function identityIn(said: string): { readonly id: string; readonly secret: string } | false {
+  const [, id] = /"id": ?"([^"]+)"/.exec(said) ?? [];
+  const [, secret] = /"secret": ?"([0-9a-f]{64})"/.exec(said) ?? [];
+  return id === undefined || secret === undefined ? false : { id, secret };
 }
 
 /** From the guest's view this comes from afar, and `ping` is for anyone. */

@@ -146,7 +146,11 @@ async function update(board: Board, card: Card, writes: number): Promise<void> {
 
 /** Makes mappings, one after the other, until the power goes. */
 async function keep(board: Board, struck: Promise<"struck">, acknowledged: string[]): Promise<void> {
-  const client = await board.client();
+  const connecting = board.client();
+  // To pair it takes writes, too: the power may go before.
+  connecting.catch(() => {});
+  const client = await Promise.race([struck, connecting]);
+  if (client === "struck") return board.kill();
   for (;;) {
     const label = `mapping ${acknowledged.length}`;
     // The connection ends with the power, or with a service that was too slow; it comes back, and nobody was promised it.

@@ -4,12 +4,15 @@ import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { baudRateCodes, commandCodes } from "../../drivers/protocol/pn532-commands.ts";
 import { makePlainCard, startBoard } from "./board.ts";
 import { print, seconds } from "./figures.ts";
+import { writeConf } from "./owned.ts";
 import { patienceMs, until } from "./until.ts";
 
 test(
   "a new card boots to a pong at the host, and the reader on the board's own serial port is found",
   async () => {
     await using card = await makePlainCard();
+    // The board has no shell to pair a client in: strangers may do what a member may.
+    await writeConf(card.url, "anonymous=change\n");
     const reader = createPn532Device({ timing: "none" });
     // QEMU's PL011 does not pass the line's rate on: that which the chip is told to take is set for it.
     reader.onCommand((payload) => {
