@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { gently, jobEnvironment, ownCommand } from "../system/gentle.ts";
 import type { Job, JobLine } from "./index-job.ts";
 
 export interface RunOptions {
@@ -52,43 +53,21 @@ export function startRun(job: Job, { command, log, onLine }: RunOptions): Run {
   };
 }
 
+const jobSource = join(import.meta.dir, "index-job-main.ts");
+
 /** Starts this program anew, or the one given, for a job of low priority; throws `ServiceError("failed")`. */
-export function spawnGently(argument: string, command: readonly string[] = ownCommand(argument)) {
+export function spawnGently(argument: string, command: readonly string[] = ownCommand(argument, jobSource)) {
   try {
     return Bun.spawn([...gently, ...command], {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "ignore",
-      env: environment,
+      env: jobEnvironment,
     });
   } catch (error) {
     const sentence = `the media cannot be looked after: their process could not be started: ${messageOf(error)}`;
     throw new ServiceError("failed", sentence, { cause: error });
   }
-}
-
-/** Nothing that steers the runtime: a program that finds that begins anew (`src/system/clean-start.ts`). */
-const environment = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(BUN|JSC)_/.test(name))),
-  // Freed pages go back at once (mimalloc, "Environment Options").
-  MIMALLOC_PURGE_DELAY: "0",
-};
-
-/**
- * All threads of the process from its first moment on: they get what nobody else wants, and whoever wakes takes their
- * place at once, which a low priority alone does not promise (sched(7), "SCHED_IDLE"; ioprio_set(2), "I/O scheduling
- * classes"). Where these programs are missing, the process asks for a low priority by itself.
- */
-const gently = [
-  ["chrt", "-i", "0"],
-  ["ionice", "-c", "3"],
-  ["nice", "-n", "19"],
-].flatMap((command) => (Bun.which(command[0] ?? "") === null ? [] : command));
-
-/** Compiled, the sources lie in a folder that only the program itself sees, and it must be told what to do. */
-function ownCommand(argument: string): readonly string[] {
-  const isCompiled = Bun.main.startsWith("/$bunfs/");
-  return [process.execPath, ...(isCompiled ? [] : [join(import.meta.dir, "index-job-main.ts")]), argument];
 }
 
 /** What a process of ours tells, a line of JSON each. */
