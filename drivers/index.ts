@@ -1,4 +1,5 @@
-/** Every driver, one line each. The conformance suite walks this list. And what makes virtual devices. */
+/** Every driver, one line each. The conformance suite walks this list. And what makes virtual devices,
+ * and what switches the console. */
 import type { Driver } from "../src/readers/contract.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";
 import { file } from "./file.ts";
@@ -18,4 +19,5 @@ export const drivers: readonly Driver[] = [
   simulated,
 ];
 
+export { setConsole } from "./io/console.ts";
 export { openUinput } from "./io/uinput.ts";

@@ -237,7 +237,11 @@ async function assemble({
     feedback: () => config().audio.feedback,
   });
   wired.readers = readers;
-  const screen = followScreen({ port: api.port, bus, readers: () => readers.list(), clock, log });
+  const screen = followScreen({
+    ...{ port: api.port, bus, clock, log, refusal: playTime.refusal },
+    readers: () => readers.list(),
+    place: () => pairingOffer.describe(),
+  });
   wired.screen = screen;
   const indexing = followFolders(media, settings, { clock, log });
   settings.onChange((now, before) => {

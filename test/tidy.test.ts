@@ -48,6 +48,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/config/": ["src/config/", "src/core/"],
   "src/store/": ["src/store/", "src/core/"],
   "src/system/": ["src/system/", "src/core/", "package.json"],
+  "src/screen/": ["src/screen/", "src/system/", "src/core/"],
   "src/script/": ["src/script/", "src/core/"],
   "src/bus.ts": ["src/core/", "src/events.ts"],
   "src/events.ts": ["src/core/"],

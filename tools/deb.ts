@@ -122,14 +122,28 @@ async function copyright(): Promise<string> {
     const folder = join(root, "node_modules", name);
     const file = (await readdir(folder)).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
     const known = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-    const text = file === undefined ? `${known.license} licence` : await readFile(join(folder, file), "utf8");
+    // MPL-2.0, section 3.2: whoever gets the program is told where the source is.
+    const text =
+      file === undefined
+        ? `${known.license} licence. Source: ${sourceOf(known.repository)}`
+        : await readFile(join(folder, file), "utf8");
     const lines = text.trim().split("\n");
     parts.push(
-      `Files: usr/bin/tapdeck\nCopyright: the authors of ${name}\nLicense: ${known.license}-${name.replaceAll(/[^a-z0-9]+/g, "-").replace(/^-/, "")}\nComment: ${name} ${known.version}\n`,
+      `Files: usr/bin/tapdeck\nCopyright: the authors of ${name}\nLicense: ${shortName(known.license)}-${name.replaceAll(/[^a-z0-9]+/g, "-").replace(/^-/, "")}\nComment: ${name} ${known.version}\n`,
       `${lines.map((line) => ` ${line.trim() === "" ? "." : line.trimEnd()}`).join("\n")}\n\n`,
     );
   }
   return parts.join("");
+}
+
+/** One word, as the format of the file wants it, also where a package says in a sentence where to look. */
+function shortName(license: string): string {
+  return license.includes(" ") ? "other" : license;
+}
+
+/** The address of a package's own sources, in either form of package.json. */
+function sourceOf(repository: string | { readonly url: string } | undefined): string {
+  return typeof repository === "string" ? repository : (repository?.url ?? "the package itself");
 }
 
 /** Names of the packages and, through them, of those that they need. */

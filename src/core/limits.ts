@@ -242,3 +242,10 @@ export const updateNoteBytesMax = 4096; // What an update left for the next star
 
 /** tapdeck-confine is asked at the start whether it can confine players: milliseconds. It answers within a few. */
 export const confineProbeMsMax = 5000;
+
+// The device's own screen.
+export const screenNameCharsMax = 80; // Of a name: two lines of it are read from afar.
+export const screenReasonCharsMax = 120; // Of why something did not start; the log has the rest.
+export const screenPixelsMax = 4096 * 2304; // Of a frame buffer: drawing takes 12 bytes for each.
+export const screenDrawMsMax = 30_000; // Of one drawing; 0.2 s on a PC, and it waits for everybody else.
+export const screenRestoreMsMax = 1000; // The console's text mode, at the end of the service.

@@ -11,6 +11,7 @@ import type { Store } from "../store/open.ts";
 import type { AllDevices } from "./devices.ts";
 import type { Guards } from "./guards.ts";
 import type { Pairing } from "./pairing.ts";
+import type { Screen } from "./screen.ts";
 
 export interface Running {
   readonly log: Log;
@@ -25,7 +26,7 @@ export interface Running {
   readonly mapper: Mapper;
   readonly certificates: Disposable | undefined;
   readonly pairing: Pairing;
-  readonly screen: Disposable;
+  readonly screen: Pick<Screen, "close">;
   readonly indexing: Disposable;
   readonly media: MediaLibrary;
   readonly guards: Guards;
@@ -57,7 +58,7 @@ export async function closeAll({
     ["devices", () => devices.close()],
     ["play time", () => playTime[Symbol.dispose]()],
     ["readers", () => readers.close()],
-    ["screen", () => screen[Symbol.dispose]()],
+    ["screen", () => screen.close()],
     ["certificates", () => certificates?.[Symbol.dispose]()],
     ["pairing", () => pairing.close()],
     ["connections", () => api.close()],

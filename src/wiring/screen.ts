@@ -1,16 +1,20 @@
 /**
- * What a board shows on its screen while nothing plays: name, address, readers. An image names the terminal in
- * TAPDECK_SCREEN; it is written to only when something changed.
+ * What a board shows on its screen while nothing plays: a picture where the machine has a frame buffer, else text. An image names
+ * the terminal in TAPDECK_SCREEN. Something is drawn or written only when it changed, and never while a player runs.
  */
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import type { Bus } from "../bus.ts";
-import { qrText } from "../cli/qr.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { type FrameBuffer, findFrameBuffer } from "../screen/frame-buffer.ts";
+import { createPainter, type Painter } from "../screen/painter.ts";
+import { pictureOf } from "../screen/picture.ts";
+import { screenSvg } from "../screen/template.ts";
+import { english } from "../screen/texts.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
-import { version } from "../system/version.ts";
+import { pairingText, screenText, writeTerminal } from "./console-text.ts";
+import { followFacts } from "./screen-facts.ts";
 
 /** What of a reader is shown. */
 export interface ShownReader {
@@ -19,28 +23,27 @@ export interface ShownReader {
   readonly connected: boolean;
 }
 
-export interface Shown {
-  readonly name: string;
-  /** Of the local network. */
-  readonly addresses: readonly string[];
-  readonly port: number;
-  readonly readers: readonly ShownReader[];
-}
-
 export interface ScreenOptions {
   /** The terminal; what TAPDECK_SCREEN names where absent. */
   readonly path?: string;
   readonly port: number;
   readonly bus: Bus;
   readonly readers: () => readonly ShownReader[];
+  /** Why nothing may be started now; undefined where it may. */
+  readonly refusal: () => string | undefined;
+  /** Names and addresses by which phones reach the page, the best first, and its port. */
+  readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Absent: the machine's, where the terminal is one of its own. */
+  readonly findFrame?: () => Promise<FrameBuffer | undefined>;
+  readonly painter?: Painter;
 }
 
 // The kernel tells nobody in this process of a new address: looked for as often as a person would look again.
-const addressLookMs = 5000;
-const addressesShownMax = 2;
-const readersShownMax = 4;
+const lookMs = 5000;
+// What starts goes first, and a burst of events is one drawing.
+const drawDelayMs = 150;
 
 /** How a phone is let in. */
 export interface ShownPairing {
@@ -50,109 +53,179 @@ export interface ShownPairing {
   readonly code: string;
 }
 
-export interface Screen extends Disposable {
+export interface Screen {
   /** False where the device has none of its own, or one that cannot be written. */
   readonly isThere: boolean;
   /** Takes the place of all else until it is called with undefined. */
   showPairing(pairing: ShownPairing | undefined): void;
+  /** Gives the console back. */
+  close(): Promise<void>;
 }
 
-const noScreen: Screen = { isThere: false, showPairing() {}, [Symbol.dispose]() {} };
+const noScreen: Screen = { isThere: false, showPairing() {}, async close() {} };
 
-/** Keeps the screen up to date until disposed. A screen that cannot be written is told once, and left alone. */
+/** Keeps the screen up to date until closed. A screen that cannot be written is told once, and left alone. */
 export function followScreen(options: ScreenOptions): Screen {
-  const { path = process.env.TAPDECK_SCREEN, bus, clock, log } = options;
+  const { path = process.env.TAPDECK_SCREEN, clock, log } = options;
   if (path === undefined || path === "") return noScreen;
-  let pairing: ShownPairing | undefined;
-  let last = "";
-  let writing = Promise.resolve();
+  const terminal = createTerminal(path, options);
+  const drawn = createDrawn(path, options);
+  let isClosed = false;
+  let isGraphical = false;
+  let showing: Promise<void> | undefined;
+  let isStale = false;
   let timer: Disposable | undefined;
-  let isDisposed = false;
+  let pending: Disposable | undefined;
+
+  const showOnce = async () => {
+    isGraphical = await drawn.show(facts);
+    if (!isGraphical && !isClosed) await terminal.show(facts.pairing());
+  };
+  const showAll = async () => {
+    do {
+      isStale = false;
+      await showOnce();
+    } while (isStale && !isClosed);
+  };
   const show = () => {
-    const [name = ""] = ownNames();
-    const addresses = ownAddresses().filter(
-      (address) => reachOf(address) === "private" && !address.includes(":"),
-    );
-    const text =
-      pairing === undefined
-        ? screenText({ name, addresses, port: options.port, readers: options.readers() })
-        : pairingText(pairing);
-    if (text === last || isDisposed) return;
-    last = text;
-    writing = writing
-      .then(() => write(path, text))
+    pending?.[Symbol.dispose]();
+    pending = undefined;
+    if (isClosed) return;
+    isStale = true;
+    showing ??= showAll()
       .catch((error: unknown) => {
-        isDisposed = true;
+        isClosed = true;
         log.warn("screen", "cannot be written", { path, error: messageOf(error) });
+      })
+      .finally(() => {
+        showing = undefined;
       });
   };
-  const lookAgain = () => {
-    show();
-    timer = isDisposed ? undefined : clock.after(addressLookMs, lookAgain);
+  const changed = () => {
+    if (isGraphical) pending ??= clock.after(drawDelayMs, show);
+    else show();
   };
-  const listening = [bus.on("readers.added", show), bus.on("readers.removed", show)];
-  lookAgain();
+  const facts = followFacts(options, changed);
+  const lookAgain = () => {
+    facts.settle();
+    show();
+    timer = isClosed ? undefined : clock.after(lookMs, lookAgain);
+  };
+  show();
+  timer = clock.after(lookMs, lookAgain);
   return {
     get isThere() {
-      return !isDisposed;
+      return !isClosed;
     },
-    showPairing(now) {
-      pairing = now;
-      show();
-    },
-    [Symbol.dispose]() {
-      isDisposed = true;
+    showPairing: (now) => facts.setPairing(now),
+    async close() {
+      isClosed = true;
       timer?.[Symbol.dispose]();
-      for (const one of listening) one[Symbol.dispose]();
+      pending?.[Symbol.dispose]();
+      facts[Symbol.dispose]();
+      drawn.cancel();
+      await showing;
+      await drawn.giveBack();
     },
   };
 }
 
-/** The whole screen: cleared, and at most 20 lines of 70 columns, which the smallest television shows. */
-export function screenText({ name, addresses, port, readers }: Shown): string {
-  const places = addresses.slice(0, addressesShownMax).map((address) => `http://${address}:${port}`);
-  const shown = readers.filter(({ connected }) => connected).slice(0, readersShownMax);
-  const lines = [
-    "",
-    `  Tapdeck ${version}`,
-    "",
-    row("Name", `${name}.local`),
-    ...(places.length > 0 ? places : ["none yet; a tap needs none"]).map((place) => row("Address", place)),
-    ...(shown.length > 0
-      ? shown.map(({ info, path }) => row("Reader", `${info}, ${path}: put a card on it`))
-      : [row("Reader", "none found yet: plug one in")]),
-    "",
-  ];
-  return whole(lines);
+/** The text of the terminal. */
+function createTerminal(path: string, { port, readers }: ScreenOptions) {
+  let last = "";
+  return {
+    async show(pairing: ShownPairing | undefined) {
+      const [name = ""] = ownNames();
+      const addresses = ownAddresses().filter(
+        (address) => reachOf(address) === "private" && !address.includes(":"),
+      );
+      const text =
+        pairing === undefined
+          ? screenText({ name, addresses, port, readers: readers() })
+          : pairingText(pairing);
+      if (text === last) return;
+      await writeTerminal(path, text);
+      last = text;
+    },
+  };
 }
 
-/** The whole screen, too: a line, and the QR code, which takes 19 lines of 37 columns. */
-export function pairingText({ link, base, code }: ShownPairing): string {
-  const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
-  const said = `  Point a phone at it, or type ${digits} at ${base}`.slice(0, lineColumns);
-  return whole([said, ...qrText(link).trimEnd().split("\n")]);
+/** The picture, as long as drawing works. */
+function createDrawn(terminal: string, options: ScreenOptions) {
+  const { place, clock, log } = options;
+  const findFrame = options.findFrame ?? (() => ownFrame(terminal));
+  const painter = options.painter ?? createPainter({ clock });
+  let last = "";
+  let isBroken = false;
+  let isConsoleOurs = false;
+  let isCancelled = false;
+  let isTold = false;
+
+  const giveBack = async () => {
+    if (!isConsoleOurs) return;
+    isConsoleOurs = false;
+    last = "";
+    await painter.run({ kind: "text", terminal });
+  };
+  const draw = async (svg: string, frame: FrameBuffer): Promise<boolean> => {
+    isConsoleOurs = true;
+    const result = await painter.run({ kind: "draw", svg, frame, terminal });
+    if (isCancelled) return true;
+    if (result.kind === "failed") {
+      isBroken = true;
+      log.warn("screen", "cannot be drawn, and shows text", { device: frame.device, error: result.why });
+      await giveBack();
+      return false;
+    }
+    if (!result.isConsoleOff && !isTold) {
+      isTold = true;
+      log.warn("screen", "the console's text may show through", { path: terminal });
+    }
+    return true;
+  };
+  return {
+    /** Whether the screen is a drawn one, which may stay as it is. */
+    async show(facts: ReturnType<typeof followFacts>): Promise<boolean> {
+      const frame = isBroken ? undefined : await findFrame();
+      if (frame === undefined) {
+        await giveBack();
+        return false;
+      }
+      const { hosts, port } = await place();
+      const [host] = hosts;
+      const picture = pictureOf(facts.now());
+      if (facts.hasPlayed()) last = "";
+      if (picture === undefined || isCancelled) return true;
+      const base = host === undefined ? undefined : `http://${host}:${port}`;
+      const svg = screenSvg(picture, { base }, frame, english);
+      if (svg === last) return true;
+      last = svg;
+      return draw(svg, frame);
+    },
+    cancel() {
+      isCancelled = true;
+      painter.cancel();
+    },
+    giveBack,
+  };
 }
 
-function whole(lines: readonly string[]): string {
-  // Home, then erase to the end (ECMA-48, 8.3.21 and 8.3.39): a screen of another program's is gone too.
-  return `\x1b[H\x1b[J${lines.join("\r\n")}`;
+/** The machine's frame buffer, where the terminal is the machine's console, and no file or line. */
+async function ownFrame(terminal: string): Promise<FrameBuffer | undefined> {
+  return (await isVirtualTerminal(terminal)) ? findFrameBuffer() : undefined;
 }
 
-const labelColumns = 10;
-const lineColumns = 70;
+// Documentation/admin-guide/devices.txt: major 4, of which 1 to 63 are virtual terminals.
+const ttyMajor = 4;
+const virtualTerminalsMax = 63;
 
-function row(label: string, text: string): string {
-  // A name that a device or an owner chose must not steer the terminal.
-  const plain = text.replace(/[^\x20-\x7e]/g, "?");
-  return `  ${label.padEnd(labelColumns)}${plain}`.slice(0, lineColumns);
-}
-
-/** Never becomes the program's own terminal, and never waits for one that was stopped. */
-async function write(path: string, text: string): Promise<void> {
-  const file = await open(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
+async function isVirtualTerminal(path: string): Promise<boolean> {
   try {
-    await file.write(text);
-  } finally {
-    await file.close();
+    const { rdev } = await stat(path);
+    const [major, minor] = [(rdev >> 8) & 0xfff, rdev & 0xff];
+    return major === ttyMajor && minor >= 1 && minor <= virtualTerminalsMax;
+  } catch {
+    // It is not there: whoever writes to it says so.
+    return false;
   }
 }

@@ -110,16 +110,22 @@ test("the packages and the project have one version", async () => {
   }
 });
 
-test("each package names its licence's text, and knows its sum", async () => {
-  const licence = await readFile(join(root, "LICENSE"));
-  const sum = createHash("sha256").update(licence).digest("hex");
-  for (const name of ["tapdeck", "tapdeck-watchdog"]) {
+test("each package names the texts of its licences, and knows their sums", async () => {
+  const sumOf = async (path: string) =>
+    createHash("sha256")
+      .update(await readFile(join(root, path)))
+      .digest("hex");
+  const ours = ["LICENSE", await sumOf("LICENSE")] as const;
+  const font = ["LICENSE.font", await sumOf("node_modules/dejavu-fonts-ttf/LICENSE")] as const;
+  for (const [name, texts] of Object.entries({ tapdeck: [ours, font], "tapdeck-watchdog": [ours] })) {
     const folder = join(tree, "package", name);
-    expect(await readFile(join(folder, `${name}.mk`), "utf8")).toContain("_LICENSE_FILES = LICENSE\n");
-    expect(await readFile(join(folder, `${name}.hash`), "utf8")).toContain(`\nsha256  ${sum}  LICENSE\n`);
+    const files = texts.map(([file]) => file).join(" ");
+    expect(await readFile(join(folder, `${name}.mk`), "utf8")).toContain(`_LICENSE_FILES = ${files}\n`);
+    const sums = await readFile(join(folder, `${name}.hash`), "utf8");
+    for (const [file, sum] of texts) expect(sums).toContain(`\nsha256  ${sum}  ${file}\n`);
   }
   // The watchdog can be taken alone, and has it beside it.
-  expect(await readFile(join(root, "watchdog/LICENSE"))).toEqual(licence);
+  expect(await sumOf("watchdog/LICENSE")).toBe(ours[1]);
 });
 
 test("no loop of U-Boot's script has a variable by the name of one of the environment, which would hide it", async () => {

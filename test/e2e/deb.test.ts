@@ -77,6 +77,9 @@ test("the copyright file names every package that the binary holds, with its lic
     expect(text).toContain(`Copyright: the authors of ${name}\n`);
   expect(text).toContain("the authors of libsodium\n"); // Through another.
   expect(text).toContain("JavaScriptCore");
+  expect(text).toContain("Fonts are (c) Bitstream");
+  // It brings no text of its licence, which asks for the place of its source.
+  expect(text).toMatch(/^ MPL-2\.0 licence\. Source: .*resvg-js/m);
 });
 
 skipUnless(hasCrossCompiler, "aarch64-linux-gnu-gcc is not installed")(

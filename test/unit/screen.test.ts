@@ -1,4 +1,4 @@
-/** What a board shows on its screen, on a real pty. */
+/** What a board without a frame buffer shows on its screen, on a real pty. */
 import { expect, test } from "bun:test";
 import { openPty } from "../../drivers/io/pty.ts";
 import { createBus } from "../../src/bus.ts";
@@ -6,14 +6,17 @@ import { qrText } from "../../src/cli/qr.ts";
 import { silentAudit } from "../../src/core/audit.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { codeLink } from "../../src/core/pairing-link.ts";
+import { pairingText, screenText } from "../../src/wiring/console-text.ts";
 import { pairOnScreen } from "../../src/wiring/pair-on-screen.ts";
 import { createPairing } from "../../src/wiring/pairing.ts";
-import { followScreen, pairingText, type ShownReader, screenText } from "../../src/wiring/screen.ts";
+import { followScreen, type ShownReader } from "../../src/wiring/screen.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 
 const reader = { path: "/dev/ttyUSB0", info: "PN532 v1.6", connected: true };
 const added = { id: "", readerId: "one", driver: "x", capabilities: [], ...reader };
+const place = async () => ({ hosts: ["deck.local"], port: 7497 });
+const refusal = () => undefined;
 const lines = (text: string) => text.split("\r\n").map((line) => line.trimEnd());
 
 test("name, addresses and readers are shown, on a screen that was cleared", () => {
@@ -71,7 +74,16 @@ test("a card that asks shows it until somebody came in, and then the screen is a
   });
   const clock = createManualClock();
   const [bus, log] = [createBus(silentLog), silentLog];
-  const screen = followScreen({ path: pty.path, port: 7497, bus, readers: () => [], clock, log });
+  const screen = followScreen({
+    path: pty.path,
+    port: 7497,
+    bus,
+    readers: () => [],
+    clock,
+    log,
+    place,
+    refusal,
+  });
   const pairing = createPairing({
     clock,
     log,
@@ -81,7 +93,6 @@ test("a card that asks shows it until somebody came in, and then the screen is a
     },
     guesses: { read: () => undefined, save() {} },
   });
-  const place = async () => ({ hosts: ["deck.local"], port: 7497 });
   await eventually(() => seen.includes("plug one in"));
   await pairOnScreen({ pairing, screen: () => screen, place });
   await eventually(() =>
@@ -99,7 +110,7 @@ test("a card that asks shows it until somebody came in, and then the screen is a
     "in no network yet",
   );
   expect(pairing.current()).toBeUndefined();
-  screen[Symbol.dispose]();
+  await screen.close();
   pty.close();
 });
 
@@ -121,6 +132,7 @@ test("a terminal is written to at the start and when a reader comes, and otherwi
     readers: () => readers,
     clock,
     log: silentLog,
+    ...{ place, refusal },
   });
   try {
     await eventually(() => seen.includes("none found yet"));
@@ -132,7 +144,7 @@ test("a terminal is written to at the start and when a reader comes, and otherwi
     await eventually(() => seen.includes("put a card on it"));
     expect(writes).toBe(before + 1);
   } finally {
-    screen[Symbol.dispose]();
+    await screen.close();
     await pty.close();
   }
 });
@@ -142,12 +154,12 @@ test("without a terminal, or with one that is gone, nothing happens but a line i
   const clock = createManualClock();
   const said: string[] = [];
   const log = { ...silentLog, warn: (area: string, sentence: string) => said.push(`${area}: ${sentence}`) };
-  const parts = { port: 7497, bus, readers: () => [], clock, log };
-  followScreen(parts)[Symbol.dispose]();
+  const parts = { port: 7497, bus, readers: () => [], clock, log, place, refusal };
+  await followScreen(parts).close();
   const screen = followScreen({ ...parts, path: "/no/such/tty" });
   await eventually(() => said.length > 0);
   await clock.advance(60_000);
   bus.emit("readers.added", added);
-  screen[Symbol.dispose]();
+  await screen.close();
   expect(said).toEqual(["screen: cannot be written"]);
 });

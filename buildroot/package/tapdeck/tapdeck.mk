@@ -7,8 +7,9 @@
 TAPDECK_VERSION = 0.1.0
 TAPDECK_SITE = $(call qstrip,$(BR2_PACKAGE_TAPDECK_DIST))
 TAPDECK_SITE_METHOD = local
-TAPDECK_LICENSE = MIT
-TAPDECK_LICENSE_FILES = LICENSE
+# The screen is drawn by a renderer whose sources are at https://github.com/yisibl/resvg-js.
+TAPDECK_LICENSE = MIT, MPL-2.0 (renderer), Bitstream-Vera (font)
+TAPDECK_LICENSE_FILES = LICENSE LICENSE.font
 TAPDECK_DEPENDENCIES = libusb $(if $(BR2_PACKAGE_HAS_UDEV),udev,libudev)
 TAPDECK_PROGRAM = tapdeck-linux-$(if $(BR2_aarch64),arm64,x64)
 

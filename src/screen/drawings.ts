@@ -1,0 +1,92 @@
+/** The drawings of the graphical screen, each in a square of 100 by 100, and the colors of all. */
+import type { Picture } from "./picture.ts";
+
+export const colors = { background: "#14183a", shape: "#ffffff", text: "#ffffff", quiet: "#b9c0e8" } as const;
+
+/** Each state has a color of its own, for whoever cannot read yet. All have 7:1 to the background. */
+export const accents: Readonly<Record<Picture["kind"], string>> = {
+  ready: "#5ee6b5",
+  "no-reader": "#ffd45e",
+  empty: "#ffd45e",
+  "not-found": "#ffb35e",
+  failed: "#ff9d94",
+  starting: "#7cd4ff",
+  "time-over": "#c9b6ff",
+  pairing: "#7cd4ff",
+};
+
+type Drawn = Exclude<Picture["kind"], "pairing">;
+
+/** Which part of its square a drawing uses: nothing stands above and below. */
+const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> = {
+  ready: [0, 96],
+  "no-reader": [10, 69],
+  empty: [19, 81],
+  "not-found": [9, 95],
+  failed: [8, 90],
+  starting: [6, 94],
+  "time-over": [10, 90],
+};
+
+/** How high a drawing of this width is. */
+export function drawingHeight(kind: Drawn, width: number): number {
+  const [top, bottom] = extents[kind];
+  return ((bottom - top) * width) / 100;
+}
+
+/** A drawing with its upper left corner at `x`, `y`. */
+export function drawing(kind: Drawn, x: number, y: number, width: number): string {
+  const scale = width / 100;
+  const upper = y - extents[kind][0] * scale;
+  return `<g transform="translate(${x.toFixed(1)} ${upper.toFixed(1)}) scale(${scale.toFixed(4)})" stroke-linecap="round" stroke-linejoin="round">${drawings[kind](accents[kind])}</g>`;
+}
+
+const dark = colors.background;
+const white = colors.shape;
+
+const drawings: Readonly<Record<Drawn, (accent: string) => string>> = {
+  // A card that comes down on a reader.
+  ready: (accent) => `
+    <g transform="rotate(-12 50 30)">
+      <rect x="22" y="6" width="56" height="37" rx="5" fill="${accent}"/>
+      <rect x="29" y="14" width="12" height="9" rx="2" fill="${dark}"/>
+      <path d="M29 34h26" stroke="${dark}" stroke-width="4" fill="none"/>
+      <path d="M59 13q5 6 0 12M65 10q8 9 0 18" stroke="${dark}" stroke-width="3" fill="none"/>
+    </g>
+    <path d="M38 56q12 10 24 0M30 64q20 16 40 0" stroke="${white}" stroke-width="4" fill="none"/>
+    <rect x="14" y="82" width="72" height="14" rx="7" fill="${white}"/>
+    <circle cx="75" cy="89" r="3" fill="${accent}"/>`,
+  // A plug on its cable, and where it belongs.
+  "no-reader": (accent) => `
+    <path d="M2 50h18" stroke="${white}" stroke-width="6" fill="none"/>
+    <rect x="18" y="36" width="26" height="28" rx="5" fill="${white}"/>
+    <rect x="44" y="41" width="15" height="18" fill="${accent}"/>
+    <rect x="48" y="45" width="5" height="3.5" fill="${dark}"/>
+    <rect x="48" y="51.500" width="5" height="3.5" fill="${dark}"/>
+    <path d="M70 34v32M70 34h24q4 0 4 4v24q0 4 -4 4h-24" stroke="${accent}" stroke-width="5" fill="none"/>
+    <rect x="76" y="41" width="12" height="18" rx="1" fill="${accent}"/>
+    <path d="M50 24v-10M40 26l-6 -8M60 26l6 -8" stroke="${accent}" stroke-width="4" fill="none"/>`,
+  // A card of which only the outline is there.
+  empty: (accent) => `
+    <rect x="8" y="22" width="84" height="56" rx="8" fill="none" stroke="${accent}" stroke-width="5" stroke-dasharray="10 9"/>
+    <circle cx="38" cy="44" r="4.500" fill="${white}"/>
+    <circle cx="62" cy="44" r="4.500" fill="${white}"/>
+    <path d="M37 62q13 -9 26 0" stroke="${white}" stroke-width="5" fill="none"/>`,
+  // A magnifying glass with nothing in it.
+  "not-found": (accent) => `
+    <path d="M63 63l25 25" stroke="${white}" stroke-width="12" fill="none"/>
+    <circle cx="43" cy="43" r="30" fill="none" stroke="${accent}" stroke-width="7"/>
+    <path d="M33 33l20 20M53 33l-20 20" stroke="${white}" stroke-width="6" fill="none"/>`,
+  failed: (accent) => `
+    <path d="M50 12L93 86H7Z" fill="${accent}" stroke="${accent}" stroke-width="8"/>
+    <path d="M50 38v24" stroke="${dark}" stroke-width="8" fill="none"/>
+    <circle cx="50" cy="75" r="5" fill="${dark}"/>`,
+  starting: (accent) => `
+    <circle cx="50" cy="50" r="44" fill="${accent}"/>
+    <path d="M40 29v42l34 -21z" fill="${dark}" stroke="${dark}" stroke-width="5"/>`,
+  // The moon and stars.
+  "time-over": (accent) => `
+    <path d="M64 12a42 42 0 1 0 26 58a34 34 0 0 1 -26 -58z" fill="${accent}"/>
+    <path d="M80 20l2.500 6.500l6.500 2.500l-6.500 2.500l-2.500 6.500l-2.500 -6.500l-6.500 -2.500l6.500 -2.500z" fill="${white}"/>
+    <path d="M68 40l1.800 4.700l4.700 1.800l-4.700 1.800l-1.800 4.700l-1.800 -4.700l-4.700 -1.800l4.700 -1.800z" fill="${white}"/>`,
+};

@@ -1,0 +1,88 @@
+/** The frame buffer of Linux (Documentation/fb/framebuffer.rst): its size from sysfs, and pixels in its layout. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { screenPixelsMax } from "../core/limits.ts";
+
+export interface FrameBuffer {
+  readonly device: string;
+  readonly width: number;
+  readonly height: number;
+  /** Bytes from one row to the next. */
+  readonly stride: number;
+  readonly bitsPerPixel: 16 | 32;
+}
+
+/** The first frame buffer, looked at anew: a display may come, go or change. Undefined where none can be drawn on. */
+export async function findFrameBuffer(
+  folder = "/sys/class/graphics/fb0",
+  device = "/dev/fb0",
+): Promise<FrameBuffer | undefined> {
+  try {
+    const [size = "", stride = "", bits = ""] = await Promise.all(
+      ["virtual_size", "stride", "bits_per_pixel"].map((name) => readFile(join(folder, name), "utf8")),
+    );
+    const [width = 0, height = 0] = size.split(",").map(Number);
+    return checked({ device, width, height, stride: Number(stride), bitsPerPixel: Number(bits) });
+  } catch {
+    // The machine has no display, or a kernel without frame buffers.
+    return undefined;
+  }
+}
+
+const sideMin = 160; // Below, nothing is legible.
+
+function checked(
+  found: Omit<FrameBuffer, "bitsPerPixel"> & { bitsPerPixel: number },
+): FrameBuffer | undefined {
+  const { width, height, stride, bitsPerPixel } = found;
+  if (bitsPerPixel !== 16 && bitsPerPixel !== 32) return undefined;
+  const isSound =
+    [width, height, stride].every(Number.isInteger) &&
+    Math.min(width, height) >= sideMin &&
+    width * height <= screenPixelsMax &&
+    stride >= (width * bitsPerPixel) / 8 &&
+    stride * height <= screenPixelsMax * 4;
+  return isSound ? { ...found, bitsPerPixel } : undefined;
+}
+
+/** Rows of a picture: from `first` on, `count` of them. */
+export interface Band {
+  readonly first: number;
+  readonly count: number;
+}
+
+/**
+ * The bytes of a band of the frame buffer, from pixels of 4 bytes R G B A of the whole picture.
+ *
+ *   32 bits  B G R X, a byte each
+ *   16 bits  little-endian: red in bits 11..15, green in 5..10, blue in 0..4
+ */
+export function framePixels(
+  rgba: Uint8Array,
+  { width, stride, bitsPerPixel }: FrameBuffer,
+  { first, count }: Band,
+): Uint8Array {
+  const band = new Uint8Array(stride * count);
+  const bytesPerPixel = bitsPerPixel / 8;
+  let from = first * width * 4;
+  for (let row = 0; row < count; row++) {
+    let to = row * stride;
+    for (let x = 0; x < width; x++) {
+      const red = rgba[from] ?? 0;
+      const green = rgba[from + 1] ?? 0;
+      const blue = rgba[from + 2] ?? 0;
+      if (bitsPerPixel === 32) {
+        band[to] = blue;
+        band[to + 1] = green;
+        band[to + 2] = red;
+      } else {
+        const pixel = ((red >> 3) << 11) | ((green >> 2) << 5) | (blue >> 3);
+        band[to] = pixel & 0xff;
+        band[to + 1] = pixel >> 8;
+      }
+      from += 4;
+      to += bytesPerPixel;
+    }
+  }
+  return band;
+}

@@ -1,0 +1,107 @@
+/** Text on the screen: cleaned of what steers, shortened, and broken into lines of a size that fits. */
+
+/** One line without control characters, directions and towers of accents, of at most `charsMax` characters. */
+export function plainText(text: string, charsMax: number): string {
+  const clean = text
+    .slice(0, charsMax * 4)
+    .normalize("NFC")
+    .replace(/[\p{C}\p{Z}]+/gu, " ")
+    .replace(/(\p{M}{2})\p{M}+/gu, "$1")
+    .trim();
+  const characters = [...clean];
+  return characters.length <= charsMax
+    ? clean
+    : `${characters
+        .slice(0, charsMax - 1)
+        .join("")
+        .trimEnd()}…`;
+}
+
+/** For the text and the attributes of XML. */
+export function escapeXml(text: string): string {
+  const entities: Readonly<Record<string, string>> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "'": "&#39;",
+  };
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
+}
+
+export interface Room {
+  /** In pixels, as all sizes here. */
+  readonly width: number;
+  readonly linesMax: number;
+  readonly sizeMax: number;
+  readonly sizeMin: number;
+}
+
+export interface FittedText {
+  readonly size: number;
+  readonly lines: readonly string[];
+}
+
+const smaller = 0.94; // One step: fine enough that nobody sees it.
+
+/** The largest size at which the text fits; at the smallest, what does not fit is cut off. */
+export function fitText(text: string, { width, linesMax, sizeMax, sizeMin }: Room): FittedText {
+  if (text === "") return { size: sizeMax, lines: [] };
+  const words = text.split(" ");
+  for (let size = sizeMax; size > sizeMin; size *= smaller) {
+    const lines = wrap(words, width / size);
+    const fits = lines.length <= linesMax && lines.every((line) => widthOf(line) <= width / size);
+    if (fits) return { size, lines: balance(words, width / size, lines) };
+  }
+  const lines = wrap(words, width / sizeMin);
+  const last = lines.slice(linesMax - 1).join(" ");
+  const whole = [...lines.slice(0, linesMax - 1), ...(last === "" ? [] : [last])];
+  return { size: sizeMin, lines: whole.map((line) => cut(line, width / sizeMin)) };
+}
+
+function wrap(words: readonly string[], widthEm: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of words) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line === "" || widthOf(longer) <= widthEm) line = longer;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
+/** As many lines, of about the same length: no word stands alone in the last one. */
+function balance(words: readonly string[], widthEm: number, lines: readonly string[]): readonly string[] {
+  let best = lines;
+  for (let narrower = widthEm * smaller; narrower > widthEm / 2; narrower *= smaller) {
+    const tried = wrap(words, narrower);
+    if (tried.length > lines.length || tried.some((line) => widthOf(line) > widthEm)) break;
+    best = tried;
+  }
+  return best;
+}
+
+function cut(line: string, widthEm: number): string {
+  if (widthOf(line) <= widthEm) return line;
+  const characters = [...line];
+  while (characters.length > 1 && widthOf(`${characters.join("")}…`) > widthEm) characters.pop();
+  return `${characters.join("").trimEnd()}…`;
+}
+
+/** In em, of DejaVu Sans Bold, rounded up by kinds of characters: its widest letters are a little wider than its size. */
+function widthOf(text: string): number {
+  let em = 0;
+  for (const character of text) em += character === " " ? 0.35 : advanceOf(character);
+  return em;
+}
+
+function advanceOf(character: string): number {
+  if (/[ijlIJ.,:;'!|()[\]/\\]/.test(character)) return 0.46;
+  if (/[frt"`*-]/.test(character)) return 0.53;
+  if (/[mMwW@%…&+=<>]/.test(character)) return 1.11;
+  if (/[a-z0-9_?$#]/.test(character)) return 0.72;
+  return character <= "\u{2ff}" ? 0.86 : 1.1;
+}

@@ -1,0 +1,71 @@
+/** Drawings, seen from the service: each is a short-lived process, and at most one runs at a time. */
+import { join } from "node:path";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/errors.ts";
+import { screenDrawMsMax, screenRestoreMsMax } from "../core/limits.ts";
+import { gently, jobEnvironment, ownCommand } from "../system/gentle.ts";
+import type { DrawJob, DrawResult } from "./draw-job.ts";
+
+/** The argument that makes the program draw rather than be the service. */
+export const drawArgument = "draw-job";
+
+export interface Painter {
+  /** Resolves when the job has ended; a fault is a result too. Never called while another one runs. */
+  run(job: DrawJob): Promise<DrawResult>;
+  /** Ends what is being drawn. */
+  cancel(): void;
+}
+
+export interface PainterParts {
+  readonly clock: Clock;
+  /** The program and its arguments; absent: this program's own. */
+  readonly command?: readonly string[];
+}
+
+export function createPainter({ clock, command }: PainterParts): Painter {
+  const own = command ?? ownCommand(drawArgument, join(import.meta.dir, "../main.ts"));
+  let running: ReturnType<typeof start> | undefined;
+  return {
+    async run(job) {
+      // The end of the service waits for the console's text: that job yields to nobody.
+      const [words, msMax] =
+        job.kind === "text" ? [own, screenRestoreMsMax] : [[...gently, ...own], screenDrawMsMax];
+      try {
+        const child = start(words);
+        running = child;
+        using _late = clock.after(msMax, () => child.kill("SIGKILL"));
+        await tell(child, job);
+        const [line, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
+        return line === ""
+          ? { kind: "failed", why: `its process ended with ${child.signalCode ?? code}` }
+          : JSON.parse(line);
+      } catch (error) {
+        // It could not be started, or was ended in the middle of its answer.
+        return { kind: "failed", why: messageOf(error) };
+      } finally {
+        running = undefined;
+      }
+    },
+    cancel: () => running?.kill("SIGKILL"),
+  };
+}
+
+async function tell({ stdin }: ReturnType<typeof start>, job: DrawJob): Promise<void> {
+  try {
+    stdin.write(JSON.stringify(job));
+    await stdin.end();
+  } catch {
+    // It ended before it had heard all, and its exit says why.
+  }
+}
+
+function start(command: readonly string[]) {
+  return Bun.spawn([...command], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "ignore",
+    env: jobEnvironment,
+    // The leader of a session of its own, which may become that of the console (drivers/io/console.ts).
+    detached: true,
+  });
+}

@@ -1,0 +1,74 @@
+/** Which picture the screen shows, worked out from what is known; nothing here draws or waits. */
+import { screenNameCharsMax, screenReasonCharsMax } from "../core/limits.ts";
+import { plainText } from "./lines.ts";
+
+export type Picture =
+  | { readonly kind: "ready" | "no-reader" | "empty" }
+  | { readonly kind: "not-found" | "starting"; readonly name: string }
+  | { readonly kind: "failed" | "time-over"; readonly reason: string }
+  | { readonly kind: "pairing"; readonly link: string; readonly base: string; readonly code: string };
+
+/** A picture that goes away by itself. */
+export type Notice =
+  | { readonly kind: "empty" }
+  | { readonly kind: "not-found" | "starting"; readonly name: string }
+  | { readonly kind: "failed"; readonly reason: string };
+
+export interface ScreenFacts {
+  readonly hasReader: boolean;
+  /** Readers have been looked for. */
+  readonly isSettled: boolean;
+  /** A player has the screen. */
+  readonly isPlaying: boolean;
+  /** Why nothing may be started now. */
+  readonly refusal: string | undefined;
+  readonly pairing: Extract<Picture, { readonly kind: "pairing" }> | undefined;
+  readonly notice: Notice | undefined;
+}
+
+/** Undefined where nothing is to be drawn: the screen belongs to a player, or it is too early to tell. */
+export function pictureOf(facts: ScreenFacts): Picture | undefined {
+  const { hasReader, isSettled, isPlaying, refusal, pairing, notice } = facts;
+  if (isPlaying) return notice?.kind === "starting" ? notice : undefined;
+  if (pairing !== undefined) return pairing;
+  if (refusal !== undefined) return { kind: "time-over", reason: plainText(refusal, screenReasonCharsMax) };
+  if (notice !== undefined) return notice;
+  if (hasReader) return { kind: "ready" };
+  return isSettled ? { kind: "no-reader" } : undefined;
+}
+
+export interface FailedLaunch {
+  /** Of the card, or of what was asked for. */
+  readonly text: string;
+  /** False where the card has no text, and no mapping. */
+  readonly hasScript: boolean;
+  readonly error: string;
+}
+
+// The sentences of src/launch/media-file.ts and index-port.ts; a test holds them together.
+const missing = /^(there is no file |there is no .* in the media index|nothing in the media index fits )/;
+// Those of src/launch/no-text.ts of tags that hold nothing, or nothing for us.
+const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
+
+// Those of src/launch/launcher.ts.
+const onPurpose = /^(it was stopped|another card took over)$/;
+
+/** Undefined where nobody needs to be told: it was ended on purpose. */
+export function noticeOf({ text, hasScript, error }: FailedLaunch): Notice | undefined {
+  if (onPurpose.test(error)) return undefined;
+  if (!hasScript && withoutText.test(error)) return { kind: "empty" };
+  if (missing.test(error)) return { kind: "not-found", name: nameIn(text) };
+  return { kind: "failed", reason: plainText(error, screenReasonCharsMax) };
+}
+
+export function startingOf(mediaName: string): Notice {
+  return { kind: "starting", name: plainText(mediaName, screenNameCharsMax) };
+}
+
+/** The last part of a path without its ending; nothing for scripts and addresses, which may hold secrets. */
+function nameIn(text: string): string {
+  if (text.startsWith("**") || text.includes("://")) return "";
+  const [path = ""] = text.split("?");
+  const name = path.split("/").findLast((part) => part !== "") ?? "";
+  return plainText(name.replace(/\.[a-z0-9]{1,5}$/i, ""), screenNameCharsMax);
+}

@@ -1,0 +1,50 @@
+/** Every text of the graphical screen. A translation is another table of the same shape. */
+
+export interface ScreenTexts {
+  readonly headline: Readonly<Record<Headline, string>>;
+  readonly below: Readonly<Record<Headline, string>>;
+  /** Above the QR code of the page. */
+  readonly openPage: string;
+  readonly noNetwork: string;
+  /** Pairing: above and below the six digits. */
+  readonly typeDigits: string;
+  readonly atAddress: string;
+}
+
+type Headline =
+  | "ready"
+  | "no-reader"
+  | "empty"
+  | "not-found"
+  | "failed"
+  | "starting"
+  | "time-over"
+  | "pairing";
+
+export const english: ScreenTexts = {
+  headline: {
+    ready: "Tap a card",
+    "no-reader": "Plug in a reader",
+    empty: "This card is empty",
+    "not-found": "Not found",
+    failed: "That did not start",
+    starting: "Starting",
+    "time-over": "Play time is over",
+    pairing: "Connect a phone",
+  },
+  // Where the state brings no words of its own, such as a name or a reason.
+  below: {
+    ready: "and it starts here",
+    "no-reader": "Cards need a card reader",
+    empty: "Choose what it starts on your phone",
+    "not-found": "What this card starts is not here",
+    failed: "Try another card",
+    starting: "",
+    "time-over": "See you next time",
+    pairing: "Point its camera at the code",
+  },
+  openPage: "Open on your phone",
+  noNetwork: "No network yet. Cards work without it.",
+  typeDigits: "or type",
+  atAddress: "at",
+};

@@ -1,0 +1,66 @@
+/** The status screen as text, for a terminal on a machine without a frame buffer. */
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import { qrText } from "../cli/qr.ts";
+import { version } from "../system/version.ts";
+import type { ShownPairing, ShownReader } from "./screen.ts";
+
+export interface Shown {
+  readonly name: string;
+  /** Of the local network. */
+  readonly addresses: readonly string[];
+  readonly port: number;
+  readonly readers: readonly ShownReader[];
+}
+
+const addressesShownMax = 2;
+const readersShownMax = 4;
+
+/** The whole screen: cleared, and at most 20 lines of 70 columns, which the smallest television shows. */
+export function screenText({ name, addresses, port, readers }: Shown): string {
+  const places = addresses.slice(0, addressesShownMax).map((address) => `http://${address}:${port}`);
+  const shown = readers.filter(({ connected }) => connected).slice(0, readersShownMax);
+  const lines = [
+    "",
+    `  Tapdeck ${version}`,
+    "",
+    row("Name", `${name}.local`),
+    ...(places.length > 0 ? places : ["none yet; a tap needs none"]).map((place) => row("Address", place)),
+    ...(shown.length > 0
+      ? shown.map(({ info, path }) => row("Reader", `${info}, ${path}: put a card on it`))
+      : [row("Reader", "none found yet: plug one in")]),
+    "",
+  ];
+  return whole(lines);
+}
+
+/** The whole screen, too: a line, and the QR code, which takes 19 lines of 37 columns. */
+export function pairingText({ link, base, code }: ShownPairing): string {
+  const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
+  const said = `  Point a phone at it, or type ${digits} at ${base}`.slice(0, lineColumns);
+  return whole([said, ...qrText(link).trimEnd().split("\n")]);
+}
+
+function whole(lines: readonly string[]): string {
+  // Home, then erase to the end (ECMA-48, 8.3.21 and 8.3.39): a screen of another program's is gone too.
+  return `\x1b[H\x1b[J${lines.join("\r\n")}`;
+}
+
+const labelColumns = 10;
+const lineColumns = 70;
+
+function row(label: string, text: string): string {
+  // A name that a device or an owner chose must not steer the terminal.
+  const plain = text.replace(/[^\x20-\x7e]/g, "?");
+  return `  ${label.padEnd(labelColumns)}${plain}`.slice(0, lineColumns);
+}
+
+/** Writes what is the whole screen. Never becomes the program's own terminal, and never waits for one that was stopped. */
+export async function writeTerminal(path: string, text: string): Promise<void> {
+  const file = await open(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
+  try {
+    await file.write(text);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,101 @@
+/** What the screen has to show, gathered from the events: what plays, what failed a moment ago, and whether a reader is there. */
+import type { LaunchFinished } from "../events.ts";
+import { type Notice, noticeOf, type ScreenFacts, startingOf } from "../screen/picture.ts";
+import type { ScreenOptions, ShownPairing } from "./screen.ts";
+
+export interface FollowedFacts extends Disposable {
+  now(): ScreenFacts;
+  pairing(): ShownPairing | undefined;
+  setPairing(pairing: ShownPairing | undefined): void;
+  /** From now on a reader that is not there is missing: at the start, all are still being looked for. */
+  settle(): void;
+  /** Whether a player had the screen since this was last asked: what was drawn before may be gone. */
+  hasPlayed(): boolean;
+}
+
+// Long enough to be read twice by somebody who has just begun to read.
+const noticeMs = 8000;
+
+type Parts = Pick<ScreenOptions, "bus" | "clock" | "readers" | "refusal">;
+
+/** Calls `changed` when the screen may have to show something else. */
+export function followFacts({ bus, clock, readers, refusal }: Parts, changed: () => void): FollowedFacts {
+  let isPlaying = false;
+  let hasPlayed = false;
+  let isSettled = false;
+  let pairing: ShownPairing | undefined;
+  let notice: Notice | undefined;
+  let ending: Disposable | undefined;
+  /** Launches for which nothing stands; each ends with its `launch.finished`. */
+  const empty = new Set<string>();
+
+  const note = (now: Notice | undefined) => {
+    ending?.[Symbol.dispose]();
+    notice = now;
+    ending = now === undefined ? undefined : clock.after(noticeMs, () => note(undefined));
+    changed();
+  };
+  const finished = (launch: LaunchFinished) => {
+    const hasScript = !empty.delete(keyOf(launch));
+    if (launch.success || launch.error === undefined) return;
+    const failed = noticeOf({ text: launch.text, hasScript, error: launch.error });
+    if (failed !== undefined) note(failed);
+  };
+  const listening = [
+    bus.on("readers.added", changed),
+    bus.on("readers.removed", changed),
+    bus.on("running", (launch) => {
+      if (launch.script === "") empty.add(keyOf(launch));
+    }),
+    bus.on("launch.finished", finished),
+    bus.on("playtime.warning", changed),
+    bus.on("media.started", ({ mediaName }) => {
+      isPlaying = true;
+      hasPlayed = true;
+      note(startingOf(mediaName));
+    }),
+    bus.on("media.stopped", () => {
+      isPlaying = false;
+      note(undefined);
+    }),
+  ];
+  return {
+    now: () => ({
+      hasReader: readers().some(({ connected }) => connected),
+      isPlaying,
+      isSettled,
+      refusal: refusal(),
+      pairing: pairing === undefined ? undefined : { kind: "pairing", ...pairing },
+      notice,
+    }),
+    pairing: () => pairing,
+    setPairing(now) {
+      pairing = now;
+      changed();
+    },
+    settle() {
+      isSettled = true;
+    },
+    hasPlayed() {
+      const had = hasPlayed;
+      hasPlayed = isPlaying;
+      return had && !isPlaying;
+    },
+    [Symbol.dispose]() {
+      ending?.[Symbol.dispose]();
+      for (const one of listening) one[Symbol.dispose]();
+    },
+  };
+}
+
+function keyOf({
+  time,
+  uid,
+  text,
+}: {
+  readonly time: string;
+  readonly uid: string;
+  readonly text: string;
+}): string {
+  return JSON.stringify([time, uid, text]);
+}
