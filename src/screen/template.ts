@@ -109,11 +109,14 @@ function message(
   return [icon, ...textRows(rows, { ...box, y: top + iconHeight + iconGap }, gap)];
 }
 
-/** What stands below the headline. */
+/** What stands below the headline: a name as it is, a reason as a sentence, or words of the state's own. */
 function wordsOf(picture: Exclude<Picture, { kind: "pairing" }>, { below }: ScreenTexts): string {
-  const said = "name" in picture ? picture.name : "reason" in picture ? picture.reason : "";
-  const plain = plainText(said, screenReasonCharsMax) || below[picture.kind];
-  return plain.charAt(0).toUpperCase() + plain.slice(1);
+  const said = "name" in picture ? picture.name : "reason" in picture ? sentence(picture.reason) : "";
+  return plainText(said, screenReasonCharsMax) || below[picture.kind];
+}
+
+function sentence(reason: string): string {
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
 /** The QR code of the page between two lines. */

@@ -64,7 +64,7 @@ export function followFacts({ bus, clock, readers, refusal }: Parts, changed: ()
       hasReader: readers().some(({ connected }) => connected),
       isPlaying,
       isSettled,
-      refusal: refusal(),
+      refusal: isPlaying ? undefined : refusal(),
       pairing: pairing === undefined ? undefined : { kind: "pairing", ...pairing },
       notice,
     }),

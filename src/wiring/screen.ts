@@ -197,10 +197,11 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       if (facts.hasPlayed()) last = "";
       if (picture === undefined || isCancelled) return true;
       const base = host === undefined ? undefined : `http://${host}:${port}`;
-      const svg = screenSvg(picture, { base }, frame, english);
-      if (svg === last) return true;
-      last = svg;
-      return draw(svg, frame);
+      // What starts shows no address, and so a change of that draws nothing over its player.
+      const key = JSON.stringify([picture, frame, picture.kind === "starting" ? undefined : base]);
+      if (key === last) return true;
+      last = key;
+      return draw(screenSvg(picture, { base }, frame, english), frame);
     },
     cancel() {
       isCancelled = true;

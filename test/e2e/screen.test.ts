@@ -1,16 +1,15 @@
 /** A drawing by the compiled program: a process of its own that writes a frame buffer, here a file of the same size. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { closeSync, constants, openSync } from "node:fs";
 import { chmod, chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setConsole } from "../../drivers/index.ts";
-import { ioctl, requests } from "../../drivers/io/libc.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { FrameBuffer } from "../../src/screen/frame-buffer.ts";
 import { createPainter, drawArgument } from "../../src/screen/painter.ts";
 import { screenSvg } from "../../src/screen/template.ts";
 import { english } from "../../src/screen/texts.ts";
+import { canMakeTerminals, makeTerminal, modeOf } from "../helpers/terminals.ts";
 
 const program = [join(import.meta.dir, "../../dist/tapdeck"), drawArgument];
 const place = { base: "http://deck.local:7497" };
@@ -77,12 +76,9 @@ test("a frame buffer that is gone, and a program that cannot start, are results 
   expect(killed).toEqual({ kind: "failed", why: "its process ended with SIGKILL" });
 });
 
-// The last of the kernel's virtual terminals, which no system uses (Documentation/admin-guide/devices.txt).
-const spare = { major: 4, minor: 63 };
 const terminal = () => join(folder, "tty");
-const canMakeTerminal = await hasTerminals();
 
-test.skipIf(!canMakeTerminal)(
+test.skipIf(!canMakeTerminals)(
   "a process without rights switches the console's text off, which outlives it, and on again",
   async () => {
     makeTerminal(terminal());
@@ -117,32 +113,3 @@ test("what is no terminal is not switched", async () => {
   expect(setConsole(terminal(), "graphics")).toBe(false);
   expect(setConsole(join(folder, "none"), "graphics")).toBe(false);
 });
-
-function makeTerminal(path: string): boolean {
-  const made = Bun.spawnSync(["mknod", path, "c", String(spare.major), String(spare.minor)]);
-  return made.exitCode === 0;
-}
-
-/** Whether this user may make a terminal, and the kernel has one behind it. */
-async function hasTerminals(): Promise<boolean> {
-  const place = await mkdtemp(join(tmpdir(), "tapdeck-tty-"));
-  try {
-    return makeTerminal(join(place, "tty")) && modeOf(join(place, "tty")) === 0;
-  } catch {
-    // A kernel without virtual terminals.
-    return false;
-  } finally {
-    await rm(place, { recursive: true });
-  }
-}
-
-/** 0 is text, 1 graphics (linux/kd.h). */
-function modeOf(path: string): number | undefined {
-  const fd = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
-  const mode = Int32Array.of(-1);
-  try {
-    return ioctl(fd, requests.kdgetmode, mode) ? mode[0] : undefined;
-  } finally {
-    closeSync(fd);
-  }
-}

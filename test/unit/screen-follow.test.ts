@@ -30,7 +30,10 @@ afterEach(async () => {
 });
 
 /** A screen with a painter that notes its jobs. */
-async function makeScreen(result: () => DrawResult = () => ({ kind: "done", isConsoleOff: true, ms: 1 })) {
+async function makeScreen(
+  readers: readonly ShownReader[] = [reader],
+  result: () => DrawResult = () => ({ kind: "done", isConsoleOff: true, ms: 1 }),
+) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-screen-"));
   const path = join(folder, "terminal");
   await writeFile(path, "");
@@ -38,7 +41,7 @@ async function makeScreen(result: () => DrawResult = () => ({ kind: "done", isCo
   const clock = createManualClock();
   const bus = createBus(silentLog);
   const world: { readers: readonly ShownReader[]; refusal: string | undefined; warnings: string[] } = {
-    readers: [reader],
+    readers,
     refusal: undefined,
     warnings: [],
   };
@@ -118,18 +121,35 @@ test("a screen that a player had is drawn again though it shows the same", async
 test("a burst of events is one drawing, behind the launch, and without a change there is none", async () => {
   const { bus, clock, shows, jobs, world } = await makeScreen();
   await shows("Tap a card");
+  clock.advance(5000);
+  await new Promise(setImmediate);
   const before = jobs.length;
   world.readers = [];
   for (let n = 0; n < 100; n++) bus.emit("readers.removed", added);
   await new Promise(setImmediate);
   expect(jobs.length).toBe(before);
-  clock.advance(5000);
+  clock.advance(200);
   await shows("Plug in");
   for (let n = 0; n < 20; n++) {
     clock.advance(5000);
     await new Promise(setImmediate);
   }
   expect(jobs.length).toBe(before + 1);
+});
+
+test("at the start no reader is missed, as long as readers are being looked for", async () => {
+  const { bus, clock, shows, jobs, world } = await makeScreen([]);
+  await new Promise(setImmediate);
+  bus.emit("readers.removed", added);
+  clock.advance(200);
+  await new Promise(setImmediate);
+  expect(jobs).toEqual([]);
+  clock.advance(5000);
+  await shows("Plug in a reader");
+  world.readers = [reader];
+  bus.emit("readers.added", added);
+  clock.advance(200);
+  await shows("Tap a card");
 });
 
 test("pairing, and the end of play time, stay until they are over", async () => {
@@ -152,7 +172,10 @@ test("pairing, and the end of play time, stay until they are over", async () => 
 });
 
 test("where drawing fails, the console's text comes back, with one line in the log", async () => {
-  const { jobs, clock, world, path, screen } = await makeScreen(() => ({ kind: "failed", why: "no memory" }));
+  const { jobs, clock, world, path, screen } = await makeScreen([reader], () => ({
+    kind: "failed",
+    why: "no memory",
+  }));
   await eventually(async () => (await readFile(path, "utf8")).includes("put a card on it"));
   expect(jobs.map(({ kind }) => kind)).toEqual(["draw", "text"]);
   clock.advance(60_000);
