@@ -85,6 +85,7 @@ export const sections = {
   },
   script: { allow_execute: patterns, allow_http: patterns, allow_input: boolean },
   launch: { guard: boolean },
+  retroarch: { resume: boolean },
   playtime: {
     daily_minutes: minutes,
     session_minutes: minutes,
@@ -160,6 +161,9 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
       allowInput: s("allow_input", script.allow_input, d.script.allowInput),
     },
     launch: { guard: taker(table, "launch")("guard", sections.launch.guard, d.launch.guard) },
+    retroarch: {
+      resume: taker(table, "retroarch")("resume", sections.retroarch.resume, d.retroarch.resume),
+    },
     playtime: playTimeOf(table),
     hooks: hooksOf(table),
     launchers: launchersOf(table.launchers),

@@ -7,7 +7,7 @@ import {
   type StopHow,
   type StopSignal,
   stopSignals,
-  usualStop,
+  usualStops,
 } from "../core/playback.ts";
 import {
   boolean,
@@ -95,7 +95,9 @@ function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherC
     ...(table.cwd === undefined ? {} : { folder: folder(table.cwd, "launchers.cwd") }),
     ...(table.core === undefined ? {} : { core: text(table.core, "launchers.core") }),
     ...(isConfined ? {} : { isUnconfined: true }),
-    ...(table.stop_grace === undefined && table.stop_signal === undefined ? {} : { stop: stopOf(table) }),
+    ...(table.stop_grace === undefined && table.stop_signal === undefined
+      ? {}
+      : { stop: stopOf(table, kind) }),
   };
 }
 
@@ -109,12 +111,12 @@ function commandOf(value: unknown, id: string, kind: PlayerKind, isOfSystem: boo
   throw new Refusal("launchers.command", sentence);
 }
 
-function stopOf({ stop_grace: grace, stop_signal: signal }: Table): StopHow {
+function stopOf({ stop_grace: grace, stop_signal: signal }: Table, kind: PlayerKind): StopHow {
   return {
-    signal: signal === undefined ? usualStop.signal : signalOf(signal, "launchers.stop_signal"),
+    signal: signal === undefined ? usualStops[kind].signal : signalOf(signal, "launchers.stop_signal"),
     graceMs:
       grace === undefined
-        ? usualStop.graceMs
+        ? usualStops[kind].graceMs
         : seconds(stopGraceSecondsMax)(grace, "launchers.stop_grace") * 1000,
   };
 }

@@ -59,6 +59,10 @@ export interface Config {
     /** While something plays, a card must be put on twice before it switches. */
     readonly guard: boolean;
   };
+  readonly retroarch: {
+    /** A game goes on where its last end left it. */
+    readonly resume: boolean;
+  };
   readonly playtime: PlayTimeLimits;
   readonly hooks: Hooks;
   readonly launchers: readonly LauncherConfig[];
@@ -148,6 +152,7 @@ export const defaultConfig: Config = {
   },
   script: { allowExecute: [], allowHttp: [], allowInput: false },
   launch: { guard: false },
+  retroarch: { resume: true },
   playtime: { dailyMinutes: 0, sessionMinutes: 0, sessionResetMinutes: 20, warningMinutes: [5, 1] },
   hooks: {},
   launchers: [],

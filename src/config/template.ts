@@ -105,6 +105,11 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # Whether a card must be put on twice, within ten seconds, before it ends what plays and starts something else.
 #guard = false
 
+[retroarch]
+# Whether a game goes on where it was left: its end writes a save state, and its next start loads that. A card says otherwise
+# with ?resume=no or ?resume=yes. States then lie in folders by system and core below RetroArch's own folder for them.
+#resume = true
+
 [playtime]
 # How many minutes may be played on one day; 0 means as many as you like. What is paused does not count, where its player
 # tells: mpv always, RetroArch where a card or the API paused it, other players never.
@@ -144,7 +149,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # without {path}: **launch.system starts it. Players cannot read Tapdeck's own files, nor make new entries in the folders above
 # them, your home folder for instance. confined = false lifts that for a "process" that does not start with it, such as one
 # in a flatpak. stop_signal ("TERM", "INT", "QUIT" or "HUP") asks a player to end, and it has
-# stop_grace seconds, up to 30, to save what it must before it is made to end: "TERM" and 1 where you say nothing.
+# stop_grace seconds, up to 30, to save what it must before it is made to end: "TERM" and 1 where you say nothing, and 5
+# for a "retroarch".
 #
 # [[launchers]]
 # id = "snes9x"

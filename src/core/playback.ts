@@ -14,8 +14,24 @@ export interface StopHow {
   readonly graceMs: number;
 }
 
-/** A hand takes a second to change cards. */
-export const usualStop: StopHow = { signal: "TERM", graceMs: 1000 };
+/** How players of a kind are ended where nothing else is said. */
+export const usualStops: Readonly<Record<PlayerKind, StopHow>> = {
+  // A hand takes a second to change cards.
+  process: { signal: "TERM", graceMs: 1000 },
+  mpv: { signal: "TERM", graceMs: 1000 },
+  /*
+   * It writes a save state and battery RAM, each over the old file, which a KILL would leave cut off. With nestopia it is
+   * gone 10 ms after QUIT on a PC, and up to a second after TERM on the emulated board; the states of later consoles are
+   * megabytes, which it compresses.
+   */
+  retroarch: { signal: "TERM", graceMs: 5000 },
+};
+
+/** Of a game: whether it begins with the state that its last end wrote, and whether its next end writes one. */
+export interface Resuming {
+  readonly loadsState: boolean;
+  readonly savesState: boolean;
+}
 
 /** Where to go in what plays: so far on or back, to a place from the start, or to a part of the whole. */
 export type SeekTarget =

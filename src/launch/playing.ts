@@ -9,7 +9,7 @@ import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { mediaNameOf } from "../core/paths.ts";
-import { type ControlAction, type StopHow, usualStop } from "../core/playback.ts";
+import { type ControlAction, type StopHow, usualStops } from "../core/playback.ts";
 import type { ControlledPlayer } from "../players/contract.ts";
 import { startPlayer } from "../players/start.ts";
 import type { Exit } from "../system/process.ts";
@@ -106,7 +106,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
         player,
         startedMs,
         proof: Promise.withResolvers<void>(),
-        stop: choice.stop ?? usualStop,
+        stop: choice.stop ?? usualStops[choice.kind],
         isStopping: false,
       };
       current = started;
@@ -156,11 +156,11 @@ function mediaOf({ path, system }: MediaFile, { launcherId }: Choice, startedMs:
   };
 }
 
-/** Asks it to end in its own way first, where it has one: half of the grace is for that. */
+/** Asks it to end in its own way first, where it has one: three quarters of the grace are for that. */
 async function end({ player, stop }: Current, graceMsMax: number): Promise<Exit> {
   const graceMs = Math.min(stop.graceMs, graceMsMax);
   const beganMs = performance.now();
-  await player.quit?.(graceMs / 2);
+  await player.quit?.(graceMs * 0.75);
   const tookMs = performance.now() - beganMs;
   return player.process.stop(Math.max(0, graceMs - tookMs), stop.signal);
 }

@@ -51,9 +51,10 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const players = createPlayers(() => config().launchers);
   const control = controlOf(parts);
   const last = createLastStarted({ folders, players, playing, saved: parts.lastMedia });
-  const start = async (file: MediaFile, choice: Choice, run: RunContext) => {
-    if (file.bytes === undefined) await starting.start(file, choice, run);
-    else await startOdd({ ...file, bytes: file.bytes }, choice, (...clean) => starting.start(...clean, run));
+  const start = async (file: MediaFile, choice: Choice, run: RunContext, resume?: boolean) => {
+    const order = choice.kind === "retroarch" ? resuming(choice, config().retroarch.resume, resume) : choice;
+    if (file.bytes === undefined) await starting.start(file, order, run);
+    else await startOdd({ ...file, bytes: file.bytes }, order, (...clean) => starting.start(...clean, run));
     last.note({ file, choice });
   };
   const outside = createOutside({ config, log });
@@ -80,16 +81,16 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
         !isPlayed(file, launchers);
       if (isPlain && (await isPlaylist(file.path)))
         return playlists.portsOf(run).play(path, { isShuffled: false, repeat: "no" });
-      await start(file, chooseLauncher(file, launchers, how.launcher), run);
+      await start(file, chooseLauncher(file, launchers, how.launcher), run, how.resume);
     },
     async launchSystem(name) {
       const { launchers, knownSystems } = players();
       const system = findSystem(name, knownSystems);
       await start({ path: "", system }, chooseSystemLauncher(system, launchers), run);
     },
-    async launchLast() {
+    async launchLast({ resume }) {
       const { file, choice } = await last.find();
-      await start(file, choice, run);
+      await start(file, choice, run, resume);
     },
     ...index,
     playlist: playlists.portsOf(run),
@@ -98,6 +99,11 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     delay: (ms, signal) => sleep(clock, ms, signal),
     echo: (text) => log.info("script", text),
   });
+}
+
+/** A game that a card starts from its beginning is still one to go on with later. */
+function resuming(choice: Choice, isUsual: boolean, resume = isUsual): Choice {
+  return { ...choice, resuming: { loadsState: resume, savesState: isUsual || resume } };
 }
 
 /** What plays, as it may be steered. */

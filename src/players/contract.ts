@@ -1,7 +1,7 @@
 /** What a player is to the rest: a process, and, where it can be spoken with, a state and things that it does. */
 import type { Clock } from "../core/clock.ts";
 import type { PlaybackState } from "../core/media.ts";
-import type { ControlAction, PlayerKind, StopHow, VolumeChange } from "../core/playback.ts";
+import type { ControlAction, PlayerKind, Resuming, StopHow, VolumeChange } from "../core/playback.ts";
 import type { Player } from "../system/process.ts";
 
 /** How a player is to be started: a launcher with the file in its place. */
@@ -16,6 +16,8 @@ export interface PlayerOrder {
   readonly isUnconfined?: true;
   /** Where it is not ended in the usual way. */
   readonly stop?: StopHow;
+  /** Of RetroArch: neither is done where absent. */
+  readonly resuming?: Resuming;
 }
 
 export interface PlayerParts {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
-import type { PlainAction } from "../core/playback.ts";
+import type { PlainAction, Resuming } from "../core/playback.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
 import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
@@ -20,14 +20,16 @@ const askAgainMs = 50;
 const pauseMsMax = 5000;
 const pausedAskMs = 2000;
 const softest = -80; // dB
+const autosaveSeconds = 10;
+const noResuming: Resuming = { loadsState: false, savesState: false };
 
 /** Starts it; throws as `spawnPlayer` does. */
 export function startRetroArch(
   order: PlayerOrder,
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
-  const { argv, optionsAt, environment, folder } = order;
-  const settings = writeSettings(settingsOf(volume));
+  const { argv, optionsAt, environment, folder, resuming = noResuming } = order;
+  const settings = writeSettings({ ...usualSettings, ...resumeSettings(resuming), ...loudness(volume) });
   const process = startWith(settings, () =>
     spawnPlayer(argv.toSpliced(optionsAt, 0, `--appendconfig=${settings.path}`), {
       ...(environment === undefined ? {} : { environment }),
@@ -88,12 +90,13 @@ interface SettingsFile {
 }
 
 /** In a folder that only this user may enter. It reads them again when a core or a game changes. */
-function writeSettings(text: string): SettingsFile {
+function writeSettings(settings: RetroArchSettings): SettingsFile {
   const folder = mkdtempSync(join(tmpdir(), "tapdeck-retroarch-"));
   const path = join(folder, "settings.cfg");
   // Nothing depends on when it is gone.
   const release = () => rm(folder, { recursive: true, force: true }, () => {});
-  writeFileSync(path, text, { mode: 0o600 });
+  const lines = Object.entries(settings).map(([key, value]) => `${key} = "${value}"\n`);
+  writeFileSync(path, lines.join(""), { mode: 0o600 });
   return { path, release };
 }
 
@@ -109,33 +112,52 @@ function startWith(settings: SettingsFile, start: () => Player): Player {
   }
 }
 
-/** Settings of RetroArch for this one start. `volume` is in percent; undefined: the owner's own holds. */
-function settingsOf(volume: number | undefined): string {
-  const lines = {
-    stdin_cmd_enable: "true",
-    // Its ports for commands and for a remote gamepad are open to every address of the device.
-    network_cmd_enable: "false",
-    network_remote_enable: "false",
-    // It would ask a server for each game.
-    cheevos_enable: "false",
-    // What holds for this start must not get into the owner's own file.
-    config_save_on_exit: "false",
-    // So that one QUIT is enough.
-    quit_press_twice: "false",
-    // There is no window manager that could give it the focus.
-    pause_nonactive: "false",
-    ...(volume === undefined ? {} : loudness(volume)),
+type RetroArchSettings = Readonly<Record<string, string>>;
+
+const usualSettings: RetroArchSettings = {
+  stdin_cmd_enable: "true",
+  // Its ports for commands and for a remote gamepad are open to every address of the device.
+  network_cmd_enable: "false",
+  network_remote_enable: "false",
+  // It would ask a server for each game.
+  cheevos_enable: "false",
+  // What holds for this start must not get into the owner's own file.
+  config_save_on_exit: "false",
+  // So that one QUIT is enough.
+  quit_press_twice: "false",
+  // There is no window manager that could give it the focus.
+  pause_nonactive: "false",
+  // Battery RAM that has changed is written so often, for a plug that is pulled.
+  autosave_interval: String(autosaveSeconds),
+};
+
+/**
+ * One state for each game, `<game>.state.auto`. RetroArch writes it at its end, and only where it finds the core in its
+ * `libretro_directory` and an info file for it. A state that it cannot load is left out, and the game starts.
+ */
+function resumeSettings({ loadsState, savesState }: Resuming): RetroArchSettings {
+  return {
+    savestate_auto_load: String(loadsState),
+    savestate_auto_save: String(savesState),
+    ...(loadsState || savesState ? stateSettings : {}),
   };
-  return Object.entries(lines)
-    .map(([key, value]) => `${key} = "${value}"\n`)
-    .join("");
 }
+
+const stateSettings: RetroArchSettings = {
+  // A state is named after the file alone: without a folder for each system and core, games of one name would share it.
+  sort_savestates_enable: "true",
+  sort_savestates_by_content_enable: "true",
+  // After a crash or a pulled plug the state is older than battery RAM, which must not go back to what it was.
+  block_sram_overwrite: "true",
+};
 
 /**
  * How loud it begins: a gain in dB, -80 to 12, by which all samples are multiplied (RetroArch 1.14, `audio_driver.c`), and
- * none where it is muted. It cannot be asked for it, nor told another one later but in steps.
+ * none where it is muted. It cannot be asked for it, nor told another one later but in steps. `percent` is undefined where
+ * the owner's own setting holds.
  */
-function loudness(percent: number): Readonly<Record<string, string>> {
+function loudness(percent: number | undefined): RetroArchSettings {
+  if (percent === undefined) return {};
   return percent <= 0
     ? { audio_mute_enable: "true", audio_volume: softest.toFixed(1) }
     : { audio_volume: Math.max(softest, 20 * Math.log10(percent / 100)).toFixed(2) };

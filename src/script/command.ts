@@ -12,6 +12,8 @@ export type ScriptOrigin = "untrusted" | "trusted" | "reader";
 export interface LaunchHow {
   readonly launcher?: string;
   readonly system?: string;
+  /** Whether a game goes on where it was left; as the config says where absent. */
+  readonly resume?: boolean;
   /** It is an item of a playlist, which holds no other one. */
   readonly isItem?: true;
   /** How the file was found, where that is not plain: a sentence for whoever wonders. */
@@ -93,7 +95,7 @@ export interface ScriptPorts {
   /** Starts a system without media. */
   launchSystem(system: string): Promise<void>;
   /** Starts what was started last once more. */
-  launchLast(): Promise<void>;
+  launchLast(how: Pick<LaunchHow, "resume">): Promise<void>;
   /** Stops what plays, and resolves once it has ended. */
   stop(): Promise<void>;
   /** Resolves after `ms` milliseconds. */

@@ -49,12 +49,14 @@ export interface DeckOptions {
   readonly clock?: Clock;
   /** The owner's ceiling at this moment, in percent. */
   readonly volumeMax?: () => number;
+  /** Whether games go on where they were left. */
+  readonly resume?: boolean;
 }
 
 /** `setUp` makes the players, which may need the folder. */
 export async function makeDeck(
   setUp: (folder: string) => readonly LauncherConfig[],
-  { clock = systemClock, volumeMax = () => 100 }: DeckOptions = {},
+  { clock = systemClock, volumeMax = () => 100, resume = defaultConfig.retroarch.resume }: DeckOptions = {},
 ): Promise<Deck> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-deck-"));
   const launchers = setUp(folder);
@@ -69,6 +71,7 @@ export async function makeDeck(
     ...defaultConfig,
     systems: { ...defaultConfig.systems, rootFolders: [folder] },
     launchers,
+    retroarch: { resume },
   };
   const { history, close } = openStore(folder, { clock: systemClock, log: silentLog });
   const launcher = createLauncher({
@@ -138,8 +141,8 @@ export async function makeDeck(
   };
 }
 
-/** 0 where there is none. A process that is only being made into the player still has our own command line. */
-async function processOf(path: string): Promise<number> {
+/** The process whose command line ends with this path; 0 where there is none. A process that is only being made into the player still has our own command line. */
+export async function processOf(path: string): Promise<number> {
   for (const id of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     // It may end between the two looks.
     const line = await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");

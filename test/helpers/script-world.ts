@@ -55,8 +55,8 @@ export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
     async launchSystem(system) {
       asked.push(`launch system ${system}`);
     },
-    async launchLast() {
-      asked.push("launch last");
+    async launchLast(how) {
+      asked.push(`launch last${Object.keys(how).length === 0 ? "" : ` ${JSON.stringify(how)}`}`);
     },
     async stop() {
       asked.push("stop");

@@ -31,6 +31,17 @@ async function refusal(toml: string | Uint8Array): Promise<string> {
   throw new Error("it was accepted");
 }
 
+test("a player is given a second to end, and a RetroArch five, where its launcher says nothing of time", async () => {
+  const stopOf = async (kind: string) => {
+    const command = `command = ["a", "{path}"]\nstop_signal = "INT"`;
+    const { launchers } = await read(`[[launchers]]\nid = "a"\nkind = "${kind}"\n${command}`);
+    return launchers[0]?.stop;
+  };
+  expect(await stopOf("process")).toEqual({ signal: "INT", graceMs: 1000 });
+  expect(await stopOf("mpv")).toEqual({ signal: "INT", graceMs: 1000 });
+  expect(await stopOf("retroarch")).toEqual({ signal: "INT", graceMs: 5000 });
+});
+
 test("a file that is not there stands for the defaults, with the data folder's media", async () => {
   const config = await readConfig("/nowhere/config.toml", { dataFolder: "/data", mustExist: false });
   expect(config).toEqual({
@@ -95,6 +106,8 @@ root_folders = ["/a", "/b"]
 allow_execute = ["mpv .*"]
 allow_http = ["http://lamp/.*"]
 allow_input = true
+[retroarch]
+resume = false
 [hooks]
 on_scan = "**echo:a"
 on_remove = "**echo:b"
@@ -132,6 +145,7 @@ command = ["any", "--file={path}"]
     },
     audio: { feedback: false, volumeMax: 60 },
     launch: { guard: true },
+    retroarch: { resume: false },
     playtime: { dailyMinutes: 60, sessionMinutes: 30, sessionResetMinutes: 15, warningMinutes: [10, 2] },
     log: { console: false, debug: true },
     systems: { ...defaultConfig.systems, rootFolders: ["/a", "/b"], statedRootFolders: ["/a", "/b"] },

@@ -2,14 +2,14 @@
 import { ServiceError } from "../../core/errors.ts";
 import type { RandomSource, ScriptCommand } from "../command.ts";
 import { indexOf, queryOf } from "../index-port.ts";
-import { howOf, launcherOption } from "./launch.ts";
+import { fileOptions, howOf } from "./launch.ts";
 
 export const launchRandom: ScriptCommand = {
   names: ["launch.random", "random"],
   argsMin: 1,
   argsMax: 64,
   args: "system, folder or query, ...",
-  options: launcherOption,
+  options: fileOptions,
   startsMedia: true,
   allowedUntrusted: true,
   needsIndex: true,

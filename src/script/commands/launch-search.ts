@@ -1,14 +1,14 @@
 /** `**launch.search:System/*words*`: starts the first file that a search finds. */
 import type { ScriptCommand } from "../command.ts";
 import { indexOf, queryOf } from "../index-port.ts";
-import { howOf, launcherOption } from "./launch.ts";
+import { fileOptions, howOf } from "./launch.ts";
 
 export const launchSearch: ScriptCommand = {
   names: ["launch.search", "search"],
   argsMin: 1,
   argsMax: 1,
   args: "System/query",
-  options: launcherOption,
+  options: fileOptions,
   startsMedia: true,
   allowedUntrusted: true,
   needsIndex: true,

@@ -2,14 +2,14 @@
 import { ServiceError } from "../../core/errors.ts";
 import type { ScriptCommand, WantedTitle } from "../command.ts";
 import { indexOf } from "../index-port.ts";
-import { howOf, launcherOption } from "./launch.ts";
+import { fileOptions, howOf } from "./launch.ts";
 
 export const launchTitle: ScriptCommand = {
   names: ["launch.title"],
   argsMin: 1,
   argsMax: 1,
   args: "System/Title (tag)",
-  options: launcherOption,
+  options: fileOptions,
   startsMedia: true,
   allowedUntrusted: true,
   needsIndex: true,

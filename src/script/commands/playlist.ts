@@ -1,12 +1,12 @@
 /** `**playlist.play:folder or list?mode=shuffle&repeat=all` and its kin: many files, one after another. */
 import { ServiceError } from "../../core/errors.ts";
 import type { Call, PlaylistHow, ScriptCommand } from "../command.ts";
-import { howOf, launcherOption } from "./launch.ts";
+import { fileOptions, howOf } from "./launch.ts";
 
 const what =
   "a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`), absolute or `<System>/<relative path>` below a media folder";
 const options = {
-  ...launcherOption,
+  ...fileOptions,
   mode: "`shuffle` for any order; an order is drawn once.",
   shuffle: "`yes` is the same as `mode=shuffle`.",
   repeat: "`all` begins again at the end, `one` stays with one item, `no` ends (as does nothing).",

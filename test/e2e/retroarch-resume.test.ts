@@ -1,0 +1,209 @@
+/** Games that go on where they were left, with Debian's RetroArch and a free core, for real and without a screen. */
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { LauncherConfig } from "../../src/config/shape.ts";
+import { type Counted, countedIn, makeCountingNesGame } from "../helpers/counting-nes-game.ts";
+import { type Deck, type DeckOptions, makeDeck, processOf } from "../helpers/player-deck.ts";
+import { eventually, liveMembers } from "../helpers/processes.ts";
+import { makePlace, type Running, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
+
+const cores = `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/libretro`;
+const settings = `
+video_driver = "null"
+audio_driver = "null"
+input_driver = "null"
+joypad_driver = "null"
+menu_driver = "null"
+video_vsync = "false"
+libretro_directory = "${cores}"
+libretro_info_path = "/usr/share/libretro/info"
+`;
+
+const launcher = (folder: string): LauncherConfig => ({
+  id: "games",
+  systems: ["NES", "Homebrew"],
+  extensions: [],
+  command: ["retroarch", `--config=${join(folder, "retroarch.cfg")}`, "{path}"],
+  kind: "retroarch",
+  core: "nestopia",
+  environment: { HOME: folder, XDG_CONFIG_HOME: folder },
+});
+
+async function gameDeck(options: DeckOptions = {}, more = ""): Promise<Deck> {
+  const deck = await makeDeck((folder) => [launcher(folder)], options);
+  await deck.file("NES/Game.nes", makeCountingNesGame());
+  await deck.file("retroarch.cfg", settings + more);
+  return deck;
+}
+
+const batteryRam = (folder: string) => join(folder, "retroarch/saves/Game.srm");
+const stateOf = (folder: string, system = "NES") =>
+  join(folder, `retroarch/states/${system}/Nestopia/Game.state.auto`);
+
+async function counted({ folder }: { readonly folder: string }): Promise<Counted> {
+  return countedIn(await readFile(batteryRam(folder)));
+}
+
+/** Plays the card for some frames and stops it, and what battery RAM holds then. */
+async function playAndStop(deck: Deck, card = "NES/Game.nes"): Promise<Counted> {
+  await deck.play(card);
+  // RetroArch does what it is told, and answers, between two frames: some have run after the state was loaded.
+  expect(await deck.run("**control:pause||**control:resume")).toBe(true);
+  expect(await deck.run("**stop")).toBe(true);
+  return counted(deck);
+}
+
+async function states({ folder }: Deck): Promise<readonly string[]> {
+  const all = await readdir(join(folder, "retroarch"), { recursive: true });
+  return all.filter((name) => name.includes(".state"));
+}
+
+test("the same card goes on where the game was stopped, and resume=no begins anew", async () => {
+  await using deck = await gameDeck();
+  const first = await playAndStop(deck);
+  expect(first).toMatchObject({ starts: 1, begunAt: 1 });
+  expect(existsSync(stateOf(deck.folder))).toBe(true);
+  const second = await playAndStop(deck);
+  expect(second).toMatchObject({ starts: 2, begunAt: 1 });
+  expect(second.frames).toBeGreaterThanOrEqual(first.frames);
+  const third = await playAndStop(deck, "NES/Game.nes?resume=no");
+  expect(third).toMatchObject({ starts: 3, begunAt: 3 });
+  // Its end wrote a state of its own.
+  expect(await playAndStop(deck, "**launch.last")).toMatchObject({ starts: 4, begunAt: 3 });
+  expect(await playAndStop(deck, "**launch.last?resume=no")).toMatchObject({ starts: 5, begunAt: 5 });
+  expect(deck.told("media.stopped").map(({ reason, exitCode }) => [reason, exitCode])).toEqual(
+    new Array(5).fill(["stopped", 0]),
+  );
+});
+
+test("another card, and the end of the service, write the state of what plays", async () => {
+  await using deck = await gameDeck();
+  await deck.file("NES/Other.nes", makeCountingNesGame());
+  await deck.play("NES/Game.nes");
+  await deck.play("NES/Other.nes");
+  expect(existsSync(stateOf(deck.folder))).toBe(true);
+  await deck.launcher.close();
+  expect(await states(deck)).toContain("states/NES/Nestopia/Other.state.auto");
+});
+
+test("games of one name in two systems have a state each, with one core too", async () => {
+  await using deck = await gameDeck();
+  await deck.file("Homebrew/Game.nes", makeCountingNesGame());
+  await playAndStop(deck);
+  expect(await playAndStop(deck, "Homebrew/Game.nes")).toMatchObject({ starts: 2, begunAt: 2 });
+  expect(await playAndStop(deck)).toMatchObject({ starts: 3, begunAt: 1 });
+  expect(existsSync(stateOf(deck.folder, "Homebrew"))).toBe(true);
+});
+
+test("without resume no state is written or loaded, whatever the owner's settings say, unless a card asks", async () => {
+  const own = 'savestate_auto_save = "true"\nsavestate_auto_load = "true"\n';
+  await using deck = await gameDeck({ resume: false }, own);
+  expect(await playAndStop(deck)).toMatchObject({ starts: 1, begunAt: 1 });
+  expect(await states(deck)).toEqual([]);
+  expect(await playAndStop(deck, "NES/Game.nes?resume=yes")).toMatchObject({ starts: 2, begunAt: 2 });
+  expect(await playAndStop(deck)).toMatchObject({ starts: 3, begunAt: 3 });
+  expect(await playAndStop(deck, "NES/Game.nes?resume=yes")).toMatchObject({ starts: 4, begunAt: 2 });
+});
+
+test("a state that cannot be loaded keeps no game from starting", async () => {
+  await using deck = await gameDeck();
+  await playAndStop(deck);
+  const good = await readFile(stateOf(deck.folder));
+  const header = Buffer.from("RASTATE\x01MEM \x00\x40\x00\x00", "latin1");
+  const broken = [Buffer.alloc(0), good.subarray(0, good.length / 2), Buffer.concat([header, good])];
+  for (const bytes of broken) {
+    await writeFile(stateOf(deck.folder), bytes);
+    // A load that fails may switch the console on once more.
+    const { starts, begunAt } = await playAndStop(deck);
+    expect(begunAt).toBe(starts);
+  }
+});
+
+test("a crash costs the state only: battery RAM was written while the game ran, and an older state leaves it", async () => {
+  await using deck = await gameDeck();
+  const first = await playAndStop(deck);
+  await deck.play("NES/Game.nes");
+  await eventually(async () => (await counted(deck)).starts === 2);
+  process.kill(await deck.playerOf("NES/Game.nes"), "SIGKILL");
+  await deck.next("media.stopped", 2);
+  const saved = await counted(deck);
+  expect(saved.frames).toBeGreaterThan(first.frames);
+  expect(await playAndStop(deck)).toMatchObject({ starts: 3, begunAt: 1 });
+});
+
+/** The compiled program, with a card that is a file. */
+async function gamePlace() {
+  const place = await makePlace();
+  const card = join(place.folder, "card");
+  // Players make no folders in the data folder itself.
+  const folder = join(place.folder, "home");
+  const { command, environment = {} } = launcher(folder);
+  await place.config(`${readerConfig(`file:${card}`)}insert_mode = true
+[[launchers]]
+id = "games"
+systems = ["NES"]
+kind = "retroarch"
+command = ${JSON.stringify(command)}
+env = { ${Object.entries(environment)
+    .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
+    .join(", ")} }
+`);
+  const game = join(place.folder, "media/NES/Game.nes");
+  await mkdir(dirname(game), { recursive: true });
+  await mkdir(folder);
+  await writeFile(game, makeCountingNesGame());
+  await writeFile(join(folder, "retroarch.cfg"), settings);
+  await writeFile(card, "");
+  return { place, card, game, folder };
+}
+
+async function untilPlaying({ client }: Running): Promise<void> {
+  await eventually(async () => (await client.call("media.active"))?.playbackState === "playing");
+  await client.call("media.control", { action: "pause" });
+  await client.call("media.control", { action: "resume" });
+}
+
+test("the card is taken off in hold mode, and put on again: the game goes on", async () => {
+  const { place, card, folder } = await gamePlace();
+  await using _place = place;
+  await using service = await startTapdeck(place);
+  for (const starts of [1, 2]) {
+    await writeFile(card, "NES/Game.nes");
+    await service.heard.next("media.started");
+    await untilPlaying(service);
+    await writeFile(card, "");
+    expect(await service.heard.next("media.stopped")).toMatchObject({ exitCode: 0 });
+    expect(await counted({ folder })).toMatchObject({ starts, begunAt: 1 });
+  }
+});
+
+test("the service is stopped, by a signal that its player gets too: the state is written", async () => {
+  const { place, card, game, folder } = await gamePlace();
+  await using _place = place;
+  await using service = await startTapdeck(place);
+  await writeFile(card, "NES/Game.nes");
+  await untilPlaying(service);
+  const player = await processOf(game);
+  process.kill(player, "SIGTERM");
+  expect(await service.stop()).toBe(0);
+  expect(await liveMembers(player)).toEqual([]);
+  expect(existsSync(stateOf(folder))).toBe(true);
+});
+
+test("the service has died, and the watchdog ends its player: the state is written", async () => {
+  const { place, card, game, folder } = await gamePlace();
+  await using _place = place;
+  const service = await startTapdeck(place);
+  await writeFile(card, "NES/Game.nes");
+  await untilPlaying(service);
+  const player = await processOf(game);
+  service.client.close();
+  process.kill(service.pid, "SIGKILL");
+  await service.stop();
+  // As `step_ending` of watchdog/tapdeck-watchdog.c does.
+  process.kill(player, "SIGTERM");
+  await eventually(async () => (await liveMembers(player)).length === 0);
+  expect(existsSync(stateOf(folder))).toBe(true);
+});
