@@ -23,6 +23,7 @@ import { createOutside } from "./outside.ts";
 import type { Playing } from "./playing.ts";
 import type { Playlists } from "./playlist.ts";
 import { isPlaylist } from "./playlist-items.ts";
+import { createResuming } from "./resuming.ts";
 import type { RunContext } from "./run-context.ts";
 import { factsOf } from "./script-facts.ts";
 import type { Starting } from "./starting.ts";
@@ -51,10 +52,13 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const players = createPlayers(() => config().launchers);
   const control = controlOf(parts);
   const last = createLastStarted({ folders, players, playing, saved: parts.lastMedia });
-  const start = async (file: MediaFile, choice: Choice, run: RunContext, resume?: boolean) => {
-    const order = choice.kind === "retroarch" ? resuming(choice, config().retroarch.resume, resume) : choice;
-    if (file.bytes === undefined) await starting.start(file, order, run);
-    else await startOdd({ ...file, bytes: file.bytes }, order, (...clean) => starting.start(...clean, run));
+  const resuming = createResuming(() => config().retroarch.resume);
+  const start = async (file: MediaFile, chosen: Choice, run: RunContext, resume?: boolean) => {
+    const { choice, why } = resuming.of(file.path, chosen, resume);
+    if (why !== undefined) run.explain?.(why);
+    if (file.bytes === undefined) await starting.start(file, choice, run);
+    else await startOdd({ ...file, bytes: file.bytes }, choice, (...clean) => starting.start(...clean, run));
+    resuming.note(file.path, choice, playing.lastProof());
     last.note({ file, choice });
   };
   const outside = createOutside({ config, log });
@@ -99,11 +103,6 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     delay: (ms, signal) => sleep(clock, ms, signal),
     echo: (text) => log.info("script", text),
   });
-}
-
-/** A game that a card starts from its beginning is still one to go on with later. */
-function resuming(choice: Choice, isUsual: boolean, resume = isUsual): Choice {
-  return { ...choice, resuming: { loadsState: resume, savesState: isUsual || resume } };
 }
 
 /** What plays, as it may be steered. */

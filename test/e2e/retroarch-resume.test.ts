@@ -121,6 +121,27 @@ test("a state that cannot be loaded keeps no game from starting", async () => {
   }
 });
 
+test("a state over which the core crashes fails one start, and the next one begins anew", async () => {
+  // It crashes where it is to load a state.
+  const script = `
+for word; do case $word in --appendconfig=*) settings=$(echo "$word" | cut -d = -f 2) ;; esac; done
+if grep -q 'savestate_auto_load = "true"' "$settings"; then kill -SEGV $$; fi
+exec retroarch "$@"`;
+  await using deck = await makeDeck((folder) => [
+    { ...launcher(folder), command: ["/bin/sh", "-c", script, "sh", ...launcher(folder).command.slice(1)] },
+  ]);
+  await deck.file("NES/Game.nes", makeCountingNesGame());
+  await deck.file("retroarch.cfg", settings);
+  expect(await deck.run("NES/Game.nes")).toMatch(/^the player games was ended by a signal after/);
+  expect(await playAndStop(deck)).toMatchObject({ starts: 1, begunAt: 1 });
+  expect(deck.told("launch.finished").map(({ note }) => note)).toContain(
+    "it begins anew: its last start, with the state of the time before, failed",
+  );
+  // That wrote a state, which the next start is to load again.
+  expect(existsSync(stateOf(deck.folder))).toBe(true);
+  expect(await deck.run("NES/Game.nes")).toMatch(/^the player games was ended by a signal after/);
+});
+
 test("a crash costs the state only: battery RAM was written while the game ran, and an older state leaves it", async () => {
   await using deck = await gameDeck();
   const first = await playAndStop(deck);
