@@ -29,6 +29,7 @@ import { createServices } from "./services.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { withRealPaths } from "./system/closed.ts";
 import { confinementFault, confinePlayers } from "./system/confine.ts";
+import { machineChecks } from "./system/machine-checks.ts";
 import { closedPlaces, type Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { platform, version } from "./system/version.ts";
@@ -237,9 +238,11 @@ async function assemble({
     feedback: () => config().audio.feedback,
   });
   wired.readers = readers;
+  const deviceFault = machineChecks(process.env, clock).find(({ name }) => name === "device");
   const screen = followScreen({
     ...{ port: api.port, bus, clock, log, refusal: playTime.refusal },
     readers: () => readers.list(),
+    fault: () => deviceFault?.ask() ?? "",
     place: () => pairingOffer.describe(),
   });
   wired.screen = screen;

@@ -17,6 +17,8 @@ export interface ScreenSize {
 export interface ScreenPlace {
   /** Of the page: `http://deck.local:7497`. Undefined without a network. */
   readonly base: string | undefined;
+  /** What the machine's start found wrong, as a sentence; absent where all is well. */
+  readonly fault?: string | undefined;
 }
 
 interface Box {
@@ -51,26 +53,34 @@ export function screenSvg(
 /** The state's drawing and words; where the page can be opened, that stands at the right. */
 function state(
   picture: Exclude<Picture, { kind: "pairing" }>,
-  { base }: ScreenPlace,
+  { base, fault }: ScreenPlace,
   inside: Box,
   texts: ScreenTexts,
 ): readonly string[] {
   // What starts is about to cover the screen: there is no time to open anything.
   if (picture.kind === "starting") return message(picture, inside, texts);
-  if (base === undefined) {
-    const room = {
-      width: inside.width,
-      linesMax: 1,
-      sizeMax: inside.height * 0.045,
-      sizeMin: inside.height * 0.03,
-    };
-    const foot: readonly Row[] = [[texts.noNetwork, room, colors.quiet]];
-    const footHeight = heightOf(foot, 0);
-    return [
-      ...message(picture, { ...inside, height: inside.height - footHeight * 2 }, texts),
-      ...textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0),
-    ];
-  }
+  const foot = footOf({ base, fault }, inside, texts);
+  const footHeight = heightOf(foot, 0);
+  const above = { ...inside, height: inside.height - footHeight * 2 };
+  const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
+  return base === undefined
+    ? [...message(picture, above, texts), ...words]
+    : [...besidePanel(picture, base, above, texts), ...words];
+}
+
+/** One line below the rest: what is wrong with the machine comes first. */
+function footOf({ base, fault }: ScreenPlace, { width, height }: Box, texts: ScreenTexts): readonly Row[] {
+  const room = { width, linesMax: 1, sizeMax: height * 0.045, sizeMin: height * 0.03 };
+  if (fault !== undefined) return [[plainText(fault, screenReasonCharsMax), room, accents.failed]];
+  return base === undefined ? [[texts.noNetwork, room, colors.quiet]] : [];
+}
+
+function besidePanel(
+  picture: Exclude<Picture, { kind: "pairing" }>,
+  base: string,
+  inside: Box,
+  texts: ScreenTexts,
+): readonly string[] {
   const panelWidth = Math.min(inside.width * 0.34, inside.height * 0.6);
   const gap = inside.width * 0.03;
   const left = { ...inside, width: inside.width - panelWidth - gap };

@@ -31,6 +31,8 @@ export interface ScreenOptions {
   readonly readers: () => readonly ShownReader[];
   /** Why nothing may be started now; undefined where it may. */
   readonly refusal: () => string | undefined;
+  /** What the machine's start found wrong, as a sentence; absent, or empty, where nothing is. */
+  readonly fault?: () => string;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
   readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
   readonly clock: Clock;
@@ -198,10 +200,11 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       if (picture === undefined || isCancelled) return true;
       const base = host === undefined ? undefined : `http://${host}:${port}`;
       // What starts shows no address, and so a change of that draws nothing over its player.
-      const key = JSON.stringify([picture, frame, picture.kind === "starting" ? undefined : base]);
+      const fault = options.fault?.() || undefined;
+      const key = JSON.stringify([picture, frame, picture.kind === "starting" ? undefined : [base, fault]]);
       if (key === last) return true;
       last = key;
-      return draw(screenSvg(picture, { base }, frame, english), frame);
+      return draw(screenSvg(picture, { base, fault }, frame, english), frame);
     },
     cancel() {
       isCancelled = true;

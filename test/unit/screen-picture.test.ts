@@ -56,6 +56,18 @@ test("no two states look alike, with and without a network", async () => {
   expect(seen.size).toBe(2 * Object.keys(pictures).length - 2);
 });
 
+test("what is wrong with the machine is shown below, with a network and without, and stays within the screen", async () => {
+  const fault = "tapdeck.conf, line 4: there is no such key; line 5: it is not key=value";
+  for (const size of sizes)
+    for (const place of [{ base }, { base: undefined }]) {
+      const well = await render(screenSvg(pictures.ready, place, size, english), size);
+      const ill = await render(screenSvg(pictures.ready, { ...place, fault }, size, english), size);
+      expect(Bun.SHA256.hash(ill, "hex")).not.toBe(Bun.SHA256.hash(well, "hex"));
+      expect(screenSvg(pictures.ready, { ...place, fault }, size, english)).toContain("tapdeck.conf, line 4");
+      for (const edge of edgesOf(size)) expect(colorsIn(ill, edge, size.width).size).toBe(1);
+    }
+});
+
 test("the longest names and reasons stay within the screen", async () => {
   const unbroken = "W".repeat(500);
   for (const size of sizes)
