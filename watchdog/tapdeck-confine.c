@@ -7,7 +7,7 @@
  *
  *   --hide=PATH   absolute, and without links; with all below it
  *   --own=FOLDER  its files are hidden, unless their names begin with a dot and do not end in .new; its folders are not
- *   --offline     sockets of this machine only, and, since Linux 6.12, no signals to processes outside
+ *   --offline     sockets of this machine only, and, since Linux 6.12, no signals to processes outside; ignores SIGPIPE
  *   --probe       alone: 0 where the kernel can do all of it
  * Exit codes of its own, each with a sentence: 64 wrong usage, 126 cannot confine or start it, 127 no such program.
  */
@@ -18,6 +18,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,6 +90,7 @@ static bool go_offline(void) {
       LOAD(args[0]), SKIP(BPF_JEQ, AF_UNIX, 1, 0), SKIP(BPF_JEQ, AF_NETLINK, 0, 2), /* udev reports gamepads there. */
       END(SECCOMP_RET_ALLOW), END(SECCOMP_RET_ERRNO | ENOSYS), END(SECCOMP_RET_ERRNO | EAFNOSUPPORT),
   };
+  signal(SIGPIPE, SIG_IGN); /* A player that outlives the reader of its output can still save its game. */
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){sizeof steps / sizeof *steps, steps}) == 0;
 }
 
@@ -101,15 +103,13 @@ int main(int count, char **words) {
     else give_up(64, words[at], "wrong usage");
   if (!is_probe && at + 2 >= count) give_up(64, "wrong usage", "no program is named");
   const long abi = syscall(create_ruleset, NULL, 0, 1);
-  on_file |= abi >= 3 ? cut_file : 0;
-  on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
+  on_file |= abi >= 3 ? cut_file : 0, on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
   const struct ruleset rules = {on_folder, is_offline && abi >= 4 ? 3 : 0, is_offline && abi >= 6 ? 2 : 0};
   const int ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0), root = open("/", O_RDONLY | O_CLOEXEC);
   if (ruleset < 0 || root < 0) give_up(126, "Landlock", strerror(errno));
   allow_within(ruleset, root, "");
   /* By either, root reads environments in spite of Landlock (kernel/fork.c, mm_access). Nobody else has them. */
-  prctl(PR_CAPBSET_DROP, cap_sys_admin, 0, 0, 0);
-  prctl(PR_CAPBSET_DROP, cap_perfmon, 0, 0, 0);
+  prctl(PR_CAPBSET_DROP, cap_sys_admin, 0, 0, 0), prctl(PR_CAPBSET_DROP, cap_perfmon, 0, 0, 0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))
     give_up(126, "it cannot be confined", strerror(errno));
   if (is_probe) return 0;
