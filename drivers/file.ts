@@ -10,10 +10,10 @@
  * `settleMs` between them; one that moves a finished file into place need not think of it.
  *
  * Quirks:
- * - Where the file is a link into another folder, changes there are not noticed: name the file itself.
+ * - A link is no card: it may lead to any file that the service can read. Name the file itself.
  * - Folders on network drives tell of no changes that others make.
  */
-import { watch } from "node:fs";
+import { constants, watch } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute } from "node:path";
 import { messageOf, ServiceError } from "../src/core/errors.ts";
@@ -125,17 +125,18 @@ type Found =
 
 async function read(path: string): Promise<Found> {
   try {
-    // A pipe would be waited for.
-    if (!(await stat(path)).isFile()) return { kind: "error", why: "it is no plain file" };
-    await using handle = await open(path, "r");
+    // A pipe would be waited for. A link may lead to any file that the service may read, and its owner may be another user.
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    if (!(await handle.stat()).isFile()) return { kind: "error", why: "it is no plain file" };
     const buffer = new Uint8Array(readerFileBytesMax + 1);
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
     if (bytesRead > readerFileBytesMax)
       return { kind: "error", why: `it has more than ${readerFileBytesMax} bytes` };
     return parseCardFile(buffer.subarray(0, bytesRead));
   } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    return isMissing ? { kind: "missing" } : { kind: "error", why: messageOf(error) };
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT") return { kind: "missing" };
+    return { kind: "error", why: code === "ELOOP" ? "it is a link: name the file itself" : messageOf(error) };
   }
 }
 

@@ -66,7 +66,10 @@ export function isPrefetch(headers: Headers): boolean {
  */
 export function isBrowser(headers: Headers): boolean {
   return (
-    (headers.get("user-agent") ?? "").includes("Mozilla/") ||
+    /mozilla\//i.test(headers.get("user-agent") ?? "") ||
+    headers.has("referer") ||
+    headers.has("cookie") ||
+    headers.has("upgrade-insecure-requests") ||
     headers.has("sec-fetch-site") ||
     headers.has("sec-fetch-dest") ||
     (headers.get("accept") ?? "").includes("text/html")
@@ -96,7 +99,12 @@ export type Admission =
   | { readonly kind: "v1-app" }
   | { readonly kind: "refused"; readonly why: string };
 
-export function admit(caller: Caller, isDevice: boolean, rules: AccessRules): Admission {
+export function admit(
+  caller: Caller,
+  isDevice: boolean,
+  rules: AccessRules,
+  own: OwnAddresses = () => [],
+): Admission {
   const { host, origin, isEmbedded } = caller;
   if (isEmbedded)
     return { kind: "refused", why: "pages of other sites may not take anything from here into themselves" };
@@ -106,7 +114,7 @@ export function admit(caller: Caller, isDevice: boolean, rules: AccessRules): Ad
       why: "this name is not one of this device: use its address, or add it to api.allowed_hosts",
     };
   }
-  if (origin !== null && !isOriginAllowed(origin, { host, isDevice }, rules)) {
+  if (origin !== null && !isOriginAllowed(origin, { host, isDevice, own }, rules)) {
     // On the device itself a page of that origin is any page, and would have all rights.
     if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return { kind: "v1-app" };
     return {
@@ -153,15 +161,19 @@ export function isHostAllowed(host: string, { allowedHosts }: Pick<AccessRules, 
 interface Page {
   readonly host: string;
   readonly isDevice: boolean;
+  readonly own: OwnAddresses;
 }
 
-function isOriginAllowed(origin: string, { host, isDevice }: Page, rules: AccessRules): boolean {
+function isOriginAllowed(origin: string, { host, isDevice, own }: Page, rules: AccessRules): boolean {
   if (rules.allowedOrigins.includes(origin)) return true;
   const match = /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase());
   const authority = match?.[1];
   if (authority === undefined) return false;
-  if (authority === host.toLowerCase()) return true;
   const name = nameOf(authority);
+  // A page of another host's address has no rights here, should this device ever take that address.
+  const isOthers =
+    isDevice && name !== undefined && isIpLiteral(name) && !isDeviceAddress(name.replace(/[[\]]/g, ""), own);
+  if (authority === host.toLowerCase()) return !isOthers;
   return (
     isDevice &&
     name !== undefined &&

@@ -113,39 +113,49 @@ export function createDoors<Data>({
     (request, server) => {
       const peer = server.requestIP(request);
       const address = plainAddress(peer?.address ?? "");
-      const isDevice = isDeviceAddress(address, own);
-      // First of all: a refusal in a flood must cost as little as possible.
-      if (!isDevice && !(rate.take(address) && inAll.take("all"))) {
-        turnedAway[isTls ? "tls" : "tcp"] += 1;
-        audit.refused("too-many-requests", { address });
-        return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
-      }
-      const admission = admit(callerOf(request.headers), isDevice, rules());
-      if (admission.kind === "refused") {
-        audit.refused("host-or-origin", { address });
-        return sentence(403, admission.why, isDevice ? {} : hangUp);
-      }
-      const visit = visitOf(request, address, isTls);
-      if (admission.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
-      if (admission.kind === "remote") return asStranger(visit, isTls ? "change" : "none", server);
-      const asDevice = { ...visit, ...ofDevice };
-      if (uid !== rootUid || rules().allowAnonymousLocal) return answer(asDevice, server);
-      // A service that runs as root would lend its rights to every user of the device: others count as strangers.
+      const isLoopback = isDeviceAddress(address, () => []);
+      const isOwn = !isLoopback && isDeviceAddress(address, own);
+      const enter = (isDevice: boolean, owner: number | undefined) =>
+        enterAs({ request, server, address, isTls }, isDevice, owner);
+      if (!isOwn && (!isLoopback || uid !== rootUid || rules().allowAnonymousLocal))
+        return enter(isLoopback, uid);
+      // An address that this device lists may be another host's by now: its socket must be one of this device. And a service
+      // that runs as root would lend its rights to every user of the device.
       const neighbour = { address, port: peer?.port ?? 0, servicePort: server.port ?? 0 };
-      return ownerOf(neighbour).then((owner) => {
-        if (owner === rootUid) return answer(asDevice, server);
-        warnOnce();
-        // Nothing leaves the device on the way, so that nothing has to be sealed.
-        return asStranger({ ...visit, isPrivate: true }, "look", server);
-      });
+      return ownerOf(neighbour).then((owner) => enter(isLoopback || owner !== undefined, owner));
     };
+  const enterAs = (
+    { request, server, address, isTls }: Arrival<Data>,
+    isDevice: boolean,
+    owner: number | undefined,
+  ): MaybeResponse => {
+    // First of all: a refusal in a flood must cost as little as possible.
+    if (!isDevice && !(rate.take(address) && inAll.take("all"))) {
+      turnedAway[isTls ? "tls" : "tcp"] += 1;
+      audit.refused("too-many-requests", { address });
+      return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
+    }
+    const admission = admit(callerOf(request.headers), isDevice, rules(), own);
+    if (admission.kind === "refused") {
+      audit.refused("host-or-origin", { address });
+      return sentence(403, admission.why, isDevice ? {} : hangUp);
+    }
+    const visit = visitOf(request, address, isTls);
+    if (admission.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
+    if (admission.kind === "remote") return asStranger(visit, isTls ? "change" : "none", server);
+    const asDevice = { ...visit, ...ofDevice };
+    if (uid !== rootUid || rules().allowAnonymousLocal || owner === rootUid) return answer(asDevice, server);
+    warnOnce();
+    // Nothing leaves the device on the way, so that nothing has to be sealed.
+    return asStranger({ ...visit, isPrivate: true }, "look", server);
+  };
   return {
     byTcp: byNetwork(false),
     byTls: byNetwork(true),
     turnedAway: { tcp: () => turnedAway.tcp, tls: () => turnedAway.tls },
     // A caller that may open the socket's file is on the device; the mode of the file decides.
     byPath(request, server) {
-      const admission = admit(callerOf(request.headers), true, rules());
+      const admission = admit(callerOf(request.headers), true, rules(), own);
       return admission.kind === "refused"
         ? sentence(403, admission.why)
         : answer({ ...visitOf(request, loopback, false), ...ofDevice }, server);
@@ -156,9 +166,18 @@ export function createDoors<Data>({
 const none = () => "none" as const;
 const ofDevice = { access: "device", isPrivate: true, grant: () => "own" as const } as const;
 
+/** A request of a TCP connection, before anything is known of its caller. */
+interface Arrival<Data> {
+  readonly request: Request;
+  readonly server: Server<Data>;
+  readonly address: string;
+  readonly isTls: boolean;
+}
+
 /** Of a remote caller without an identity. */
 function visitOf(request: Request, address: string, isTls: boolean): Visit {
-  const path = new URL(request.url).pathname;
+  // A Host with an impossible port makes no URL; a path that nothing has is answered with 404.
+  const path = URL.canParse(request.url) ? new URL(request.url).pathname : "";
   return { request, address, path, access: "remote", isTls, isPrivate: isTls, grant: none, isV1App: false };
 }
 

@@ -5,7 +5,7 @@ import { type Client, connect, type Notification, RpcError } from "../client/cli
 import type { Config } from "../config/shape.ts";
 import { template } from "../config/template.ts";
 import { assert, exitCodes, messageOf, StartError } from "../core/errors.ts";
-import { printable } from "../core/printable.ts";
+import { printable, printableJson } from "../core/printable.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
 import { auditText } from "./audit.ts";
 import { helpText } from "./help.ts";
@@ -45,10 +45,12 @@ export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts
         return print("pong");
       case "call":
         return print(
-          JSON.stringify(
-            await client.callAny(asked.words[0] ?? "", params),
-            null,
-            process.stdout.isTTY ? 2 : undefined,
+          printableJson(
+            JSON.stringify(
+              await client.callAny(asked.words[0] ?? "", params),
+              null,
+              process.stdout.isTTY ? 2 : undefined,
+            ),
           ),
         );
       case "readers": {

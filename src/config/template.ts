@@ -22,7 +22,8 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #tls_port = 7498
 
 # Who may launch by opening an address such as http://this-device:7497/l/SNES/Game.sfc: nobody (false), anybody on the
-# network (true), or only what one of these patterns matches as a whole, such as ["SNES/.*"].
+# network (true), or only what one of these patterns matches as a whole, such as ["SNES/.*"]. Of several commands, joined by ||, each must match one by itself, unless
+# a pattern names \\|\\| itself; a text with .. never matches. A browser asks for one press first.
 #allow_launch = false
 
 # Host names, besides its own, by which this device may be called.

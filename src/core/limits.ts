@@ -53,6 +53,9 @@ export const delayMsMax = 10 * 60 * 1000; // A card may wait, but not hold the q
 
 // Launching.
 export const launchQueueMax = 64; // A person cannot tap faster; a program that does gets `busy`.
+export const launchesForCardsMax = 16; // Beyond that, for cards on readers alone: what others have queued keeps no card waiting.
+export const untrustedLaunchesMax = 8; // Of the queue, for callers that may only play.
+export const untrustedDelayMsMax = 10_000; // In all, of one script that is not trusted: others wait for it.
 export const cardsGoneMax = 128; // Cards that went while their launch waited: twice the queue.
 export const hooksRunningMax = 16; // Scripts of hooks at one time; a card at the edge of the field must not pile them up.
 export const playlistItemsMax = 10_000; // What a shuffled list costs in memory; nobody hears more.

@@ -20,6 +20,13 @@ export function createAllowLaunch(
         if (fault !== undefined) log.warn("config", `api.allow_launch: ${fault.sentence}`, { pattern });
       }
     }
-    return allowed.some((pattern) => patterns.test(pattern, text));
+    const isMatched = (part: string) => allowed.some((pattern) => patterns.test(pattern, part));
+    if (!isMatched(text) || leadsUp.test(text)) return false;
+    // A pattern for one command says nothing of those that somebody puts behind it; one that names `||` is for them all.
+    const isForAll = (pattern: string) => pattern.includes("\\|\\|") && patterns.test(pattern, text);
+    return text.split("||").every(isMatched) || allowed.some(isForAll);
   };
 }
+
+// `SNES/../Audio/x` begins as a pattern for SNES may want it.
+const leadsUp = /(^|[/\\])\.\.([/\\]|$)/;

@@ -7,7 +7,7 @@ import type { Bus } from "../bus.ts";
 import type { Config } from "../config/shape.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
-import { launchQueueMax } from "../core/limits.ts";
+import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia, ClosedPlaces } from "../core/media.ts";
 import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
@@ -174,19 +174,25 @@ export function createLauncher(parts: LauncherParts): Launcher {
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
     if (closed) throw new ServiceError("busy", "the service is stopping", { isPublic: true });
-    if (turns.waiting().length >= launchQueueMax) {
-      throw new ServiceError("busy", `${launchQueueMax} launches wait already`, {
-        data: { limit: "launchQueueMax" },
-        isPublic: true,
-      });
-    }
     const { readerId = "", isTap = false, problem } = from;
     const origin = originOf(from);
+    refuseBeyond(
+      "launchQueueMax",
+      launchQueueMax + (isTap ? launchesForCardsMax : 0),
+      turns.waiting().length,
+    );
+    if (origin === "untrusted") {
+      const all = [...turns.waiting(), ...turns.begun()];
+      const others = all.filter((run) => run.origin === "untrusted").length;
+      refuseBeyond("untrustedLaunchesMax", untrustedLaunchesMax, others);
+    }
     const { type, uid, text, data } = token;
     const timeMs = clock.now();
-    const script = withoutPairingSecrets(map(token) ?? text);
-    // A card has no caller who could be told: its refusal is how its run ends.
-    if (origin === "untrusted" || !isTap) refuseForbidden(script, origin);
+    const override = map(token);
+    const script = withoutPairingSecrets(override ?? text);
+    // A card has no caller who could be told: its refusal is how its run ends. So is that of a mapping for a caller that may
+    // not know which mappings there are.
+    if (!isTap && !(origin === "untrusted" && override !== undefined)) refuseForbidden(script, origin);
     if (origin !== "untrusted") lastToken = token;
     const id = history.open({ timeMs, type, uid, text, data, script, readerId });
     const time = rfc3339(timeMs);
@@ -257,6 +263,12 @@ export function createLauncher(parts: LauncherParts): Launcher {
 function originOf({ trusted = true, isFromReader = false }: LaunchSource): ScriptOrigin {
   if (!trusted) return "untrusted";
   return isFromReader ? "reader" : "trusted";
+}
+
+/** Throws `busy` where as many launches wait as may. */
+function refuseBeyond(limit: string, max: number, count: number): void {
+  if (count < max) return;
+  throw new ServiceError("busy", `${max} launches wait already`, { data: { limit }, isPublic: true });
 }
 
 /** Refuses a forbidden command at once; other faults of the script are reported when it runs. */

@@ -64,10 +64,7 @@ export async function findMediaFile(
     .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
     .sort((a, b) => b.path.length - a.path.length)[0];
   if (base === undefined) {
-    throw new ServiceError(
-      "failed",
-      `${wanted} is not below a media folder: add its folder to systems.root_folders`,
-    );
+    throw notBelow(wanted);
   }
   const path = readable(found);
   const told = systemOf(path, base, knownSystems);
@@ -109,10 +106,17 @@ async function findAbsolute(wanted: string, { roots, own }: MediaFolders): Promi
   return undefined;
 }
 
+function notBelow(wanted: string): ServiceError {
+  const sentence = `${wanted} is not below a media folder: add its folder to systems.root_folders`;
+  return new ServiceError("failed", sentence);
+}
+
 async function missing(wanted: string, { roots, own }: MediaFolders, names: Names): Promise<ServiceError> {
   if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
     return new ServiceError("failed", `${wanted} is an address and no file, and Tapdeck opens none`);
   const folders = [...roots, ...own.map(({ folder }) => folder)];
+  // Of other places it is not told whether there is such a file.
+  if (isAbsolute(wanted) && !folders.some((folder) => isBelow(wanted, folder))) return notBelow(wanted);
   const where = isAbsolute(wanted) ? "" : " below the media folders";
   const asked = folders.filter((folder) => !isAbsolute(wanted) || isBelow(wanted, folder));
   const systems = roots.map((root) => join(root, wanted.split("/")[0] ?? ""));

@@ -1,5 +1,6 @@
 /** The items of a playlist: what a list names, or what lies in a folder. All are absolute; whether they play is told later. */
-import { open, readdir, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
@@ -42,9 +43,15 @@ async function inList(path: string): Promise<readonly string[]> {
   return items;
 }
 
-/** At most `playlistBytesMax` of it: what a line is cut at there is a file that is not found, and left out. */
+/**
+ * At most `playlistBytesMax` of it: what a line is cut at there is a file that is not found, and left out. Opening a pipe
+ * would wait for its writer, and `path` may have become a link since it was checked: what was opened must still be that
+ * plain file.
+ */
 async function textOf(path: string): Promise<string> {
-  await using file = await open(path, "r");
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  if (!(await file.stat()).isFile() || (await realpath(`/proc/self/fd/${file.fd}`)) !== path)
+    throw new ServiceError("failed", `${path} is no plain file, or was replaced while it was read`);
   const bytes = new Uint8Array(playlistBytesMax);
   const { bytesRead } = await file.read(bytes, 0, playlistBytesMax, 0);
   return new TextDecoder().decode(bytes.subarray(0, bytesRead));

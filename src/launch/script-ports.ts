@@ -1,6 +1,8 @@
 /** The world as script commands see it: media and players here, and what they may do outside the device. */
 import type { Config, LauncherConfig } from "../config/shape.ts";
 import { type Clock, sleep } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import { untrustedDelayMsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { MediaFolders } from "../core/media.ts";
 import type { TokenParams } from "../core/token.ts";
@@ -100,9 +102,23 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     playlist: playlists.portsOf(run),
     stop: control.stop,
     ...createControlPorts(control, run),
-    delay: (ms, signal) => sleep(clock, ms, signal),
+    delay: createDelay(clock, run),
     echo: (text) => log.info("script", text),
   });
+}
+
+/** Waits on behalf of one script; of one that is not trusted, `untrustedDelayMsMax` in all. */
+function createDelay(clock: Clock, { origin }: RunContext): ScriptPorts["delay"] {
+  let leftMs = origin === "untrusted" ? untrustedDelayMsMax : Number.POSITIVE_INFINITY;
+  return async (ms, signal) => {
+    leftMs -= ms;
+    if (leftMs < 0)
+      throw new ServiceError(
+        "failed",
+        `a script of this source waits ${untrustedDelayMsMax / 1000} s at most`,
+      );
+    await sleep(clock, ms, signal);
+  };
 }
 
 /** What plays, as it may be steered. */

@@ -5,7 +5,7 @@
  *   .m3u   one path a line; `#` opens a comment, and a URL names no file
  *   .cue   FILE "<path>" BINARY, or without quotes (CDRWIN user's guide, "FILE")
  */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { playlistBytesMax } from "../core/limits.ts";
 import { type FileName, pathOf } from "./names.ts";
 
@@ -70,8 +70,10 @@ function resolveBelow(folder: string, entry: string): string | undefined {
 }
 
 function readStart(path: FileName): string {
-  const file = openSync(pathOf(path), "r");
+  // A pipe would be waited for.
+  const file = openSync(pathOf(path), constants.O_RDONLY | constants.O_NONBLOCK);
   try {
+    if (!fstatSync(file).isFile()) return "";
     const bytes = new Uint8Array(playlistBytesMax);
     const read = readSync(file, bytes, 0, playlistBytesMax, 0);
     // A byte order mark is taken off by the decoder.

@@ -10,7 +10,7 @@ export interface Peer {
   readonly servicePort: number;
 }
 
-/** The user id, or undefined where no socket of this device's network is that caller. */
+/** The user id, or undefined where no open socket of this device's network is that caller. */
 export async function ownerOf({ address, port, servicePort }: Peer): Promise<number | undefined> {
   const bytes = addressBytes(address);
   if (bytes === undefined) return undefined;
@@ -34,14 +34,20 @@ async function readTable(path: string): Promise<string> {
   return readFile(path, "latin1").catch(() => "");
 }
 
-/** A row: number, local address, remote address, state, queues, timer, retransmits, uid, ... */
+/**
+ * A row: number, local address, remote address, state, queues, timer, retransmits, uid, timeout, inode, ... A socket that its
+ * program has closed is nobody's: the kernel prints uid 0 and inode 0 for it, also while it is in TIME_WAIT.
+ */
 function ownerIn(table: string, local: string, remoteEnd: string): number | undefined {
   for (const line of table.split("\n")) {
-    const [, from, to, , , , , uid] = line.trim().split(/\s+/);
-    if (from === local && to?.endsWith(remoteEnd)) return Number(uid);
+    const [, from, to, state, , , , uid, , inode] = line.trim().split(/\s+/);
+    if (from !== local || to?.endsWith(remoteEnd) !== true) continue;
+    return state === established && inode !== "0" ? Number(uid) : undefined;
   }
   return undefined;
 }
+
+const established = "01"; // include/net/tcp_states.h.
 
 function portHex(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, "0");

@@ -60,6 +60,16 @@ test("what others may put into an address makes them no part of this device", ()
   expect(isDeviceAddress("::ffff:192.168.1.20", own)).toBe(true);
 });
 
+test("a page of another host's address has no rights on the device, should the device take that address", () => {
+  const own = () => ["192.168.1.20"];
+  const kindOf = (authority: string) =>
+    admit({ host: authority, origin: `http://${authority}`, isEmbedded: false }, true, rules, own).kind;
+  expect(kindOf("8.8.8.8:7497")).toBe("refused");
+  expect(kindOf("[2001:db8::1]:7497")).toBe("refused");
+  for (const mine of ["192.168.1.20:7497", "127.0.0.1:7497", "[::1]:7497", "localhost:7497"])
+    expect([mine, kindOf(mine)]).toEqual([mine, "device"]);
+});
+
 test("pages of the known phone app come in where its clients may, and never as pages of the device", () => {
   const kindOf = (isDevice: boolean, allowV1Clients: boolean) =>
     admit({ host: "192.168.1.20:7497", origin: "capacitor://localhost", isEmbedded: false }, isDevice, {

@@ -200,7 +200,12 @@ test("an absolute path outside of the media folders is refused with what to do",
   await expect(find(roots[0] ?? "")).rejects.toThrow("is not below a media folder");
 });
 
-test.each(["SNES/None.sfc", "None/Game.sfc", "/nowhere/at/all", "SNES/Game.sfc/more"])(
+test("of a place that is no media folder it is not told whether there is such a file", async () => {
+  for (const wanted of ["/nowhere/at/all", "/etc/passwd", "/etc/shadow/none"])
+    await expect(find(wanted)).rejects.toThrow(`${wanted} is not below a media folder`);
+});
+
+test.each(["SNES/None.sfc", "None/Game.sfc", "SNES/Game.sfc/more"])(
   "%p is refused: there is no such file",
   async (wanted) => {
     await expect(find(wanted)).rejects.toThrow(`there is no file ${wanted}`);

@@ -170,11 +170,15 @@ test("a title is refused as long as there is no index", async () => {
 test("a card may run what the list allows, a link may not, even where a mapping of the owner's stands behind it", async () => {
   const deck = await makeDeck((text) => (text === "touch" ? `**execute:${touch},${deck.ran}` : undefined));
   const touch = Bun.which("touch") ?? "";
-  for (const text of [`**execute:${touch},${deck.ran}`, "touch", "**echo:x||**http.get:http://localhost/"]) {
+  for (const text of [`**execute:${touch},${deck.ran}`, "**echo:x||**http.get:http://localhost/"]) {
     expect(() => deck.launch(text, false)).toThrow(/reaches outside this device/);
   }
-  expect(await Bun.file(deck.ran).exists()).toBe(false);
   expect(deck.store.history.list({ limit: 9 })).toEqual([]);
+  // Which mappings there are is not told: it is queued, and fails there.
+  deck.launch("touch", false);
+  await eventually(() => deck.ends.length === 1);
+  expect(deck.ends.at(-1)).toMatch(/reaches outside this device/);
+  expect(await Bun.file(deck.ran).exists()).toBe(false);
   expect(await deck.run("touch")).toBe(true);
   expect(await Bun.file(deck.ran).exists()).toBe(true);
 });
@@ -213,12 +217,17 @@ test.each(commands.map((command) => [command.names[0] ?? "", command] as const))
     const deck = await makeDeck((text) => (text.startsWith("mapped ") ? text.slice(7) : undefined));
     for (const one of names) {
       const script = `**${one}${argsMin === 0 ? "" : `:${Array(argsMin).fill("1").join(",")}`}?when=no`;
-      for (const text of [script, `mapped ${script}`, `**echo:a||${script}`]) {
+      for (const text of [script, `**echo:a||${script}`]) {
         if (!allowedUntrusted) expect(() => deck.launch(text, false)).toThrow(/\*\*\S+ (reaches|works)/);
         else expect(() => deck.launch(text, false)).not.toThrow();
       }
+      // Which mappings there are is not told: what one makes of a text fails when it runs.
+      const before = deck.ends.length;
+      deck.launch(`mapped ${script}`, false);
+      await eventually(() => deck.ends.length > before);
+      if (!allowedUntrusted) expect(deck.ends.at(-1)).toMatch(/\*\*\S+ (reaches|works)/);
     }
-    if (!allowedUntrusted) expect(deck.store.history.list({ limit: 9 })).toEqual([]);
+    if (!allowedUntrusted) expect(deck.store.history.list({ limit: 9 }).length).toBe(names.length);
   },
 );
 

@@ -1,0 +1,32 @@
+/** `api.allow_launch`: which texts a remote caller may launch over GET. */
+import { expect, test } from "bun:test";
+import { silentLog } from "../../src/core/log.ts";
+import { createAllowLaunch } from "../../src/launch/allow-launch.ts";
+
+const allows = (rule: boolean | readonly string[], text: string) =>
+  createAllowLaunch(() => rule, silentLog)(text);
+
+test("a pattern for one command says nothing of those that somebody puts behind it", () => {
+  const patterns = ["SNES/.*", "\\*\\*stop"];
+  expect(allows(patterns, "SNES/Game.sfc")).toBe(true);
+  expect(allows(patterns, "SNES/Game.sfc||SNES/Other.sfc")).toBe(true);
+  for (const more of ["Audio/Chime.wav", "**volume:100", "**launch.random:all", "", "**delay:10m"])
+    expect([more, allows(patterns, `SNES/Game.sfc?when=0||${more}`)]).toEqual([more, false]);
+});
+
+test("a pattern that names || is for all the commands that it matches", () => {
+  const patterns = ["\\*\\*delay:1\\|\\|SNES/Game\\.sfc"];
+  expect(allows(patterns, "**delay:1||SNES/Game.sfc")).toBe(true);
+  expect(allows(patterns, "**delay:1||SNES/Game.sfc||**stop")).toBe(false);
+});
+
+test("a text that leads out of the folder that its pattern names is not allowed", () => {
+  for (const text of ["SNES/../Audio/Chime.wav", "SNES/..", "SNES/..\\\\Audio/x"])
+    expect([text, allows(["SNES/.*"], text)]).toEqual([text, false]);
+  expect(allows(["SNES/.*"], "SNES/Who.. me.sfc")).toBe(true);
+});
+
+test("true allows every text, and false none", () => {
+  expect(allows(true, "a||b/../c")).toBe(true);
+  expect(allows(false, "a")).toBe(false);
+});
