@@ -137,7 +137,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   // The service may be replaced on a busy machine while it is asked.
   const newMember = () =>
     until(
-      () => inShell("tapdeck call clients.new").then(identityIn, () => false as const),
+      () => inShell("tapdeck call clients.new </dev/null").then(identityIn, () => false as const),
       "it was waited for a client",
     );
   return {
