@@ -6,6 +6,9 @@ import type { Identity } from "./identity.ts";
 import { type Link, type LinkOptions, openLink } from "./link.ts";
 import { readProtocolError } from "./rpc-error.ts";
 
+/** A request without an id is never answered (jsonrpc.org/specification, 4.1). */
+const proof = JSON.stringify({ jsonrpc: "2.0", method: "version" });
+
 /**
  * As `openLink`. Rejects with `RpcError` where the device refuses, with `ServiceError` where id or secret cannot be right, or
  * the other side does not know the secret.
@@ -43,5 +46,7 @@ export async function openSealedLink(
   options.signal?.addEventListener("abort", link.close, { once: true });
   link.send(handshake.hello);
   const open = await shaken.promise.finally(() => options.signal?.removeEventListener("abort", link.close));
+  // The first sealed payload proves the secret: a client that only listens would hear nothing, and be closed.
+  link.send(open.seal(proof));
   return { ...link, send: (text) => link.send(open.seal(text)) };
 }

@@ -1,9 +1,11 @@
 /** The secure layer against the service: a Python client with a public Noise library, from a neighbour's namespace. */
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { startHandshake } from "../../src/secure/handshake.ts";
 import { deviceForAll } from "../helpers/device.ts";
 import { canMakeNetworks, visit } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs, startPythonClient } from "../helpers/noise-python.ts";
+import { eventually } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 // Without the right to make namespaces there is no remote caller: an address of this machine is this device.
@@ -41,6 +43,29 @@ remoteTest(
     expect(clients.find(({ id }) => id === made.id)?.address).toBe(device.network.neighbourAddress);
   },
 );
+
+remoteTest("a client of ours that only listens hears what happens", async () => {
+  const { id, secret } = await newClient();
+  const how = JSON.stringify({ id, secret, heartbeatMs: 0 });
+  const script = `
+    import { connect } from ${JSON.stringify(join(import.meta.dir, "../../src/client/client.ts"))};
+    const client = await connect(${JSON.stringify(device.url)}, ${how});
+    for await (const { method } of client.notifications()) {
+      console.log(method);
+      process.exit();
+    }`;
+  const child = Bun.spawn([...device.network.onNeighbour([process.execPath, "-e", script])], {
+    stdout: "pipe",
+  });
+  // It says nothing when it is there: cards are tapped until it has heard one.
+  await eventually(async () => {
+    await device.service.client.call("tokens.scan", { uid: "04aabbccdd", text: "**delay:1", duration: 1 });
+    return child.exitCode !== null;
+  });
+  expect(await new Response(child.stdout).text()).toMatch(
+    /^(tokens\.added|tokens\.removed|running|launch\.finished)\n$/,
+  );
+});
 
 remoteTest("a client that is deleted is cut off at once, and does not come in again", async () => {
   const made = await newClient();
