@@ -176,7 +176,10 @@ async function assemble({
   const guards = createGuards({
     ...{ store, clock, log, dataFolder, fingerprint },
     isV1Allowed: () => config().api.allowV1Clients,
-    cut: (id) => wired.api?.cutClient(id),
+    cut(id) {
+      wired.api?.cutClient(id);
+      launcher.revoke(id);
+    },
   });
   const pairing = createPairing({
     ...{ clock, log, addClient: guards.addByCode },

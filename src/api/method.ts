@@ -23,7 +23,7 @@ type Frozen<T> = T extends readonly (infer Item)[]
 export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>;
 
 /** The caller, as a method sees it. */
-export type Caller = Pick<Session, "grant" | "gone">;
+export type Caller = Pick<Session, "grant" | "gone" | "from">;
 
 export interface MethodFacts<
   Name extends string,

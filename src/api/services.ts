@@ -15,7 +15,7 @@ export interface Services {
    * Queues a launch and returns; throws `ServiceError`: `busy` where the queue is full, and `forbidden` where the source is
    * not trusted and the script reaches outside the device.
    */
-  launch(token: TokenParams, from?: { readonly trusted: boolean }): void;
+  launch(token: TokenParams, from?: { readonly trusted: boolean; readonly client?: string }): void;
   /** Stops what plays, empties the queue, and returns at once. */
   stop(): void;
   /** Launches what the launch guard holds back; throws `not-found` where it holds nothing. */

@@ -60,6 +60,8 @@ export interface Launcher {
   stop(): void;
   /** Ends what plays, and its playlist; of `card`, where given, also the rest of the script that runs. Returns at once. */
   stopMedia(why: string, card?: string): void;
+  /** Ends the scripts of a client that was revoked: those that wait, and those that run. */
+  revoke(client: string): void;
   /** Launches what the guard holds back; throws `not-found` where it holds nothing. */
   confirm(): void;
   activeMedia(): ActiveMedia | undefined;
@@ -80,6 +82,8 @@ export interface Launcher {
 
 export interface LaunchSource {
   readonly readerId?: string;
+  /** The paired client that asked for it. */
+  readonly client?: string;
   /** Why the reader found no text. */
   readonly problem?: TagProblem;
   /** False for a page or a link that anybody may have made: commands that reach outside the device are refused. */
@@ -98,6 +102,7 @@ interface Run extends Job {
   readonly origin: ScriptOrigin;
   readonly problem: TagProblem | undefined;
   readonly readerId: string;
+  readonly client: string | undefined;
   /** Undefined where no card was put down. */
   readonly card: string | undefined;
   /** It was held back, and somebody confirmed it. */
@@ -107,6 +112,7 @@ interface Run extends Job {
 
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = new ServiceError("failed", "it was stopped", { isPublic: true });
+const revoked = new ServiceError("failed", "its client was revoked");
 const takenOver = new ServiceError("failed", "another card took over", { isPublic: true });
 
 export function createLauncher(parts: LauncherParts): Launcher {
@@ -174,7 +180,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
     if (closed) throw new ServiceError("busy", "the service is stopping", { isPublic: true });
-    const { readerId = "", isTap = false, problem } = from;
+    const { readerId = "", isTap = false, problem, client } = from;
     const origin = originOf(from);
     refuseBeyond(
       "launchQueueMax",
@@ -199,7 +205,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const card = isTap ? cardOf(token) : undefined;
     const ending = new AbortController();
     const run: Run = {
-      ...{ id, time, token, script, origin, problem, readerId, card, isConfirmed, ending },
+      ...{ id, time, token, script, origin, problem, readerId, client, card, isConfirmed, ending },
       cutsIn: isTap,
       run: (aside) => runOne(run, aside),
     };
@@ -207,7 +213,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     bus.emit("running", { type, uid, text, data, time, script });
   };
   const stopAll = (): Promise<void> => {
-    const waiting = turns.empty();
+    const waiting = turns.drop(() => true);
     for (const run of turns.begun()) run.ending.abort(stoppedReason);
     guard.take();
     for (const run of waiting) finish(run, stoppedReason);
@@ -233,6 +239,10 @@ export function createLauncher(parts: LauncherParts): Launcher {
       const ofCard = card === undefined ? [] : turns.begun().filter((run) => run.card === card);
       for (const run of ofCard) run.ending.abort(new ServiceError("failed", why));
       behind(worker.stopMedia());
+    },
+    revoke(client) {
+      for (const run of turns.begun()) if (run.client === client) run.ending.abort(revoked);
+      for (const run of turns.drop((waiting) => waiting.client === client)) finish(run, revoked);
     },
     confirm() {
       const held = guard.take();

@@ -19,8 +19,8 @@ export interface Turns<J extends Job> {
   waiting(): readonly J[];
   /** Those that have begun and not ended: one at most whose turn it is, and those that wait. */
   begun(): readonly J[];
-  /** Forgets those that have not begun, and returns them. */
-  empty(): readonly J[];
+  /** Forgets those that have not begun and are meant, and returns them. */
+  drop(isMeant: (job: J) => boolean): readonly J[];
   /** Resolves once none is left. */
   idle(): Promise<void>;
 }
@@ -76,10 +76,10 @@ export function createTurns<J extends Job>(): Turns<J> {
     },
     waiting: () => queue,
     begun: () => [...begun],
-    empty() {
-      const waiting = queue;
-      queue = [];
-      return waiting;
+    drop(isMeant) {
+      const dropped = queue.filter(isMeant);
+      queue = queue.filter((job) => !dropped.includes(job));
+      return dropped;
     },
     async idle() {
       if (begun.size === 0 && queue.length === 0) return;

@@ -134,3 +134,20 @@ attackTest("a Host with an impossible port makes the service fail, and fills the
   expect(out).toMatch(/^HTTP\/1\.1 4\d\d /);
   expect(scene.device.log()).not.toContain("Invalid URL");
 });
+
+attackTest("a member's scripts go on after it was revoked", async () => {
+  await using scene = await startScene(`${noReaders}${sleeper(".sfc")}`);
+  const { client: owner, heard } = scene.device.service;
+  await scene.device.place.file("SNES/Game.sfc");
+  const member = await scene.client("member");
+  const line = await scene.sealed(member);
+  const texts = ["**delay:1m||SNES/Game.sfc", "SNES/Game.sfc||**echo:waits"];
+  for (const text of texts) expect(wordOf(await line.call("launch", { text }))).toBe("result");
+  await owner.call("clients.delete", { id: member.id });
+  for (const text of texts)
+    expect(await heard.next("launch.finished", (end) => end.text === text)).toMatchObject({
+      success: false,
+      error: "its client was revoked",
+    });
+  expect(heard.names()).not.toContain("media.started");
+});

@@ -1,6 +1,6 @@
 /** `launch`: as if a token with this content had been scanned. */
 import { allows } from "../../core/rights.ts";
-import { method } from "../method.ts";
+import { type Caller, method } from "../method.ts";
 import { nothing, tokenParams, toToken } from "../schemas.ts";
 
 const facts = {
@@ -16,7 +16,7 @@ export const launch = method({
   name: "launch",
   docs: "Queues a launch as if a token with this content had been scanned. A string stands for its text. Returns before the script has ended; `launch.finished` tells how it did. For a caller without the right `change` the script is not trusted: commands that reach outside the device, or that concern cards, are refused.",
   run(services, params, caller) {
-    services.launch(toToken(params), { trusted: allows(caller.grant(), "change") });
+    services.launch(toToken(params), sourceOf(caller));
     return null;
   },
 });
@@ -27,7 +27,12 @@ export const run = method({
   name: "run",
   docs: "As `launch`.",
   run(services, params, caller) {
-    services.launch(toToken(params), { trusted: allows(caller.grant(), "change") });
+    services.launch(toToken(params), sourceOf(caller));
     return null;
   },
 });
+
+function sourceOf({ grant, from: { client } }: Caller) {
+  const trusted = allows(grant(), "change");
+  return client === undefined ? { trusted } : { trusted, client };
+}
