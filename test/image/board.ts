@@ -5,7 +5,7 @@
 import { appendFile, cp, mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Client, connect } from "../../src/client/client.ts";
+import { type Client, connect, RpcError } from "../../src/client/client.ts";
 import { readMeta, root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { freePort } from "../helpers/free-port.ts";
@@ -67,6 +67,9 @@ export interface Board extends AsyncDisposable {
   /** The power goes. */
   kill(): Promise<void>;
 }
+
+/** The client of the host, by card: a card that is full, or about to lose its power, need not take another one. */
+const members = new Map<string, { readonly id: string; readonly secret: string }>();
 
 export async function startBoard(options: BoardOptions): Promise<Board> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-board-"));
@@ -156,12 +159,20 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     },
     // TLS comes a moment after the first pong: its certificate is made first where there is none.
     async client() {
-      const identity = options.machine === "zero2w" ? {} : await newMember();
-      const how = { ...identity, reconnect: true };
-      return until(
-        () => connect(`wss://127.0.0.1:${tlsPort}/api/v0.1`, how).catch(() => false as const),
-        "it was waited for TLS",
-      );
+      const url = `wss://127.0.0.1:${tlsPort}/api/v0.1`;
+      return until(async () => {
+        const known = members.get(options.card.url);
+        if (options.machine === "zero2w" || known !== undefined) {
+          try {
+            return await connect(url, { ...known, reconnect: true });
+          } catch (error) {
+            // Of a card that was damaged: it no longer knows its client.
+            if (!(error instanceof RpcError)) return false;
+          }
+        }
+        members.set(options.card.url, await newMember());
+        return false;
+      }, "it was waited for TLS");
     },
     kill,
     async [Symbol.asyncDispose]() {

@@ -96,7 +96,7 @@ test("words, environment, descriptors and folder of the program are as they were
 test("a player without a network outlives the reader of its output, and any other program does not", () => {
   // The bit of SIGPIPE, 13, in the mask of ignored signals (proc_pid_status(5)).
   const ignoresPipe = (...options: readonly string[]) => {
-    const { out } = ask(...options, "--", "/bin/grep", "SigIgn", "/proc/self/status");
+    const { out } = ask(...options, "--", "/bin/grep", "grep", "SigIgn", "/proc/self/status");
     return (Number.parseInt(out.split(/\s+/)[1] ?? "", 16) & (1 << 12)) !== 0;
   };
   expect([ignoresPipe("--offline"), ignoresPipe()]).toEqual([true, false]);
