@@ -1,13 +1,13 @@
 /*
  * tapdeck-confine [--offline] [--hide=PATH]... [--own=FOLDER]... -- PATH NAME [WORD]...
  *
- * Becomes the program at PATH, called NAME. It can neither read nor change what is hidden, nor look into processes outside.
+ * Becomes the program at PATH, called NAME. It can neither read nor change what is hidden, nor look into or signal others (6.12).
  * Landlock only ever allows (Linux, Documentation/userspace-api/landlock.rst): all is allowed that stands beside the hidden
  * places and the folders above them now. In those folders nothing new can be made. Links lead to what has its own place.
  *
  *   --hide=PATH   absolute, and without links; with all below it
  *   --own=FOLDER  its files are hidden, unless their names begin with a dot and do not end in .new; its folders are not
- *   --offline     sockets of this machine only, and, since Linux 6.12, no signals to processes outside; ignores SIGPIPE
+ *   --offline     sockets of this machine only; ignores SIGPIPE
  *   --probe       alone: 0 where the kernel can do all of it
  * Exit codes of its own, each with a sentence: 64 wrong usage, 126 cannot confine or start it, 127 no such program.
  */
@@ -104,7 +104,7 @@ int main(int count, char **words) {
   if (!is_probe && at + 2 >= count) give_up(64, "wrong usage", "no program is named");
   const long abi = syscall(create_ruleset, NULL, 0, 1);
   on_file |= abi >= 3 ? cut_file : 0, on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
-  const struct ruleset rules = {on_folder, is_offline && abi >= 4 ? 3 : 0, is_offline && abi >= 6 ? 2 : 0};
+  const struct ruleset rules = {on_folder, is_offline && abi >= 4 ? 3 : 0, abi >= 6 ? 2 : 0};
   const int ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0), root = open("/", O_RDONLY | O_CLOEXEC);
   if (ruleset < 0 || root < 0) give_up(126, "Landlock", strerror(errno));
   allow_within(ruleset, root, "");

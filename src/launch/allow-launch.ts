@@ -21,12 +21,14 @@ export function createAllowLaunch(
       }
     }
     const isMatched = (part: string) => allowed.some((pattern) => patterns.test(pattern, part));
-    if (!isMatched(text) || leadsUp.test(text)) return false;
+    if (!isMatched(text) || leadsUp.test(text) || isWorkedOut.test(text)) return false;
     // A pattern for one command says nothing of those that somebody puts behind it; one that names `||` is for them all.
     const isForAll = (pattern: string) => pattern.includes("\\|\\|") && patterns.test(pattern, text);
     return text.split("||").every(isMatched) || allowed.some(isForAll);
   };
 }
 
+// Escapes and expressions become other characters when the script runs, `..` among them.
+const isWorkedOut = /\^|\[\[/;
 // `SNES/../Audio/x` begins as a pattern for SNES may want it.
 const leadsUp = /(^|[/\\])\.\.([/\\]|$)/;

@@ -26,6 +26,11 @@ test("a text that leads out of the folder that its pattern names is not allowed"
   expect(allows(["SNES/.*"], "SNES/Who.. me.sfc")).toBe(true);
 });
 
+test("a text that an escape or an expression turns into another one is not allowed", () => {
+  for (const text of ["SNES/.^./NES/x", '[["SNES"]]/x', 'SNES/[["."]][["."]]/NES/x', 'SNES/[["../NES/x"]]'])
+    expect([text, allows([".*"], text)]).toEqual([text, false]);
+});
+
 test("true allows every text, and false none", () => {
   expect(allows(true, "a||b/../c")).toBe(true);
   expect(allows(false, "a")).toBe(false);
