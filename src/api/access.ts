@@ -61,8 +61,8 @@ export function isPrefetch(headers: Headers): boolean {
 
 /**
  * True for a request that a browser may have made. All of them call themselves Mozilla, send Sec-Fetch-Site to addresses
- * that they trust (TLS and loopback), or ask for HTML; a browser inside of an app may do the last alone. Sec-Fetch-Mode
- * proves nothing: Node's fetch sends it.
+ * that they trust (TLS and loopback), or ask for HTML; a browser inside of an app may do the last alone. A Referer, a cookie
+ * or a wish for TLS gives away the others. Sec-Fetch-Mode proves nothing: Node's fetch sends it.
  */
 export function isBrowser(headers: Headers): boolean {
   return (

@@ -7,7 +7,7 @@ import type { Proof } from "./playing.ts";
 
 export interface ResumingStart {
   readonly choice: Choice;
-  /** Why the game begins anew although it was to go on, as a sentence. */
+  /** Why the game starts without its state, as a sentence. */
   readonly why?: string;
 }
 
@@ -26,7 +26,7 @@ export function createResuming(isUsual: () => boolean): ResumingStarts {
       if (choice.kind !== "retroarch") return { choice };
       const isWanted = asked ?? isUsual();
       const hasFailed = isWanted && path === failedPath;
-      // A game that a card begins anew is still one to go on with later.
+      // A game that a card starts fresh can still be resumed later.
       const resuming = { loadsState: isWanted && !hasFailed, savesState: isWanted || isUsual() };
       const why = "it begins anew: its last start, with the state of the time before, failed";
       return { choice: { ...choice, resuming }, ...(hasFailed ? { why } : {}) };

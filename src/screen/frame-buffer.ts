@@ -12,7 +12,7 @@ export interface FrameBuffer {
   readonly bitsPerPixel: 16 | 32;
 }
 
-/** The first frame buffer, looked at anew: a display may come, go or change. Undefined where none can be drawn on. */
+/** The first frame buffer, read again at each call: a display may come, go or change. Undefined where none can be drawn on. */
 export async function findFrameBuffer(
   folder = "/sys/class/graphics/fb0",
   device = "/dev/fb0",
