@@ -87,9 +87,13 @@ test.skipIf(!canMakeNetworks)(
     // A copy is made at once when something is taken away that must not come back.
     await eventually(() => Bun.file(`${place.folder}/tapdeck.db.backup`).exists());
     await owner.call("launch", "no/such file");
-    // A crash may take the last few seconds of the audit log with it: this one comes later.
-    const traffic = () => readFile(join(place.folder, "audit-traffic.jsonl"), "utf8").catch(() => "");
-    await eventually(async () => (await traffic()).includes("secure-failure"));
+    // A crash may lose what the audit log has not written yet. Its files are written side by side.
+    const written = (name: string) => readFile(join(place.folder, name), "utf8").catch(() => "");
+    await eventually(
+      async () =>
+        (await written("audit-traffic.jsonl")).includes("secure-failure") &&
+        (await written("audit.jsonl")).includes('"revoked"'),
+    );
     process.kill(device.service.pid, "SIGKILL");
     await device.stop();
 
