@@ -45,6 +45,10 @@ function withCards(session: ReaderSession, device: Pn532Device): ReaderSession {
       device.put(tag);
       leaving = setTimeout(() => device.take(tag), durationMs);
     },
+    untap() {
+      clearTimeout(leaving);
+      device.take();
+    },
     async close() {
       clearTimeout(leaving);
       await session.close();

@@ -178,6 +178,8 @@ async function assemble({
     isV1Allowed: () => config().api.allowV1Clients,
     cut(id) {
       wired.api?.cutClient(id);
+      // Its card first: the card's going must not start what waits for that.
+      wired.readers?.withdraw(({ client }) => client === id);
       launcher.revoke(id);
     },
   });
@@ -231,7 +233,11 @@ async function assemble({
   });
   wired.api = api;
   if (tls !== undefined) wired.certificates = followCertificate(tlsFolder, tls, { api, clock, log });
-  const launching = createHolding({ bus, clock, log, launcher, readers: config().readers });
+  const launching = createHolding({
+    ...{ bus, clock, log, launcher },
+    readers: config().readers,
+    requesterOf: (token) => wired.readers?.requesterOf(token),
+  });
   const readers = startReaders({
     ...config().readers,
     drivers,
@@ -252,6 +258,8 @@ async function assemble({
   const indexing = followFolders(media, settings, { clock, log });
   settings.onChange((now, before) => {
     log.configure(now.log);
+    api.review();
+    launcher.review();
     if (before.api.allowV1Clients && !now.api.allowV1Clients)
       for (const { id } of store.v1Clients.list()) api.cutClient(id);
     launching.configure(now.readers);

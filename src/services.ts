@@ -75,11 +75,11 @@ export function createServices({
     },
     playlist: () => launcher.playlist(),
     tokens: () => readers()?.tokens() ?? { active: [], last: undefined },
-    scan(token, durationMs, readerId) {
+    scan(token, durationMs, readerId, requester) {
       const ready = readers();
       if (ready === undefined)
         throw new ServiceError("failed", "the service is still starting: try again", { isPublic: true });
-      ready.scan(token, durationMs, readerId);
+      ready.scan(token, durationMs, readerId, requester);
     },
     history: (page) => store.history.list(page),
     readers: list,

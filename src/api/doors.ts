@@ -2,6 +2,7 @@
  * The doors by which a request comes in, and the caller's identity: over TCP its address and user, over TLS its bearer token,
  * or the socket's file. An identity has a grant (core/rights.ts); encryption alone has that of a stranger.
  */
+import { setImmediate } from "node:timers/promises";
 import type { Server } from "bun";
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
@@ -89,9 +90,9 @@ export function createDoors<Data>({
   };
   /** A caller without the device's own rights: a client by its bearer token, else a stranger with at most `limit`. */
   const asStranger = (visit: Visit, limit: Grant, server: Server<Data>): MaybeResponse => {
-    const { request, address } = visit;
+    const { request, address, isAdmitted } = visit;
     const authorization = visit.isTls ? request.headers.get("authorization") : null;
-    const anonymous = () => lowerGrant(rules().anonymous, limit);
+    const anonymous = () => (isAdmitted() ? lowerGrant(rules().anonymous, limit) : "none");
     if (authorization === null) return answer({ ...visit, grant: anonymous }, server);
     const blockedMs = failures.blockedMs(address);
     if (blockedMs > 0) {
@@ -100,7 +101,8 @@ export function createDoors<Data>({
       return sentence(429, "too many tokens were wrong: wait", { "retry-after": seconds, ...hangUp });
     }
     const client = bearer(authorization, address);
-    if (client !== undefined) return answer({ ...visit, client: client.id, grant: client.grant }, server);
+    const grant = () => (isAdmitted() ? (client?.grant() ?? "none") : "none");
+    if (client !== undefined) return answer({ ...visit, client: client.id, grant }, server);
     failures.note(address);
     audit.refused("wrong-token", { address });
     return sentence(401, "this token is not valid for this device: tapdeck pair --bearer makes one", {
@@ -118,11 +120,17 @@ export function createDoors<Data>({
       const enter = (isDevice: boolean, owner: number | undefined) =>
         enterAs({ request, server, address, isTls }, isDevice, owner);
       if (!isOwn && (!isLoopback || uid !== rootUid || rules().allowAnonymousLocal))
-        return enter(isLoopback, uid);
+        return enter(isLoopback, undefined);
       // An address that this device lists may be another host's by now: its socket must be one of this device. And a service
       // that runs as root would lend its rights to every user of the device.
       const neighbour = { address, port: peer?.port ?? 0, servicePort: server.port ?? 0 };
-      return ownerOf(neighbour).then((owner) => enter(isLoopback || owner !== undefined, owner));
+      return ownerOf(neighbour).then(async (owner) => {
+        // A caller that hung up before the table was read had no row in it: another's row must not speak for it. The runtime
+        // has seen the end of its connection once it has polled.
+        await setImmediate();
+        await setImmediate();
+        return request.signal.aborted ? goneAway() : enter(isLoopback || owner !== undefined, owner);
+      });
     };
   const enterAs = (
     { request, server, address, isTls }: Arrival<Data>,
@@ -135,16 +143,24 @@ export function createDoors<Data>({
       audit.refused("too-many-requests", { address });
       return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
     }
-    const admission = admit(callerOf(request.headers), isDevice, rules(), own);
+    const caller = callerOf(request.headers);
+    const admission = admit(caller, isDevice, rules(), own);
     if (admission.kind === "refused") {
       audit.refused("host-or-origin", { address });
       return sentence(403, admission.why, isDevice ? {} : hangUp);
     }
-    const visit = visitOf(request, address, isTls);
+    const isOwners = uid !== rootUid || owner === rootUid;
+    const isByLeave = admission.kind === "device" && !isOwners && rules().allowAnonymousLocal;
+    const isLoopback = isDeviceAddress(address, () => []);
+    const isAdmitted = lasting(rules, isDevice && !isLoopback ? own : nowhere, (now, addresses) => {
+      if (isByLeave && !now.allowAnonymousLocal) return false;
+      if (isDevice && !isDeviceAddress(address, () => addresses)) return false;
+      return admit(caller, isDevice, now, own).kind === admission.kind;
+    });
+    const visit = { ...visitOf(request, address, isTls), isAdmitted };
     if (admission.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
     if (admission.kind === "remote") return asStranger(visit, isTls ? "change" : "none", server);
-    const asDevice = { ...visit, ...ofDevice };
-    if (uid !== rootUid || rules().allowAnonymousLocal || owner === rootUid) return answer(asDevice, server);
+    if (isOwners || isByLeave) return answer({ ...visit, ...ofDevice(isAdmitted) }, server);
     warnOnce();
     // Nothing leaves the device on the way, so that nothing has to be sealed.
     return asStranger({ ...visit, isPrivate: true }, "look", server);
@@ -155,16 +171,42 @@ export function createDoors<Data>({
     turnedAway: { tcp: () => turnedAway.tcp, tls: () => turnedAway.tls },
     // A caller that may open the socket's file is on the device; the mode of the file decides.
     byPath(request, server) {
-      const admission = admit(callerOf(request.headers), true, rules(), own);
-      return admission.kind === "refused"
-        ? sentence(403, admission.why)
-        : answer({ ...visitOf(request, loopback, false), ...ofDevice }, server);
+      const caller = callerOf(request.headers);
+      const admission = admit(caller, true, rules(), own);
+      if (admission.kind === "refused") return sentence(403, admission.why);
+      const isAdmitted = lasting(rules, nowhere, (now) => admit(caller, true, now, own).kind === "device");
+      return answer({ ...visitOf(request, loopback, false), ...ofDevice(isAdmitted) }, server);
     },
   };
 }
 
 const none = () => "none" as const;
-const ofDevice = { access: "device", isPrivate: true, grant: () => "own" as const } as const;
+const nowhere = () => [];
+
+function ofDevice(isAdmitted: () => boolean) {
+  const grant = (): Grant => (isAdmitted() ? "own" : "none");
+  return { access: "device", isPrivate: true, isAdmitted, grant } as const;
+}
+
+/** Judges again where the rules or the addresses are others than they were: a call costs two comparisons otherwise. */
+function lasting(
+  rules: () => AccessRules,
+  addresses: OwnAddresses,
+  judge: (rules: AccessRules, addresses: readonly string[]) => boolean,
+): () => boolean {
+  let known = { rules: rules(), addresses: addresses(), isAdmitted: true };
+  return () => {
+    const now = { rules: rules(), addresses: addresses() };
+    if (now.rules !== known.rules || now.addresses !== known.addresses)
+      known = { ...now, isAdmitted: judge(now.rules, now.addresses) };
+    return known.isAdmitted;
+  };
+}
+
+/** Nobody reads it. */
+function goneAway(): Response {
+  return sentence(400, "the caller is gone", hangUp);
+}
 
 /** A request of a TCP connection, before anything is known of its caller. */
 interface Arrival<Data> {
@@ -175,7 +217,7 @@ interface Arrival<Data> {
 }
 
 /** Of a remote caller without an identity. */
-function visitOf(request: Request, address: string, isTls: boolean): Visit {
+function visitOf(request: Request, address: string, isTls: boolean): Omit<Visit, "isAdmitted"> {
   // A Host with an impossible port makes no URL; a path that nothing has is answered with 404.
   const path = URL.canParse(request.url) ? new URL(request.url).pathname : "";
   return { request, address, path, access: "remote", isTls, isPrivate: isTls, grant: none, isV1App: false };

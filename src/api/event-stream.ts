@@ -14,12 +14,15 @@ import type { Outlet, Unsent } from "./unsent.ts";
 export interface EventStreams extends Listener {
   /** A stream of all events from now on; behind `lastEventId`, where one is given, of those kept since. */
   open(lastEventId: string | null, caller: StreamCaller): Response;
+  /** Ends the streams of callers that would not be let in any more. */
+  review(): void;
   close(): void;
 }
 
 export interface StreamCaller {
   /** Whether it may hear what requires this right. */
   readonly mayHear: (right: Right) => boolean;
+  readonly isAdmitted: () => boolean;
   /** Told of what lies here for it; undefined for a caller on the device. */
   readonly unsent: Unsent | undefined;
   readonly onSend: (bytes: number) => void;
@@ -39,6 +42,7 @@ interface KeptEvent {
 interface Stream {
   /** Without a right: what every listener gets. */
   send(bytes: Uint8Array, right?: Right): void;
+  isAdmitted(): boolean;
   end(): void;
 }
 
@@ -99,6 +103,9 @@ export function createEventStreams(clock: Clock): EventStreams {
         headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
       });
     },
+    review() {
+      for (const stream of streams) if (!stream.isAdmitted()) stream.end();
+    },
     close() {
       keepAlive?.[Symbol.dispose]();
       for (const stream of streams) stream.end();
@@ -108,7 +115,7 @@ export function createEventStreams(clock: Clock): EventStreams {
 
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
-  { mayHear, unsent, onSend, onOpen, onEnd }: StreamCaller,
+  { mayHear, isAdmitted, unsent, onSend, onOpen, onEnd }: StreamCaller,
 ): Stream {
   let isOpen = true;
   /** `close` says what becomes of what was not read yet. */
@@ -139,6 +146,7 @@ function createStream(
       onSend(bytes.length);
       unsent?.note(outlet);
     },
+    isAdmitted,
     end,
   };
 }

@@ -12,6 +12,8 @@ export interface Visit {
   readonly isTls: boolean;
   /** Nobody on the way can read it: TLS, or a door on the device itself. A remote caller that lacks this must be sealed. */
   readonly isPrivate: boolean;
+  /** Whether the settings, and the addresses of this device, still let it in as what it came in as. */
+  readonly isAdmitted: () => boolean;
   /** What the caller may do now; `none` for a caller that must be sealed, until it is. */
   readonly grant: () => Grant;
   /** The id of a paired client, shown by its bearer token. */

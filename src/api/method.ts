@@ -5,7 +5,7 @@
  */
 import * as v from "valibot";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
-import { allows, type Right } from "../core/rights.ts";
+import { allows, type Requester, type Right } from "../core/rights.ts";
 import type { Session } from "./connection.ts";
 import type { Services } from "./services.ts";
 
@@ -24,6 +24,11 @@ export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>
 
 /** The caller, as a method sees it. */
 export type Caller = Pick<Session, "grant" | "gone" | "from">;
+
+/** The caller as the queue keeps it, after the answer too. */
+export function requesterOf({ grant, from: { client } }: Caller): Requester {
+  return client === undefined ? { grant } : { client, grant };
+}
 
 export interface MethodFacts<
   Name extends string,

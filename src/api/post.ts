@@ -37,7 +37,7 @@ export async function answerPost(
     client === undefined ? undefined : revocation.watch(client, () => revoked.abort(clientRevoked()));
   const session = {
     access,
-    grant: () => (revoked.signal.aborted ? "none" : visit.grant()),
+    grant: visit.grant,
     from: { address, client },
     inFlight: 0,
     gone: () => AbortSignal.any([request.signal, revoked.signal]),

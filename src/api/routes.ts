@@ -97,7 +97,7 @@ function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): Maybe
 
 function openEvents(
   { streams, places, audit, unsent, anonymous, allowance, revocation }: RouteParts,
-  { request, address, access, isPrivate, grant, client }: Visit,
+  { request, address, access, isPrivate, isAdmitted, grant, client }: Visit,
   server: Server<Peer>,
 ): Response {
   if (!isPrivate) return sentence(403, "encryption is required for remote connections");
@@ -112,6 +112,7 @@ function openEvents(
   let watching: Disposable | undefined;
   return streams.open(request.headers.get("last-event-id"), {
     mayHear: (right) => allows(grant(), right),
+    isAdmitted,
     onSend: isStranger ? allowance.spend : () => {},
     unsent: access === "device" ? undefined : unsent,
     onOpen(drop) {

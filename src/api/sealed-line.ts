@@ -3,7 +3,13 @@
  * version 2"). Whatever else comes ends it. A hello of version 1 is answered by nothing, and more may follow at once.
  */
 import { ServiceError } from "../core/errors.ts";
-import { earlyFrameCharsMax, earlyFramesMax } from "../core/limits.ts";
+import {
+  clientNameCharsMax,
+  earlyFrameCharsMax,
+  earlyFramesMax,
+  handshakeCharsMax,
+  v1FirstFrameCharsMax,
+} from "../core/limits.ts";
 import { SecureFailure } from "../secure/failure.ts";
 import type { Accepted } from "../secure/handshake.ts";
 import type { Session } from "../secure/session.ts";
@@ -118,4 +124,18 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
     },
     close,
   };
+}
+
+const helloCharsMax = Math.max(handshakeCharsMax + 6 * clientNameCharsMax, v1FirstFrameCharsMax);
+
+/** Whether a text begins a handshake or a pairing, of either version: an object with a version, and no JSON-RPC. */
+export function isHello(text: string): boolean {
+  if (text.length > helloCharsMax || !text.includes('"v"') || text.includes('"jsonrpc"')) return false;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && "v" in value && ("e" in value || "p" in value);
+  } catch {
+    // Not JSON: dispatch says so.
+    return false;
+  }
 }

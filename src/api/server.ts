@@ -70,6 +70,8 @@ export interface ApiServer {
   readonly port: number;
   /** Shows another certificate from now on; connections that are open stay. */
   showCertificate(tls: TlsOptions): void;
+  /** Ends the connections that the settings, as they are now, would not let in. */
+  review(): void;
   /** Ends the sessions of a client that was deleted. */
   cutClient(id: string): void;
   /** Closes every connection (1001) and stops listening. */
@@ -142,6 +144,10 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   return {
     port: plain.port,
     showCertificate: (shown) => tls?.showCertificate(shown),
+    review() {
+      sockets.review();
+      streams.review();
+    },
     cutClient(id) {
       revocation.cut(id);
       sockets.cut(id);

@@ -4,7 +4,7 @@ import type { LaunchEntry } from "../core/launch-entry.ts";
 import type { MappingParams, Mapping as StoredMapping } from "../core/mapping.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
 import type { ControlAction, PlayerKind } from "../core/playback.ts";
-import type { Role } from "../core/rights.ts";
+import type { Requester, Role } from "../core/rights.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 import type { PairByPin } from "./pair.ts";
 
@@ -15,7 +15,7 @@ export interface Services {
    * Queues a launch and returns; throws `ServiceError`: `busy` where the queue is full, and `forbidden` where the source is
    * not trusted and the script reaches outside the device.
    */
-  launch(token: TokenParams, from?: { readonly trusted: boolean; readonly client?: string }): void;
+  launch(token: TokenParams, from?: { readonly trusted: boolean; readonly requester?: Requester }): void;
   /** Stops what plays, empties the queue, and returns at once. */
   stop(): void;
   /** Launches what the launch guard holds back; throws `not-found` where it holds nothing. */
@@ -26,7 +26,7 @@ export interface Services {
    * Lays a virtual token on a reader for `durationMs`: on the simulated reader with this id, or, where none is given,
    * on the API's own virtual one. Throws `not-found` for an unknown reader and `invalid-params` for a real one.
    */
-  scan(token: TokenParams, durationMs: number, readerId: string | undefined): void;
+  scan(token: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   history(page: HistoryPage): readonly LaunchEntry[];
   readers(): readonly Reader[];

@@ -7,13 +7,10 @@ import type { Audit, From } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import {
-  clientNameCharsMax,
-  handshakeCharsMax,
   messageBytesMax,
   sealedFrameCharsMax,
   unsentBytesMax,
   unsentWhileAskingMax,
-  v1FirstFrameCharsMax,
 } from "../core/limits.ts";
 import type { Grant } from "../core/rights.ts";
 import type { Allowance } from "./allowance.ts";
@@ -24,13 +21,13 @@ import { errorText } from "./envelope.ts";
 import type { Visit } from "./http.ts";
 import type { Listener } from "./notifications.ts";
 import { type PairingDoor, withPairing } from "./pairing-line.ts";
-import { type AcceptHello, createSealedLine, type SealedLine } from "./sealed-line.ts";
+import { type AcceptHello, createSealedLine, isHello, type SealedLine } from "./sealed-line.ts";
 import { createTurns, type Lane } from "./turns.ts";
 import type { Outlet, Unsent } from "./unsent.ts";
 
 /** What a WebSocket carries of its own. */
 export interface Peer
-  extends Pick<Visit, "address" | "access" | "isPrivate" | "grant" | "client" | "isV1App"> {
+  extends Pick<Visit, "address" | "access" | "isPrivate" | "isAdmitted" | "grant" | "client" | "isV1App"> {
   /** A text came that was no heartbeat. */
   hasSpoken: boolean;
   /** Of a caller that may speak. */
@@ -55,16 +52,19 @@ interface Speaking {
 
 type Socket = ServerWebSocket<Peer>;
 
-export function newPeer({ address, access, isPrivate, grant, client, isV1App }: Visit): Peer {
+export function newPeer(visit: Visit): Peer {
+  const { address, access, isPrivate, isAdmitted, grant, client, isV1App } = visit;
   const later = { speaking: undefined, line: undefined, leaving: undefined, bounds: undefined };
   const known = client === undefined ? {} : { client };
-  return { address, access, isPrivate, grant, isV1App, ...known, hasSpoken: false, ...later };
+  return { address, access, isPrivate, isAdmitted, grant, isV1App, ...known, hasSpoken: false, ...later };
 }
 
 export interface Sockets {
   readonly handler: WebSocketHandler<Peer>;
   /** Ends the sessions of a client that was deleted. */
   cut(clientId: string): void;
+  /** Ends the connections that would not be let in any more. */
+  review(): void;
   closeAll(): void;
 }
 
@@ -78,7 +78,7 @@ export interface SocketParts {
   readonly acceptV1: AcceptHello;
   readonly pairing: PairingDoor;
   /** What a client may do now; `none` for one that there is no more. */
-  readonly grantOf: (clientId: string) => Grant;
+  readonly grantOf: (clientId: string) => () => Grant;
   /** A client from afar has shown that it knows its secret. Throws `ServiceError` if it may not come in all the same. */
   readonly onProved: (clientId: string, address: string) => void;
   readonly audit: Audit;
@@ -136,7 +136,7 @@ export function createSockets(parts: SocketParts): Sockets {
   };
   const seal = (socket: Socket, member: Member): SealedLine => {
     const { address } = member;
-    const { isV1App } = socket.data;
+    const { isV1App, isAdmitted } = socket.data;
     const sealed = createSealedLine({
       accept: isV1App ? acceptV1 : accept,
       send: (text) => say(socket, text),
@@ -145,8 +145,9 @@ export function createSockets(parts: SocketParts): Sockets {
         socket.data.leaving?.[Symbol.dispose]();
         unsealed.leave(member);
         unsealed.know(address);
-        const grant = grantOf(clientId);
-        admit(socket, { grant: () => grant, from: { address, client: clientId } }, sealed.send);
+        const granted = grantOf(clientId);
+        const grant = () => (isAdmitted() ? granted() : "none");
+        admit(socket, { grant, from: { address, client: clientId } }, sealed.send);
       },
       onPayload: (text) => socket.data.speaking !== undefined && serve(socket.data.speaking, text),
       refuse(error) {
@@ -244,6 +245,10 @@ export function createSockets(parts: SocketParts): Sockets {
         if ((socket.data.line?.clientId ?? socket.data.client) === clientId)
           socket.close(policyViolation, "this client was deleted");
     },
+    review() {
+      for (const socket of sockets)
+        if (!socket.data.isAdmitted()) socket.close(policyViolation, "the settings have changed");
+    },
     closeAll() {
       for (const socket of sockets) socket.close(goingAway, "the service is stopping");
     },
@@ -256,20 +261,6 @@ function isPing(message: string | Buffer): boolean {
   return typeof message === "string"
     ? message === "ping"
     : message.length === 4 && message.toString("latin1") === "ping";
-}
-
-const helloCharsMax = Math.max(handshakeCharsMax + 6 * clientNameCharsMax, v1FirstFrameCharsMax);
-
-/** Whether a text begins a handshake or a pairing, of either version: an object with a version, and no JSON-RPC. */
-function isHello(text: string): boolean {
-  if (text.length > helloCharsMax || !text.includes('"v"') || text.includes('"jsonrpc"')) return false;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && "v" in value && ("e" in value || "p" in value);
-  } catch {
-    // Not JSON: dispatch says so.
-    return false;
-  }
 }
 
 /** Counted in bytes of UTF-8, and only where it may be. */

@@ -15,6 +15,14 @@ export type Right = (typeof rights)[number];
 /** The highest right that a caller has. */
 export type Grant = Right | "none";
 
+/** The caller of what goes on after its request was answered, such as a script in the queue. */
+export interface Requester {
+  /** Its paired client; absent for a caller without an identity. */
+  readonly client?: string;
+  /** What it may do now: the settings, and a revocation, count at once. */
+  grant(): Grant;
+}
+
 /** What a paired client is for. */
 export const roles = ["member", "player"] as const;
 export type Role = (typeof roles)[number];

@@ -13,6 +13,8 @@ export interface Guard<Waiting extends { readonly card: string }> {
   holds(waiting: Waiting): boolean;
   /** What waits, which then waits no more. */
   take(): Waiting | undefined;
+  /** Forgets what waits, where it is meant. */
+  drop(isMeant: (waiting: Waiting) => boolean): void;
 }
 
 export function createGuard<Waiting extends { readonly card: string }>(clock: Clock): Guard<Waiting> {
@@ -30,5 +32,8 @@ export function createGuard<Waiting extends { readonly card: string }>(clock: Cl
       return true;
     },
     take,
+    drop(isMeant) {
+      if (held !== undefined && isMeant(held.waiting)) take();
+    },
   };
 }

@@ -7,11 +7,13 @@ import type { Config } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { Requester } from "../core/rights.ts";
 import type { Token } from "../core/token.ts";
 import { systemByName } from "../media/systems.ts";
 import { cardOf } from "./card.ts";
-import { type DeviceReaders, followDeviceReaders } from "./device-readers.ts";
+import { followDeviceReaders } from "./device-readers.ts";
 import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold } from "./hold.ts";
+import type { LaunchSource } from "./launch-source.ts";
 import type { Launcher } from "./launcher.ts";
 
 export interface HoldingParts {
@@ -20,6 +22,8 @@ export interface HoldingParts {
   readonly log: Log;
   readonly readers: Config["readers"];
   readonly launcher: Pick<Launcher, "launch" | "stopMedia" | "cardOfMedia" | "isLaunching">;
+  /** The caller of the API that laid this token down; undefined for a card that a person tapped. */
+  readonly requesterOf?: (token: Token) => Requester | undefined;
   /** Milliseconds that never go back: the clock on the wall may. */
   readonly elapsedMs?: () => number;
 }
@@ -31,7 +35,8 @@ export interface Holding extends Disposable {
 
 /** Listens until disposed. */
 export function createHolding(parts: HoldingParts): Holding {
-  const { bus, clock, log, launcher, elapsedMs = () => performance.now() } = parts;
+  const { bus, clock, log, launcher, requesterOf = () => undefined } = parts;
+  const { elapsedMs = () => performance.now() } = parts;
   let state = startHold(rulesOf(parts.readers));
   let timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
   // By reader id; they are told before their first card. The API's own reader tells when its tokens go.
@@ -63,13 +68,17 @@ export function createHolding(parts: HoldingParts): Holding {
     const card = cardOf(token);
     return { card, readerId: token.readerId, isLaunching: launcher.isLaunching(card) };
   };
+  const launch = (token: Token) => {
+    const isFromReader = readers.has(token.readerId);
+    launchToken({ launcher, log }, token, { isFromReader, requester: requesterOf(token) });
+  };
   const listening = [
     bus.on("readers.added", ({ readerId, capabilities }) => {
       removable.set(readerId, capabilities.includes("removable"));
     }),
     bus.on("tokens.added", (token) => {
       const isRemovable = token.removable !== false && (removable.get(token.readerId) ?? false);
-      if (take({ kind: "added", ...placed(token), isRemovable })) launchToken(launcher, log, token, readers);
+      if (take({ kind: "added", ...placed(token), isRemovable })) launch(token);
     }),
     bus.on("tokens.removed", (token) => void take({ kind: "removed", ...placed(token) })),
     bus.on("media.started", ({ systemId }) => {
@@ -103,14 +112,12 @@ function known(systemId: string): string {
 
 /** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */
 function launchToken(
-  launcher: Pick<Launcher, "launch">,
-  log: Log,
+  { launcher, log }: Pick<HoldingParts, "log"> & { readonly launcher: Pick<Launcher, "launch"> },
   token: Token,
-  readers: DeviceReaders,
+  by: Pick<LaunchSource, "isFromReader" | "requester">,
 ): void {
   const { readerId, problem } = token;
-  const isFromReader = readers.has(readerId);
-  const from = { isTap: true, isFromReader, ...(readerId === "" ? {} : { readerId }) };
+  const from = { ...by, isTap: true, ...(readerId === "" ? {} : { readerId }) };
   try {
     launcher.launch(token, problem === undefined ? from : { ...from, problem });
   } catch (error) {

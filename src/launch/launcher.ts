@@ -12,6 +12,7 @@ import type { Log } from "../core/log.ts";
 import type { ActiveMedia, ClosedPlaces } from "../core/media.ts";
 import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
 import type { ControlAction } from "../core/playback.ts";
+import type { Requester } from "../core/rights.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run.ts";
@@ -21,6 +22,7 @@ import { cardOf } from "./card.ts";
 import type { Devices } from "./device-ports.ts";
 import { confirmMs, createGuard } from "./guard.ts";
 import type { SearchedMedia } from "./index-port.ts";
+import { type LaunchSource, mayLaunch, originNow, originOf } from "./launch-source.ts";
 import { noTextSentence } from "./no-text.ts";
 import type { PlaylistState } from "./playlist.ts";
 import type { RunContext } from "./run-context.ts";
@@ -62,6 +64,8 @@ export interface Launcher {
   stopMedia(why: string, card?: string): void;
   /** Ends the scripts of a client that was revoked: those that wait, and those that run. */
   revoke(client: string): void;
+  /** Ends the scripts that run for callers whose right was taken away. Those that wait are judged when they start. */
+  review(): void;
   /** Launches what the guard holds back; throws `not-found` where it holds nothing. */
   confirm(): void;
   activeMedia(): ActiveMedia | undefined;
@@ -80,20 +84,6 @@ export interface Launcher {
   close(): Promise<void>;
 }
 
-export interface LaunchSource {
-  readonly readerId?: string;
-  /** The paired client that asked for it. */
-  readonly client?: string;
-  /** Why the reader found no text. */
-  readonly problem?: TagProblem;
-  /** False for a page or a link that anybody may have made: commands that reach outside the device are refused. */
-  readonly trusted?: boolean;
-  /** The token lay on a reader of this device; false for what the API laid on a virtual or a simulated one. */
-  readonly isFromReader?: boolean;
-  /** A card was put down, rather than a launch asked for: the guard may hold it back, and what it starts is its own. */
-  readonly isTap?: boolean;
-}
-
 interface Run extends Job {
   readonly id: number;
   readonly time: string;
@@ -102,7 +92,7 @@ interface Run extends Job {
   readonly origin: ScriptOrigin;
   readonly problem: TagProblem | undefined;
   readonly readerId: string;
-  readonly client: string | undefined;
+  readonly requester: Requester | undefined;
   /** Undefined where no card was put down. */
   readonly card: string | undefined;
   /** It was held back, and somebody confirmed it. */
@@ -113,6 +103,7 @@ interface Run extends Job {
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = new ServiceError("failed", "it was stopped", { isPublic: true });
 const revoked = new ServiceError("failed", "its client was revoked");
+const lostRight = new ServiceError("forbidden", "its caller may not start it any more");
 const takenOver = new ServiceError("failed", "another card took over", { isPublic: true });
 
 export function createLauncher(parts: LauncherParts): Launcher {
@@ -144,13 +135,14 @@ export function createLauncher(parts: LauncherParts): Launcher {
     unsettled.add(settling);
   };
   const runScript = async (run: Run, context: RunContext, aside: Aside): Promise<void> => {
-    const { script, card } = run;
+    const { script, card, requester } = run;
+    if (!mayLaunch(requester)) throw lostRight;
     if (script === "") throw new ServiceError("failed", noTextSentence(run.problem), { isPublic: true });
     if (isPairingLink(script))
       throw new ServiceError("failed", "this card lets a phone in: tap the phone on it, not the reader", {
         isPublic: true,
       });
-    const ready = readyScript(script, run.origin);
+    const ready = readyScript(script, context.origin);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
       const playing = worker.active();
       if (playing !== undefined && guard.holds({ card, run })) throw heldBack(run, playing);
@@ -171,7 +163,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const explain = (why: string) => {
       note = why;
     };
-    const { card, ending, token, origin } = run;
+    const { card, ending, token } = run;
+    const origin = originNow(run.origin, run.requester);
     const context = { card, uid: token.uid, origin, isHook: false, signal: ending.signal, explain };
     return runScript(run, context, aside).then(
       () => settle(run, context, note),
@@ -180,7 +173,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
     if (closed) throw new ServiceError("busy", "the service is stopping", { isPublic: true });
-    const { readerId = "", isTap = false, problem, client } = from;
+    const { readerId = "", isTap = false, problem, requester } = from;
     const origin = originOf(from);
     refuseBeyond(
       "launchQueueMax",
@@ -205,7 +198,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const card = isTap ? cardOf(token) : undefined;
     const ending = new AbortController();
     const run: Run = {
-      ...{ id, time, token, script, origin, problem, readerId, client, card, isConfirmed, ending },
+      ...{ id, time, token, script, origin, problem, readerId, requester, card, isConfirmed, ending },
       cutsIn: isTap,
       run: (aside) => runOne(run, aside),
     };
@@ -241,16 +234,22 @@ export function createLauncher(parts: LauncherParts): Launcher {
       behind(worker.stopMedia());
     },
     revoke(client) {
-      for (const run of turns.begun()) if (run.client === client) run.ending.abort(revoked);
-      for (const run of turns.drop((waiting) => waiting.client === client)) finish(run, revoked);
+      const isIts = ({ requester }: Run) => requester?.client === client;
+      for (const run of turns.begun().filter(isIts)) run.ending.abort(revoked);
+      for (const run of turns.drop(isIts)) finish(run, revoked);
+      guard.drop((held) => isIts(held.run));
+    },
+    review() {
+      for (const { origin, requester, ending } of turns.begun())
+        if (originNow(origin, requester) !== origin || !mayLaunch(requester)) ending.abort(lostRight);
     },
     confirm() {
       const held = guard.take();
       if (held === undefined)
         throw new ServiceError("not-found", "nothing waits to be confirmed", { isPublic: true });
-      const { token, readerId, origin } = held.run;
+      const { token, readerId, origin, requester } = held.run;
       const [trusted, isFromReader] = [origin !== "untrusted", origin === "reader"];
-      enqueue(token, { readerId, trusted, isFromReader, isTap: true }, true);
+      enqueue(token, { readerId, trusted, isFromReader, requester, isTap: true }, true);
     },
     activeMedia: worker.active,
     playback: worker.playback,
@@ -268,11 +267,6 @@ export function createLauncher(parts: LauncherParts): Launcher {
       await Promise.all(unsettled);
     },
   };
-}
-
-function originOf({ trusted = true, isFromReader = false }: LaunchSource): ScriptOrigin {
-  if (!trusted) return "untrusted";
-  return isFromReader ? "reader" : "trusted";
 }
 
 /** Throws `busy` where as many launches wait as may. */

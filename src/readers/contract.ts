@@ -82,6 +82,8 @@ export interface ReaderSession {
   signal?(kind: Signal): void;
   /** Simulated readers only: lays a card with this content on the reader for `durationMs` milliseconds. */
   tap?(card: SimulatedCard, durationMs: number): void;
+  /** Simulated readers only: takes off what lies there. */
+  untap?(): void;
 }
 
 /** What people are told of a card: that it was heard, that what it asks for failed, and that it was written. */

@@ -6,6 +6,7 @@ import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { Requester } from "../core/rights.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 import { type Attended, createAttendance } from "./attendance.ts";
 import { type Connection, parseConnection } from "./connection.ts";
@@ -35,7 +36,11 @@ export interface Readers extends Writing {
   list(): readonly Reader[];
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   /** As `Services.scan` of the API. */
-  scan(params: TokenParams, durationMs: number, readerId: string | undefined): void;
+  scan(params: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
+  /** The caller of the API that laid this token down; undefined for a card that a person tapped. */
+  requesterOf(token: Token): Requester | undefined;
+  /** Takes off the tokens of the callers that are meant. */
+  withdraw(isMeant: (requester: Requester) => boolean): void;
   /** Lets the reader show it by its own lights, where it has some and the settings let it; nothing otherwise. */
   signal(readerId: string, kind: Signal): void;
   /** Sentences on readers that should be there and are not. */
@@ -63,6 +68,8 @@ export function startReaders(options: ReadersOptions): Readers {
   const writing = createWriting({ attendance, presenceOf, clock, log, signal });
   // Ids of readers that were let go of. What lies there is no longer anyone's business, until they are attended again.
   const dismissed = new Set<string>();
+  // The callers that tapped the simulated readers last, by reader id.
+  const tappers = new Map<string, Requester>();
   let wrong: readonly string[] = [];
   let changing = false;
   let lastChange: Promise<void> = Promise.resolve();
@@ -115,9 +122,18 @@ export function startReaders(options: ReadersOptions): Readers {
     write: writing.write,
     cancel: writing.cancel,
     signal,
-    scan(params, durationMs, readerId) {
-      if (readerId === undefined) tokens.virtual(params, durationMs);
-      else tapSimulated(attendance.byId(readerId), readerId, params, durationMs);
+    scan(params, durationMs, readerId, requester) {
+      if (readerId === undefined) return tokens.virtual(params, durationMs, requester);
+      tapSimulated(attendance.byId(readerId), readerId, params, durationMs);
+      if (requester === undefined) tappers.delete(readerId);
+      else tappers.set(readerId, requester);
+    },
+    // A card that was written while it lay there is still the caller's.
+    requesterOf: (token) => tokens.requesterOf(token) ?? tappers.get(token.readerId),
+    withdraw(isMeant) {
+      tokens.withdraw(isMeant);
+      for (const [readerId, requester] of tappers)
+        if (isMeant(requester)) attendance.byId(readerId)?.supervisor.session()?.untap?.();
     },
     faults: () => [
       ...wrong,

@@ -1,4 +1,5 @@
 /** IP addresses as bytes: which are this device's, and how far each of the others reaches. */
+import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import { addressBytes } from "../core/ip-address.ts";
 
@@ -38,6 +39,33 @@ export function interfaces(): ReturnType<typeof networkInterfaces> {
 /** Every address of every interface, loopback too. */
 export function ownAddresses(): readonly string[] {
   return Object.values(interfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+}
+
+/**
+ * As `ownAddresses`, without those of IPv6 that the kernel lists and does not use: another host may have them (RFC 4862, 5.4).
+ */
+export function heldAddresses(): readonly string[] {
+  const unheld = unheldAddresses();
+  return ownAddresses().filter((address) => !unheld.has(keyOf(address) ?? ""));
+}
+
+const [dadFailed, tentative] = [0x08, 0x40]; // linux/if_addr.h.
+
+/** A row of /proc/net/if_inet6: address, interface, prefix, scope, flags (hexadecimal), name. */
+function unheldAddresses(): ReadonlySet<string> {
+  let table = "";
+  try {
+    table = readFileSync("/proc/net/if_inet6", "latin1");
+  } catch {
+    // A kernel without IPv6 has no table of it.
+  }
+  const isHeld = new Map<string, boolean>();
+  for (const line of table.trim().split("\n")) {
+    const [address = "", , , , flags = ""] = line.trim().split(/\s+/);
+    const isUsed = (Number.parseInt(flags, 16) & (dadFailed | tentative)) === 0;
+    isHeld.set(address, isUsed || isHeld.get(address) === true);
+  }
+  return new Set([...isHeld].flatMap(([address, isUsed]) => (isUsed ? [] : [address])));
 }
 
 // Of programs on this device: their bridges and tunnels.

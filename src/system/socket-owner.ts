@@ -10,44 +10,48 @@ export interface Peer {
   readonly servicePort: number;
 }
 
-/** The user id, or undefined where no open socket of this device's network is that caller. */
-export async function ownerOf({ address, port, servicePort }: Peer): Promise<number | undefined> {
-  const bytes = addressBytes(address);
-  if (bytes === undefined) return undefined;
-  const words = wordsHex(bytes);
-  const forms: readonly (readonly [table: string, local: string])[] =
-    bytes.length === 4
-      ? [
-          ["/proc/net/tcp", words],
-          ["/proc/net/tcp6", `0000000000000000FFFF0000${words}`],
-        ]
-      : [["/proc/net/tcp6", words]];
-  for (const [table, local] of forms) {
-    const owner = ownerIn(await readTable(table), `${local}:${portHex(port)}`, `:${portHex(servicePort)}`);
-    if (owner !== undefined) return owner;
-  }
-  return undefined;
-}
-
-async function readTable(path: string): Promise<string> {
+/** The user id, or undefined where the caller is not certain to be an open socket of this device's network. */
+export async function ownerOf(peer: Peer): Promise<number | undefined> {
+  const isIpv4 = !peer.address.includes(":");
+  const paths = isIpv4 ? ["/proc/net/tcp", "/proc/net/tcp6"] : ["/proc/net/tcp6"];
   // A kernel without IPv6 has no table of it.
-  return readFile(path, "latin1").catch(() => "");
+  const tables = await Promise.all(paths.map((path) => readFile(path, "latin1").catch(() => "")));
+  return ownerIn(tables, peer);
 }
 
 /**
- * A row: number, local address, remote address, state, queues, timer, retransmits, uid, timeout, inode, ... A socket that its
- * program has closed is nobody's: the kernel prints uid 0 and inode 0 for it, also while it is in TIME_WAIT.
+ * The caller's user in these tables. A connection of this device with itself has two rows, which mirror each other: the
+ * service's and the caller's. Another host that took an address of this device has the service's row alone. Sockets may share
+ * an address and port where they are connected to different addresses of the service; the runtime does not say to which one
+ * a request came. So each row of the service must have its mirror, and all of them must be one user's.
  */
-function ownerIn(table: string, local: string, remoteEnd: string): number | undefined {
-  for (const line of table.split("\n")) {
-    const [, from, to, state, , , , uid, , inode] = line.trim().split(/\s+/);
-    if (from !== local || to?.endsWith(remoteEnd) !== true) continue;
-    return state === established && inode !== "0" ? Number(uid) : undefined;
+export function ownerIn(tables: readonly string[], { address, port, servicePort }: Peer): number | undefined {
+  const bytes = addressBytes(address);
+  if (bytes === undefined) return undefined;
+  const caller = `${wordsHex(bytes)}:${portHex(port)}`;
+  const servicePortEnd = `:${portHex(servicePort)}`;
+  const services = new Set<string>();
+  const callers = new Map<string, number>();
+  for (const line of tables.flatMap((table) => table.split("\n"))) {
+    const [, local = "", remote = "", state = "", , , , uid, , inode] = line.trim().split(/\s+/);
+    const [from, to] = [unmapped(local), unmapped(remote)];
+    if (to === caller && from.endsWith(servicePortEnd) && !unaccepted.has(state)) services.add(from);
+    // A socket that its program has closed is nobody's: the kernel prints uid 0 and inode 0 for it.
+    if (from === caller && state === established && inode !== "0") callers.set(to, Number(uid));
   }
-  return undefined;
+  const owners = new Set([...services].map((service) => callers.get(service)));
+  return owners.size === 1 ? [...owners][0] : undefined;
 }
 
-const established = "01"; // include/net/tcp_states.h.
+// include/net/tcp_states.h: nothing that these brought is served, or will be.
+const [established, synReceived, timeWait, newSynReceived] = ["01", "03", "06", "0C"];
+const unaccepted: ReadonlySet<string> = new Set([synReceived, timeWait, newSynReceived]);
+
+const mappedPrefix = "0000000000000000FFFF0000"; // ::ffff:0:0/96 (RFC 4291, 2.5.5.2), on a little-endian machine.
+
+function unmapped(place: string): string {
+  return place.startsWith(mappedPrefix) ? place.slice(mappedPrefix.length) : place;
+}
 
 function portHex(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, "0");

@@ -5,7 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { Role } from "../core/rights.ts";
 import type { Store } from "../store/open.ts";
-import { ownAddresses } from "../system/addresses.ts";
+import { heldAddresses } from "../system/addresses.ts";
 import { createAuditLog } from "../system/audit-log.ts";
 import { createDescriptors } from "../system/descriptors.ts";
 import { createClientService, freeName, seenIn } from "./clients.ts";
@@ -48,7 +48,17 @@ export interface Guards {
 export function createGuards(parts: GuardParts): Guards {
   const { store, clock, log, dataFolder, isV1Allowed, cut, fingerprint } = parts;
   const audit = createAuditLog({ folder: dataFolder, clock, log });
-  const clients = createClientService({ store, clock, log, audit, cut });
+  // Of this run: what they began may outlive their connections.
+  const revoked = new Set<string>();
+  const revoke = (id: string) => {
+    revoked.add(id);
+    cut(id);
+  };
+  const grantOf = (id: string) => {
+    const grant = grantOfClient(store, id);
+    return () => (revoked.has(id) ? "none" : grant);
+  };
+  const clients = createClientService({ store, clock, log, audit, cut: revoke });
   const nameFor = (name: string) => freeName(name, clients.list());
   const v1 = { store, clock, log, audit, nameFor, isAllowed: isV1Allowed };
   const pairByPin = createPairByPin(v1);
@@ -61,11 +71,11 @@ export function createGuards(parts: GuardParts): Guards {
     },
     doors: {
       ...acceptHellos(v1),
-      grantOf: (id) => grantOfClient(store, id),
-      bearer: createBearerCheck({ store, fingerprint, onProved }),
+      grantOf,
+      bearer: createBearerCheck({ store, fingerprint, onProved, grantOf }),
       pairByPin,
       audit,
-      ownAddresses,
+      ownAddresses: heldAddresses,
       onProved,
       descriptors: createDescriptors(),
     },

@@ -19,6 +19,8 @@ export interface BearerParts {
   readonly fingerprint: () => string | undefined;
   /** A client has proved its token. Throws `ServiceError` if it may not come in all the same. */
   readonly onProved: (id: string, address: string) => void;
+  /** What a client may do from now on. */
+  readonly grantOf: (id: string) => () => Grant;
 }
 
 // `<client id>:<token>`; a token has 64 hex characters, and no id is longer than a UUID.
@@ -28,7 +30,7 @@ const form = /^Bearer +([0-9a-zA-Z-]{1,64}):([0-9a-f]{64})$/i;
  * Takes an `Authorization` header (RFC 6750, 2.1). Undefined where its token is not that of a client. A client that there is
  * not takes as long as a wrong token.
  */
-export function createBearerCheck({ store, fingerprint, onProved }: BearerParts) {
+export function createBearerCheck({ store, fingerprint, onProved, grantOf }: BearerParts) {
   const proves = (id: string, address: string) => {
     try {
       onProved(id, address);
@@ -46,8 +48,7 @@ export function createBearerCheck({ store, fingerprint, onProved }: BearerParts)
     const expected = bearerToken(client?.secret ?? nobodysSecret, print);
     const isRight = timingSafeEqual(Buffer.from(expected), Buffer.from(token.toLowerCase()));
     if (client === undefined || !isRight || !proves(id, address)) return undefined;
-    const grant = grantOfClient(store, id);
-    return { id, grant: () => grant };
+    return { id, grant: grantOf(id) };
   };
 }
 

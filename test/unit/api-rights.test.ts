@@ -154,9 +154,17 @@ test("settings that name files, devices and traces are changed on the device onl
 
 test("a launch is trusted where its caller may change things, and only there", async () => {
   const trusted: unknown[] = [];
-  const { ask } = makeDispatch({ launch: (_token: unknown, from: unknown) => trusted.push(from) });
+  const clients: unknown[] = [];
+  type From = { readonly trusted: boolean; readonly requester: { readonly client?: string } };
+  const launch = (_token: unknown, { trusted: isTrusted, requester }: From) => {
+    trusted.push(isTrusted);
+    clients.push(requester.client);
+  };
+  const { ask } = makeDispatch({ launch });
   for (const grant of ["play", "change", "own"] as const) await ask(remote(grant), "launch", "**delay:1");
-  expect(trusted).toEqual([{ trusted: false }, { trusted: true }, { trusted: true }]);
+  await ask(remote("change", "phone"), "launch", "**delay:1");
+  expect(trusted).toEqual([false, true, true, true]);
+  expect(clients).toEqual([undefined, undefined, undefined, "phone"]);
 });
 
 test("a connection hears what its grant covers, from the moment in which it changes", () => {

@@ -1,6 +1,6 @@
 /** `launch`: as if a token with this content had been scanned. */
 import { allows } from "../../core/rights.ts";
-import { type Caller, method } from "../method.ts";
+import { type Caller, method, requesterOf } from "../method.ts";
 import { nothing, tokenParams, toToken } from "../schemas.ts";
 
 const facts = {
@@ -32,7 +32,6 @@ export const run = method({
   },
 });
 
-function sourceOf({ grant, from: { client } }: Caller) {
-  const trusted = allows(grant(), "change");
-  return client === undefined ? { trusted } : { trusted, client };
+function sourceOf(caller: Caller) {
+  return { trusted: allows(caller.grant(), "change"), requester: requesterOf(caller) };
 }

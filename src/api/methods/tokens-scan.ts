@@ -1,7 +1,7 @@
 /** `tokens.scan`: a virtual token that passes the whole way of a real one (decisions, "Methods ..."). */
 import * as v from "valibot";
 import { scanMsMax } from "../../core/limits.ts";
-import { method } from "../method.ts";
+import { method, requesterOf } from "../method.ts";
 import { nothing, saysSomething, tokenFields, toToken } from "../schemas.ts";
 
 const durationMsDefault = 500;
@@ -22,8 +22,8 @@ export const tokensScan = method({
   shorthand: "text",
   result: nothing,
   errors: ["not-found", "busy"],
-  run(services, { duration = durationMsDefault, readerId, ...params }) {
-    services.scan(toToken(params), duration, readerId);
+  run(services, { duration = durationMsDefault, readerId, ...params }, caller) {
+    services.scan(toToken(params), duration, readerId, requesterOf(caller));
     return null;
   },
 });
