@@ -22,8 +22,9 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 #tls_port = 7498
 
 # Who may launch by opening an address such as http://this-device:7497/l/SNES/Game.sfc: nobody (false), anybody on the
-# network (true), or only what one of these patterns matches as a whole, such as ["SNES/.*"]. Of several commands, joined by ||, each must match one by itself, unless
-# a pattern names \\|\\| itself; a text with .., ^ or [[ never matches. A browser asks for one press first.
+# network (true), or only what one of these patterns matches as a whole, such as ["SNES/.*"]. Of several commands, joined
+# by ||, each must match one by itself; a pattern that names \\|\\| matches texts of exactly as many commands as it names. A
+# text with .., ^ or [[ never matches. A browser asks for one press first.
 #allow_launch = false
 
 # Host names, besides its own, by which this device may be called.

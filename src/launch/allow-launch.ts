@@ -22,10 +22,18 @@ export function createAllowLaunch(
     }
     const isMatched = (part: string) => allowed.some((pattern) => patterns.test(pattern, part));
     if (!isMatched(text) || leadsUp.test(text) || isWorkedOut.test(text)) return false;
-    // A pattern for one command says nothing of those that somebody puts behind it; one that names `||` is for them all.
-    const isForAll = (pattern: string) => pattern.includes("\\|\\|") && patterns.test(pattern, text);
-    return text.split("||").every(isMatched) || allowed.some(isForAll);
+    // A pattern for one command says nothing of those that somebody puts behind it; one that names `||` is for as many as
+    // it names, whatever its `.*` could swallow.
+    const parts = text.split("||");
+    const isForAll = (pattern: string) =>
+      partsNamed(pattern) === parts.length && patterns.test(pattern, text);
+    return parts.every(isMatched) || (parts.length > 1 && allowed.some(isForAll));
   };
+}
+
+/** How many commands a pattern is for: one, and one more for each `\|\|` in it. */
+function partsNamed(pattern: string): number {
+  return pattern.replaceAll("\\\\", "").split("\\|\\|").length;
 }
 
 // Escapes and expressions become other characters when the script runs, `..` among them.

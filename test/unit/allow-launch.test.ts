@@ -20,6 +20,18 @@ test("a pattern that names || is for all the commands that it matches", () => {
   expect(allows(patterns, "**delay:1||SNES/Game.sfc||**stop")).toBe(false);
 });
 
+test("a pattern that names || and ends in anything admits no more commands than it names", () => {
+  const patterns = ["\\*\\*delay:1\\|\\|SNES/.*"];
+  expect(allows(patterns, "**delay:1||SNES/Game.sfc")).toBe(true);
+  for (const more of ["**stop", "**launch.random:all", "SNES/Other.sfc", ""])
+    expect([more, allows(patterns, `**delay:1||SNES/Game.sfc||${more}`)]).toEqual([more, false]);
+  // Nor fewer: a part that the pattern leaves out at will is not named by it.
+  expect(allows(["SNES/Game\\.sfc(\\|\\|.*)*"], "SNES/Game.sfc||a||b")).toBe(false);
+  expect(allows(["[^|]*\\|\\|[^|]*\\|\\|.*"], "a||b||c")).toBe(true);
+  // A backslash that stands for itself names no bar.
+  expect(allows(["a\\\\|\\|.*", "a\\|\\|.*\\\\|\\|c"], "a||b||c")).toBe(false);
+});
+
 test("a text that leads out of the folder that its pattern names is not allowed", () => {
   for (const text of ["SNES/../Audio/Chime.wav", "SNES/..", "SNES/..\\\\Audio/x"])
     expect([text, allows(["SNES/.*"], text)]).toEqual([text, false]);
