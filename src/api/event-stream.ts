@@ -2,13 +2,14 @@
  * Notifications as Server-Sent Events (HTML Living Standard, 9.2): each with an id, so that a listener that comes back
  * within the last few hundred misses nothing.
  *
- *   id       `<start>-<number>`: which run of the service, and the how-manieth event of it
+ *   id       `<start>-<id>`: which run of the service, and the number of the event in it, which `opaque-ids.ts` hides
  *   data     the notification, as it goes to a WebSocket
  */
 import type { Clock } from "../core/clock.ts";
 import { eventsKeptBytesMax, eventsKeptMax, unsentBytesMax } from "../core/limits.ts";
 import type { Right } from "../core/rights.ts";
 import type { Listener } from "./notifications.ts";
+import { createOpaqueIds } from "./opaque-ids.ts";
 import type { Outlet, Unsent } from "./unsent.ts";
 
 export interface EventStreams extends Listener {
@@ -48,6 +49,8 @@ interface Stream {
 
 export function createEventStreams(clock: Clock): EventStreams {
   const start = clock.now().toString(36);
+  const ids = createOpaqueIds();
+  const idNow = () => `${start}-${ids.hide(sent)}`;
   const streams = new Set<Stream>();
   const encoder = new TextEncoder();
   const kept: KeptEvent[] = [];
@@ -59,19 +62,17 @@ export function createEventStreams(clock: Clock): EventStreams {
     keepAlive = streams.size === 0 ? undefined : clock.after(keepAliveMs, tick);
   };
   const missed = (lastEventId: string): readonly KeptEvent[] => {
-    const [run, number] = lastEventId.split("-");
+    const [run, id = ""] = lastEventId.split("-");
     // An id of another run is older than all of this one.
-    const since = run === start ? Number(number) : 0;
-    return Number.isInteger(since) && since < sent
-      ? kept.slice(Math.max(0, kept.length - (sent - since)))
-      : [];
+    const since = run === start ? ids.reveal(id) : 0;
+    return since !== undefined && since < sent ? kept.slice(Math.max(0, kept.length - (sent - since))) : [];
   };
 
   return {
     notify(text, right) {
       sent += 1;
       // The same bytes for all, however many listen.
-      const bytes = encoder.encode(`id: ${start}-${sent}\ndata: ${text}\n\n`);
+      const bytes = encoder.encode(`id: ${idNow()}\ndata: ${text}\n\n`);
       kept.push({ bytes, right });
       keptBytes += bytes.length;
       while (kept.length > eventsKeptMax || keptBytes > eventsKeptBytesMax)
@@ -90,7 +91,7 @@ export function createEventStreams(clock: Clock): EventStreams {
               },
             });
             streams.add(stream);
-            stream.send(encoder.encode(`retry: 1000\nid: ${start}-${sent}\n\n`));
+            stream.send(encoder.encode(`retry: 1000\nid: ${idNow()}\n\n`));
             if (lastEventId !== null)
               for (const { bytes, right } of missed(lastEventId)) stream.send(bytes, right);
             keepAlive ??= clock.after(keepAliveMs, tick);
