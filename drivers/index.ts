@@ -1,5 +1,5 @@
-/** Every driver, one line each. The conformance suite walks this list. And what makes virtual devices,
- * and what switches the console. */
+/** Every driver, one line each. The conformance suite walks this list. And what makes virtual devices, what switches the
+ * console, and what keeps the process from being dumped. */
 import type { Driver } from "../src/readers/contract.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";
 import { file } from "./file.ts";
@@ -20,4 +20,5 @@ export const drivers: readonly Driver[] = [
 ];
 
 export { setConsole } from "./io/console.ts";
+export { forbidCoreDumps } from "./io/core-dumps.ts";
 export { openUinput } from "./io/uinput.ts";

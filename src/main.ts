@@ -5,7 +5,7 @@
  */
 // First of all, for it may begin the program anew.
 import "./system/clean-start.ts";
-import { drivers, openUinput, setConsole } from "../drivers/index.ts";
+import { drivers, forbidCoreDumps, openUinput, setConsole } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/run.ts";
 import { overridesOf } from "./config/overrides.ts";
@@ -50,6 +50,7 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function serve(options: PlaceOptions, write: (line: string) => void): Promise<number> {
+  forbidCoreDumps();
   const stopped = signalled(["SIGINT", "SIGTERM", "SIGHUP"]);
   const places = placesOf(options, process.env);
   const overrides = overridesOf(process.env);

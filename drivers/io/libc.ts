@@ -1,5 +1,6 @@
 /**
- * The few calls of the C library that device I/O needs and Bun does not have: ioctl on terminals, and flock.
+ * The few calls of the C library that Bun does not have: ioctl on terminals and flock, which device I/O needs, and limits of
+ * this process.
  * Request numbers and layouts are Linux's for x86-64 and arm64 (asm-generic/ioctls.h, termbits.h), which agree.
  */
 import { dlopen, FFIType, ptr } from "bun:ffi";
@@ -8,6 +9,8 @@ import { dlopen, FFIType, ptr } from "bun:ffi";
 const { symbols: libc } = dlopen("libc.so.6", {
   ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
   flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+  getrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
+  setrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
 });
 
 export const requests = {
@@ -62,4 +65,15 @@ export function unlock(fd: number): void {
 export function lockExclusively(fd: number): boolean {
   const [lockEx, lockNb] = [2, 4];
   return libc.flock(fd, lockEx | lockNb) === 0;
+}
+
+/** A limit of this process and the children that it makes from now on (getrlimit(2)): soft, then hard. */
+export function limitOf(resource: number): BigUint64Array | undefined {
+  const limit = new BigUint64Array(2);
+  return libc.getrlimit(resource, ptr(limit)) === 0 ? limit : undefined;
+}
+
+/** True where the kernel took it. */
+export function setLimit(resource: number, soft: bigint, hard: bigint): boolean {
+  return libc.setrlimit(resource, ptr(BigUint64Array.of(soft, hard))) === 0;
 }
