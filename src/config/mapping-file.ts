@@ -1,6 +1,7 @@
 /** One file of mappings: TOML with `[[mapping]]` tables, or one sentence that says where it is wrong and what to do. */
 import { parse } from "@decimalturn/toml-patch";
 import { messageOf } from "../core/errors.ts";
+import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../core/mapping.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { lineOf } from "./line-of.ts";
@@ -76,8 +77,20 @@ function partsOf(source: string): readonly string[] {
   return [...parts, source.slice(start)];
 }
 
+// TOML 1.0, "String" and "Comment"; one that is not closed ends with the text.
+const textsAndComments =
+  /"""(?:[^"\\]|\\[\s\S]|"(?!""))*(?:"{3,5}|$)|'''[\s\S]*?(?:'{3,5}|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*/g;
+
+/** True for what no mapping is and the parser takes long for: every other request waits for it. */
+function isIntricate(part: string): boolean {
+  const bare = part.replace(textsAndComments, "");
+  const count = (mark: RegExp) => bare.match(mark)?.length ?? 0;
+  return count(/\./g) > mappingDotsMax || count(/[,{]/g) > mappingListMarksMax;
+}
+
 /** The mappings of a part of a file; undefined where it holds anything else, or is no TOML. */
 function tablesOf(part: string): readonly unknown[] | undefined {
+  if (isIntricate(part)) return undefined;
   try {
     const file: unknown = parse(part);
     if (!isTable(file) || Object.keys(file).some((key) => key !== "mapping")) return undefined;
@@ -94,6 +107,11 @@ function wholeTables(source: string, before: number): readonly unknown[] {
   const place = (key: string) => before + (lineOf(source, { key, nth: 0 }) ?? 1);
   if (source.length > partCharsMax) {
     const sentence = `no mapping begins in the ${partCharsMax} characters from here on: each begins with [[mapping]], on a line of its own`;
+    throw new MappingFileFault(before + 1, sentence);
+  }
+  if (isIntricate(source)) {
+    const sentence =
+      "a mapping has one text, or true or false, for each key: no long lists, and no keys with dots";
     throw new MappingFileFault(before + 1, sentence);
   }
   const file = parsed(source, before);

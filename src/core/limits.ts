@@ -148,6 +148,10 @@ export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter 
 // Mappings, beyond what the API takes.
 export const mappingFilesMax = 256;
 export const mappingFileBytesMax = 1024 * 1024;
+// Outside of texts, in what is parsed of a mapping file at once: the parser's time grows with the square of the dots of a key,
+// 18 ms for 1,000 of them and 4 s for 16,000, and a list of 2,048 items takes it 5 ms.
+export const mappingDotsMax = 16;
+export const mappingListMarksMax = 2048;
 export const partialCharsMax = 512 * 1024; // Of all enabled partial patterns, in the database and again in files: each is some 60 bytes of an automaton.
 export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine writes repetitions out, which takes 0.7 µs for each.
 export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.

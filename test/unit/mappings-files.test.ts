@@ -182,6 +182,8 @@ const wrong: readonly [string, string, number | undefined, RegExp][] = [
     4,
     /override: it is empty/,
   ],
+  ["a key of many parts", table("a", `${"a.".repeat(30_000)}b = 1`), 1, /no keys with dots/],
+  ["a list of many values", table("a", `label = [${"1,".repeat(30_000)}]`), 1, /no long lists/],
   ["too large a file", `#${" ".repeat(mappingFileBytesMax)}`, undefined, /divide it/],
 ];
 
@@ -234,6 +236,20 @@ test("a text of many lines that looks like a mapping is cut nowhere", async () =
   expect(watched.lines[0]).toContain("override: it is longer than 4096 bytes");
   expect(watched.lines[0]).toContain(" line=9 ");
   expect(patterns(watched)).toEqual(["b"]);
+});
+
+test("marks inside of texts and comments are those of the text, however many there are", async () => {
+  const marks = "a.b,c=[d]{e}";
+  const many = Array.from({ length: 300 }, () => `# ${marks} "`).join("\n");
+  const quotes = `"""\n${`"${marks}" `.repeat(250)}\\"""${marks}"""`;
+  const source = [
+    table("a", `label = "${".".repeat(200)}"`),
+    `${many}\n${table("b", `label = '${"=".repeat(200)}'`)}`,
+    `[[mapping]]\ntype = "text"\npattern = ${quotes}\noverride = '''${`'${marks}`.repeat(250)}'''\n`,
+  ];
+  const watched = await startWith({ "a.toml": source.join("\n") });
+  expect(watched.lines.filter((line) => line.startsWith("error"))).toEqual([]);
+  expect(watched.now().length).toBe(3);
 });
 
 test("a fault in a long file is told with its line, and what is no table after table is not read on and on", async () => {
