@@ -170,18 +170,19 @@ async function assemble({
     map: mapper.map,
     refusal: playTime.refusal,
   });
+  /** Ends all that a client has here. */
+  const expel = (id: string) => {
+    wired.api?.cutClient(id);
+    wired.readers?.withdraw(({ client }) => client === id);
+    launcher.revoke(id);
+  };
   // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
   // readers are there by the time that anyone can ask.
   const fingerprint = () => wired.certificates?.fingerprint();
   const guards = createGuards({
     ...{ store, clock, log, dataFolder, fingerprint },
     isV1Allowed: () => config().api.allowV1Clients,
-    cut(id) {
-      wired.api?.cutClient(id);
-      // Its card first: the card's going must not start what waits for that.
-      wired.readers?.withdraw(({ client }) => client === id);
-      launcher.revoke(id);
-    },
+    cut: (id) => expel(id),
   });
   const pairing = createPairing({
     ...{ clock, log, addClient: guards.addByCode },
@@ -261,7 +262,7 @@ async function assemble({
     api.review();
     launcher.review();
     if (before.api.allowV1Clients && !now.api.allowV1Clients)
-      for (const { id } of store.v1Clients.list()) api.cutClient(id);
+      for (const { id } of store.v1Clients.list()) expel(id);
     launching.configure(now.readers);
     playTime.configure();
     if (now.audio.volumeMax < before.audio.volumeMax)

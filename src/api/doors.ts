@@ -129,7 +129,10 @@ export function createDoors<Data>({
         // has seen the end of its connection once it has polled.
         await setImmediate();
         await setImmediate();
-        return request.signal.aborted ? goneAway() : enter(isLoopback || owner !== undefined, owner);
+        if (request.signal.aborted) return goneAway();
+        // As they are now: an address that was lost within the last second may be another host's.
+        const isDevice = isLoopback || (owner !== undefined && isDeviceAddress(address, ownAddresses));
+        return enter(isDevice, isDevice ? owner : undefined);
       });
     };
   const enterAs = (

@@ -36,6 +36,7 @@ export interface StreamCaller {
 const keepAliveMs = 25_000;
 
 interface KeptEvent {
+  readonly number: number;
   readonly bytes: Uint8Array;
   readonly right: Right;
 }
@@ -53,8 +54,9 @@ export function createEventStreams(clock: Clock): EventStreams {
   const idNow = () => `${start}-${ids.hide(sent)}`;
   const streams = new Set<Stream>();
   const encoder = new TextEncoder();
-  const kept: KeptEvent[] = [];
-  let [sent, keptBytes] = [0, 0];
+  // By right: else a stranger could tell by what is kept for it how much came that it may not hear.
+  const kept = new Map<Right, ReturnType<typeof createKept>>();
+  let sent = 0;
   let keepAlive: Disposable | undefined;
 
   const tick = () => {
@@ -65,7 +67,10 @@ export function createEventStreams(clock: Clock): EventStreams {
     const [run, id = ""] = lastEventId.split("-");
     // An id of another run is older than all of this one.
     const since = run === start ? ids.reveal(id) : 0;
-    return since !== undefined && since < sent ? kept.slice(Math.max(0, kept.length - (sent - since))) : [];
+    if (since === undefined || since >= sent) return [];
+    return [...kept.values()]
+      .flatMap(({ events }) => events.filter(({ number }) => number > since))
+      .toSorted((one, other) => one.number - other.number);
   };
 
   return {
@@ -73,10 +78,9 @@ export function createEventStreams(clock: Clock): EventStreams {
       sent += 1;
       // The same bytes for all, however many listen.
       const bytes = encoder.encode(`id: ${idNow()}\ndata: ${text}\n\n`);
-      kept.push({ bytes, right });
-      keptBytes += bytes.length;
-      while (kept.length > eventsKeptMax || keptBytes > eventsKeptBytesMax)
-        keptBytes -= kept.shift()?.bytes.length ?? keptBytes;
+      const ofRight = kept.get(right) ?? createKept();
+      kept.set(right, ofRight);
+      ofRight.add({ number: sent, bytes, right });
       for (const stream of streams) stream.send(bytes, right);
     },
     open(lastEventId, caller) {
@@ -110,6 +114,21 @@ export function createEventStreams(clock: Clock): EventStreams {
     close() {
       keepAlive?.[Symbol.dispose]();
       for (const stream of streams) stream.end();
+    },
+  };
+}
+
+/** The last events that there is room for. */
+function createKept(): { readonly events: readonly KeptEvent[]; add(event: KeptEvent): void } {
+  const events: KeptEvent[] = [];
+  let keptBytes = 0;
+  return {
+    events,
+    add(event) {
+      events.push(event);
+      keptBytes += event.bytes.length;
+      while (events.length > eventsKeptMax || keptBytes > eventsKeptBytesMax)
+        keptBytes -= events.shift()?.bytes.length ?? keptBytes;
     },
   };
 }

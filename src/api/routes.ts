@@ -54,10 +54,10 @@ const eventPaths: ReadonlySet<string> = new Set(
 export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<Peer>) => MaybeResponse {
   const { services, allowLaunch, page, audit, quota } = parts;
   const launchFor =
-    ({ access, address, client }: Visit): Services["launch"] =>
-    (token, from) => {
+    ({ access, address, client, grant }: Visit): Services["launch"] =>
+    (token, from = { trusted: false }) => {
       if (access !== "device") quota.take({ address, client });
-      services.launch(token, from);
+      services.launch(token, client === undefined ? from : { ...from, requester: { client, grant } });
     };
   return (visit, server) => {
     const { path, request } = visit;

@@ -139,7 +139,7 @@ export const requestsPerSecondMax = 200; // From afar, in all, however many addr
 export const turnedAwayPerSecondMax = 500; // Who ask too often, in the clear; each costs 0.1 ms, 1 on a board. With more the door is shut for a second.
 export const turnedAwayByTlsPerSecondMax = 100; // The same over TLS, where each has cost a handshake.
 export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
-export const eventsKeptMax = 256; // What a listener that comes back may have missed,
+export const eventsKeptMax = 256; // What a listener that comes back may have missed, of the events of each right,
 export const eventsKeptBytesMax = 256 * 1024; // while it is not more than this: an event with a long card's text has 64 KiB.
 
 // Serial lines.

@@ -1,6 +1,7 @@
 /** Server-Sent Events: a listener that comes back misses nothing, and counts nothing that it may not hear. */
 import { expect, test } from "bun:test";
 import { createEventStreams } from "../../src/api/event-stream.ts";
+import { eventsKeptMax } from "../../src/core/limits.ts";
 import { allows, type Right } from "../../src/core/rights.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 
@@ -62,6 +63,20 @@ test("a listener that comes back gets what it missed and may hear, and nothing t
   expect((await visit("look", first.ids[0])).data).toEqual(["1", "3"]);
   const last = (await visit("look")).ids[0];
   expect((await visit("change", last)).data).toEqual([]);
+});
+
+test("events that a listener may not hear take no room from those that it may", async () => {
+  const { streams, visit } = makeStreams();
+  const [before] = (await visit("look")).ids;
+  streams.notify('"public"', "look");
+  for (let count = 0; count < 2 * eventsKeptMax; count++) streams.notify(`"hidden ${count}"`, "change");
+  expect((await visit("look", before)).data).toEqual(['"public"']);
+  const all = (await visit("change", before)).data;
+  expect([all.length, all[0], all.at(-1)]).toEqual([
+    1 + eventsKeptMax,
+    '"public"',
+    `"hidden ${2 * eventsKeptMax - 1}"`,
+  ]);
 });
 
 test("an id of another run gets all that is kept, and one that nobody was given nothing", async () => {
