@@ -5,7 +5,8 @@
 ################################################################################
 
 TAPDECK_VERSION = 0.1.0
-TAPDECK_SITE = $(call qstrip,$(BR2_PACKAGE_TAPDECK_DIST))
+# Buildroot wants a site of every package, chosen or not.
+TAPDECK_SITE = $(or $(call qstrip,$(BR2_PACKAGE_TAPDECK_DIST)),$(BR2_EXTERNAL_TAPDECK_PATH)/../dist/buildroot)
 TAPDECK_SITE_METHOD = local
 # The screen is drawn by a renderer whose sources are at https://github.com/yisibl/resvg-js.
 TAPDECK_LICENSE = MIT, MPL-2.0 (renderer), Bitstream-Vera (font)
