@@ -9,7 +9,10 @@ import { isAbsolute, join } from "node:path";
 /** By system id; systems that share their cores stand in one row. */
 const rows: readonly (readonly [systems: string, cores: string])[] = [
   ["NES FDS", "mesen fceumm nestopia quicknes"],
-  ["SNES SNESMSU1 Sufami", "snes9x bsnes bsnes_hd_beta mesen-s snes9x2010 bsnes_mercury_balanced"],
+  [
+    "SNES SNESMSU1 Sufami",
+    "snes9x bsnes bsnes_hd_beta mesen-s snes9x2010 bsnes_mercury_balanced bsnes_mercury_performance",
+  ],
   ["SuperGameboy", "mesen-s bsnes sameboy mgba"],
   ["Gameboy GameboyColor", "gambatte sameboy mgba gearboy tgbdual"],
   ["Gameboy2P", "tgbdual"],

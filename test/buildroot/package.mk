@@ -1,7 +1,9 @@
 # As much of Buildroot as a package's install steps need: `make --file package.mk MK=... NAME=TAPDECK SOURCE=... SOURCE/.stamp_installed`.
 INSTALL = install
 qstrip = $(strip $(subst ",,$(1)))
+UPPERCASE = $(NAME)
 generic-package =
+include $(dir $(lastword $(MAKEFILE_LIST)))../../buildroot/libretro-core.mk
 include $(MK)
 # The steps find the package's copy as the folder of the target.
 $(SOURCE)/.stamp_built:

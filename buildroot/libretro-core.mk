@@ -1,0 +1,28 @@
+################################################################################
+#
+# libretro-core: what the packages of cores share
+#
+################################################################################
+
+# Debian keeps every version of its archive. The sums of the packages are those
+# of its signed index, and were compared with the files.
+LIBRETRO_CORE_DEBIAN = https://snapshot.debian.org/archive/debian/20250901T000000Z/pool
+
+# Rules for a core with a makefile of its own: it lies in _MAKE_DIR and leaves
+# _OUTPUT. The makefiles add to the flags of the environment, and would lose
+# their own if these stood on the command line. Without GIT_VERSION they would
+# take the commit of whatever tree the build lies in.
+define inner-libretro-core
+define $(1)_BUILD_CMDS
+	$$(TARGET_MAKE_ENV) CFLAGS="$$(TARGET_CFLAGS)" \
+		CXXFLAGS="$$(TARGET_CXXFLAGS)" LDFLAGS="$$(TARGET_LDFLAGS)" \
+		$$(MAKE) -C $$(@D)/$$($(1)_MAKE_DIR) platform=unix GIT_VERSION= \
+		CC="$$(TARGET_CC)" CXX="$$(TARGET_CXX)" $$($(1)_MAKE_OPTS)
+endef
+define $(1)_INSTALL_TARGET_CMDS
+	$$(INSTALL) -D -m 0644 $$(@D)/$$($(1)_OUTPUT) \
+		$$(TARGET_DIR)/usr/lib/libretro/$$(notdir $$($(1)_OUTPUT))
+endef
+endef
+
+libretro-core = $(call inner-libretro-core,$(call UPPERCASE,$(pkgname)))
