@@ -41,10 +41,14 @@ dist/tapdeck-confine: watchdog/tapdeck-confine.c
 	else echo "no C compiler: players run unconfined, and health says so. Install gcc to change that."; fi
 
 image: BOARD = zero2w
-image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu
+image: build ## Make the SD image with Buildroot: BUILDROOT_DIR=FOLDER, BOARD=zero2w, pi3, pi4 or qemu, WITH=an optional fragment
 	@test -n "$(BUILDROOT_DIR)" || { echo "make image: say where Buildroot is, BUILDROOT_DIR=FOLDER" >&2; exit 2; }
 	@sh buildroot/package/tapdeck/collect dist/buildroot
 	@$(MAKE) -C "$(BUILDROOT_DIR)" BR2_EXTERNAL="$(CURDIR)/buildroot" O="$(CURDIR)/build/buildroot/$(BOARD)" tapdeck_$(BOARD)_defconfig
+ifneq ($(WITH),)
+	@cat $(WITH:%=buildroot/fragments/%.fragment) >>"build/buildroot/$(BOARD)/.config"
+	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)" olddefconfig
+endif
 	@$(MAKE) -C "$(CURDIR)/build/buildroot/$(BOARD)"
 
 test-buildroot: node_modules/.ready ## Check the Buildroot tree, and, with BUILDROOT_DIR=FOLDER, have Buildroot check it

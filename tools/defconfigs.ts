@@ -5,8 +5,11 @@
 import { join } from "node:path";
 
 const folder = join(import.meta.dir, "../buildroot");
-const common = ["toolchain", "system", "storage", "tapdeck"] as const;
-const pi = ["raspberrypi", ...common, "media", "network", "wifi-raspberrypi"] as const;
+const common = ["toolchain", "system", "storage", "tapdeck", "media", "video", "games"] as const;
+const pi = ["raspberrypi", ...common, "video-raspberrypi", "network", "wifi-raspberrypi"] as const;
+
+/** Fragments that no board takes by itself: `make image WITH=<name>` adds them. */
+export const optional: readonly string[] = ["cores-noncommercial"];
 
 /** Fragments of each board, in the order in which their lines stand in its defconfig. */
 export const boards: Readonly<Record<string, readonly string[]>> = {

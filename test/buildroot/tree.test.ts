@@ -2,39 +2,23 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { version } from "../../package.json";
 import { slotOfConfig } from "../../src/update/tryboot.ts";
-import { boards, defconfigOf, isOption } from "../../tools/defconfigs.ts";
+import { boards, defconfigOf, isOption, optional } from "../../tools/defconfigs.ts";
+import { buildroot, makeIn, root, run as runIn, tree } from "../helpers/buildroot.ts";
 
-const root = join(import.meta.dir, "../..");
-const tree = join(root, "buildroot");
-const buildroot = process.env.BUILDROOT_DIR || undefined;
 let folder = "";
+const run = (argv: readonly string[], env: Record<string, string> = {}, cwd = folder) =>
+  runIn(argv, cwd, env);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tapdeck-tree-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
 
 const names = Object.keys(boards);
-
-/** Standard output; throws with all that was said where the program fails. */
-async function run(argv: readonly string[], env: Record<string, string> = {}, cwd = folder): Promise<string> {
-  const child = Bun.spawn([...argv], {
-    cwd,
-    env: { ...process.env, ...env },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if ((await child.exited) !== 0) throw new Error(`${argv.join(" ")}\n${out}${err}`);
-  return out;
-}
 
 test.each(names)("the defconfig of %s is what its fragments make", async (name) => {
   const text = await readFile(join(tree, "configs", `${name}_defconfig`), "utf8");
@@ -50,8 +34,10 @@ test.each(names)("no option of %s is stated twice", async (name) => {
   expect(options.filter((option, at) => options.indexOf(option) !== at)).toEqual([]);
 });
 
-test("every fragment is used, and every line of one is an option or a comment", async () => {
+test("every fragment is a board's or an optional one, and every line of one is an option or a comment", async () => {
   const used = new Set(Object.values(boards).flat());
+  expect(optional.filter((name) => used.has(name))).toEqual([]);
+  for (const name of optional) used.add(name);
   const fragments = (await readdir(join(tree, "fragments"))).map((file) => file.replace(/\.fragment$/, ""));
   expect(fragments.toSorted()).toEqual([...used].toSorted());
   for (const name of fragments) {
@@ -237,27 +223,30 @@ test.each(["zero2w", "qemu"])("what Buildroot made for %s becomes a card", async
 });
 
 const withBuildroot = buildroot === undefined ? test.skip : test;
-// Buildroot is in no package registry: whoever has it names its folder.
-withBuildroot.each(names)("Buildroot keeps every line of %s", async (name) => {
-  const out = join(folder, name);
-  const make = ["make", "-s", "-C", resolve(buildroot ?? ""), `BR2_EXTERNAL=${tree}`, `O=${out}`];
-  await run([...make, `${name}_defconfig`]);
-  const kept = new Set((await readFile(join(out, ".config"), "utf8")).split("\n"));
-  expect(
-    (await defconfigOf(boards[name] ?? []))
-      .trim()
-      .split("\n")
-      .filter((line) => !kept.has(line)),
-  ).toEqual([]);
-});
+withBuildroot.each(names)(
+  "Buildroot keeps every line of %s, and of the optional fragments on top",
+  async (name) => {
+    const out = join(folder, name);
+    const lost = async (fragments: readonly string[]) => {
+      const kept = new Set((await readFile(join(out, ".config"), "utf8")).split("\n"));
+      const stated = (await defconfigOf(fragments)).trim().split("\n");
+      return stated.filter((line) => !kept.has(line));
+    };
+    await run([...makeIn(out), `${name}_defconfig`]);
+    expect(await lost(boards[name] ?? [])).toEqual([]);
+    await appendFile(join(out, ".config"), await defconfigOf(optional));
+    await run([...makeIn(out), "olddefconfig"]);
+    expect(await lost([...(boards[name] ?? []), ...optional])).toEqual([]);
+  },
+);
 
 withBuildroot("Buildroot's own check finds nothing in the tree", async () => {
-  const files = ["Config.in", "external.mk", "package", "configs"]
+  const files = ["Config.in", "external.mk", "libretro-core.mk", "package", "configs"]
     .flatMap((name) => {
       const path = join(tree, name);
       if (!statSync(path).isDirectory()) return [path];
       return readdirSync(path, { recursive: true }).map((file) => join(path, String(file)));
     })
     .filter((path) => statSync(path).isFile());
-  await run([python, join(resolve(buildroot ?? ""), "utils/check-package"), "-b", ...files], {}, buildroot);
+  await run([python, join(buildroot ?? "", "utils/check-package"), "-b", ...files], {}, buildroot);
 });
