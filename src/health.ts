@@ -11,6 +11,8 @@ export interface HealthParts {
   readonly clock: Clock;
   readonly startedMs: number;
   readonly dataFolder: string;
+  /** Why what games saved is not kept, or an empty string. */
+  readonly savesFault: () => string;
   readonly connected: () => number;
   readonly configured: () => number;
   /** Sentences on readers that should be there and are not. */
@@ -35,7 +37,7 @@ export function createHealth(parts: HealthParts): () => Health {
         parts.askDatabase();
         return "";
       }),
-      check("disk", () => fullness(parts.dataFolder)),
+      check("disk", () => [fullness(parts.dataFolder), parts.savesFault()].filter(Boolean).join("; ")),
       check("settings", () => parts.settingsFault() ?? ""),
       check("players", parts.playersFault),
       ...parts.machine.map(({ name, ask }) => check(name, ask)),

@@ -19,6 +19,7 @@ import { createHolding } from "./launch/holding.ts";
 import { createLauncher } from "./launch/launcher.ts";
 import { createMapper } from "./launch/mappings/mapper.ts";
 import { createPlayTime } from "./launch/play-time.ts";
+import { createSaveKeeper } from "./launch/saves/keeper.ts";
 import { createMedia } from "./media/media.ts";
 import { systemFault } from "./media/system-names.ts";
 import { knownSystems } from "./media/systems.ts";
@@ -57,7 +58,7 @@ export interface ServiceOptions {
 export interface Service {
   /** The port that the API listens on. */
   readonly port: number;
-  /** Stops players, readers, connections and database, in this order, in under two seconds. */
+  /** Stops players, readers, connections and database, in this order, in under two seconds; a game that saves has five more. */
   close(): Promise<void>;
 }
 
@@ -84,7 +85,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const store = openStore(places.dataFolder, { clock: systemClock, log });
   try {
     const mappingsFolder = join(dirname(places.configPath), "mappings");
-    const { dataFolder, socketPath } = places;
+    const { dataFolder, socketPath, savesMemory } = places;
     const tlsFolder = join(dataFolder, "tls");
     return await assemble({
       settings,
@@ -95,6 +96,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       dataFolder,
       tlsFolder,
       socketPath,
+      savesMemory,
       mappingsFolder,
       closed: withRealPaths(closedPlaces(places, process.env)),
     });
@@ -116,11 +118,13 @@ interface Parts {
   readonly mappingsFolder: string;
   readonly closed: ClosedPlaces;
   readonly socketPath: string;
+  readonly savesMemory: string;
   readonly tlsFolder: string;
 }
 
 async function assemble({
   socketPath,
+  savesMemory,
   settings,
   log,
   store,
@@ -157,6 +161,7 @@ async function assemble({
     pairOnScreen({ pairing, screen: () => wired.screen, place: () => pairingOffer.describe() });
   const device = { openInput, pair, settings, bus, clock, log, socketPath };
   const devices = createDevices({ ...device, readers: () => wired.readers });
+  const saves = createSaveKeeper({ home: () => config().retroarch.saves, memory: savesMemory, clock, log });
   const launcher = createLauncher({
     config,
     bus,
@@ -164,6 +169,7 @@ async function assemble({
     log,
     history: store.history,
     lastMedia: store.lastMedia,
+    saves,
     closed,
     media,
     devices,
@@ -204,6 +210,7 @@ async function assemble({
     clock,
     settings,
     dataFolder,
+    savesFault: saves.fault,
     readers: () => wired.readers,
     ...guards.services,
     fingerprint,
@@ -229,6 +236,7 @@ async function assemble({
   });
   const api = await serving.catch(async (error: unknown) => {
     mapper.close();
+    await saves.close();
     await media.close();
     throw error;
   });
@@ -280,6 +288,7 @@ async function assemble({
       closeAll({
         log,
         launcher,
+        saves,
         launching,
         playTime,
         devices,

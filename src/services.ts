@@ -32,6 +32,8 @@ export interface Sources {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly dataFolder: string;
+  /** Why what games saved is not kept, or an empty string. */
+  readonly savesFault: () => string;
   readonly clients: Services["clients"];
   readonly pairByPin: Services["pairByPin"];
   readonly audit: Services["audit"];
@@ -52,6 +54,7 @@ export function createServices({
   clock,
   settings,
   dataFolder,
+  savesFault,
   readers,
   clients,
   pairByPin,
@@ -93,6 +96,7 @@ export function createServices({
       clock,
       startedMs: clock.now(),
       dataFolder,
+      savesFault,
       connected: () => list().filter((reader) => reader.connected).length,
       configured: () => settings.current().readers.connect.length,
       readerFaults: () => readers()?.faults() ?? [],

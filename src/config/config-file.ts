@@ -57,7 +57,7 @@ export async function openConfigFile({
   let seen = await read();
   let good = configIn(seen, path);
   const overridden = overrideSentence(overrides);
-  if (overridden !== undefined) log.info("config", overridden, { ...overrides });
+  if (overridden !== undefined) log.info("config", overridden, { anonymous: overrides.anonymous });
   let fault: string | undefined;
 
   return {

@@ -53,6 +53,14 @@ const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
   return all;
 };
 
+/** An empty one stands for none. A settings file of RetroArch holds it in quotes. */
+const savesFolder: Check<string> = (value, key) => {
+  if (value === "") return "";
+  const path = folder(value, key);
+  if (/["\n\r]/.test(path)) throw new Refusal(key, `${key} must not hold quotes or line ends`);
+  return path;
+};
+
 const minutes = wholeNumber(0, playTimeMinutesMax);
 
 /** The sections but `[[launchers]]`. */
@@ -85,7 +93,7 @@ export const sections = {
   },
   script: { allow_execute: patterns, allow_http: patterns, allow_input: boolean },
   launch: { guard: boolean },
-  retroarch: { resume: boolean },
+  retroarch: { resume: boolean, saves: savesFolder },
   playtime: {
     daily_minutes: minutes,
     session_minutes: minutes,
@@ -161,9 +169,7 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
       allowInput: s("allow_input", script.allow_input, d.script.allowInput),
     },
     launch: { guard: taker(table, "launch")("guard", sections.launch.guard, d.launch.guard) },
-    retroarch: {
-      resume: taker(table, "retroarch")("resume", sections.retroarch.resume, d.retroarch.resume),
-    },
+    retroarch: retroArchOf(table),
     playtime: playTimeOf(table),
     hooks: hooksOf(table),
     launchers: launchersOf(table.launchers),
@@ -175,6 +181,15 @@ function taker(table: Table, name: Section) {
   const section = tableOf(table[name] ?? {}, name);
   return <T>(key: string, check: Check<T>, fallback: T): T =>
     section[key] === undefined ? fallback : check(section[key], `${name}.${key}`);
+}
+
+function retroArchOf(table: Table): Config["retroarch"] {
+  const take = taker(table, "retroarch");
+  const saves = take("saves", sections.retroarch.saves, "");
+  return {
+    resume: take("resume", sections.retroarch.resume, defaultConfig.retroarch.resume),
+    ...(saves === "" ? {} : { saves }),
+  };
 }
 
 function playTimeOf(table: Table): PlayTimeLimits {

@@ -62,6 +62,8 @@ export interface Config {
   readonly retroarch: {
     /** A game goes on where its last end left it. */
     readonly resume: boolean;
+    /** The folder that keeps what games save; RetroArch's own settings decide where it is absent. */
+    readonly saves?: string;
   };
   readonly playtime: PlayTimeLimits;
   readonly hooks: Hooks;

@@ -112,6 +112,10 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # with ?resume=no or ?resume=yes. States then lie in folders by system and core below RetroArch's own folder for them.
 #resume = true
 
+# The folder that keeps what games save. With it a loss of power leaves each file as it was before or after a change, ten
+# seconds old at most; RetroArch alone may leave a damaged one. Without it RetroArch's own settings say where saves are.
+#saves = "/home/me/saves"
+
 [playtime]
 # How many minutes may be played on one day; 0 means as many as you like. What is paused does not count, where its player
 # tells: mpv always, RetroArch where a card or the API paused it, other players never.

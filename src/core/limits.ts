@@ -247,6 +247,14 @@ export const updateVersionCharsMax = 32;
 export const updateKeysMax = 16;
 export const updateNoteBytesMax = 4096; // What an update left for the next start to read, and small files of the boot partition.
 
+// What games save, while RetroArch writes it in memory.
+export const savesBytesMax = 24 * 1024 * 1024; // Of one game, before it starts: a board has 512 MB, and a PlayStation's state 1 to 4.
+export const savesFilesMax = 500; // The same: each is copied before the game starts.
+export const savesListedMax = 20_000; // Files and folders of one system's saves; they are looked through before a game starts.
+export const savesDepthMax = 4; // Folders in folders: the system's, the core's, and what a core makes below.
+export const savesMemoryFreeMin = 256 * 1024; // With less the memory counts as full, and what was written last may be cut off.
+export const orphanSaveMsMax = 5000; // A RetroArch that outlived the service has so long to save and end.
+
 /** tapdeck-confine is asked at the start whether it can confine players: milliseconds. It answers within a few. */
 export const confineProbeMsMax = 5000;
 

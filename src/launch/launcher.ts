@@ -27,9 +27,9 @@ import { noTextSentence } from "./no-text.ts";
 import type { PlaylistState } from "./playlist.ts";
 import type { RunContext } from "./run-context.ts";
 import { type Aside, createTurns, type Job } from "./turns.ts";
-import { createWorker } from "./worker.ts";
+import { createWorker, type WorkerParts } from "./worker.ts";
 
-export interface LauncherParts {
+export interface LauncherParts extends Pick<WorkerParts, "saves"> {
   /** Asked at each launch, so that new folders and players take effect at the next one. */
   readonly config: () => Config;
   readonly bus: Bus;

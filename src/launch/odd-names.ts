@@ -2,9 +2,9 @@
  * Files whose names are not UTF-8: texts hold U+FFFD for what cannot be read, so they are found by what the folder's
  * entries would be read as, and a player, which takes its arguments as text, gets a link with a clean name.
  */
-import { mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { filterInSlices } from "../core/slices.ts";
 import { type FileName, fileName, joinNames, pathOf, readable } from "../media/names.ts";
@@ -44,10 +44,13 @@ export interface CleanLink {
 
 /** Makes a link to the file in a folder that only this user may enter; throws `ServiceError("failed")` with what to do. */
 export async function linkCleanly(file: Uint8Array): Promise<CleanLink> {
-  const name = basename(readable(file)).replaceAll(replacement, "_");
+  const clean = readable(file).replaceAll(replacement, "_");
+  const name = basename(clean);
   try {
     const folder = await mkdtemp(join(tmpdir(), "tapdeck-name-"));
-    const path = join(folder, name);
+    // RetroArch names saves after the folder around the file, too.
+    const path = join(folder, basename(dirname(clean)), name);
+    await mkdir(dirname(path), { recursive: true });
     await symlink(Buffer.from(file), path);
     // Nothing depends on when it is gone.
     return { path, release: () => void rm(folder, { recursive: true, force: true }).catch(() => {}) };

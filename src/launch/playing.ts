@@ -9,16 +9,17 @@ import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { mediaNameOf } from "../core/paths.ts";
-import { type ControlAction, type StopHow, usualStops } from "../core/playback.ts";
+import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
 import type { ControlledPlayer } from "../players/contract.ts";
 import { startPlayer } from "../players/start.ts";
 import type { Exit } from "../system/process.ts";
 import type { Choice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 import { createPlayerVolume, type PlayerVolume } from "./player-volume.ts";
+import type { SavedGame } from "./saves/keeper.ts";
 
-// The service itself has two seconds to end, whatever grace its players are given else.
-const closeGraceMs = 1000;
+// The service itself has little time to end, whatever grace its players are given else.
+const closeGraceMs: Readonly<Record<PlayerKind, number>> = { process: 1000, mpv: 1000, retroarch: 5000 };
 // One that cannot play, or that crashes over what it was given, does so at once; what ends later has played.
 export const proofMs = 3000;
 // One that tells when it plays is waited for: a core or a slow disc takes its time, and a person gives it as much.
@@ -29,7 +30,7 @@ export interface Playing {
   /** As `active`, with how far it is; a player that does not answer is waited for a quarter of a second. */
   playback(): Promise<ActiveMedia | undefined>;
   /** Starts a player; whoever plays must have been stopped. Throws where the program cannot be started. */
-  start(file: MediaFile, choice: Choice): void;
+  start(file: MediaFile, choice: Choice, saves?: SavedGame): void;
   /** Ends what plays, and resolves once nothing of it is left; does nothing where nothing plays. */
   stop(): Promise<void>;
   /** From now on a player has no longer to end than the service itself has. */
@@ -57,6 +58,7 @@ interface Current {
   readonly player: ControlledPlayer;
   readonly startedMs: number;
   readonly proof: PromiseWithResolvers<void>;
+  readonly kind: PlayerKind;
   readonly stop: StopHow;
   isStopping: boolean;
 }
@@ -67,7 +69,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
   let proof: Proof | undefined;
   // A player that ended by itself may have left something of its group, which is being ended.
   let lastGone: Promise<void> | undefined;
-  let graceMsMax = Number.POSITIVE_INFINITY;
+  let isHurrying = false;
   const volume = createPlayerVolume(() => current?.player, volumeMax);
 
   const ended = (which: Current, { exitCode }: Exit) => {
@@ -90,10 +92,10 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
       // It may have ended while it was asked.
       return current === asked ? { ...asked.media, ...state } : current?.media;
     },
-    start(file, choice) {
+    start(file, choice, saves) {
       const startedMs = clock.now();
       const media = mediaOf(file, choice, startedMs);
-      const player = startPlayer(choice, {
+      const player = startPlayer(saves === undefined ? choice : { ...choice, saves }, {
         name: choice.launcherId,
         clock,
         volume: volume.first(),
@@ -106,10 +108,12 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
         player,
         startedMs,
         proof: Promise.withResolvers<void>(),
+        kind: choice.kind,
         stop: choice.stop ?? usualStops[choice.kind],
         isStopping: false,
       };
       current = started;
+      saves?.follow(player.process);
       proof = { settled: started.proof.promise };
       lastGone = player.process.gone;
       void lastGone.finally(() => file.release?.());
@@ -123,12 +127,12 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
         // Whatever code it ends with now, it was asked to.
         stopping.isStopping = true;
         stopping.proof.resolve();
-        ended(stopping, await end(stopping, graceMsMax));
+        ended(stopping, await end(stopping, isHurrying));
       }
       await lastGone;
     },
     hurry() {
-      graceMsMax = closeGraceMs;
+      isHurrying = true;
     },
     lastProof: () => proof,
     ready: (signal) => untilReady(playingNow(), clock, signal),
@@ -157,8 +161,8 @@ function mediaOf({ path, system }: MediaFile, { launcherId }: Choice, startedMs:
 }
 
 /** Asks it to end in its own way first, where it has one: three quarters of the grace are for that. */
-async function end({ player, stop }: Current, graceMsMax: number): Promise<Exit> {
-  const graceMs = Math.min(stop.graceMs, graceMsMax);
+async function end({ player, kind, stop }: Current, isHurrying: boolean): Promise<Exit> {
+  const graceMs = Math.min(stop.graceMs, isHurrying ? closeGraceMs[kind] : Number.POSITIVE_INFINITY);
   const beganMs = performance.now();
   await player.quit?.(graceMs * 0.75);
   const tookMs = performance.now() - beganMs;

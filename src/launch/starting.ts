@@ -7,9 +7,12 @@ import type { Choice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 import type { Playing } from "./playing.ts";
 import type { Launching, RunContext } from "./run-context.ts";
+import type { SaveKeeper } from "./saves/keeper.ts";
 
 export interface StartingParts {
   readonly playing: Playing;
+  /** Of games; where absent, RetroArch's own settings decide where these are kept. */
+  readonly saves?: SaveKeeper | undefined;
   /** Why nothing may be started now, as a sentence; undefined where it may. */
   readonly refusal: () => string | undefined;
   /** What is to be done before, if anything; its rejection is why nothing starts. */
@@ -19,7 +22,7 @@ export interface StartingParts {
 export interface Starting {
   /** Stops what plays, and starts the player. Rejects with `ServiceError`, or with the reason of the run's signal. */
   start(file: MediaFile, choice: Choice, run: RunContext): Promise<void>;
-  /** As `Playing.stop`. */
+  /** As `Playing.stop`, and resolves once what a game saved is kept. */
   stop(): Promise<void>;
   /** On whose behalf the player runs that was started last. */
   startedBy(): RunContext | undefined;
@@ -27,7 +30,7 @@ export interface Starting {
   isStopping(): boolean;
 }
 
-export function createStarting({ playing, refusal, before }: StartingParts): Starting {
+export function createStarting({ playing, saves, refusal, before }: StartingParts): Starting {
   let by: RunContext | undefined;
   let stops = 0;
   let turn: Promise<void> = Promise.resolve();
@@ -43,6 +46,18 @@ export function createStarting({ playing, refusal, before }: StartingParts): Sta
   const refuse = () => {
     const why = refusal();
     if (why !== undefined) throw new ServiceError("forbidden", why, { isPublic: true });
+  };
+  /** A game brings its saves; nothing else waits for saves. */
+  const startWith = async (file: MediaFile, choice: Choice, run: RunContext) => {
+    const game = choice.kind === "retroarch" ? await saves?.bring(file.path) : undefined;
+    try {
+      run.signal.throwIfAborted();
+      by = run;
+      playing.start(file, choice, game);
+    } catch (error) {
+      game?.drop();
+      throw error;
+    }
   };
   return {
     async start(file, choice, run) {
@@ -60,13 +75,17 @@ export function createStarting({ playing, refusal, before }: StartingParts): Sta
         run.signal.throwIfAborted();
         // The end of what played may have used up the time.
         refuse();
-        by = run;
-        playing.start(file, choice);
+        await startWith(file, choice, run);
       } finally {
         resolve();
       }
     },
-    stop,
+    async stop() {
+      // Of what plays now, and not of what is started meanwhile.
+      const saved = saves?.settled();
+      await stop();
+      await saved;
+    },
     startedBy: () => by,
     isStopping: () => stops > 0,
   };

@@ -16,6 +16,7 @@ import { findMediaFile } from "./media-file.ts";
 import { createPlaying, type Proof } from "./playing.ts";
 import { createPlaylists, type PlaylistState } from "./playlist.ts";
 import type { RunContext } from "./run-context.ts";
+import type { SaveKeeper } from "./saves/keeper.ts";
 import { createScriptPorts } from "./script-ports.ts";
 import { createStarting } from "./starting.ts";
 
@@ -27,6 +28,8 @@ export interface WorkerParts {
   readonly media?: SearchedMedia;
   readonly devices?: Devices;
   readonly lastMedia?: LastMedia;
+  /** Of games; where absent, RetroArch's own settings decide where these are kept. */
+  readonly saves?: SaveKeeper;
   /** Of the service, never played. */
   readonly closed?: ClosedPlaces | undefined;
   readonly refusal?: () => string | undefined;
@@ -63,7 +66,10 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
   const folders = () => ({ ...mediaFolders(config()), ...(parts.closed && { closed: parts.closed }) });
   let stopping = new AbortController();
   const playing = createPlaying(bus, clock, () => config().audio.volumeMax);
-  const starting = createStarting({ playing, refusal, before: (what, run) => hooks.before(what, run) });
+  const starting = createStarting({
+    ...{ playing, saves: parts.saves, refusal },
+    before: (what, run) => hooks.before(what, run),
+  });
   const playlists = createPlaylists({
     clock,
     log,

@@ -18,6 +18,14 @@ export interface PlayerOrder {
   readonly stop?: StopHow;
   /** Of RetroArch: neither is done where absent. */
   readonly resuming?: Resuming;
+  /** Of RetroArch: where it keeps what games save; its own settings decide where absent. */
+  readonly saves?: SavePlace;
+}
+
+export interface SavePlace {
+  readonly folder: string;
+  /** The folder for settings of this start; one in the usual place where absent. */
+  readonly settings?: string;
 }
 
 export interface PlayerParts {

@@ -10,7 +10,14 @@ import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { PlainAction, Resuming } from "../core/playback.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
-import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
+import type {
+  ControlledPlayer,
+  PlayerAction,
+  PlayerOrder,
+  PlayerParts,
+  PlayerState,
+  SavePlace,
+} from "./contract.ts";
 import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
 
 // It answers in its next frame; while a core loads, it does not at all.
@@ -21,6 +28,8 @@ const pauseMsMax = 5000;
 const pausedAskMs = 2000;
 const softest = -80; // dB
 const autosaveSeconds = 10;
+// With the second or two until it is carried to the disk, battery RAM is there within 10 s of a change.
+const carriedAutosaveSeconds = 5;
 const noResuming: Resuming = { loadsState: false, savesState: false };
 
 /** Starts it; throws as `spawnPlayer` does. */
@@ -28,8 +37,11 @@ export function startRetroArch(
   order: PlayerOrder,
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
-  const { argv, optionsAt, environment, folder, resuming = noResuming } = order;
-  const settings = writeSettings({ ...usualSettings, ...resumeSettings(resuming), ...loudness(volume) });
+  const { argv, optionsAt, environment, folder, resuming = noResuming, saves } = order;
+  const settings = writeSettings(
+    { ...usualSettings, ...resumeSettings(resuming), ...saveSettings(saves), ...loudness(volume) },
+    saves?.settings,
+  );
   const process = startWith(settings, () =>
     spawnPlayer(argv.toSpliced(optionsAt, 0, `--appendconfig=${settings.path}`), {
       ...(environment === undefined ? {} : { environment }),
@@ -90,8 +102,8 @@ interface SettingsFile {
 }
 
 /** In a folder that only this user may enter. It reads them again when a core or a game changes. */
-function writeSettings(settings: RetroArchSettings): SettingsFile {
-  const folder = mkdtempSync(join(tmpdir(), "tapdeck-retroarch-"));
+function writeSettings(settings: RetroArchSettings, parent = tmpdir()): SettingsFile {
+  const folder = mkdtempSync(join(parent, "tapdeck-retroarch-"));
   const path = join(folder, "settings.cfg");
   // Nothing depends on when it is gone.
   const release = () => rm(folder, { recursive: true, force: true }, () => {});
@@ -150,6 +162,22 @@ const stateSettings: RetroArchSettings = {
   // After a crash or a pulled plug the state is older than battery RAM, which must not go back to what it was.
   block_sram_overwrite: "true",
 };
+
+/** Saves lie by the name of the folder around the game, and states below that by core too (`src/launch/saves/names.ts`). */
+function saveSettings(saves: SavePlace | undefined): RetroArchSettings {
+  if (saves === undefined) return {};
+  return {
+    savefile_directory: saves.folder,
+    savestate_directory: saves.folder,
+    savefiles_in_content_dir: "false",
+    savestates_in_content_dir: "false",
+    sort_savefiles_by_content_enable: "true",
+    sort_savefiles_enable: "false",
+    sort_savestates_by_content_enable: "true",
+    sort_savestates_enable: "true",
+    autosave_interval: String(saves.settings === undefined ? autosaveSeconds : carriedAutosaveSeconds),
+  };
+}
 
 /**
  * How loud it begins: a gain in dB, -80 to 12, by which all samples are multiplied (RetroArch 1.14, `audio_driver.c`), and

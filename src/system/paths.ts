@@ -1,4 +1,5 @@
 /** Where things stand when nobody says otherwise (decisions, "The config file"; XDG Base Directory Specification). */
+import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { ClosedPlaces } from "../core/media.ts";
@@ -17,6 +18,8 @@ export interface Places {
   readonly dataFolder: string;
   /** The socket for callers on the device: in the run folder, or, with `--data`, in that folder. */
   readonly socketPath: string;
+  /** Holds what games save while they run, in memory; of this data folder alone. */
+  readonly savesMemory: string;
 }
 
 /** With `--data` alone, the config file stands in that folder too, so that a second service is one flag away. */
@@ -28,6 +31,10 @@ export function placesOf({ config, data }: PlaceOptions, environment: Environmen
     configNamed: config !== undefined,
     dataFolder,
     socketPath: join(data === undefined ? runFolder(environment, dataFolder) : dataFolder, "tapdeck.sock"),
+    savesMemory: join(
+      runFolder(environment, "/dev/shm"),
+      `tapdeck-saves-${createHash("sha256").update(dataFolder).digest("hex").slice(0, 8)}`,
+    ),
   };
 }
 
@@ -58,8 +65,8 @@ function ownConfigFolder({ XDG_CONFIG_HOME }: Environment): string {
 }
 
 /** systemd makes one for a service of its own (systemd.exec(5), RuntimeDirectory=), the login one for a person. */
-function runFolder({ RUNTIME_DIRECTORY, XDG_RUNTIME_DIR }: Environment, dataFolder: string): string {
-  return [RUNTIME_DIRECTORY, XDG_RUNTIME_DIR].find((folder) => folder?.startsWith("/")) ?? dataFolder;
+function runFolder({ RUNTIME_DIRECTORY, XDG_RUNTIME_DIR }: Environment, otherwise: string): string {
+  return [RUNTIME_DIRECTORY, XDG_RUNTIME_DIR].find((folder) => folder?.startsWith("/")) ?? otherwise;
 }
 
 /** `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `XDG_RUNTIME_DIR` and `RUNTIME_DIRECTORY` are looked at. */

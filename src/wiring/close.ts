@@ -5,6 +5,7 @@ import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Launcher } from "../launch/launcher.ts";
 import type { Mapper } from "../launch/mappings/mapper.ts";
+import type { SaveKeeper } from "../launch/saves/keeper.ts";
 import type { MediaLibrary } from "../media/media.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
@@ -19,6 +20,7 @@ export interface Running {
   readonly playTime: Disposable;
   readonly devices: AllDevices;
   readonly launcher: Launcher;
+  readonly saves: SaveKeeper;
   readonly readers: Readers;
   readonly api: ApiServer;
   readonly store: Store;
@@ -39,6 +41,7 @@ export async function closeAll({
   playTime,
   devices,
   launcher,
+  saves,
   readers,
   api,
   certificates,
@@ -55,6 +58,7 @@ export async function closeAll({
   launching[Symbol.dispose]();
   const steps: readonly [string, () => Promise<void> | void][] = [
     ["players", () => launcher.close()],
+    ["saves", () => saves.close()],
     ["devices", () => devices.close()],
     ["play time", () => playTime[Symbol.dispose]()],
     ["readers", () => readers.close()],

@@ -1,42 +1,20 @@
 /** Games that go on where they were left, with Debian's RetroArch and a free core, for real and without a screen. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import type { LauncherConfig } from "../../src/config/shape.ts";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  gameDeck,
+  gamePlace,
+  playSomeFrames,
+  retroArchIn,
+  retroArchSettings,
+  untilPlaying,
+} from "../helpers/counting-games.ts";
 import { type Counted, countedIn, makeCountingNesGame } from "../helpers/counting-nes-game.ts";
-import { type Deck, type DeckOptions, makeDeck, processOf } from "../helpers/player-deck.ts";
+import { type Deck, makeDeck, processOf } from "../helpers/player-deck.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
-import { makePlace, type Running, readerConfig, startTapdeck } from "../helpers/tapdeck.ts";
-
-const cores = `/usr/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu/libretro`;
-const settings = `
-video_driver = "null"
-audio_driver = "null"
-input_driver = "null"
-joypad_driver = "null"
-menu_driver = "null"
-video_vsync = "false"
-libretro_directory = "${cores}"
-libretro_info_path = "/usr/share/libretro/info"
-`;
-
-const launcher = (folder: string): LauncherConfig => ({
-  id: "games",
-  systems: ["NES", "Homebrew"],
-  extensions: [],
-  command: ["retroarch", `--config=${join(folder, "retroarch.cfg")}`, "{path}"],
-  kind: "retroarch",
-  core: "nestopia",
-  environment: { HOME: folder, XDG_CONFIG_HOME: folder },
-});
-
-async function gameDeck(options: DeckOptions = {}, more = ""): Promise<Deck> {
-  const deck = await makeDeck((folder) => [launcher(folder)], options);
-  await deck.file("NES/Game.nes", makeCountingNesGame());
-  await deck.file("retroarch.cfg", settings + more);
-  return deck;
-}
+import { startTapdeck } from "../helpers/tapdeck.ts";
 
 const batteryRam = (folder: string) => join(folder, "retroarch/saves/Game.srm");
 const stateOf = (folder: string, system = "NES") =>
@@ -47,11 +25,8 @@ async function counted({ folder }: { readonly folder: string }): Promise<Counted
 }
 
 /** Plays the card for some frames and stops it, and what battery RAM holds then. */
-async function playAndStop(deck: Deck, card = "NES/Game.nes"): Promise<Counted> {
-  await deck.play(card);
-  // RetroArch does what it is told, and answers, between two frames: some have run after the state was loaded.
-  expect(await deck.run("**control:pause||**control:resume")).toBe(true);
-  expect(await deck.run("**stop")).toBe(true);
+async function playAndStop(deck: Deck, card?: string): Promise<Counted> {
+  await playSomeFrames(deck, card);
   return counted(deck);
 }
 
@@ -128,10 +103,13 @@ for word; do case $word in --appendconfig=*) settings=$(echo "$word" | cut -d = 
 if grep -q 'savestate_auto_load = "true"' "$settings"; then kill -SEGV $$; fi
 exec retroarch "$@"`;
   await using deck = await makeDeck((folder) => [
-    { ...launcher(folder), command: ["/bin/sh", "-c", script, "sh", ...launcher(folder).command.slice(1)] },
+    {
+      ...retroArchIn(folder),
+      command: ["/bin/sh", "-c", script, "sh", ...retroArchIn(folder).command.slice(1)],
+    },
   ]);
   await deck.file("NES/Game.nes", makeCountingNesGame());
-  await deck.file("retroarch.cfg", settings);
+  await deck.file("retroarch.cfg", retroArchSettings);
   expect(await deck.run("NES/Game.nes")).toMatch(/^the player games was ended by a signal after/);
   expect(await playAndStop(deck)).toMatchObject({ starts: 1, begunAt: 1 });
   expect(deck.told("launch.finished").map(({ note }) => note)).toContain(
@@ -153,38 +131,6 @@ test("a crash costs the state only: battery RAM was written while the game ran, 
   expect(saved.frames).toBeGreaterThan(first.frames);
   expect(await playAndStop(deck)).toMatchObject({ starts: 3, begunAt: 1 });
 });
-
-/** The compiled program, with a card that is a file. */
-async function gamePlace() {
-  const place = await makePlace();
-  const card = join(place.folder, "card");
-  // Players make no folders in the data folder itself.
-  const folder = join(place.folder, "home");
-  const { command, environment = {} } = launcher(folder);
-  await place.config(`${readerConfig(`file:${card}`)}insert_mode = true
-[[launchers]]
-id = "games"
-systems = ["NES"]
-kind = "retroarch"
-command = ${JSON.stringify(command)}
-env = { ${Object.entries(environment)
-    .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
-    .join(", ")} }
-`);
-  const game = join(place.folder, "media/NES/Game.nes");
-  await mkdir(dirname(game), { recursive: true });
-  await mkdir(folder);
-  await writeFile(game, makeCountingNesGame());
-  await writeFile(join(folder, "retroarch.cfg"), settings);
-  await writeFile(card, "");
-  return { place, card, game, folder };
-}
-
-async function untilPlaying({ client }: Running): Promise<void> {
-  await eventually(async () => (await client.call("media.active"))?.playbackState === "playing");
-  await client.call("media.control", { action: "pause" });
-  await client.call("media.control", { action: "resume" });
-}
 
 test("the card is taken off in hold mode, and put on again: the game goes on", async () => {
   const { place, card, folder } = await gamePlace();

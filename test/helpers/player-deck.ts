@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { EventName, Events } from "../../src/events.ts";
 import { createLauncher, type Launcher } from "../../src/launch/launcher.ts";
+import { createSaveKeeper, type SaveKeeper } from "../../src/launch/saves/keeper.ts";
 import { openStore } from "../../src/store/open.ts";
 import { eventually } from "./processes.ts";
 
@@ -16,6 +17,7 @@ type Heard = { [Name in EventName]: { readonly name: Name; readonly payload: Eve
 export interface Deck extends AsyncDisposable {
   readonly folder: string;
   readonly launcher: Launcher;
+  readonly saves: SaveKeeper;
   readonly heard: readonly Heard[];
   /** Makes a file below the media folder. */
   file(path: string, content?: string | Uint8Array): Promise<string>;
@@ -51,12 +53,19 @@ export interface DeckOptions {
   readonly volumeMax?: () => number;
   /** Whether games go on where they were left. */
   readonly resume?: boolean;
+  /** Where saves of games are kept, and the folder in memory for them; RetroArch's own settings decide where absent. */
+  readonly saves?: { readonly home: string; readonly memory: string };
 }
 
 /** `setUp` makes the players, which may need the folder. */
 export async function makeDeck(
   setUp: (folder: string) => readonly LauncherConfig[],
-  { clock = systemClock, volumeMax = () => 100, resume = defaultConfig.retroarch.resume }: DeckOptions = {},
+  {
+    clock = systemClock,
+    volumeMax = () => 100,
+    resume = defaultConfig.retroarch.resume,
+    saves: kept,
+  }: DeckOptions = {},
 ): Promise<Deck> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-deck-"));
   const launchers = setUp(folder);
@@ -73,6 +82,12 @@ export async function makeDeck(
     launchers,
     retroarch: { resume },
   };
+  const saves = createSaveKeeper({
+    home: () => kept?.home,
+    memory: kept?.memory ?? join(folder, "memory"),
+    clock: systemClock,
+    log: silentLog,
+  });
   const { history, close } = openStore(folder, { clock: systemClock, log: silentLog });
   const launcher = createLauncher({
     config: () => ({ ...config, audio: { ...config.audio, volumeMax: volumeMax() } }),
@@ -80,6 +95,7 @@ export async function makeDeck(
     clock,
     log: silentLog,
     history,
+    saves,
     map: () => undefined,
   });
   const told = <Name extends EventName>(name: Name): readonly Events[Name][] =>
@@ -94,6 +110,7 @@ export async function makeDeck(
   return {
     folder,
     launcher,
+    saves,
     heard,
     launch: (script) => void launch(script),
     ends,
@@ -135,6 +152,7 @@ export async function makeDeck(
     },
     async [Symbol.asyncDispose]() {
       await launcher.close();
+      await saves.close();
       close();
       await rm(folder, { recursive: true });
     },

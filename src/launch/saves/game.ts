@@ -1,0 +1,135 @@
+/**
+ * The saves of one game while it runs: RetroArch writes them in memory, and what is complete is carried home. A look each
+ * second costs some microseconds for a few files in memory, and misses none. A file counts as complete if it is the same
+ * in two looks and the player does not have it open.
+ */
+import { readdir, readlink, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, sleep } from "../../core/clock.ts";
+import { messageOf } from "../../core/errors.ts";
+import { savesMemoryFreeMin } from "../../core/limits.ts";
+import type { Log } from "../../core/log.ts";
+import type { Player } from "../../system/process.ts";
+import { listSaves, replaceSave, type SaveFile, saveFileAt } from "./files.ts";
+
+const lookMs = 1000;
+
+export type FollowedPlayer = Pick<Player, "pid" | "exited" | "gone">;
+
+export interface GameParts {
+  /** The game's own folder in memory, without links: `filesFolder`, and what else belongs to this start. */
+  readonly memory: string;
+  readonly home: string;
+  /** As they were copied from home; undefined for what a service before this one left. */
+  readonly brought: readonly SaveFile[] | undefined;
+  /** Runs one piece of work after the other, of all games. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Game {
+  readonly memory: string;
+  readonly home: string;
+  /** Carries home what is complete, again and again, until the player is gone, and then the rest. As `finish`. */
+  follow(player: FollowedPlayer): Promise<boolean>;
+  /** No player writes any more: carries home what is not there yet. True if nothing is left in memory. Never rejects. */
+  finish(): Promise<boolean>;
+  /** Why something could not be carried home, as a sentence; empty where nothing failed. */
+  fault(): string;
+}
+
+/** Below a game's folder in memory: what RetroArch is told of. */
+export const filesFolder = "files";
+
+export function createGame(parts: GameParts): Game {
+  const { memory, home, brought, inTurn, clock, log } = parts;
+  const files = join(memory, filesFolder);
+  const carried = new Map((brought ?? []).map(({ path, version }) => [path, version]));
+  const seen = new Map<string, string>();
+  const backedUp = new Set<string>();
+  let fault = "";
+  // Of what an earlier service left, nobody saw the end.
+  let mayBeCut = brought === undefined;
+
+  const carry = async (file: SaveFile, isMemoryFull: boolean) => {
+    const { path, version, bytes } = file;
+    const keep = (why: string) => {
+      carried.set(path, version);
+      log.warn("saves", "the version before is kept", { file: path, why });
+    };
+    if (bytes === 0) return keep("it is empty");
+    if ((mayBeCut || isMemoryFull) && bytes < ((await saveFileAt(home, path))?.bytes ?? 0))
+      return keep("it is shorter than before, and its player did not end well");
+    const keepsOld = brought !== undefined && !backedUp.has(path);
+    const end = await replaceSave({ from: files, file, home, keepsOld });
+    if (end === "cut") return keep("it was not written to its end");
+    if (end === "changed") return;
+    carried.set(path, version);
+    backedUp.add(path);
+  };
+  /** Resolves with whether all is at home; without `writer` nobody writes any more. */
+  const look = async (writer: number | undefined): Promise<boolean> => {
+    const all = await listSaves(files, ".", () => true);
+    const isCarried = ({ path, version }: SaveFile) => carried.get(path) === version;
+    const changed = all.filter((file) => !isCarried(file));
+    const same = changed.filter(({ path, version }) => writer === undefined || seen.get(path) === version);
+    for (const { path, version } of changed) seen.set(path, version);
+    const isMemoryFull = writer !== undefined && (await isFull(memory));
+    const open = writer === undefined || same.length === 0 ? noFiles : await openedBy(writer);
+    for (const file of same) if (!open.has(join(files, file.path))) await carry(file, isMemoryFull);
+    fault = isMemoryFull ? `the memory for saves, ${memory}, is full: end the game, and start it again` : "";
+    return changed.every(isCarried);
+  };
+  const lookInTurn = (writer?: number): Promise<boolean> =>
+    inTurn(() => look(writer)).catch((error) => {
+      const sentence = `saves cannot be kept in ${home}: ${sentenceOf(error)}`;
+      if (fault !== sentence) log.error("saves", sentence);
+      fault = sentence;
+      return false;
+    });
+  const finish = async () => {
+    const isDone = await lookInTurn();
+    // What is left of an empty folder does no harm.
+    if (isDone) await rm(memory, { recursive: true, force: true }).catch(() => {});
+    return isDone;
+  };
+  return {
+    memory,
+    home,
+    finish,
+    fault: () => fault,
+    async follow({ pid, exited, gone }) {
+      const over = new AbortController();
+      void exited.then(({ exitCode }) => {
+        mayBeCut = exitCode !== 0;
+        over.abort();
+      });
+      while (!over.signal.aborted) {
+        await sleep(clock, lookMs, over.signal).catch(() => {});
+        if (!over.signal.aborted) await lookInTurn(pid);
+      }
+      await gone.catch(() => {});
+      return finish();
+    },
+  };
+}
+
+const noFiles: ReadonlySet<string> = new Set();
+
+/** The files that the process has open; none where it has ended. */
+async function openedBy(pid: number): Promise<ReadonlySet<string>> {
+  const folder = `/proc/${pid}/fd`;
+  const numbers = await readdir(folder).catch(() => []);
+  return new Set(await Promise.all(numbers.map((number) => readlink(join(folder, number)).catch(() => ""))));
+}
+
+async function isFull(folder: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize < savesMemoryFreeMin;
+}
+
+function sentenceOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  return code === "ENOSPC" ? "the disk is full: free some space" : messageOf(error);
+}

@@ -1,0 +1,153 @@
+/**
+ * Keeps what games save, whenever the power goes: RetroArch, which writes each file over the old one, gets a folder in
+ * memory with the game's files, and what changes there is carried to the owner's folder by rename. Saves that could not be
+ * carried stay in memory, and are tried again; so are those that an earlier service left.
+ */
+import { existsSync } from "node:fs";
+import { rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
+import { findSaves, leftGames, newGameFolder, privateFolder, putSaves } from "./bring.ts";
+import { createGame, type FollowedPlayer, filesFolder, type Game, type GameParts } from "./game.ts";
+import { endOrphans } from "./orphans.ts";
+
+export interface KeeperParts {
+  /** The owner's folder of saves; undefined where RetroArch's own settings decide. */
+  readonly home: () => string | undefined;
+  /** The folder in memory, which this user alone may enter; it is made where it is missing. */
+  readonly memory: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface SavedGame {
+  /** For RetroArch: where it finds and writes its saves. */
+  readonly folder: string;
+  /** For the settings of this start; undefined where saves are written in place. */
+  readonly settings?: string;
+  /** The player was started. */
+  follow(player: FollowedPlayer): void;
+  /** It was not. */
+  drop(): void;
+}
+
+export interface SaveKeeper {
+  /** Makes the saves of the file that is to be played ready; undefined where RetroArch's own settings decide. */
+  bring(path: string): Promise<SavedGame | undefined>;
+  /** Resolves when the saves of all games until now are at home, or were tried to be carried there: their players must end. */
+  settled(): Promise<void>;
+  /** Why saves are not at home, or an empty string. */
+  fault(): string;
+  /** Tries nothing again from now on, and resolves as `settled`. */
+  close(): Promise<void>;
+}
+
+const retryMs = 10_000;
+
+export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): SaveKeeper {
+  const running = new Set<Game>();
+  // What could not be carried home, the oldest first.
+  let left: readonly Game[] = [];
+  const works = new Set<Promise<void>>();
+  let retry: Disposable | undefined;
+  let isClosed = false;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const inTurn: GameParts["inTurn"] = (work) => {
+    const mine = turn.then(work);
+    turn = mine.catch(() => {});
+    return mine;
+  };
+  const open = (folder: string, target: string, brought: GameParts["brought"]) =>
+    createGame({ memory: folder, home: target, brought, inTurn, clock, log });
+  /** `settled` waits for it. */
+  const track = (work: Promise<void>) => {
+    const tracked = work.finally(() => works.delete(tracked));
+    works.add(tracked);
+  };
+  const settled = async () => void (await Promise.all(works));
+  const leave = (game: Game) => {
+    left = [...left, game];
+    retryLater();
+  };
+  const retryLater = () => {
+    if (!isClosed && left.length > 0) retry ??= clock.after(retryMs, () => track(finishLeft()));
+  };
+  const finishLeft = async () => {
+    retry?.[Symbol.dispose]();
+    retry = undefined;
+    for (const game of left) if (await game.finish()) left = left.filter((one) => one !== game);
+    retryLater();
+  };
+  const recover = async () => {
+    if (!existsSync(memory)) return;
+    try {
+      const folder = await privateFolder(memory);
+      await endOrphans(folder);
+      for (const game of await leftGames(folder)) left = [...left, open(game.memory, game.home, undefined)];
+      if (left.length > 0)
+        log.info("saves", "saves of an earlier run are carried over", { games: left.length });
+      await finishLeft();
+    } catch (error) {
+      log.error("saves", `saves that an earlier run left cannot be carried over: ${messageOf(error)}`);
+    }
+  };
+  const recovering = recover();
+  track(recovering);
+
+  const bringInto = async (path: string, target: string): Promise<Game> => {
+    const found = await findSaves(path, target, left);
+    const folder = await newGameFolder(await privateFolder(memory), target);
+    try {
+      return open(folder, target, await putSaves(found, target, folder));
+    } catch (error) {
+      // It may have what came out of memory already; what is cut off there is not carried.
+      leave(open(folder, target, undefined));
+      throw error;
+    }
+  };
+  const savedGame = (game: Game): SavedGame => ({
+    folder: join(game.memory, filesFolder),
+    settings: game.memory,
+    follow(player) {
+      running.add(game);
+      const end = async () => {
+        const isDone = await game.follow(player);
+        running.delete(game);
+        if (!isDone) leave(game);
+      };
+      track(end());
+    },
+    drop() {
+      track(game.finish().then((isDone) => (isDone ? undefined : leave(game))));
+    },
+  });
+  return {
+    settled,
+    fault: () => [...running, ...left].map((game) => game.fault()).find((why) => why !== "") ?? "",
+    async bring(path) {
+      const target = home();
+      if (target === undefined) return undefined;
+      await recovering;
+      await settled();
+      try {
+        if (path === "") throw new Error("no file gives them a name");
+        if (left.length > 0) await finishLeft();
+        return savedGame(await bringInto(path, target));
+      } catch (error) {
+        // RetroArch alone writes them then, each over the old one; none is lost but by a loss of power.
+        log.warn("saves", "a loss of power may damage the saves of this game", { why: messageOf(error) });
+        return { folder: target, follow() {}, drop() {} };
+      }
+    },
+    async close() {
+      isClosed = true;
+      retry?.[Symbol.dispose]();
+      await settled();
+      // It stays where something is left in it.
+      await rmdir(memory).catch(() => {});
+    },
+  };
+}
