@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum {
-  stop_ms = 30000, /* The watchdog alone may take 5 s to end a service; a script that hangs must not keep the old system. */
+  stop_ms = 30000, /* The watchdog alone may take 14 s to end a service and its game; a script that hangs must not keep the old system. */
   poll_ms = 50,
 };
 

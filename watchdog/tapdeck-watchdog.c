@@ -5,10 +5,10 @@
  * WebSocket and wants `pong` within 3 s. Three misses, or an end of the service: it is stopped and started again.
  * Three restarts in five minutes: the hardware watchdog is fed no more, so that it resets the machine.
  *
- * The hardware is fed for three reasons only: a pong came; the service was started less than the grace time ago and
- * has not yet answered; a restart begins. The last two are bounded by the count of restarts. A fault of this program
- * itself is a miss, or its end, and so never feeds. It is one file, longer than our others, so that a maintainer of
- * another firmware can take it alone.
+ * The hardware is fed for four reasons only: a pong came; the service was started less than the grace time ago and
+ * has not yet answered; a restart begins; this process is asked to end, once. The two before that are bounded by the count
+ * of restarts. A fault of this program itself is a miss, or its end, and so never feeds. It is one file, longer than our
+ * others, so that a maintainer of another firmware can take it alone.
  *
  * The state file tells why, and survives the reset. One line, at most 255 bytes, rewritten only when something
  * happened, by a new file, fsync and rename:
@@ -68,7 +68,8 @@ enum {
   resets_max = 3,         /* In a row, until the hardware is left alone. */
   pause_ms = 60000,       /* Between restarts beyond the third, where no reset came to the rescue. */
   eager_ms = 100,         /* Between attempts while a service starts; a refused connection costs next to nothing. */
-  players_ms = 1000,      /* Grace of players that a dead service left behind. */
+  players_ms = 5000,      /* Grace of players that a dead service left behind: a game writes its state. */
+  killed_ms = 1000,       /* Until one that KILL did not end counts as stuck. */
   ending_poll_ms = 20,    /* How often they are looked for: no event tells the end of another's child. */
   option_ms_max = 3600000,
   groups_max = 32,        /* Of --user. */
@@ -81,7 +82,7 @@ struct options {
   const char *address;    /* IPv4 */
   const char *device;     /* NULL: none */
   const char *state;      /* NULL: none */
-  long port, ping_ms, pong_ms, grace_ms, stop_ms, window_ms, healthy_ms, timeout_s;
+  long port, ping_ms, pong_ms, grace_ms, stop_ms, quit_ms, window_ms, healthy_ms, timeout_s;
   bool supervise, as_user;
   uid_t uid;
   gid_t groups[groups_max];
@@ -552,7 +553,9 @@ static void step_ending(struct guard *guard, int64_t now, bool *done) {
     return;
   }
   if (guard->service > 0) {
-    if (now - guard->phase_since < guard->options->stop_ms) return;
+    /* One that was asked to end lets its player save first. One that hangs heeds nothing. */
+    const long grace_ms = guard->stopping ? guard->options->quit_ms : guard->options->stop_ms;
+    if (now - guard->phase_since < grace_ms) return;
     kill(guard->service, SIGKILL);
     return;
   }
@@ -566,7 +569,7 @@ static void step_ending(struct guard *guard, int64_t now, bool *done) {
   const int64_t waited = now - guard->phase_since;
   /* One that not even KILL ends waits for a device; the service must not wait for it. */
   const int left = signal_children(waited < players_ms ? 0 : SIGKILL);
-  if (left == 0 || waited > 2 * players_ms) go_on(guard, done);
+  if (left == 0 || waited > players_ms + killed_ms) go_on(guard, done);
 }
 
 /* ---- the watch ---- */
@@ -662,6 +665,7 @@ static void take_signals(struct guard *guard, int signals, bool *done) {
     } else if (!guard->stopping) {
       guard->stopping = true;
       say("stopping the service");
+      feed(guard); /* The end takes longer than the time between two pongs. */
       if (guard->phase != phase_ending) end_service(guard);
     }
   }
@@ -708,7 +712,8 @@ static const char help[] =
     "  --grace-ms=MS       until a service that was started must answer (30000)\n"
     "  --ping-ms=MS        between pings (2000)\n"
     "  --pong-ms=MS        until a pong counts as missing; three in a row are a hang (3000)\n"
-    "  --stop-ms=MS        from TERM to KILL (2000)\n"
+    "  --stop-ms=MS        from TERM to KILL of a service that failed (2000)\n"
+    "  --quit-ms=MS        the same where the watchdog itself is asked to end; a game saves in that time (8000)\n"
     "  --window-ms=MS      in which three restarts are too many (300000)\n"
     "  --healthy-ms=MS     of pongs, until earlier resets are forgotten (60000)\n"
     "  --supervise=no      only pings, beside systemd (tells it READY and WATCHDOG) or another supervisor. A program\n"
@@ -760,6 +765,7 @@ static int read_option(struct options *options, const char *word) {
       {"--ping-ms=", &options->ping_ms, 1, option_ms_max},
       {"--pong-ms=", &options->pong_ms, 1, option_ms_max},
       {"--stop-ms=", &options->stop_ms, 1, option_ms_max},
+      {"--quit-ms=", &options->quit_ms, 1, option_ms_max},
       {"--window-ms=", &options->window_ms, 1, option_ms_max},
       {"--healthy-ms=", &options->healthy_ms, 1, option_ms_max},
   };
@@ -828,7 +834,7 @@ static void heed_systemd(struct options *options) {
 int main(int count, char **words) {
   static struct guard guard;
   struct options options = {.address = "127.0.0.1", .port = 7497, .ping_ms = 2000, .pong_ms = 3000, .grace_ms = 30000,
-                            .stop_ms = 2000, .window_ms = 300000, .healthy_ms = 60000, .timeout_s = 15,
+                            .stop_ms = 2000, .quit_ms = 8000, .window_ms = 300000, .healthy_ms = 60000, .timeout_s = 15,
                             .supervise = true};
   if (count > 1 && strcmp(words[1], "--help") == 0) return fputs(help, stdout) < 0;
   const int refused = read_options(&options, count, words);

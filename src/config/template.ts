@@ -114,7 +114,7 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 
 # The folder that keeps what games save. With it a loss of power leaves each file as it was before or after a change, ten
 # seconds old at most; RetroArch alone may leave a damaged one. Without it RetroArch's own settings say where saves are.
-#saves = "/home/me/saves"
+#saves = ""
 
 [playtime]
 # How many minutes may be played on one day; 0 means as many as you like. What is paused does not count, where its player

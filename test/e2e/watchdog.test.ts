@@ -169,6 +169,25 @@ test.concurrent("players that a dead service left behind end before the next one
   expect(isAlive(player)).toBe(false);
 });
 
+test.concurrent("a player that a dead service left behind has time to save", async () => {
+  await using guard = await startScripted("with-saving-player");
+  await guard.answers(1);
+  await guard.told(/the player is (ready)/);
+  process.kill(await guard.servicePid(1), "SIGKILL");
+  await guard.servicePid(2);
+  expect(guard.log()).toContain("the player has saved\n");
+});
+
+test.concurrent("a service that is asked to end has more time than one that hangs", async () => {
+  const script =
+    "trap 'sleep 1; echo it ended in order; exit 0' TERM; echo ready for it; while :; do sleep 0.05; done";
+  await using guard = await startGuard(9, [], ["/bin/sh", "-c", script]);
+  await guard.told(/(ready)/);
+  await guard.stop();
+  // --stop-ms is less.
+  expect(guard.log()).toContain("it ended in order\n");
+});
+
 test.concurrent("should the watchdog itself be killed, the service ends in order", async () => {
   await using guard = await startScripted("well");
   await guard.answers(1);
@@ -469,6 +488,10 @@ let pings = 0;
 if (kind === "with-player") {
   const player = Bun.spawn(["/bin/sh", "-c", "trap '' HUP; sleep 60"], { detached: true, stdio: ["ignore", "ignore", "ignore"] });
   process.stderr.write("player " + player.pid + "\\n");
+}
+if (kind === "with-saving-player") {
+  const script = "trap 'sleep 1.5; echo the player has saved >&2; exit' TERM; echo the player is ready >&2; while :; do sleep 0.05; done";
+  Bun.spawn(["/bin/sh", "-c", script], { detached: true, stdio: ["ignore", "ignore", "inherit"] });
 }
 Bun.serve({
   hostname: "127.0.0.1",
