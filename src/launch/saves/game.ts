@@ -1,7 +1,7 @@
 /**
  * The saves of one game while it runs: RetroArch writes them in memory, and what is complete is carried home. A look each
- * second costs some microseconds for a few files in memory, and misses none. A file counts as complete if it is the same
- * in two looks and the player does not have it open.
+ * second costs some microseconds for a few files in memory, and misses none. A file counts as complete if it stays the same
+ * for a tenth of a second and the player does not have it open.
  */
 import { readdir, readlink, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import type { Player } from "../../system/process.ts";
 import { listSaves, replaceSave, type SaveFile, saveFileAt } from "./files.ts";
 
 const lookMs = 1000;
+const settleMs = 100;
 
 export type FollowedPlayer = Pick<Player, "pid" | "exited" | "gone">;
 
@@ -46,7 +47,6 @@ export function createGame(parts: GameParts): Game {
   const { memory, home, brought, inTurn, clock, log } = parts;
   const files = join(memory, filesFolder);
   const carried = new Map((brought ?? []).map(({ path, version }) => [path, version]));
-  const seen = new Map<string, string>();
   const backedUp = new Set<string>();
   let fault = "";
   // Of what an earlier service left, nobody saw the end.
@@ -68,20 +68,31 @@ export function createGame(parts: GameParts): Game {
     carried.set(path, version);
     backedUp.add(path);
   };
-  /** Resolves with whether all is at home; without `writer` nobody writes any more. */
-  const look = async (writer: number | undefined): Promise<boolean> => {
+  /** Of these, those that a player who runs does not write now. */
+  const completeOf = async (
+    changed: readonly SaveFile[],
+    { pid, over }: Writer,
+  ): Promise<readonly SaveFile[]> => {
+    await sleep(clock, settleMs, over).catch(() => {});
+    const now = await Promise.all(changed.map(({ path }) => saveFileAt(files, path)));
+    const open = await openedBy(pid);
+    return changed.filter(
+      ({ path, version }, nth) => now[nth]?.version === version && !open.has(join(files, path)),
+    );
+  };
+  /** Resolves with whether all is at home; without a writer nobody writes any more. */
+  const look = async (writer: Writer | undefined): Promise<boolean> => {
     const all = await listSaves(files, ".", () => true);
     const isCarried = ({ path, version }: SaveFile) => carried.get(path) === version;
     const changed = all.filter((file) => !isCarried(file));
-    const same = changed.filter(({ path, version }) => writer === undefined || seen.get(path) === version);
-    for (const { path, version } of changed) seen.set(path, version);
+    if (changed.length === 0 && fault === "") return true;
+    const complete = writer === undefined ? changed : await completeOf(changed, writer);
     const isMemoryFull = writer !== undefined && (await isFull(memory));
-    const open = writer === undefined || same.length === 0 ? noFiles : await openedBy(writer);
-    for (const file of same) if (!open.has(join(files, file.path))) await carry(file, isMemoryFull);
+    for (const file of complete) await carry(file, isMemoryFull);
     fault = isMemoryFull ? `the memory for saves, ${memory}, is full: end the game, and start it again` : "";
     return changed.every(isCarried);
   };
-  const lookInTurn = (writer?: number): Promise<boolean> =>
+  const lookInTurn = (writer?: Writer): Promise<boolean> =>
     inTurn(() => look(writer)).catch((error) => {
       const sentence = `saves cannot be kept in ${home}: ${sentenceOf(error)}`;
       if (fault !== sentence) log.error("saves", sentence);
@@ -107,7 +118,7 @@ export function createGame(parts: GameParts): Game {
       });
       while (!over.signal.aborted) {
         await sleep(clock, lookMs, over.signal).catch(() => {});
-        if (!over.signal.aborted) await lookInTurn(pid);
+        if (!over.signal.aborted) await lookInTurn({ pid, over: over.signal });
       }
       await gone.catch(() => {});
       return finish();
@@ -115,7 +126,11 @@ export function createGame(parts: GameParts): Game {
   };
 }
 
-const noFiles: ReadonlySet<string> = new Set();
+interface Writer {
+  readonly pid: number;
+  /** Aborted when it has ended. */
+  readonly over: AbortSignal;
+}
 
 /** The files that the process has open; none where it has ended. */
 async function openedBy(pid: number): Promise<ReadonlySet<string>> {

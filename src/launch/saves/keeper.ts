@@ -4,7 +4,7 @@
  * carried stay in memory, and are tried again; so are those that an earlier service left.
  */
 import { existsSync } from "node:fs";
-import { rmdir } from "node:fs/promises";
+import { mkdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -137,7 +137,9 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
         if (left.length > 0) await finishLeft();
         return savedGame(await bringInto(path, target));
       } catch (error) {
-        // RetroArch alone writes them then, each over the old one; none is lost but by a loss of power.
+        // RetroArch alone writes them then, each over the old one; none is lost but by a loss of power. It may not be allowed
+        // to make the folder.
+        await mkdir(target, { recursive: true, mode: 0o700 }).catch(() => {});
         log.warn("saves", "a loss of power may damage the saves of this game", { why: messageOf(error) });
         return { folder: target, follow() {}, drop() {} };
       }
