@@ -1,0 +1,200 @@
+/**
+ * Power cuts while a game saves. A stand-in for RetroArch changes its battery RAM each second and writes the file as
+ * RetroArch does: it cuts the old one off and writes the new one in pieces. The emulated card dies at a seeded write. The
+ * board boots, and the file is a whole version, not older than what was on the card for certain. `CUTS` says how many,
+ * `SEED` where to begin. Run by `make test-image`.
+ */
+import { afterAll, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { seededRandom } from "../../drivers/emulator/faults.ts";
+import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { type Card, makeCard } from "./card.ts";
+import { print, seconds } from "./figures.ts";
+import { patienceMs, until } from "./until.ts";
+
+const cuts = Number(process.env.CUTS ?? 2);
+const seed = Number(process.env.SEED ?? 1);
+/** A save takes some ten writes to the card. */
+const writesMax = 60;
+/** Cuts that one card lives through. */
+const cutsOfCard = 10;
+
+const home = "/data/tapdeck/saves/NES/Game.srm";
+const pieces = 15;
+
+/**
+ * Stands for RetroArch: `--appendconfig` names the folder. Each piece has a number that counts up over all starts, and the
+ * guest's seconds; a sum of all pieces is the last.
+ */
+const standIn = [
+  "#!/bin/sh",
+  "for word; do",
+  "  case $word in --appendconfig=*) settings=$" + "{word#*=} ;; esac",
+  "  game=$word",
+  "done",
+  'folder=$(sed -n \'s/^savefile_directory = "\\(.*\\)"$/\\1/p\' "$settings")/NES',
+  'file=$folder/$(basename "$game" .nes).srm',
+  'mkdir -p "$folder"',
+  'set -- $(head -n 1 "$file" 2>/dev/null)',
+  "number=$" + "{2:-0}",
+  "while :; do",
+  "  number=$((number + 1))",
+  "  read -r now rest </proc/uptime",
+  '  piece=$(printf "%-511s" "save $number $now")',
+  `  all=$(for nth in $(seq ${pieces}); do echo "$piece"; done)`,
+  '  sum=$(echo "$all" | md5sum)',
+  "  {",
+  `    for nth in $(seq ${pieces}); do echo "$piece"; done`,
+  '    printf "%-511s\\n" "$sum"',
+  '  } >"$file"',
+  "  sleep 1",
+  "done",
+];
+
+const config = `
+[[launchers]]
+id = "stand-in"
+systems = ["NES"]
+kind = "retroarch"
+core = "/data/core.so"
+command = ["/data/stand-in", "{path}"]`;
+
+interface Save {
+  readonly number: number;
+  /** The guest's seconds when it was made. */
+  readonly atSeconds: number;
+}
+
+/** What the lines of the file hold; throws where it is not whole. */
+function saveIn(lines: readonly string[]): Save {
+  const all = lines.slice(0, pieces).map((line) => `${line}\n`);
+  const [, number, at] = /^save (\d+) (\S+) *$/.exec(lines[0] ?? "") ?? [];
+  const sum = createHash("md5").update(all.join("")).digest("hex");
+  if (lines.length !== pieces + 1 || lines[pieces]?.slice(0, 32) !== sum || number === undefined)
+    throw new Error(`the save is damaged: ${lines.length} lines, ${JSON.stringify(lines[0])}`);
+  return { number: Number(number), atSeconds: Number(at) };
+}
+
+interface Look {
+  readonly save: Save;
+  /** The guest's seconds now. */
+  readonly nowSeconds: number;
+}
+
+/** A card, the number of the save that is on it for certain, and when the guest was last seen before its power went. */
+interface Owned {
+  readonly card: Card;
+  certain: number;
+  seenSeconds: number;
+  /** The number of the save after the cut before. */
+  first: number;
+}
+
+const startsMs: number[] = [];
+const ages: number[] = [];
+let saves = 0;
+
+afterAll(() => {
+  print(`power cuts of seed ${seed} while a game saves`, `${ages.length}, with ${saves} saves`);
+  if (ages.length === 0) return;
+  const sorted = ages.toSorted((a, b) => a - b);
+  const age = (part: number) => (sorted[Math.floor(part * (sorted.length - 1))] ?? 0).toFixed(1);
+  print("age of the save that was kept, in the guest's seconds", `median ${age(0.5)}, most ${age(1)}`);
+  print(
+    "starts, to the first pong",
+    `${seconds(Math.min(...startsMs))} to ${seconds(Math.max(...startsMs))}`,
+  );
+});
+
+for (let first = 0; first < cuts; first += cutsOfCard) {
+  const count = Math.min(cutsOfCard, cuts - first);
+  test(
+    `cuts ${first + 1} to ${first + count} of seed ${seed}: the board boots, and the save is whole and the last one that was kept`,
+    async () => {
+      await using card = await makeCard(image, cardBytes);
+      const owned: Owned = { card, certain: 0, seenSeconds: 0, first: 0 };
+      await prepare(owned);
+      for (let number = first; number < first + count; number++) await cut(owned, number);
+      await using board = await startBoard({ card });
+      startsMs.push(await board.pong());
+      await check(board, owned);
+    },
+    (cutsOfCard + 2) * patienceMs,
+  );
+}
+
+/** Puts the game and its player onto the card. */
+async function prepare({ card }: Owned): Promise<void> {
+  await using board = await startBoard({ card });
+  startsMs.push(await board.pong());
+  const put = async (path: string, lines: readonly string[]) => {
+    const bytes = Buffer.from(`${lines.join("\n")}\n`).toString("base64");
+    await board.shell(`echo ${bytes} | base64 -d >>${path}`);
+  };
+  await put("/data/stand-in", standIn);
+  await put("/data/config/tapdeck/config.toml", config.split("\n"));
+  await board.shell(
+    "chmod 755 /data/stand-in && mkdir -p /data/tapdeck/media/NES && : >/data/tapdeck/media/NES/Game.nes && sync",
+  );
+  await board.kill();
+}
+
+async function cut(owned: Owned, number: number): Promise<void> {
+  const writes = 1 + Math.floor(seededRandom(seed * 100_003 + number)() * writesMax);
+  await using board = await startBoard({ card: owned.card });
+  startsMs.push(await board.pong());
+  await check(board, owned);
+  const client = await board.client();
+  const { launchers } = await client.call("launchers");
+  expect(launchers.map(({ id }) => id)).toContain("stand-in");
+  await client.call("launch", { text: "NES/Game.nes" });
+  client.close();
+  // A save that is seen may not be on the card yet. The one before it is, because one is carried after the other.
+  owned.certain = (await lookBeyond(board, owned.certain)).save.number;
+  let last = await lookBeyond(board, owned.certain);
+  const struck = new Promise<"struck">((resolve) => owned.card.cutAfter(writes, () => resolve("struck")));
+  for (;;) {
+    const looking = look(board);
+    // What is asked for when the power goes is never answered.
+    looking.catch(() => {});
+    const seen = await Promise.race([struck, looking]);
+    if (seen === "struck") break;
+    if (seen === undefined) throw new Error("the save is gone");
+    if (seen.save.number > last.save.number) owned.certain = last.save.number;
+    last = seen;
+  }
+  owned.seenSeconds = last.nowSeconds;
+  const { number: seen } = last.save;
+  await board.kill();
+  owned.card.powerCycle(seed * 7 + number);
+  print(`cut ${number + 1}, at write ${writes}`, `save ${seen} was seen, ${owned.certain} is certain`);
+}
+
+/** Undefined where there is no save; rejects where it is damaged. */
+async function look(board: Board): Promise<Look | undefined> {
+  const said = await board.shell(`cut -d " " -f 1 /proc/uptime; if [ -e ${home} ]; then cat ${home}; fi`);
+  const [now = "", ...lines] = said.replaceAll("\r", "").split("\n");
+  return lines.length === 0 ? undefined : { nowSeconds: Number(now), save: saveIn(lines) };
+}
+
+/** Resolves with a look that sees a later save than this one. */
+function lookBeyond(board: Board, number: number): Promise<Look> {
+  return until(`a save after ${number}`, async () => {
+    const seen = await look(board);
+    return seen !== undefined && seen.save.number > number && seen;
+  });
+}
+
+/** The save on the card is whole, and not older than it may be. */
+async function check(board: Board, owned: Owned): Promise<void> {
+  if (owned.certain === 0) return;
+  const seen = await look(board);
+  if (seen === undefined) throw new Error("the save is gone");
+  const { save } = seen;
+  expect(save.number).toBeGreaterThanOrEqual(owned.certain);
+  saves += save.number - owned.first;
+  owned.first = save.number;
+  owned.certain = save.number;
+  if (owned.seenSeconds > 0) ages.push(owned.seenSeconds - save.atSeconds);
+  owned.seenSeconds = 0;
+}
