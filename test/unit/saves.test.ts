@@ -311,3 +311,31 @@ test("what cannot be carried home is tried again, and another game's newer file 
   expect(await scene.read("NES/card.mcd")).toBe("newer");
   expect(scene.keeper.fault()).toBe("");
 });
+
+const child = join(import.meta.dir, "../helpers/saves-child.ts");
+// A disk of its own, which only the child sees and which ends with it.
+const onSmallDisk = (folder: string, ...argv: string[]) =>
+  Bun.spawnSync([
+    ...["unshare", "--map-root-user", "--mount", "sh", "-c"],
+    ...['mount -t tmpfs -o size=512k tmpfs "$0" && exec "$@"', folder, ...argv],
+  ]);
+const canMount = Bun.which("unshare") !== null && onSmallDisk("/tmp", "true").exitCode === 0;
+
+// Where no disk may be mounted, there is none to fill.
+test.skipIf(!canMount)(
+  "a full disk keeps the version before, and the new one waits in memory for space",
+  async () => {
+    const home = await newFolder();
+    const memory = join(await newFolder(), "memory");
+    const { stdout, stderr } = onSmallDisk(home, process.execPath, child, home, memory);
+    expect(stderr.toString()).toBe("");
+    expect(JSON.parse(stdout.toString())).toEqual({
+      full: {
+        fault: `saves cannot be kept in ${home}: the disk is full: free some space`,
+        kept: "old",
+        files: ["Game.srm"],
+      },
+      after: { fault: "", bytes: 64 * 1024 },
+    });
+  },
+);

@@ -66,16 +66,23 @@ export interface Replacing {
  * Puts the file in the place of the one at home, and resolves once that is on the disk: with `cut` where the new version
  * is not whole, and with `changed` where it was written meanwhile. The old version stays then.
  */
-export async function replaceSave({
-  from,
-  file,
-  home,
-  keepsOld,
-}: Replacing): Promise<"kept" | "cut" | "changed"> {
-  const to = join(home, file.path);
-  const folder = dirname(to);
+export async function replaceSave(replacing: Replacing): Promise<"kept" | "cut" | "changed"> {
+  const folder = dirname(join(replacing.home, replacing.file.path));
   const fresh = join(folder, freshName);
   await makeFolder(folder);
+  try {
+    return await replaceBy(fresh, replacing);
+  } finally {
+    // Of a full disk it would take the last room. After the rename it is gone.
+    await rm(fresh, { force: true }).catch(() => {});
+  }
+}
+
+async function replaceBy(
+  fresh: string,
+  { from, file, home, keepsOld }: Replacing,
+): Promise<"kept" | "cut" | "changed"> {
+  const to = join(home, file.path);
   await copyFile(join(from, file.path), fresh);
   const after = await saveFileAt(from, file.path);
   if (after?.version !== file.version) return "changed";
@@ -83,7 +90,7 @@ export async function replaceSave({
   await syncFile(fresh);
   if (keepsOld) await keepOld(to);
   await rename(fresh, to);
-  await syncFolderBehind(folder);
+  await syncFolderBehind(dirname(to));
   return "kept";
 }
 
