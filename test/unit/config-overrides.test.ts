@@ -58,6 +58,20 @@ test("a change of another setting, from afar or by hand, leaves the variable in 
   await settings.close();
 });
 
+test("a folder for saves counts where the file states none", async () => {
+  const environment = { TAPDECK_SAVES: "/data/saves" };
+  const silent = await open("[retroarch]\nresume = false\n", environment);
+  expect(silent.settings.current().retroarch).toEqual({ resume: false, saves: "/data/saves" });
+  const stated = await open('[retroarch]\nsaves = "/mine"\n', environment);
+  expect(stated.settings.current().retroarch).toEqual({ resume: true, saves: "/mine" });
+  const none = await open("", { TAPDECK_SAVES: "" });
+  expect(none.settings.current().retroarch).toEqual({ resume: true });
+  for (const { settings } of [silent, stated, none]) await settings.close();
+  expect(() => overridesOf({ TAPDECK_SAVES: "saves" })).toThrow(
+    "in the environment, TAPDECK_SAVES must be a full path",
+  );
+});
+
 test("a value that the setting does not take ends the start with a sentence", () => {
   for (const value of ["own", "None", " none", "x".repeat(10_000)]) {
     let error: unknown;

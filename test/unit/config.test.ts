@@ -301,6 +301,11 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
     `[[launchers]]\nid = "b"\nkind = "mpv"\nconfined = false`,
     'line 4: launchers.confined is only for kind = "process"',
   ],
+  [
+    '[retroarch]\nsaves = "saves"',
+    'line 2: retroarch.saves must be a full path that begins with /, not "saves"',
+  ],
+  ["[retroarch]\nsaves = '/a\"b'", "line 2: retroarch.saves must not hold quotes or line ends"],
   [`${launcher}core = "nestopia"`, 'line 4: launchers.core is only for kind = "retroarch"'],
   [`${launcher}cwd = "games"`, 'line 4: launchers.cwd must be a full path that begins with /, not "games"'],
   [`${launcher}env = "A=1"`, 'line 4: launchers.env must be a section, [launchers.env], not "A=1"'],
