@@ -288,6 +288,22 @@ test("what an earlier service left is carried home, and what it was only prepari
   expect(await readdir(first.memory)).toEqual([]);
 });
 
+test("a file that cannot be carried home keeps no other file back", async () => {
+  const scene = await openScene({ "NES/Game.srm": "old" });
+  const game = await bring(scene);
+  const end = follow(game);
+  await scene.put("NES/A", "a file in the place of a folder");
+  await save(game, "NES/A/Game.state", "state");
+  await save(game, "NES/Game.srm", "new");
+  await save(game, "NES/Z/Game.state", "state");
+  end(0);
+  await scene.keeper.settled();
+  expect(scene.keeper.fault()).toStartWith(`saves cannot be kept in ${scene.home}: `);
+  expect(await scene.read("NES/Game.srm")).toBe("new");
+  expect(await scene.read("NES/Z/Game.state")).toBe("state");
+  await scene.keeper.close();
+});
+
 test("what cannot be carried home is tried again, and another game's newer file is not overwritten by it", async () => {
   const scene = await openScene({ "NES/card.mcd": "old" });
   const one = await bring(scene);

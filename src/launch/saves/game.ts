@@ -88,7 +88,10 @@ export function createGame(parts: GameParts): Game {
     if (changed.length === 0 && fault === "") return true;
     const complete = writer === undefined ? changed : await completeOf(changed, writer);
     const isMemoryFull = writer !== undefined && (await isFull(memory));
-    for (const file of complete) await carry(file, isMemoryFull);
+    const failures: unknown[] = [];
+    // One that cannot be carried keeps no other back.
+    for (const file of complete) await carry(file, isMemoryFull).catch((error) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
     fault = isMemoryFull ? `the memory for saves, ${memory}, is full: end the game, and start it again` : "";
     return changed.every(isCarried);
   };
