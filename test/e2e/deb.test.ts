@@ -204,6 +204,7 @@ skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and o
     // A player: the same user, the same control group.
     expect(value("player-says")).toBe("nothing");
     expect(value("hung")).toBe("active pong restarts=1");
+    expect(value("player-saved")).toBe("yes and what waits to be carried is kept");
     process.stdout.write(`unit: hung, until it answers: ${value("hung-seconds")} s (WatchdogSec=2s)\n`);
     expect(value("killed")).toBe("active pong restarts=2");
     expect(value("watchdog-hung")).toBe("active pong restarts=3");
@@ -286,10 +287,14 @@ again() {
     sleep 0.1
   done
 }
+echo kept > /run/tapdeck/kept
+sh -c 'echo $$ > /sys/fs/cgroup/$0/cgroup.procs; trap "sleep 1; echo yes > /mnt/saved; exit" TERM; : > /mnt/plays; while :; do sleep 0.1; done' "$(show ControlGroup)" &
+for _ in $(seq 400); do [ -e /mnt/plays ] && break; sleep 0.1; done
 from=$(date +%s)
 kill -STOP $(service)
 again 1
 answers hung
+echo "player-saved $(cat /mnt/saved) and what waits to be carried is $(cat /run/tapdeck/kept)"
 echo hung-seconds $(( $(date +%s) - from ))
 kill -KILL $(service)
 again 2
