@@ -89,6 +89,7 @@ test(
       "/dev devtmpfs",
       "/dev/pts devpts",
       "/dev/shm tmpfs",
+      "/media tmpfs",
       "/run tmpfs",
       "/tmp tmpfs",
       "/var tmpfs",

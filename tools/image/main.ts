@@ -16,7 +16,10 @@ import { makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs
 import { run } from "./run.ts";
 import { ensureKey } from "./signing.ts";
 
-const programs = ["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"];
+const programs = [
+  ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
+  ...["sbin/blkid", "usr/bin/flock"],
+];
 const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
 
 const work = join(root, "build/image");

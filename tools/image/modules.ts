@@ -24,6 +24,11 @@ export const systemModules: readonly string[] = [
   "nls_cp437",
   "nls_ascii",
   "nls_iso8859-1",
+  "nls_utf8",
+  "exfat",
+  "usb-storage",
+  "uas",
+  "sd_mod",
   "zram",
   // The emulated boards: network, random numbers, USB, the watchdog.
   "virtio_net",

@@ -7,7 +7,7 @@ target=$1
 # shellcheck source=buildroot/board/common/meta
 . "$(dirname "$0")/meta"
 
-for folder in proc sys dev run tmp var data boot root mnt; do
+for folder in proc sys dev run tmp var data boot root mnt media; do
   # Where the skeleton has links below /var, a whole file system in memory takes their place.
   if [ -L "$target/$folder" ]; then rm "$target/$folder"; fi
   mkdir -p "$target/$folder"
