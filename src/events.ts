@@ -21,6 +21,8 @@ export interface MediaStopped extends ActiveMedia {
   readonly exitCode: number | null;
   /** `ended` by itself, `stopped` because it was asked to, or `failed`: a code other than 0, or a signal. */
   readonly reason?: "ended" | "stopped" | "failed";
+  /** Why it was stopped, as a sentence, where its USB stick was removed. */
+  readonly why?: string;
 }
 
 /** A script ended. `time` is that of its `running`. */

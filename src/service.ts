@@ -20,7 +20,7 @@ import { createLauncher } from "./launch/launcher.ts";
 import { createMapper } from "./launch/mappings/mapper.ts";
 import { createPlayTime } from "./launch/play-time.ts";
 import { createSaveKeeper } from "./launch/saves/keeper.ts";
-import { createMedia } from "./media/media.ts";
+import { createMediaWithSticks } from "./media/sticks.ts";
 import { systemFault } from "./media/system-names.ts";
 import { knownSystems } from "./media/systems.ts";
 import { parseConnection } from "./readers/connection.ts";
@@ -43,6 +43,7 @@ import { followFolders } from "./wiring/media.ts";
 import { pairOnScreen } from "./wiring/pair-on-screen.ts";
 import { createPairing, pairingService } from "./wiring/pairing.ts";
 import { followScreen, type Screen } from "./wiring/screen.ts";
+import { followSticks } from "./wiring/sticks.ts";
 import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
@@ -140,7 +141,7 @@ async function assemble({
   const config = settings.current;
   const files = createMappingFiles({ folder: mappingsFolder, log, clock });
   const mapper = await createMapper({ store, files, log, clock });
-  const media = createMedia({
+  const media = createMediaWithSticks({
     folder: dataFolder,
     folders: () => ({ ...mediaFolders(config()), closed }),
     prefer: () => config().systems.prefer,
@@ -172,6 +173,7 @@ async function assemble({
     saves,
     closed,
     media,
+    sticks: media.sticks,
     devices,
     map: mapper.map,
     refusal: playTime.refusal,
@@ -264,7 +266,9 @@ async function assemble({
     place: () => pairingOffer.describe(),
   });
   wired.screen = screen;
-  const indexing = followFolders(media, settings, { clock, log });
+  const indexing = new DisposableStack();
+  indexing.use(followFolders(media.main, settings, { clock, log }));
+  indexing.use(followSticks({ media, settings, launcher, clock }));
   settings.onChange((now, before) => {
     log.configure(now.log);
     api.review();
@@ -286,23 +290,9 @@ async function assemble({
     port: api.port,
     close: () =>
       closeAll({
-        log,
-        launcher,
-        saves,
-        launching,
-        playTime,
-        devices,
-        readers,
-        api,
+        ...{ log, launcher, saves, launching, playTime, devices, readers, api, pairing, screen },
+        ...{ indexing, media, mapper, store, settings, guards },
         certificates: wired.certificates,
-        pairing,
-        screen,
-        indexing,
-        media,
-        mapper,
-        store,
-        settings,
-        guards,
       }),
   };
 }

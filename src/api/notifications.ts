@@ -58,7 +58,7 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   "media.resumed": { right: "look", docs: "What was paused plays on.", params: mediaStarted },
   "media.stopped": {
     right: "look",
-    docs: "What played has ended, after `elapsed` seconds; `exitCode` is null where a signal ended the player. `reason`: it `ended` by itself, was `stopped`, or `failed`.",
+    docs: "What played has ended, after `elapsed` seconds; `exitCode` is null where a signal ended the player. `reason`: it `ended` by itself, was `stopped`, or `failed`. `why` is a sentence, where the USB stick that it played from was removed.",
     params: mediaStopped,
   },
   "media.indexing": {

@@ -114,6 +114,7 @@ export const mediaStopped = v.object({
   elapsed: count,
   exitCode: v.nullable(wholeNumber),
   reason: v.exactOptional(v.picklist(["ended", "stopped", "failed"])),
+  why: v.exactOptional(v.string()),
 });
 export const activeMedia = v.object({
   ...startedMedia,

@@ -57,7 +57,10 @@ export async function openConfigFile({
   let seen = await read();
   let good = configIn(seen, path);
   const overridden = overrideSentence(overrides);
-  if (overridden !== undefined) log.info("config", overridden, { anonymous: overrides.anonymous });
+  if (overridden !== undefined) {
+    const { anonymous, removable } = overrides;
+    log.info("config", overridden, { anonymous, removable: removable?.join(":") });
+  }
   let fault: string | undefined;
 
   return {

@@ -88,6 +88,7 @@ export const sections = {
   systems: {
     root_folders: list(folder, settingsListMax),
     folders: systemFolders,
+    removable_folders: list(folder, settingsListMax),
     prefer_regions: texts,
     prefer_languages: texts,
   },
@@ -158,6 +159,7 @@ export function configOfTable(file: unknown, defaultRoots: readonly string[]): C
       rootFolders: statedRootFolders.length > 0 ? statedRootFolders : defaultRoots,
       statedRootFolders,
       folders: m("folders", systems.folders, d.systems.folders),
+      removableFolders: m("removable_folders", systems.removable_folders, d.systems.removableFolders),
       prefer: {
         regions: m("prefer_regions", systems.prefer_regions, d.systems.prefer.regions),
         languages: m("prefer_languages", systems.prefer_languages, d.systems.prefer.languages),

@@ -1,9 +1,10 @@
 /**
- * Settings that the environment states, for as long as the service runs; the file is not changed. The first takes the place
- * of what the config file says, and the file counts again once the variable is gone. The second counts where the file says
- * nothing.
+ * Settings that the environment states, for as long as the service runs; the file is not changed. Those of `anonymous` and
+ * `removable` take the place of what the config file says, and the file counts again once the variable is gone. `saves`
+ * counts if the file says nothing.
  *
  *   TAPDECK_ANONYMOUS   api.anonymous; the image sets it where `tapdeck.conf` has a line `anonymous=`
+ *   TAPDECK_REMOVABLE   systems.removable_folders, joined by colons; the image sets it to where it mounts USB sticks
  *   TAPDECK_SAVES       retroarch.saves; the image sets it to a folder of its data partition
  */
 import { exitCodes, StartError } from "../core/errors.ts";
@@ -13,19 +14,28 @@ import type { Config } from "./shape.ts";
 
 export interface Overrides {
   readonly anonymous?: Config["api"]["anonymous"];
+  readonly removable?: readonly string[];
   readonly saves?: string;
 }
 
-const variable = "TAPDECK_ANONYMOUS";
-const savesVariable = "TAPDECK_SAVES";
+const variables = {
+  anonymous: "TAPDECK_ANONYMOUS",
+  removable: "TAPDECK_REMOVABLE",
+  saves: "TAPDECK_SAVES",
+} as const;
 
 /** Throws `StartError` with exit code 78 where a variable has a value that the setting does not take. */
 export function overridesOf(environment: Readonly<Record<string, string | undefined>>): Overrides {
-  const { [variable]: anonymous = "", [savesVariable]: saves = "" } = environment;
+  const stated = (name: keyof typeof variables) => environment[variables[name]] ?? "";
+  const [anonymous, removable, saves] = [stated("anonymous"), stated("removable"), stated("saves")];
+  const { api, systems, retroarch } = sections;
   try {
     return {
-      ...(anonymous === "" ? {} : { anonymous: sections.api.anonymous(anonymous, variable) }),
-      ...(saves === "" ? {} : { saves: sections.retroarch.saves(saves, savesVariable) }),
+      ...(anonymous === "" ? {} : { anonymous: api.anonymous(anonymous, variables.anonymous) }),
+      ...(removable === ""
+        ? {}
+        : { removable: systems.removable_folders(removable.split(":"), variables.removable) }),
+      ...(saves === "" ? {} : { saves: retroarch.saves(saves, variables.saves) }),
     };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -33,15 +43,22 @@ export function overridesOf(environment: Readonly<Record<string, string | undefi
   }
 }
 
-export function withOverrides(config: Config, { anonymous, saves }: Overrides): Config {
+export function withOverrides(config: Config, { anonymous, removable, saves }: Overrides): Config {
   return {
     ...config,
-    api: anonymous === undefined ? config.api : { ...config.api, anonymous },
-    retroarch: saves === undefined ? config.retroarch : { saves, ...config.retroarch },
+    ...(anonymous === undefined ? {} : { api: { ...config.api, anonymous } }),
+    ...(removable === undefined ? {} : { systems: { ...config.systems, removableFolders: removable } }),
+    ...(saves === undefined ? {} : { retroarch: { saves, ...config.retroarch } }),
   };
 }
 
 /** A sentence for the log; undefined where nothing is overridden. */
-export function overrideSentence({ anonymous }: Overrides): string | undefined {
-  return anonymous === undefined ? undefined : `${variable} takes the place of api.anonymous`;
+export function overrideSentence({ anonymous, removable }: Overrides): string | undefined {
+  const said = [
+    ...(anonymous === undefined ? [] : [`${variables.anonymous} takes the place of api.anonymous`]),
+    ...(removable === undefined
+      ? []
+      : [`${variables.removable} takes the place of systems.removable_folders`]),
+  ];
+  return said.length === 0 ? undefined : said.join(", ");
 }

@@ -45,6 +45,8 @@ export interface Config {
     readonly statedRootFolders: readonly string[];
     /** Folders of single systems, beside the root folders. */
     readonly folders: readonly SystemFolder[];
+    /** Folders in which the system mounts USB sticks, a folder each. */
+    readonly removableFolders: readonly string[];
     /** Which of several files of one title is meant. */
     readonly prefer: TitlePreferences;
   };
@@ -72,7 +74,12 @@ export interface Config {
 
 /** Where media lie, as the config says it. */
 export function mediaFolders({ systems }: Config): MediaFolders {
-  return { roots: systems.rootFolders, own: systems.folders };
+  const { rootFolders, folders, removableFolders } = systems;
+  return {
+    roots: rootFolders,
+    own: folders,
+    ...(removableFolders.length === 0 ? {} : { removable: removableFolders }),
+  };
 }
 
 /** The names that launchers and folders give to systems. */
@@ -150,6 +157,7 @@ export const defaultConfig: Config = {
     rootFolders: [],
     statedRootFolders: [],
     folders: [],
+    removableFolders: [],
     prefer: { regions: ["World", "USA", "Europe", "Japan"], languages: ["En"] },
   },
   script: { allowExecute: [], allowHttp: [], allowInput: false },

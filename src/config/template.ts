@@ -86,6 +86,10 @@ const text = `# The settings of Tapdeck. Each key stands here with its default, 
 # Folders of single systems that lie elsewhere, such as { SNES = ["/games/snes"], PSX = ["/games/ps1", "/more/ps1"] }.
 #folders = {}
 
+# Folders in which the system mounts USB sticks, such as "/run/media/alex": each stick that appears there is a root folder for as
+# long as it is plugged in. The variable TAPDECK_REMOVABLE, which the SD image sets to /media/usb, takes the place of this.
+#removable_folders = []
+
 # Where a card names a title that several files have: the regions to prefer, the best first, as they stand in the names
 # of the files.
 #prefer_regions = ["World", "USA", "Europe", "Japan"]

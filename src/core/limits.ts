@@ -210,6 +210,8 @@ export const folderDepthMax = 64; // Folders in folders below a system's; deeper
 export const playlistBytesMax = 256 * 1024; // A playlist of discs has a few lines; a longer file is something else.
 export const indexedFilesMax = 8_000_000; // What fits into the memory of a PC while it is sorted.
 export const titleCandidatesMax = 250; // Files of one title, or near it, that are weighed against each other: 1 ms.
+export const sticksMax = 16; // USB sticks, or their partitions, at the same time; a hub has some seven ports.
+export const stickIndexesMax = 8; // Sticks whose index is kept for when they come again: some MB each.
 export const scanComplaintsMax = 100; // Lines of the log for one run of the index; the rest is counted.
 
 // Expressions in scripts.

@@ -72,6 +72,10 @@ export interface MediaFolders {
   readonly roots: readonly string[];
   /** Asked behind the roots, in this order. */
   readonly own: readonly SystemFolder[];
+  /** Folders in which USB sticks appear; absent for none. */
+  readonly removable?: readonly string[];
+  /** Of the sticks that are plugged in: asked behind the roots, and laid out as these. */
+  readonly sticks?: readonly string[];
   /** Absent where only the kernel's folders are closed. */
   readonly closed?: ClosedPlaces;
 }

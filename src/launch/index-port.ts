@@ -4,8 +4,9 @@ import type { MediaSource } from "../media/choices.ts";
 import type { MediaLibrary } from "../media/media.ts";
 import { systemByName } from "../media/systems.ts";
 import type { MediaIndex, NameQuery, RandomSource } from "../script/command.ts";
+import { type KnownSticks, stickAway } from "./stick-away.ts";
 
-export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search">;
+export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search"> & KnownSticks;
 
 /** `random` gives a number from 0 up to 1, without 1. */
 export function createIndexPort(media: SearchedMedia, random: () => number = Math.random): MediaIndex {
@@ -13,8 +14,11 @@ export function createIndexPort(media: SearchedMedia, random: () => number = Mat
     async title({ system, title, tags }) {
       const wanted = [title, ...tags.map((tag) => `(${tag})`)].join(" ");
       const found = await media.findTitle(system, wanted);
-      if (found === undefined)
+      if (found === undefined) {
+        const stick = await media.stickWith?.({ kind: "title", system, title: wanted });
+        if (stick !== undefined) throw stickAway(`${system}/${wanted}`, stick);
         throw new ServiceError("failed", `there is no ${system}/${wanted} in the media index`);
+      }
       const isPlain = found.how === "exact" && found.rivals === 0;
       return { path: found.media.path, ...(isPlain ? {} : { why: found.why }) };
     },

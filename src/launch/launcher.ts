@@ -26,6 +26,7 @@ import { type LaunchSource, mayLaunch, originNow, originOf } from "./launch-sour
 import { noTextSentence } from "./no-text.ts";
 import type { PlaylistState } from "./playlist.ts";
 import type { RunContext } from "./run-context.ts";
+import { sentenceOf } from "./sentence.ts";
 import { type Aside, createTurns, type Job } from "./turns.ts";
 import { createWorker, type WorkerParts } from "./worker.ts";
 
@@ -38,6 +39,8 @@ export interface LauncherParts extends Pick<WorkerParts, "saves"> {
   readonly history: History;
   /** What was started last, over restarts; where absent, a restart forgets. */
   readonly lastMedia?: LastMedia;
+  /** Folders of the USB sticks that are plugged in; none where absent. */
+  readonly sticks?: () => readonly string[];
   /** Files and folders of the service, which are never played. */
   readonly closed?: ClosedPlaces;
   /** The media index, for the commands that look something up. */
@@ -62,6 +65,8 @@ export interface Launcher {
   stop(): void;
   /** Ends what plays, and its playlist; of `card`, where given, also the rest of the script that runs. Returns at once. */
   stopMedia(why: string, card?: string): void;
+  /** As `stopMedia`, where what plays lies below the folder; `media.stopped` tells why. */
+  stopMediaIn(folder: string, why: string): void;
   /** Ends the scripts of a client that was revoked: those that wait, and those that run. */
   revoke(client: string): void;
   /** Ends the scripts that run for callers whose right was taken away. Those that wait are judged when they start. */
@@ -233,6 +238,9 @@ export function createLauncher(parts: LauncherParts): Launcher {
       for (const run of ofCard) run.ending.abort(new ServiceError("failed", why));
       behind(worker.stopMedia());
     },
+    stopMediaIn(folder, why) {
+      if (worker.active()?.mediaPath.startsWith(`${folder}/`)) behind(worker.stopMedia(why));
+    },
     revoke(client) {
       const isIts = ({ requester }: Run) => requester?.client === client;
       for (const run of turns.begun().filter(isIts)) run.ending.abort(revoked);
@@ -282,13 +290,4 @@ function refuseForbidden(script: string, origin: ScriptOrigin): void {
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === "forbidden") throw error;
   }
-}
-
-/** What people are told: the sentence of a refusal; a fault of ours goes to the log. */
-function sentenceOf(error: unknown, log: Log): string {
-  if (error instanceof ServiceError) return error.message;
-  log.error("launch", "internal error", {
-    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  });
-  return "internal error: see the log";
 }

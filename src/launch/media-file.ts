@@ -15,6 +15,7 @@ import { systemFault } from "../media/system-names.ts";
 import { systemByFolder, systemByName, systemOfFile } from "../media/systems.ts";
 import { closedNow } from "../system/closed.ts";
 import { mayBeOdd, resolvedByBytes } from "./odd-names.ts";
+import { refuseStickAway } from "./stick-away.ts";
 
 export interface MediaFile {
   /** Absolute, links resolved. */
@@ -42,12 +43,14 @@ interface Base {
  */
 export async function findMediaFile(
   wanted: string,
-  folders: MediaFolders,
+  { sticks = [], ...stated }: MediaFolders,
   knownSystems: readonly string[],
   systemId?: string,
 ): Promise<MediaFile> {
   if (wanted === "" || wanted.includes("\0"))
     throw new ServiceError("failed", "the card names no file", { isPublic: true });
+  refuseStickAway(wanted, stated.removable, sticks);
+  const folders = { ...stated, roots: [...stated.roots, ...sticks] };
   const closed = closedNow(folders.closed);
   const bases = await basesOf(folders);
   const names = createNames();

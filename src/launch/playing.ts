@@ -31,8 +31,11 @@ export interface Playing {
   playback(): Promise<ActiveMedia | undefined>;
   /** Starts a player; whoever plays must have been stopped. Throws where the program cannot be started. */
   start(file: MediaFile, choice: Choice, saves?: SavedGame): void;
-  /** Ends what plays, and resolves once nothing of it is left; does nothing where nothing plays. */
-  stop(): Promise<void>;
+  /**
+   * Ends what plays, and resolves once nothing of it is left; does nothing where nothing plays. `why` is told with
+   * `media.stopped`.
+   */
+  stop(why?: string): Promise<void>;
   /** From now on a player has no longer to end than the service itself has. */
   hurry(): void;
   /** Of the player that was started last; another object for each start. */
@@ -61,6 +64,7 @@ interface Current {
   readonly kind: PlayerKind;
   readonly stop: StopHow;
   isStopping: boolean;
+  why?: string | undefined;
 }
 
 /** `volumeMax` is the owner's ceiling, in percent. */
@@ -77,7 +81,8 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
     current = undefined;
     const elapsed = Math.round((clock.now() - which.startedMs) / 1000);
     const reason = which.isStopping ? "stopped" : exitCode === 0 ? "ended" : "failed";
-    bus.emit("media.stopped", { ...which.media, elapsed, exitCode, reason });
+    const why = which.why === undefined ? {} : { why: which.why };
+    bus.emit("media.stopped", { ...which.media, elapsed, exitCode, reason, ...why });
   };
   const playingNow = (): Current => {
     if (current === undefined) throw new ServiceError("failed", "nothing plays", { isPublic: true });
@@ -121,9 +126,10 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
       bus.emit("media.started", media);
       void player.process.exited.then((exit) => ended(started, exit));
     },
-    async stop() {
+    async stop(why) {
       const stopping = current;
       if (stopping !== undefined) {
+        stopping.why ??= why;
         // Whatever code it ends with now, it was asked to.
         stopping.isStopping = true;
         stopping.proof.resolve();

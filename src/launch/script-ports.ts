@@ -29,6 +29,7 @@ import { createResuming } from "./resuming.ts";
 import type { RunContext } from "./run-context.ts";
 import { factsOf } from "./script-facts.ts";
 import type { Starting } from "./starting.ts";
+import { explained } from "./stick-away.ts";
 
 export interface ScriptPortsParts {
   /** Asked at each command, so that new folders, players and lists take effect at the next one. */
@@ -77,7 +78,11 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       }),
     async launch(path, how) {
       const { launchers, knownSystems } = players();
-      const file = await findMediaFile(path, folders(), knownSystems, how.system);
+      const file = await findMediaFile(path, folders(), knownSystems, how.system).catch(
+        async (error: unknown) => {
+          throw await explained(error, path, media);
+        },
+      );
       if (how.why !== undefined) run.explain?.(how.why);
       // An album, or a list of songs, that no player takes as it is.
       const isPlain =

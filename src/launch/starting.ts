@@ -23,7 +23,7 @@ export interface Starting {
   /** Stops what plays, and starts the player. Rejects with `ServiceError`, or with the reason of the run's signal. */
   start(file: MediaFile, choice: Choice, run: RunContext): Promise<void>;
   /** As `Playing.stop`, and resolves once what a game saved is kept. */
-  stop(): Promise<void>;
+  stop(why?: string): Promise<void>;
   /** On whose behalf the player runs that was started last. */
   startedBy(): RunContext | undefined;
   /** Whether what ends now was stopped, and did not end by itself. */
@@ -35,10 +35,10 @@ export function createStarting({ playing, saves, refusal, before }: StartingPart
   let stops = 0;
   let turn: Promise<void> = Promise.resolve();
 
-  const stop = async () => {
+  const stop = async (why?: string) => {
     stops++;
     try {
-      await playing.stop();
+      await playing.stop(why);
     } finally {
       stops--;
     }
@@ -80,10 +80,10 @@ export function createStarting({ playing, saves, refusal, before }: StartingPart
         resolve();
       }
     },
-    async stop() {
+    async stop(why) {
       // Of what plays now, and not of what is started meanwhile.
       const saved = saves?.settled();
-      await stop();
+      await stop(why);
       await saved;
     },
     startedBy: () => by,

@@ -32,6 +32,8 @@ export interface WorkerParts {
   readonly saves?: SaveKeeper;
   /** Of the service, never played. */
   readonly closed?: ClosedPlaces | undefined;
+  /** Folders of the USB sticks that are plugged in. */
+  readonly sticks?: (() => readonly string[]) | undefined;
   readonly refusal?: () => string | undefined;
   readonly elapsedMs?: () => number;
 }
@@ -51,8 +53,8 @@ export interface Worker {
   isPlaylistOf(card: string): boolean;
   /** On whose behalf the player runs that was started last. */
   startedBy(): RunContext | undefined;
-  /** Ends what plays and its playlist; resolves when the player is gone. */
-  stopMedia(): Promise<void>;
+  /** Ends what plays and its playlist; resolves when the player is gone. `why` is told with `media.stopped`. */
+  stopMedia(why?: string): Promise<void>;
   /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
   stopAll(): Promise<void>;
   /** Calls no hook and starts no item of a playlist from now on. */
@@ -63,7 +65,11 @@ export interface Worker {
 export function createWorker(parts: WorkerParts, token: () => TokenParams): Worker {
   const { config, bus, clock, log, media, refusal = () => undefined } = parts;
   const elapsedMs = parts.elapsedMs ?? (() => performance.now());
-  const folders = () => ({ ...mediaFolders(config()), ...(parts.closed && { closed: parts.closed }) });
+  const folders = () => ({
+    ...mediaFolders(config()),
+    ...(parts.closed && { closed: parts.closed }),
+    ...(parts.sticks && { sticks: parts.sticks() }),
+  });
   let stopping = new AbortController();
   const playing = createPlaying(bus, clock, () => config().audio.volumeMax);
   const starting = createStarting({
@@ -110,10 +116,10 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
       if (!starting.isStopping()) playlists.ended(exitCode);
     }),
   ];
-  const stopMedia = () => {
+  const stopMedia = (why?: string) => {
     // One that is paused has nothing to do with what plays now.
     if (playlists.state()?.state === "playing") playlists.clear();
-    return starting.stop();
+    return starting.stop(why);
   };
   return {
     portsOf,

@@ -33,13 +33,22 @@ export function* chooseAny(
   sources: readonly MediaSource[],
   random: () => number,
 ): Generator<void, number | undefined, void> {
+  const all = yield* pileOf(index, sources);
+  return all.at(Math.floor(random() * all.count));
+}
+
+/** How many files `chooseAny` chooses from. */
+export function* countAny(index: MediaIndex, sources: readonly MediaSource[]): Generator<void, number, void> {
+  return (yield* pileOf(index, sources)).count;
+}
+
+function* pileOf(index: MediaIndex, sources: readonly MediaSource[]): Generator<void, Pile, void> {
   const piles: Pile[] = [];
   for (const source of sources) {
     piles.push(source.kind === "search" ? found(index, source) : yield* below(index, source));
     yield;
   }
-  const all = allOf(piles);
-  return all.at(Math.floor(random() * all.count));
+  return allOf(piles);
 }
 
 /** Piles one behind the other. */

@@ -11,9 +11,9 @@ import { foldedName } from "./folded-name.ts";
 import { type Answer, type Asked, createSearch, type SearchSource } from "./search.ts";
 import type { ReadTitles } from "./title-search.ts";
 
-/** Where the index stands in the data folder. */
-export function indexPath(folder: string): string {
-  return join(folder, "media.db");
+/** Where an index stands in the data folder; without a name, that of the media folders. */
+export function indexPath(folder: string, name = "media.db"): string {
+  return join(folder, name);
 }
 
 export interface MediaIndex {

@@ -17,7 +17,7 @@ import {
   mediaAt,
   systemOf,
 } from "./answers.ts";
-import { chooseAny, type MediaSource } from "./choices.ts";
+import { chooseAny, countAny, type MediaSource } from "./choices.ts";
 import { indexPath, type MediaIndex } from "./index-file.ts";
 import { holdIndex, type IndexHolder } from "./index-holder.ts";
 import type { JobLine } from "./index-job.ts";
@@ -27,6 +27,8 @@ import { knownSystems, systemById, systemByName } from "./systems.ts";
 export interface MediaOptions {
   /** Holds the index. */
   readonly folder: string;
+  /** Of the index; that of the media folders where absent. */
+  readonly name?: string;
   /** Asked at each run. */
   readonly folders: () => MediaFolders;
   /** Asked at each title. */
@@ -56,6 +58,8 @@ export interface MediaLibrary {
   findTitle(system: string, title: string): Promise<FoundTitle | undefined>;
   /** Any file of these, each with even odds; undefined where there is none. `random` gives a number from 0 up to 1. */
   any(sources: readonly MediaSource[], random: () => number): Promise<Media | undefined>;
+  /** How many files `any` chooses from. */
+  count(sources: readonly MediaSource[]): Promise<number>;
   /** Ends the run, if there is one. */
   cancel(): void;
   close(): Promise<void>;
@@ -67,7 +71,7 @@ const repairsMax = 3;
 /** Opens the index, if there is one; where it is damaged, a run begins that makes it anew. */
 export function createMedia(options: MediaOptions): MediaLibrary {
   const { folder, log } = options;
-  const path = indexPath(folder);
+  const path = indexPath(folder, options.name);
   let repairs = 0;
   const holder = holdIndex(path, (why) => {
     const isHopeless = ++repairs > repairsMax;
@@ -97,6 +101,7 @@ export function createMedia(options: MediaOptions): MediaLibrary {
           return file === undefined ? undefined : mediaAt(held, file);
         }),
       ),
+    count: async (sources) => (await holder.walk((held) => countAny(held, sources))) ?? 0,
     async findTitle(name, title) {
       const system = systemByName(name);
       if (system === undefined) throw unknownSystem(name);
@@ -206,7 +211,7 @@ function statusOf(index: MediaIndex | undefined, progress: Progress | undefined)
   };
 }
 
-const tellsPerSecondMax = 4;
+export const tellsPerSecondMax = 4;
 
 /** What must be told is told at once; the rest only where nothing was told for a quarter of a second. */
 function createTeller(clock: Clock, tell: () => void): (isDue: boolean) => void {

@@ -11,6 +11,8 @@ export const accents: Readonly<Record<Picture["kind"], string>> = {
   "not-found": "#ffb35e",
   failed: "#ff9d94",
   starting: "#7cd4ff",
+  "stick-away": "#ffb35e",
+  "stick-gone": "#ffb35e",
   "time-over": "#c9b6ff",
   pairing: "#7cd4ff",
 };
@@ -25,6 +27,8 @@ const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> =
   "not-found": [9, 95],
   failed: [8, 90],
   starting: [6, 94],
+  "stick-away": [8, 92],
+  "stick-gone": [8, 92],
   "time-over": [10, 90],
 };
 
@@ -44,7 +48,18 @@ export function drawing(kind: Drawn, x: number, y: number, width: number): strin
 const dark = colors.background;
 const white = colors.shape;
 
+// A USB stick with its plug up.
+const stick = (accent: string) => `
+    <rect x="36" y="8" width="28" height="24" rx="2" fill="${white}"/>
+    <rect x="42" y="15" width="6" height="8" fill="${dark}"/>
+    <rect x="52" y="15" width="6" height="8" fill="${dark}"/>
+    <rect x="28" y="32" width="44" height="60" rx="8" fill="${accent}"/>
+    <path d="M50 48v30M50 70l-9 -7v-6M50 74l9 -9v-6" stroke="${dark}" stroke-width="4" fill="none"/>
+    <circle cx="50" cy="80" r="4" fill="${dark}"/>`;
+
 const drawings: Readonly<Record<Drawn, (accent: string) => string>> = {
+  "stick-away": stick,
+  "stick-gone": stick,
   // A card that comes down on a reader.
   ready: (accent) => `
     <g transform="rotate(-12 50 30)">

@@ -5,13 +5,15 @@ import { plainText } from "./lines.ts";
 export type Picture =
   | { readonly kind: "ready" | "no-reader" | "empty" }
   | { readonly kind: "not-found" | "starting"; readonly name: string }
+  /** A USB stick, by its name: it is not plugged in, or was pulled out while something from it played. */
+  | { readonly kind: "stick-away" | "stick-gone"; readonly name: string }
   | { readonly kind: "failed" | "time-over"; readonly reason: string }
   | { readonly kind: "pairing"; readonly link: string; readonly base: string; readonly code: string };
 
 /** A picture that goes away by itself. */
 export type Notice =
   | { readonly kind: "empty" }
-  | { readonly kind: "not-found" | "starting"; readonly name: string }
+  | { readonly kind: "not-found" | "starting" | "stick-away" | "stick-gone"; readonly name: string }
   | { readonly kind: "failed"; readonly reason: string };
 
 export interface ScreenFacts {
@@ -50,6 +52,10 @@ const missing = /^(there is no file |there is no .* in the media index|nothing i
 // Those of src/launch/no-text.ts of tags that hold nothing, or nothing for us.
 const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
 
+// Those of src/launch/stick-away.ts and src/wiring/sticks.ts.
+const withoutStick = /: it is on the USB stick (.*), which is not plugged in$/;
+const stickRemoved = /^the USB stick (.*) was removed$/;
+
 // Those of src/launch/launcher.ts.
 const onPurpose = /^(it was stopped|another card took over)$/;
 
@@ -57,8 +63,16 @@ const onPurpose = /^(it was stopped|another card took over)$/;
 export function noticeOf({ text, hasScript, error }: FailedLaunch): Notice | undefined {
   if (onPurpose.test(error)) return undefined;
   if (!hasScript && withoutText.test(error)) return { kind: "empty" };
+  const stick = withoutStick.exec(error)?.[1];
+  if (stick !== undefined) return { kind: "stick-away", name: plainText(stick, screenNameCharsMax) };
   if (missing.test(error)) return { kind: "not-found", name: nameIn(text) };
   return { kind: "failed", reason: plainText(error, screenReasonCharsMax) };
+}
+
+/** Of what was stopped, where `media.stopped` says why. */
+export function stopNoticeOf(why: string): Notice | undefined {
+  const stick = stickRemoved.exec(why)?.[1];
+  return stick === undefined ? undefined : { kind: "stick-gone", name: plainText(stick, screenNameCharsMax) };
 }
 
 export function startingOf(mediaName: string): Notice {

@@ -18,6 +18,8 @@ type Headline =
   | "not-found"
   | "failed"
   | "starting"
+  | "stick-away"
+  | "stick-gone"
   | "time-over"
   | "pairing";
 
@@ -29,6 +31,8 @@ export const english: ScreenTexts = {
     "not-found": "Not found",
     failed: "That did not start",
     starting: "Starting",
+    "stick-away": "Plug in the USB stick",
+    "stick-gone": "The USB stick is gone",
     "time-over": "Play time is over",
     pairing: "Connect a phone",
   },
@@ -40,6 +44,8 @@ export const english: ScreenTexts = {
     "not-found": "What this card starts is not here",
     failed: "Try another card",
     starting: "",
+    "stick-away": "What this card starts is on it",
+    "stick-gone": "Plug it in and tap the card again",
     "time-over": "See you next time",
     pairing: "Point its camera at the code",
   },

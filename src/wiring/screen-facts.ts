@@ -1,6 +1,6 @@
 /** What the screen has to show, gathered from the events: what plays, what failed a moment ago, and whether a reader is there. */
 import type { LaunchFinished } from "../events.ts";
-import { type Notice, noticeOf, type ScreenFacts, startingOf } from "../screen/picture.ts";
+import { type Notice, noticeOf, type ScreenFacts, startingOf, stopNoticeOf } from "../screen/picture.ts";
 import type { ScreenOptions, ShownPairing } from "./screen.ts";
 
 export interface FollowedFacts extends Disposable {
@@ -54,9 +54,9 @@ export function followFacts({ bus, clock, readers, refusal }: Parts, changed: ()
       hasPlayed = true;
       note(startingOf(mediaName));
     }),
-    bus.on("media.stopped", () => {
+    bus.on("media.stopped", ({ why }) => {
       isPlaying = false;
-      note(undefined);
+      note(why === undefined ? undefined : stopNoticeOf(why));
     }),
   ];
   return {

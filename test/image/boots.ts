@@ -118,6 +118,7 @@ test(
       "LANG",
       "PATH",
       "TAPDECK_FAULTS",
+      "TAPDECK_REMOVABLE",
       "TAPDECK_SCREEN",
       "TAPDECK_WATCHDOG_STATE",
       "TMPDIR",

@@ -234,6 +234,7 @@ test("playlists, hooks and the last that was started do not reach what a card do
       rootFolders: ["/"],
       statedRootFolders: ["/"],
       folders: [],
+      removableFolders: [],
       prefer: { regions: [], languages: [] },
     },
   });

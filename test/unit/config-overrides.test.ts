@@ -72,6 +72,16 @@ test("a folder for saves counts where the file states none", async () => {
   );
 });
 
+test("the folders of USB sticks are a list of paths", async () => {
+  const { settings, lines } = await open('[systems]\nremovable_folders = ["/mnt"]\n', {
+    TAPDECK_REMOVABLE: "/media/usb:/run/media/alex",
+  });
+  expect(settings.current().systems.removableFolders).toEqual(["/media/usb", "/run/media/alex"]);
+  expect(lines.join("\n")).toContain("TAPDECK_REMOVABLE takes the place of systems.removable_folders");
+  await settings.close();
+  expect(() => overridesOf({ TAPDECK_REMOVABLE: "usb" })).toThrow("TAPDECK_REMOVABLE");
+});
+
 test("a value that the setting does not take ends the start with a sentence", () => {
   for (const value of ["own", "None", " none", "x".repeat(10_000)]) {
     let error: unknown;

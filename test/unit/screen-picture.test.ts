@@ -6,9 +6,17 @@ import { findMediaFile } from "../../src/launch/media-file.ts";
 import { noTextSentence } from "../../src/launch/no-text.ts";
 import { render } from "../../src/screen/draw-job.ts";
 import { escapeXml, fitText, plainText } from "../../src/screen/lines.ts";
-import { noticeOf, type Picture, pictureOf, type ScreenFacts, startingOf } from "../../src/screen/picture.ts";
+import {
+  noticeOf,
+  type Picture,
+  pictureOf,
+  type ScreenFacts,
+  startingOf,
+  stopNoticeOf,
+} from "../../src/screen/picture.ts";
 import { marginShare, screenSvg } from "../../src/screen/template.ts";
 import { english } from "../../src/screen/texts.ts";
+import { stopPlayersOn } from "../../src/wiring/sticks.ts";
 
 const base = "http://192.168.178.142:7497";
 const long = "Wild Magnificent Adventures of WWWWWWWWWWWWWWWWWWWW and of the Mammoths ".repeat(20);
@@ -19,6 +27,8 @@ const pictures: Readonly<Record<Picture["kind"], Picture>> = {
   "not-found": { kind: "not-found", name: "Zelda" },
   failed: { kind: "failed", reason: "the player ended with code 1" },
   starting: { kind: "starting", name: "Mario" },
+  "stick-away": { kind: "stick-away", name: "GAMES" },
+  "stick-gone": { kind: "stick-gone", name: "GAMES" },
   "time-over": { kind: "time-over", reason: "there is more tomorrow" },
   pairing: { kind: "pairing", link: `${base}/#code=012345`, base, code: "012345" },
 };
@@ -144,6 +154,19 @@ test("the launcher's own refusals become the states of the screen", async () => 
     });
   expect(noticeOf({ text: "", hasScript: false, error: noTextSentence("locked") })?.kind).toBe("failed");
   expect(noticeOf({ text: "x", hasScript: true, error: "another card took over" })).toBeUndefined();
+});
+
+test("a USB stick that is away, or that was pulled out, is shown by its name", async () => {
+  const folders = { roots: [], own: [], removable: ["/media/usb"] };
+  const said: unknown = await findMediaFile("/media/usb/MY GAMES/SNES/x.sfc", folders, []).catch(
+    (error: unknown) => error,
+  );
+  const error = said instanceof ServiceError ? said.message : "";
+  expect(noticeOf({ text: "x", hasScript: true, error })).toEqual({ kind: "stick-away", name: "MY GAMES" });
+  const stops: string[] = [];
+  stopPlayersOn({ stopMediaIn: (_, why) => stops.push(why) }, ["/media/usb/GAMES"]);
+  expect(stopNoticeOf(stops[0] ?? "")).toEqual({ kind: "stick-gone", name: "GAMES" });
+  expect(stopNoticeOf("its card was taken off")).toBeUndefined();
 });
 
 test("of a script or an address nothing is shown, for it may hold a secret", () => {
