@@ -214,6 +214,10 @@ export const sticksMax = 16; // USB sticks, or their partitions, at the same tim
 export const stickIndexesMax = 8; // Sticks whose index is kept for when they come again: some MB each.
 export const scanComplaintsMax = 100; // Lines of the log for one run of the index; the rest is counted.
 
+// BIOS files.
+export const coreInfoBytesMax = 64 * 1024; // Of a core's .info file; the longest that is published has 20 KB.
+export const firmwareFilesMax = 16; // Of one core that are looked for before a game starts.
+
 // Expressions in scripts.
 export const expressionPartsMax = 1024; // Operands and operators in one script; each is looked at once when it is worked out.
 export const expressionDepthMax = 64; // Brackets and operators that wait for what stands behind them; nobody reads more.

@@ -29,6 +29,8 @@ const retroArch: LauncherConfig = {
 /** A player with the file in its place. */
 export interface Choice extends PlayerOrder {
   readonly launcherId: string;
+  /** Of RetroArch: the file of the core. */
+  readonly core?: string;
 }
 
 export interface AvailableLauncher extends LauncherConfig {
@@ -161,12 +163,14 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
 function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Choice {
   const { id, kind = "process", command, environment, folder, isUnconfined, stop } = launcher;
   const optionsAt = placeOfOptions(command);
-  const options = kind === "retroarch" ? ["-L", coreOf(launcher, system)] : [];
+  const core = kind === "retroarch" ? coreOf(launcher, system) : undefined;
+  const options = core === undefined ? [] : ["-L", core];
   return {
     launcherId: id,
     kind,
     argv: command.toSpliced(optionsAt, 0, ...options).map((part) => part.replaceAll("{path}", () => path)),
     optionsAt: optionsAt + options.length,
+    ...(core === undefined ? {} : { core }),
     ...(environment === undefined ? {} : { environment }),
     ...(folder === undefined ? {} : { folder }),
     ...(isUnconfined === undefined ? {} : { isUnconfined }),

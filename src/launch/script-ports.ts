@@ -8,6 +8,7 @@ import type { MediaFolders } from "../core/media.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
 import type { LastMedia } from "../store/last-media.ts";
+import { createBios } from "./bios.ts";
 import { type ControlParts, createControlPorts, installedCores } from "./control-ports.ts";
 import { createDevicePorts, type Devices } from "./device-ports.ts";
 import { createIndexPort, type SearchedMedia } from "./index-port.ts";
@@ -56,8 +57,9 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const control = controlOf(parts);
   const last = createLastStarted({ folders, players, playing, saved: parts.lastMedia });
   const resuming = createResuming(() => config().retroarch.resume);
+  const withBios = createBios({ environment: process.env, sticks: () => folders().sticks ?? [] });
   const start = async (file: MediaFile, chosen: Choice, run: RunContext, resume?: boolean) => {
-    const { choice, why } = resuming.of(file.path, chosen, resume);
+    const { choice, why } = resuming.of(file.path, await withBios(file, chosen), resume);
     if (why !== undefined) run.explain?.(why);
     if (file.bytes === undefined) await starting.start(file, choice, run);
     else await startOdd({ ...file, bytes: file.bytes }, choice, (...clean) => starting.start(...clean, run));

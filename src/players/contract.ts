@@ -20,6 +20,8 @@ export interface PlayerOrder {
   readonly resuming?: Resuming;
   /** Of RetroArch: where it keeps what games save; its own settings decide where absent. */
   readonly saves?: SavePlace;
+  /** Of RetroArch: where BIOS files are, where that is not its own folder. */
+  readonly systemFolder?: string;
 }
 
 export interface SavePlace {

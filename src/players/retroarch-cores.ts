@@ -114,11 +114,10 @@ export function findCores(folders: readonly string[]): Cores {
 }
 
 /** Where RetroArch's own settings say that cores are, and then where they usually are. */
-export function coreFolders(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+export function coreFolders(environment: Environment): readonly string[] {
   const home = environment.HOME ?? homedir();
-  const settings = join(environment.XDG_CONFIG_HOME ?? join(home, ".config"), "retroarch");
+  const settings = settingsFolder(environment);
   const flatpak = join(home, ".var/app/org.libretro.RetroArch/config/retroarch");
-  const stated = [join(settings, "retroarch.cfg"), "/etc/retroarch.cfg"].map(statedFolder);
   const triplet = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
   const usual = [
     join(settings, "cores"),
@@ -130,8 +129,7 @@ export function coreFolders(environment: Readonly<Record<string, string | undefi
     "/usr/local/lib64/libretro",
     "/app/lib/libretro",
   ];
-  const folders = stated.map((folder) => folder?.replace(/^~(?=\/)/, home));
-  return [...new Set([...folders, ...usual].filter((folder) => folder !== undefined))];
+  return [...new Set([...statedFolders("libretro_directory", environment), ...usual])];
 }
 
 /** The file of the core: the named one, or the first of the system's that is there. */
@@ -152,10 +150,26 @@ function filesIn(folder: string): readonly string[] {
   }
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** RetroArch's own folder of settings. */
+export function settingsFolder({ HOME = homedir(), XDG_CONFIG_HOME }: Environment): string {
+  return join(XDG_CONFIG_HOME ?? join(HOME, ".config"), "retroarch");
+}
+
+/** The folder that RetroArch's own settings give this key, and then the one that the machine's do. */
+export function statedFolders(key: string, environment: Environment): readonly string[] {
+  const home = environment.HOME ?? homedir();
+  return [join(settingsFolder(environment), "retroarch.cfg"), "/etc/retroarch.cfg"].flatMap(
+    (file) => statedFolder(file, key)?.replace(/^~(?=\/)/, home) ?? [],
+  );
+}
+
 /** `libretro_directory = "/folder"` of a settings file of RetroArch. */
-function statedFolder(file: string): string | undefined {
+function statedFolder(file: string, key: string): string | undefined {
   try {
-    const [, folder] = /^\s*libretro_directory\s*=\s*"([^"]+)"/m.exec(readFileSync(file, "utf8")) ?? [];
+    const line = new RegExp(`^\\s*${key}\\s*=\\s*"([^"]+)"`, "m");
+    const [, folder] = line.exec(readFileSync(file, "utf8")) ?? [];
     return folder === "default" ? undefined : folder;
   } catch {
     // RetroArch has never run here.

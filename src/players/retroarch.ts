@@ -37,9 +37,15 @@ export function startRetroArch(
   order: PlayerOrder,
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
 ): ControlledPlayer {
-  const { argv, optionsAt, environment, folder, resuming = noResuming, saves } = order;
+  const { argv, optionsAt, environment, folder, resuming = noResuming, saves, systemFolder } = order;
   const settings = writeSettings(
-    { ...usualSettings, ...resumeSettings(resuming), ...saveSettings(saves), ...loudness(volume) },
+    {
+      ...usualSettings,
+      ...resumeSettings(resuming),
+      ...saveSettings(saves),
+      ...loudness(volume),
+      ...(systemFolder === undefined ? {} : { system_directory: systemFolder }),
+    },
     saves?.settings,
   );
   const process = startWith(settings, () =>

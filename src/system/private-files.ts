@@ -7,7 +7,7 @@ import type { Log } from "../core/log.ts";
 /** The secrets of clients, who came and went, and the keys of certificates. */
 const secretFiles = /^(tapdeck\.db.*|audit.*\.jsonl|tls\/.*key.*\.pem.*)$/;
 /** The rest of what the service writes: names of media, its own certificate. */
-const otherFiles = /^(media\.db.*|tls\/device\.pem.*)$/;
+const otherFiles = /^(media\.db.*|stick-[0-9a-f]+\.db.*|tls\/device\.pem.*)$/;
 
 const pairAnew = "secrets file was readable by other users; re-pair clients you do not trust";
 const ownerAlone = 0o700;

@@ -1,0 +1,115 @@
+/**
+ * BIOS files that a game needs, by the core's `.info` file (docs.libretro.com, "Core info files") and a table of systems whose
+ * games need one although cores call it optional. Of several files one is enough: which one depends on the game's region.
+ */
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { coreInfoBytesMax, firmwareFilesMax } from "../core/limits.ts";
+import { statedFolders } from "./retroarch-cores.ts";
+
+export interface Firmware {
+  /** Below RetroArch's `system_directory`. */
+  readonly path: string;
+  /** In lower case; undefined where nobody tells it. */
+  readonly md5?: string;
+}
+
+interface ListedFirmware extends Firmware {
+  readonly isOptional: boolean;
+}
+
+/** The pages of the cores on docs.libretro.com, "BIOS", have these files and sums. */
+const playStation = {
+  "scph5500.bin": "8dd7d5296a650fac7319bce665a6a53c",
+  "scph5501.bin": "490f666e1afb15b7362b406ed1cea246",
+  "scph5502.bin": "32736f17079d0b2b7024407c39bd3050",
+};
+const neededBySystem: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  FDS: { "disksys.rom": "ca30b50f880eb660a320674ed365ef7a" },
+  TurboGrafx16CD: { "syscard3.pce": "38179df8f4ac870017db21ebcbf53114" },
+  MegaCD: {
+    "bios_CD_U.bin": "2efd74e3232ff260e371b99f84024f7f",
+    "bios_CD_E.bin": "e66fa1dc5820d254611fdcdba0662372",
+    "bios_CD_J.bin": "278a9397d192149e84e820ac621a8edd",
+  },
+};
+/** PlayStation cores that have no BIOS of their own. */
+const playStationCores = ["swanstation", "mednafen_psx", "mednafen_psx_hw"];
+/** Their cores name files as required that these systems do without. */
+const withoutFirmware = ["GBA", "Gameboy", "GameboyColor", "Atari800", "AtariXEGS"];
+
+/** The files of which a game of this system needs one with this core; none where it needs none. */
+export function neededFirmware(
+  systemId: string,
+  coreFile: string,
+  infoFolders: readonly string[],
+): readonly Firmware[] {
+  const core = coreNameOf(coreFile);
+  const listed = readListed(core, infoFolders);
+  const stated = neededBySystem[systemId] ?? (isPlayStation(systemId, core) ? playStation : undefined);
+  if (stated !== undefined) {
+    const own = Object.entries(stated).map(([path, md5]) => ({ path, md5 }));
+    const others = listed.filter(({ path }) => isLike(path, Object.keys(stated)));
+    return [...own, ...others.filter(({ path }) => !(path in stated))].slice(0, firmwareFilesMax);
+  }
+  if (withoutFirmware.includes(systemId)) return [];
+  return listed.filter(({ isOptional }) => !isOptional).slice(0, firmwareFilesMax);
+}
+
+/** Where the `.info` files of a core may be. */
+export function infoFolders(
+  coreFile: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const stated = statedFolders("libretro_info_path", environment);
+  const beside = [dirname(coreFile), join(dirname(coreFile), "../info")];
+  return [...stated, ...beside, "/usr/share/libretro/info", "/usr/share/libretro/core_info"];
+}
+
+function isPlayStation(systemId: string, core: string): boolean {
+  return systemId === "PSX" && playStationCores.includes(core);
+}
+
+/** Cards of other versions: syscard2.pce stands for syscard3.pce. */
+function isLike(path: string, names: readonly string[]): boolean {
+  const stem = (name: string) => name.replace(/\d*\.[a-z]+$/i, "").toLowerCase();
+  return names.some((name) => stem(name) === stem(path));
+}
+
+function coreNameOf(file: string): string {
+  return basename(file).replace(/_libretro\.so$/, "");
+}
+
+function readListed(core: string, folders: readonly string[]): readonly ListedFirmware[] {
+  for (const folder of folders) {
+    try {
+      const text = readFileSync(join(folder, `${core}_libretro.info`), "utf8");
+      return listedIn(text.slice(0, coreInfoBytesMax));
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return [];
+}
+
+/** `firmware0_path = "x.bin"`, `firmware0_opt = "false"`, and `(!) x.bin (md5): ...` among the notes. */
+export function listedIn(text: string): readonly ListedFirmware[] {
+  const values = new Map(
+    [...text.matchAll(/^\s*(\w+)\s*=\s*"([^"\n]*)"/gm)].map(([, key = "", value = ""]) => [key, value]),
+  );
+  const sums = new Map(
+    [...(values.get("notes") ?? "").matchAll(/\(!\)\s*([^|()]+?)\s*\(md5\):?\s*([0-9a-f]{32})/gi)].map(
+      ([, name = "", sum = ""]) => [name.toLowerCase(), sum.toLowerCase()],
+    ),
+  );
+  const found: ListedFirmware[] = [];
+  for (let at = 0; at < firmwareFilesMax * 4; at++) {
+    const path = values.get(`firmware${at}_path`);
+    if (path === undefined) break;
+    const isOptional = values.get(`firmware${at}_opt`) !== "false";
+    const md5 = sums.get(path.toLowerCase()) ?? sums.get(basename(path).toLowerCase());
+    if (path !== "" && !path.startsWith("/") && !path.split("/").includes(".."))
+      found.push({ path, isOptional, ...(md5 === undefined ? {} : { md5 }) });
+  }
+  return found;
+}
