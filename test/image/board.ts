@@ -41,6 +41,8 @@ export interface BoardOptions {
   readonly watchdog?: boolean;
   /** Starts U-Boot, which finds the kernel on the card, rather than the kernel itself. `virt` only. */
   readonly loader?: boolean;
+  /** More words for QEMU. `virt` only. */
+  readonly more?: readonly string[];
   /** More words for the kernel's command line, where no boot loader has one of its own. */
   readonly append?: string;
 }
@@ -185,7 +187,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
 const rootWords = `root=PARTUUID=${meta.diskId}-02 ro tapdeck.slot=a`;
 
 function virt(
-  { card, reader, usb, watchdog = true, append = "", loader = false }: BoardOptions,
+  { card, reader, usb, watchdog = true, append = "", loader = false, more = [] }: BoardOptions,
   shellPath: string,
 ): string[] {
   const words = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 ${append}`;
@@ -209,6 +211,7 @@ function virt(
     ...(usb === undefined
       ? []
       : ["-chardev", `socket,id=usb,path=${usb}`, "-device", "usb-redir,chardev=usb"]),
+    ...more,
   ];
 }
 

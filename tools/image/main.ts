@@ -18,7 +18,7 @@ import { ensureKey } from "./signing.ts";
 
 const programs = [
   ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
-  ...["sbin/blkid", "usr/bin/flock"],
+  ...["sbin/blkid", "usr/bin/flock", "usr/sbin/dropbear"],
 ];
 const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
 
@@ -41,6 +41,9 @@ async function makeRoot(): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await makeFolders(target);
   await putPrograms(tree, target, programs);
+  const sftp = "usr/lib/openssh/sftp-server";
+  await putLibrariesOf(join(tree, sftp), tree, target);
+  await cp(join(tree, sftp), join(target, "usr/lib/sftp-server"));
   for (const name of addonLibraries)
     await cp(join(tree, "usr/lib/aarch64-linux-gnu", name), join(target, "usr/lib/aarch64-linux-gnu", name), {
       dereference: true,

@@ -17,6 +17,14 @@ export const packages: readonly string[] = [
   "libext2fs2",
   "libss2",
   "libcom-err2",
+  // SSH and SFTP.
+  "dropbear-bin",
+  "openssh-sftp-server",
+  "libtomcrypt1",
+  "libtommath1",
+  "libgmp10",
+  "libcrypt1",
+  "zlib1g",
   // The addon for HID readers.
   "libudev1",
   "libusb-1.0-0",

@@ -1,0 +1,66 @@
+/** Images of USB sticks as PCs write them: with and without a partition table, FAT, exFAT, NTFS and ext4. No root, no loop mounts. */
+import { mkdir, truncate, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { run } from "../../tools/image/run.ts";
+
+const mib = 2 ** 20;
+
+/** Makes empty files of these paths below the folder. */
+export async function fill(folder: string, paths: readonly string[]): Promise<string> {
+  for (const path of paths) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), "game");
+  }
+  return folder;
+}
+
+async function empty(image: string, sizeMib: number): Promise<void> {
+  await writeFile(image, "");
+  await truncate(image, sizeMib * mib);
+}
+
+/** One FAT file system, without a partition table; with what is in the folder. */
+export async function fatStick(image: string, label: string, folder: string): Promise<string> {
+  await empty(image, 64);
+  await run(["mkfs.vfat", "-F", "32", "-n", label, image]);
+  await run(["sh", "-c", `mcopy -s -Q -i "$0" "$1"/* ::`, image, folder]);
+  return image;
+}
+
+/** A partition table with FAT, ext4 and one partition of zeros. */
+export async function partitionedStick(image: string, fat: string, ext4: string): Promise<string> {
+  await empty(image, 128);
+  const table = "label: dos\nstart=2048, size=81920, type=c\nsize=81920, type=83\nsize=20480, type=83\n";
+  await run(["sh", "-c", `printf '%s' "$1" | sfdisk --quiet "$0"`, image, table]);
+  await run(["mkfs.vfat", "--offset", "2048", "-F", "16", "-n", "MY GAMES!", image, String(40 * 1024)]);
+  await run(["sh", "-c", `mcopy -s -Q -i "$0@@1M" "$1"/* ::`, image, fat]);
+  const from = (2048 + 81_920) * 512;
+  const options = ["-q", "-F", "-t", "ext4", "-L", "$(reboot)/..", "-d", ext4, "-E", `offset=${from}`];
+  await run(["mke2fs", ...options, image, "40M"]);
+  return image;
+}
+
+/** Empty ones: nothing here can write to them. */
+export async function emptyStick(image: string, type: "exfat" | "ntfs"): Promise<string> {
+  await empty(image, 64);
+  if (type === "exfat") await run(["mkfs.exfat", "-L", "Films", image]);
+  else await run(["mkntfs", "--quiet", "--fast", "--force", "--label", "Windows", image]);
+  return image;
+}
+
+/** A FAT file system whose first sector is right, and all else is not. */
+export async function brokenStick(image: string): Promise<string> {
+  await empty(image, 64);
+  await run(["mkfs.vfat", "-F", "32", "-n", "BROKEN", image]);
+  await run([
+    "dd",
+    "if=/dev/urandom",
+    `of=${image}`,
+    "bs=512",
+    "seek=1",
+    "count=60000",
+    "conv=notrunc",
+    "status=none",
+  ]);
+  return image;
+}
