@@ -183,3 +183,26 @@ test("without being set up, it plays the systems whose cores are installed", () 
   expect(retroArch?.systems).toContain("NES");
   expect(retroArch?.systems).not.toContain("Nintendo64");
 });
+
+test("a disk of the Famicom without its BIOS fails with the file and its MD5, and RetroArch is not started", async () => {
+  const { HOME, XDG_CONFIG_HOME } = process.env;
+  try {
+    await using deck = await makeDeck((folder) => {
+      // A person's own BIOS files do not count here.
+      process.env.HOME = folder;
+      process.env.XDG_CONFIG_HOME = join(folder, "config");
+      return [
+        { ...launcher(folder, { systems: ["FDS"], command: ["retroarch", "{path}"] }), environment: {} },
+      ];
+    });
+    await deck.file("FDS/Game.fds", "FDS\u001a");
+    expect(await deck.run("FDS/Game.fds")).toBe(
+      `the BIOS file disksys.rom (MD5 ca30b50f880eb660a320674ed365ef7a) is missing: put it into ${deck.folder}/config/retroarch/system`,
+    );
+    expect(deck.told("media.started")).toEqual([]);
+  } finally {
+    Object.assign(process.env, { HOME });
+    if (XDG_CONFIG_HOME === undefined) delete process.env.XDG_CONFIG_HOME;
+    else process.env.XDG_CONFIG_HOME = XDG_CONFIG_HOME;
+  }
+});
