@@ -107,6 +107,21 @@ test("while a player runs nothing is drawn but its name, once, and after it the 
   expect(jobs.length).toBe(before + 1);
 });
 
+test("a USB stick that was pulled out during play is told by its name for a while", async () => {
+  const { bus, clock, shows } = await makeScreen();
+  await shows("Tap a card");
+  bus.emit("media.started", media);
+  clock.advance(200);
+  await shows("Mario");
+  const why = "the USB stick GAMES was removed";
+  bus.emit("media.stopped", { ...media, elapsed: 3, exitCode: null, reason: "stopped", why });
+  clock.advance(200);
+  await shows("GAMES");
+  clock.advance(8000);
+  clock.advance(200);
+  await shows("Tap a card");
+});
+
 test("a screen that a player had is drawn again though it shows the same", async () => {
   const { bus, clock, shows, jobs } = await makeScreen();
   await shows("Tap a card");
