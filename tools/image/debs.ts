@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "./meta.ts";
+import { unusedPackages } from "./packages.ts";
 import { run } from "./run.ts";
 
 const folder = join(root, "build/image/debs");
@@ -25,11 +26,11 @@ export interface Packages {
   readonly kernel: string;
 }
 
-/** Fetches and unpacks `names` and the kernel. What was fetched before is taken as it is: `make clean` renews it. */
+/** Fetches and unpacks `names`, what they depend on, and the kernel. What was fetched before is taken as it is: `make clean` renews it. */
 export async function unpackPackages(names: readonly string[]): Promise<Packages> {
   const tree = join(root, "build/image/unpacked");
   const listPath = join(tree, ".packages");
-  const wanted = names.join(" ");
+  const wanted = [...names, "without", ...unusedPackages].join(" ");
   const [known, kernel] = (await readFile(listPath, "utf8").catch(() => "")).split("\n");
   if (known === wanted && kernel !== undefined) return { tree, kernel };
   const fetched = await fetchPackages(names);
@@ -51,8 +52,21 @@ async function fetchPackages(names: readonly string[]): Promise<string> {
   if (kernel === undefined) throw new Error(`${kernelPackage} names no kernel:\n${depends}`);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  await run(["apt-get", "-qq", "download", `linux-image-${kernel}`, ...names], { cwd: folder, environment });
+  const all = await dependenciesOf(names, environment);
+  await run(["apt-get", "-qq", "download", `linux-image-${kernel}`, ...all], { cwd: folder, environment });
   return kernel;
+}
+
+/** They and all that they depend on, as apt would install it on a machine where nothing is. */
+async function dependenciesOf(
+  names: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  const install = ["apt-get", "-qq", "--print-uris", "--no-install-recommends", "install", ...names];
+  const said = await run(install, { environment });
+  // A line each: 'address' name_version_processor.deb size hash
+  const found = said.split("\n").flatMap((line) => /^'\S+' ([^_\s]+)_\S+\.deb /.exec(line)?.[1] ?? []);
+  return found.filter((name) => !unusedPackages.includes(name));
 }
 
 async function writeAptConfig(): Promise<string> {

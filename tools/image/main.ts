@@ -12,6 +12,7 @@ import { unpackPackages } from "./debs.ts";
 import { readMeta, root } from "./meta.ts";
 import { copyModules, rootModules, systemModules } from "./modules.ts";
 import { addonLibraries, packages } from "./packages.ts";
+import { putPlayers } from "./players.ts";
 import { makeFolders, putBusyBox, putLibrariesOf, putPrograms } from "./programs.ts";
 import { run } from "./run.ts";
 import { ensureKey } from "./signing.ts";
@@ -51,6 +52,11 @@ async function makeRoot(): Promise<void> {
   await putLibrariesOf(binary, tree, target);
   for (const name of addonLibraries)
     await putLibrariesOf(join(target, "usr/lib/aarch64-linux-gnu", name), tree, target);
+  const before = new Set(await readdir(target, { recursive: true }));
+  await putPlayers(tree, target);
+  const added = (await readdir(target, { recursive: true })).filter((path) => !before.has(path));
+  // Updates of the tests leave them out, which are most of the bytes.
+  await writeFile(join(work, "players.list"), added.map((path) => `${path}\n`).join(""));
   await putBusyBox(tree, join(target, "usr/bin"));
   await copyModules(tree, kernel, { names: systemModules, target });
   await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });

@@ -50,6 +50,19 @@ export const systemModules: readonly string[] = [
   "cdc-acm",
   "usbhid",
   "hid-generic",
+  // The display, and sound.
+  "virtio-gpu",
+  "snd-usb-audio",
+  // What people plug in: controllers and keyboards, and sticks with the file systems of PCs.
+  "evdev",
+  "joydev",
+  "uinput",
+  "uhid",
+  "usb-storage",
+  "uas",
+  "sd_mod",
+  "exfat",
+  "nls_utf8",
   // What /etc/modprobe.d keeps away must be there, or the test of it would test nothing.
   "pn533_usb",
 ];

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { run } from "./run.ts";
 
-const libraryFolder = "usr/lib/aarch64-linux-gnu";
+export const libraryFolder = "usr/lib/aarch64-linux-gnu";
 
 /** Makes one folder of all that Debian and Buildroot spread over four, so that each program has the path of either. */
 export async function makeFolders(target: string): Promise<void> {
@@ -46,8 +46,14 @@ export async function putLibrariesOf(file: string, tree: string, target: string)
   }
 }
 
+/** The last three by the RUNPATH of what names them, or by Debian's choice of one of several. */
+const libraryFolders = [
+  ...["lib/aarch64-linux-gnu", libraryFolder, "lib"],
+  ...["pulseaudio", "blas", "lapack"].map((name) => join(libraryFolder, name)),
+];
+
 async function findLibrary(tree: string, name: string): Promise<string> {
-  for (const folder of ["lib/aarch64-linux-gnu", libraryFolder, "lib"]) {
+  for (const folder of libraryFolders) {
     const path = join(tree, folder, name);
     if (await Bun.file(path).exists()) return path;
   }

@@ -1,0 +1,47 @@
+/** The players in the image's tree: mpv, RetroArch with its cores, and what both open by name while they run. */
+import { cp, mkdir, readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { libraryFolder, putLibrariesOf, putPrograms } from "./programs.ts";
+
+const programs = ["usr/bin/mpv", "usr/bin/retroarch", "usr/bin/aplay", "usr/bin/amixer"];
+
+/** Opened by name, by libglvnd and by mesa: no program names them. The display's driver is either of the last two. */
+const graphics = ["libEGL_mesa.so.0", "dri/virtio_gpu_dri.so", "dri/kms_swrast_dri.so"];
+
+/** Files that libraries read: EGL's vendors, sound's devices, letters for mpv's messages and subtitles, keys' names. */
+const data = [
+  "usr/share/glvnd/egl_vendor.d",
+  "usr/share/drirc.d",
+  "usr/share/alsa",
+  "usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+  "usr/share/X11/xkb",
+  "etc/fonts",
+];
+
+const coresFrom = join(libraryFolder, "libretro");
+const infoFrom = "usr/share/libretro/info";
+
+/** Copies all of it from the packages' tree; cores and their descriptions lie where Buildroot's packages put them. */
+export async function putPlayers(tree: string, target: string): Promise<void> {
+  await putPrograms(tree, target, programs);
+  await mkdir(join(target, libraryFolder, "dri"), { recursive: true });
+  for (const name of graphics) await putLibrary(join(libraryFolder, name), { tree, target });
+  for (const path of data)
+    await cp(join(tree, path), join(target, path), { recursive: true, verbatimSymlinks: true });
+  const cores = await readdir(join(tree, coresFrom));
+  await mkdir(join(target, "usr/lib/libretro"), { recursive: true });
+  await mkdir(join(target, infoFrom), { recursive: true });
+  for (const core of cores.filter((file) => file.endsWith(".so"))) {
+    await putLibrary(join(coresFrom, core), { tree, target, to: join("usr/lib/libretro", core) });
+    const info = `${basename(core, ".so")}.info`;
+    await cp(join(tree, infoFrom, info), join(target, infoFrom, info));
+  }
+}
+
+async function putLibrary(
+  path: string,
+  { tree, target, to = path }: { readonly tree: string; readonly target: string; readonly to?: string },
+): Promise<void> {
+  await cp(join(tree, path), join(target, to), { dereference: true });
+  await putLibrariesOf(join(tree, path), tree, target);
+}
