@@ -15,7 +15,10 @@ const text = (path: string) => readFile(at(path), "utf8");
 
 /** All scripts of the image, by path in the tree. */
 async function scripts(): Promise<readonly string[]> {
-  const folders = ["overlay/etc/init.d", "overlay/usr/lib/tapdeck", "buildroot/board/common", "tools/image"];
+  const folders = [
+    ...["overlay/etc/init.d", "overlay/usr/lib/tapdeck", "overlay/usr/lib/tapdeck/players"],
+    ...["buildroot/board/common", "tools/image"],
+  ];
   const names = await Promise.all(
     folders.map(async (folder) => (await readdir(at(folder))).map((name) => `${folder}/${name}`)),
   );

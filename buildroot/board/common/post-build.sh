@@ -4,8 +4,10 @@
 set -eu
 
 target=$1
+here=$(dirname "$0")
+profiles="$target/usr/share/libretro/autoconfig/sdl2"
 # shellcheck source=buildroot/board/common/meta
-. "$(dirname "$0")/meta"
+. "$here/meta"
 
 for folder in proc sys dev run tmp var data boot root mnt media; do
   # Where the skeleton has links below /var, a whole file system in memory takes their place.
@@ -17,8 +19,21 @@ ln -s ../run/ssh "$target/root/.ssh" # The key comes from tapdeck.conf.
 chmod 0600 "$target/etc/shadow"
 chmod 0700 "$target/root"
 # An update says which board it is for. Buildroot hands the name over by BR2_ROOTFS_POST_SCRIPT_ARGS.
-mkdir -p "$target/etc/tapdeck"
+mkdir -p "$target/etc/tapdeck" "$profiles"
 printf '%s\n' "${2:-unknown}" >"$target/etc/tapdeck/board"
 printf 'Tapdeck %s\n' "$TAPDECK_VERSION" >"$target/etc/tapdeck-release"
+# One profile for each line of `controllers`, in the layout of the others.
+while read -r vendor product name; do
+  case $vendor in "" | \#*) continue ;; esac
+  {
+    printf 'input_device = "%s"\n' "$name"
+    printf 'input_vendor_id = "%d"\ninput_product_id = "%d"\n' "0x$vendor" "0x$product"
+    cat "$here/controller-buttons.cfg"
+  } >"$profiles/tapdeck-$vendor-$product.cfg"
+done <"$here/controllers"
+# A wrapper of a player that is not in this image would be taken for it.
+for wrapper in "$target"/usr/lib/tapdeck/players/*; do
+  [ -e "$target/usr/bin/${wrapper##*/}" ] || rm -f "$wrapper"
+done
 # Where the board's clock starts from, at the latest.
 [ -z "${SOURCE_DATE_EPOCH:-}" ] || touch -d "@$SOURCE_DATE_EPOCH" "$target/etc/tapdeck-release"
