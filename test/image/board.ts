@@ -10,6 +10,7 @@ import { readMeta, root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { freePort } from "../helpers/free-port.ts";
 import type { Card } from "./card.ts";
+import { type Picture, takePicture } from "./picture.ts";
 import { openShell, type Shell } from "./shell.ts";
 import { patienceMs } from "./until.ts";
 
@@ -43,6 +44,8 @@ export interface BoardOptions {
   readonly loader?: boolean;
   /** More words for QEMU. `virt` only. */
   readonly more?: readonly string[];
+  /** A display of this size, such as `320x240`, whose picture `picture` takes. `virt` only. */
+  readonly display?: `${number}x${number}`;
   /** More words for the kernel's command line, where no boot loader has one of its own. */
   readonly append?: string;
 }
@@ -66,6 +69,8 @@ export interface Board extends AsyncDisposable {
    * again: a first start shows another certificate once it has an address.
    */
   client(): Promise<Client>;
+  /** What its display shows now. Needs `display`. */
+  picture(): Promise<Picture>;
   /** The power goes. */
   kill(): Promise<void>;
 }
@@ -81,6 +86,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     [tlsPort, 7498],
   ].map(([from, to]) => `,hostfwd=tcp:127.0.0.1:${from}-:${to}`);
   const shellPath = join(folder, "shell.sock");
+  const controlPath = join(folder, "control.sock");
   const machine = options.machine === "zero2w" ? await zero2w(options, folder) : virt(options, shellPath);
   const started = performance.now();
   const child = Bun.spawn(
@@ -88,6 +94,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       // Whatever becomes of the test, the machine does not outlive it.
       ...["setpriv", "--pdeathsig", "KILL", "qemu-system-aarch64"],
       ...["-nodefaults", "-display", "none", "-chardev", "stdio,id=console,signal=off"],
+      ...["-qmp", `unix:${controlPath},server=on,wait=off`],
       ...["-m", "512", "-smp", options.machine === "zero2w" ? "4" : "2"],
       ...(options.loader
         ? ["-bios", loader]
@@ -176,6 +183,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
         return false;
       }, "it was waited for TLS");
     },
+    picture: () => takePicture(controlPath, join(folder, "picture.ppm")),
     kill,
     async [Symbol.asyncDispose]() {
       await kill();
@@ -187,7 +195,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
 const rootWords = `root=PARTUUID=${meta.diskId}-02 ro tapdeck.slot=a`;
 
 function virt(
-  { card, reader, usb, watchdog = true, append = "", loader = false, more = [] }: BoardOptions,
+  { card, reader, usb, display, watchdog = true, append = "", loader = false, more = [] }: BoardOptions,
   shellPath: string,
 ): string[] {
   const words = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 ${append}`;
@@ -203,6 +211,7 @@ function virt(
       "-device",
       "pci-serial,chardev=shell",
     ],
+    ...(display === undefined ? [] : displayDevices(display)),
     ...(watchdog ? ["-device", "i6300esb", "-action", "watchdog=reset"] : []),
     ...(reader === undefined && usb === undefined ? [] : ["-device", "qemu-xhci"]),
     ...(reader === undefined
@@ -213,6 +222,11 @@ function virt(
       : ["-chardev", `socket,id=usb,path=${usb}`, "-device", "usb-redir,chardev=usb"]),
     ...more,
   ];
+}
+
+function displayDevices(size: string): readonly string[] {
+  const [width, height] = size.split("x");
+  return ["-device", `virtio-gpu-pci,romfile=,xres=${width},yres=${height}`];
 }
 
 /**

@@ -13,7 +13,7 @@ export interface Updates extends AsyncDisposable {
   address(name: string): string;
   /** Of the root file system in it. */
   rootBytes(name: string): number;
-  /** The image's own system under another version, with one more script at its start where it shall fail. */
+  /** The image's own system without its players under another version, with one more script at its start where it shall fail. */
   make(name: string, version: string, script?: string): Promise<void>;
   /** One of `rootBytes` that never gets so far as to start: its kernel is none. */
   makeStartless(name: string, version: string, rootBytes: number): Promise<void>;
@@ -67,9 +67,11 @@ async function makeSystem(path: string, folder: string, system: System): Promise
     await Bun.write(join(folder, "script"), system.script);
     files.push(`etc/init.d/S91hang f 0755 0 0 cat ${join(folder, "script")}`);
   }
+  // Players have no part in it, and would be most of what the emulated board fetches, checks and writes.
+  const players = join(root, "build/image/players.list");
   await run([
     ...["mksquashfs", join(root, "build/image/root"), path, "-all-root", "-noappend", "-no-progress"],
-    ...["-comp", "zstd", "-Xcompression-level", "1"],
+    ...["-comp", "zstd", "-Xcompression-level", "1", "-ef", players],
     ...files.flatMap((line) => ["-p", line]),
     // All that stands behind this word is left out.
     ...["-e", ...left],
