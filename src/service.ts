@@ -263,6 +263,7 @@ async function assemble({
     ...{ port: api.port, bus, clock, log, refusal: playTime.refusal },
     readers: () => readers.list(),
     fault: () => deviceFault?.ask() ?? "",
+    hasGames: Bun.which("retroarch") !== null,
     place: () => pairingOffer.describe(),
   });
   wired.screen = screen;

@@ -4,7 +4,8 @@ import { plainText } from "./lines.ts";
 
 export type Picture =
   | { readonly kind: "ready" | "no-reader" | "empty" }
-  | { readonly kind: "not-found" | "starting"; readonly name: string }
+  | { readonly kind: "not-found"; readonly name: string }
+  | Starting
   /** A USB stick, by its name: it is not plugged in, or was pulled out while something from it played. */
   | { readonly kind: "stick-away" | "stick-gone"; readonly name: string }
   | { readonly kind: "failed" | "time-over"; readonly reason: string }
@@ -13,8 +14,16 @@ export type Picture =
 /** A picture that goes away by itself. */
 export type Notice =
   | { readonly kind: "empty" }
-  | { readonly kind: "not-found" | "starting" | "stick-away" | "stick-gone"; readonly name: string }
+  | { readonly kind: "not-found" | "stick-away" | "stick-gone"; readonly name: string }
+  | Starting
   | { readonly kind: "failed"; readonly reason: string };
+
+interface Starting {
+  readonly kind: "starting";
+  readonly name: string;
+  /** A controller plays it, and ends it. */
+  readonly isGame?: true;
+}
 
 export interface ScreenFacts {
   readonly hasReader: boolean;
@@ -75,8 +84,9 @@ export function stopNoticeOf(why: string): Notice | undefined {
   return stick === undefined ? undefined : { kind: "stick-gone", name: plainText(stick, screenNameCharsMax) };
 }
 
-export function startingOf(mediaName: string): Notice {
-  return { kind: "starting", name: plainText(mediaName, screenNameCharsMax) };
+export function startingOf(mediaName: string, isGame = false): Notice {
+  const name = plainText(mediaName, screenNameCharsMax);
+  return { kind: "starting", name, ...(isGame ? { isGame } : {}) };
 }
 
 /** The last part of a path without its ending; nothing for scripts and addresses, which may hold secrets. */

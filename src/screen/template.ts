@@ -19,6 +19,8 @@ export interface ScreenPlace {
   readonly base: string | undefined;
   /** What the machine's start found wrong, as a sentence; absent where all is well. */
   readonly fault?: string | undefined;
+  /** Games are played here. */
+  readonly hasGames?: boolean;
 }
 
 interface Box {
@@ -53,26 +55,34 @@ export function screenSvg(
 /** The state's drawing and words; where the page can be opened, that stands at the right. */
 function state(
   picture: Exclude<Picture, { kind: "pairing" }>,
-  { base, fault }: ScreenPlace,
+  place: ScreenPlace,
   inside: Box,
   texts: ScreenTexts,
 ): readonly string[] {
-  // What starts is about to cover the screen: there is no time to open anything.
-  if (picture.kind === "starting") return message(picture, inside, texts);
-  const foot = footOf({ base, fault }, inside, texts);
+  const { base } = place;
+  const foot = footOf(picture, place, inside, texts);
   const footHeight = heightOf(foot, 0);
   const above = { ...inside, height: inside.height - footHeight * 2 };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
-  return base === undefined
+  // What starts is about to cover the screen: there is no time to open anything.
+  return base === undefined || picture.kind === "starting"
     ? [...message(picture, above, texts), ...words]
     : [...besidePanel(picture, base, above, texts), ...words];
 }
 
 /** One line below the rest: what is wrong with the machine comes first. */
-function footOf({ base, fault }: ScreenPlace, { width, height }: Box, texts: ScreenTexts): readonly Row[] {
+function footOf(
+  picture: Exclude<Picture, { kind: "pairing" }>,
+  { base, fault, hasGames = false }: ScreenPlace,
+  { width, height }: Box,
+  texts: ScreenTexts,
+): readonly Row[] {
   const room = { width, linesMax: 1, sizeMax: height * 0.045, sizeMin: height * 0.03 };
+  const endGame: Row = [texts.endGame, room, colors.quiet];
+  if (picture.kind === "starting") return picture.isGame === true ? [endGame] : [];
   if (fault !== undefined) return [[plainText(fault, screenReasonCharsMax), room, accents.failed]];
-  return base === undefined ? [[texts.noNetwork, room, colors.quiet]] : [];
+  if (base === undefined) return [[texts.noNetwork, room, colors.quiet]];
+  return hasGames && picture.kind === "ready" ? [endGame] : [];
 }
 
 function besidePanel(

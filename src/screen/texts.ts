@@ -6,6 +6,8 @@ export interface ScreenTexts {
   /** Above the QR code of the page. */
   readonly openPage: string;
   readonly noNetwork: string;
+  /** What ends a game, where games are played: the hot key of overlay/etc/retroarch.cfg. */
+  readonly endGame: string;
   /** Pairing: above and below the six digits. */
   readonly typeDigits: string;
   readonly atAddress: string;
@@ -51,6 +53,7 @@ export const english: ScreenTexts = {
   },
   openPage: "Open on your phone",
   noNetwork: "No network yet. Cards work without it.",
+  endGame: "Select + Start on the controller ends a game",
   typeDigits: "or type",
   atAddress: "at",
 };

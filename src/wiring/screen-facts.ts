@@ -13,6 +13,8 @@ export interface FollowedFacts extends Disposable {
   hasPlayed(): boolean;
 }
 
+// The built-in one of src/launch/launchers.ts: its hot keys are the image's.
+const gameLauncherId = "retroarch";
 // Long enough to be read twice by somebody who has just begun to read.
 const noticeMs = 8000;
 
@@ -49,10 +51,10 @@ export function followFacts({ bus, clock, readers, refusal }: Parts, changed: ()
     }),
     bus.on("launch.finished", finished),
     bus.on("playtime.warning", changed),
-    bus.on("media.started", ({ mediaName }) => {
+    bus.on("media.started", ({ mediaName, launcherId }) => {
       isPlaying = true;
       hasPlayed = true;
-      note(startingOf(mediaName));
+      note(startingOf(mediaName, launcherId === gameLauncherId));
     }),
     bus.on("media.stopped", ({ why }) => {
       isPlaying = false;

@@ -33,6 +33,8 @@ export interface ScreenOptions {
   readonly refusal: () => string | undefined;
   /** What the machine's start found wrong, as a sentence; absent, or empty, where nothing is. */
   readonly fault?: () => string;
+  /** Whether games are played here; absent, they are not. */
+  readonly hasGames?: boolean;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
   readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
   readonly clock: Clock;
@@ -204,7 +206,8 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const key = JSON.stringify([picture, frame, picture.kind === "starting" ? undefined : [base, fault]]);
       if (key === last) return true;
       last = key;
-      return draw(screenSvg(picture, { base, fault }, frame, english), frame);
+      const { hasGames = false } = options;
+      return draw(screenSvg(picture, { base, fault, hasGames }, frame, english), frame);
     },
     cancel() {
       isCancelled = true;

@@ -78,6 +78,19 @@ test("what is wrong with the machine is shown below, with a network and without,
     }
 });
 
+test("how a controller ends a game stands below what starts, and below the ready screen where games are played", () => {
+  const svgOf = (picture: Picture, hasGames: boolean) =>
+    screenSvg(picture, { base, hasGames }, sizes[0], english);
+  const hint = escapeXml(english.endGame);
+  expect(svgOf(startingOf("Mario", true), false)).toContain(hint);
+  expect(svgOf(startingOf("A film"), true)).not.toContain(hint);
+  expect(svgOf(pictures.ready, true)).toContain(hint);
+  expect(svgOf(pictures.ready, false)).not.toContain(hint);
+  // What is wrong with the machine comes first.
+  const ill = screenSvg(pictures.ready, { base, fault: "no disk", hasGames: true }, sizes[0], english);
+  expect(ill).not.toContain(hint);
+});
+
 test("the longest names and reasons stay within the screen", async () => {
   const unbroken = "W".repeat(500);
   for (const size of sizes)
