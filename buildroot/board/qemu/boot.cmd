@@ -34,7 +34,7 @@ for start in ${next} ${kept} a b; do
   setenv number 2
   if test ${start} = b; then setenv number 3; fi
   part uuid ${devtype} ${devnum}:${number} root
-  setenv bootargs "root=PARTUUID=${root} ro console=ttyAMA0 tapdeck.shell=ttyS0 tapdeck.slot=${start}"
+  setenv bootargs "root=PARTUUID=${root} ro console=ttyAMA0 tapdeck.shell=ttyS0 vt.global_cursor_default=0 tapdeck.slot=${start}"
   if load ${from} ${kernel_addr_r} slot-${start}/Image && load ${from} ${ramdisk_addr_r} slot-${start}/initrd; then
     booti ${kernel_addr_r} ${ramdisk_addr_r}:${filesize} ${fdtcontroladdr}
   fi
