@@ -19,7 +19,9 @@ export type DrawJob =
 export type DrawResult =
   /** `isConsoleOff`: the kernel draws no text over it. */
   | { readonly kind: "done"; readonly isConsoleOff: boolean; readonly ms: number }
-  | { readonly kind: "failed"; readonly why: string };
+  | { readonly kind: "failed"; readonly why: string }
+  /** The machine had no time for it: the next try may find some. */
+  | { readonly kind: "late" };
 
 /** Runs the job of the standard input; returns the exit code. */
 export async function runDrawJob(setConsole: SetConsole): Promise<number> {

@@ -30,12 +30,17 @@ export function createPainter({ clock, command }: PainterParts): Painter {
       // The end of the service waits for the console's text: that job yields to nobody.
       const [words, msMax] =
         job.kind === "text" ? [own, screenRestoreMsMax] : [[...gently, ...own], screenDrawMsMax];
+      let isLate = false;
       try {
         const child = start(words);
         running = child;
-        using _late = clock.after(msMax, () => child.kill("SIGKILL"));
+        using _late = clock.after(msMax, () => {
+          isLate = true;
+          child.kill("SIGKILL");
+        });
         await tell(child, job);
         const [line, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
+        if (line === "" && isLate) return { kind: "late" };
         return line === ""
           ? { kind: "failed", why: `its process ended with ${child.signalCode ?? code}` }
           : JSON.parse(line);

@@ -175,6 +175,12 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     isConsoleOurs = true;
     const result = await painter.run({ kind: "draw", svg, frame, terminal });
     if (isCancelled) return true;
+    if (result.kind === "late") {
+      // What was there stays, and the next look tries again.
+      last = "";
+      log.debug("screen", "there was no time to draw it", { device: frame.device });
+      return true;
+    }
     if (result.kind === "failed") {
       isBroken = true;
       log.warn("screen", "cannot be drawn, and shows text", { device: frame.device, error: result.why });

@@ -5,10 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setConsole } from "../../drivers/index.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { screenDrawMsMax } from "../../src/core/limits.ts";
 import type { FrameBuffer } from "../../src/screen/frame-buffer.ts";
 import { createPainter, drawArgument } from "../../src/screen/painter.ts";
 import { screenSvg } from "../../src/screen/template.ts";
 import { english } from "../../src/screen/texts.ts";
+import { createManualClock } from "../helpers/manual-clock.ts";
 import { canMakeTerminals, makeTerminal, modeOf } from "../helpers/terminals.ts";
 
 const program = [join(import.meta.dir, "../../dist/tapdeck"), drawArgument];
@@ -74,6 +76,16 @@ test("a frame buffer that is gone, and a program that cannot start, are results 
   expect(ended).toEqual({ kind: "failed", why: "its process ended with 3" });
   const killed = await paint(frame, undefined, ["/bin/sh", "-c", "kill -9 $$"]);
   expect(killed).toEqual({ kind: "failed", why: "its process ended with SIGKILL" });
+});
+
+test("a drawing that takes too long is ended, and told as late", async () => {
+  const frame = await makeFrame(32);
+  const clock = createManualClock();
+  const painter = createPainter({ clock, command: ["/bin/sh", "-c", "exec sleep 600"] });
+  const svg = screenSvg({ kind: "ready" }, place, frame, english);
+  const drawn = painter.run({ kind: "draw", svg, frame, terminal: terminal() });
+  clock.advance(screenDrawMsMax);
+  expect(await drawn).toEqual({ kind: "late" });
 });
 
 const terminal = () => join(folder, "tty");

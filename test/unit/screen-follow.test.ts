@@ -199,6 +199,22 @@ test("where drawing fails, the console's text comes back, with one line in the l
   expect(screen.isThere).toBe(true);
 });
 
+test("a drawing for which the machine had no time is tried again, and stays a drawing", async () => {
+  const results: DrawResult[] = [{ kind: "late" }, { kind: "late" }];
+  const { jobs, clock, world, path } = await makeScreen(
+    [reader],
+    () => results.shift() ?? { kind: "done", isConsoleOff: true, ms: 1 },
+  );
+  for (const count of [1, 2, 3, 3]) {
+    await eventually(() => jobs.length >= count);
+    await new Promise(setImmediate);
+    expect(jobs.map(({ kind }) => kind)).toEqual(Array.from({ length: count }, () => "draw"));
+    clock.advance(5000);
+  }
+  expect(world.warnings).toEqual([]);
+  expect(await readFile(path, "utf8")).toBe("");
+});
+
 test("the end of the service gives the console back", async () => {
   const { jobs, screen, shows, path } = await makeScreen();
   await shows("Tap a card");
