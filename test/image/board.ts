@@ -198,7 +198,8 @@ function virt(
   { card, reader, usb, display, watchdog = true, append = "", loader = false, more = [] }: BoardOptions,
   shellPath: string,
 ): string[] {
-  const words = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 ${append}`;
+  // No cursor blinks until the service draws, as on a board (buildroot/board/raspberrypi/cmdline.txt).
+  const words = `${rootWords} console=ttyAMA0 tapdeck.shell=ttyS0 vt.global_cursor_default=0 ${append}`;
   return [
     ...["-M", "virt", "-cpu", "cortex-a53", "-serial", "chardev:console"],
     ...(loader ? [] : ["-append", words]),
@@ -211,9 +212,9 @@ function virt(
       "-device",
       "pci-serial,chardev=shell",
     ],
-    ...(display === undefined ? [] : displayDevices(display)),
     ...(watchdog ? ["-device", "i6300esb", "-action", "watchdog=reset"] : []),
-    ...(reader === undefined && usb === undefined ? [] : ["-device", "qemu-xhci"]),
+    ...(reader === undefined && usb === undefined && display === undefined ? [] : ["-device", "qemu-xhci"]),
+    ...(display === undefined ? [] : displayDevices(display)),
     ...(reader === undefined
       ? []
       : ["-chardev", `serial,id=reader,path=${reader}`, "-device", "usb-serial,chardev=reader"]),
@@ -224,9 +225,14 @@ function virt(
   ];
 }
 
+/** Behind the USB controller, which they need. */
 function displayDevices(size: string): readonly string[] {
   const [width, height] = size.split("x");
-  return ["-device", `virtio-gpu-pci,romfile=,xres=${width},yres=${height}`];
+  return [
+    ...["-device", `virtio-gpu-pci,romfile=,xres=${width},yres=${height}`],
+    // A television has a loudspeaker. Nobody hears this one.
+    ...["-audiodev", "none,id=sound", "-device", "usb-audio,audiodev=sound"],
+  ];
 }
 
 /**

@@ -144,7 +144,7 @@ test(
 );
 
 test(
-  "the screen shows the board's name and address, and that a reader is there",
+  "without a display the console shows the board's name and address, and that a reader is there",
   async () => {
     // The kernel's own copy of what the first terminal shows (vcs(4)).
     const shown = await until("the screen", async () => {

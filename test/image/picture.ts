@@ -92,6 +92,14 @@ export function mainColor(
   return { color: [middle(8), middle(4), middle(0)], share: most / count };
 }
 
+/** How many pixels of two pictures of one size are not the same. */
+export function differing(one: Picture, other: Picture): number {
+  let count = 0;
+  for (let at = 0; at < one.pixels.length; at += 3)
+    if ([0, 1, 2].some((part) => one.pixels[at + part] !== other.pixels[at + part])) count++;
+  return count;
+}
+
 function* pixelsIn({ width, height, pixels }: Picture, region: Region): Generator<Color> {
   const [left, right] = [Math.floor(region.left * width), Math.ceil(region.right * width)];
   const [top, bottom] = [Math.floor(region.top * height), Math.ceil(region.bottom * height)];

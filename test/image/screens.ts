@@ -1,0 +1,286 @@
+/**
+ * What a television on the emulated board shows, by pictures of its display: the status screen, a game that a controller plays, a
+ * film and a picture, and the status screen again, however a player ended. Run by `make test-image`; the pictures stay
+ * in build/screens.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import type { Client } from "../../src/client/client.ts";
+import { root } from "../../tools/image/meta.ts";
+import { run } from "../../tools/image/run.ts";
+import { makeColorFilm } from "../helpers/color-film.ts";
+import { makeColorNesGame } from "../helpers/color-nes-game.ts";
+import { type Board, cardBytes, image, startBoard } from "./board.ts";
+import { type Card, makeCard } from "./card.ts";
+import { print, printTogether, seconds } from "./figures.ts";
+import { type Color, differing, mainColor, type Picture, pngOf, type Region, shareOf } from "./picture.ts";
+import { patienceMs, until } from "./until.ts";
+
+// Colors of src/screen/drawings.ts, of the game as its console has them, of the film, and of the kernel's text.
+const background: Color = [0x14, 0x18, 0x3a];
+const [ready, starting]: readonly [Color, Color] = [
+  [0x5e, 0xe6, 0xb5],
+  [0x7c, 0xd4, 0xff],
+];
+const [red, green, blue]: readonly [Color, Color, Color] = [
+  [212, 46, 3],
+  [60, 218, 73],
+  [25, 60, 250],
+];
+const [yellow, purple, turquoise]: readonly [Color, Color, Color] = [
+  [230, 200, 20],
+  [200, 20, 200],
+  [20, 200, 200],
+];
+const consoleText: Color = [0xaa, 0xaa, 0xaa];
+const left: Region = { left: 0, top: 0, right: 0.6, bottom: 1 };
+const upper: Region = { left: 0, top: 0, right: 1, bottom: 0.4 };
+
+// Codes of the kernel's gamepad protocol (linux/input-event-codes.h).
+const button = { south: 304, east: 305, select: 314, start: 315 } as const;
+const shots = join(root, "build/screens");
+const game = "NES/Color.nes";
+const uid = Uint8Array.fromHex("04a1b2c3d4e5f6");
+
+let folder: string;
+let server: ReturnType<typeof Bun.serve>;
+let card: Card;
+let reader: Pn532Device;
+let board: Board;
+let client: Client;
+
+beforeAll(async () => {
+  await rm(shots, { recursive: true, force: true });
+  await mkdir(shots, { recursive: true });
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-screens-"));
+  await makeFiles();
+  server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: ({ url }) => new Response(Bun.file(join(folder, new URL(url).pathname))),
+  });
+  card = await makeCard(image, cardBytes);
+  reader = createPn532Device({ timing: "none" });
+  board = await startBoard({ card, reader: reader.path, display: "320x240" });
+  await board.pong();
+  await fetchFiles();
+  client = await board.client();
+  await client.call("settings.update", { insertMode: true });
+}, 2 * patienceMs);
+
+afterAll(async () => {
+  client.close();
+  await board[Symbol.asyncDispose]();
+  await server.stop(true);
+  await reader.close();
+  await card[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+  printTogether();
+}, patienceMs);
+
+async function makeFiles(): Promise<void> {
+  await run([
+    ...["aarch64-linux-gnu-gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-static", "-s"],
+    ...[join(root, "test/image/pad.c"), "-o", join(folder, "pad")],
+  ]);
+  const size = { width: 64, height: 48 };
+  const still = Buffer.alloc(size.width * size.height * 3, Uint8Array.of(...turquoise));
+  await Bun.write(join(folder, "Color.nes"), makeColorNesGame());
+  const colors = [yellow, purple];
+  await Bun.write(join(folder, "Film.avi"), makeColorFilm({ ...size, colors, seconds: 4, rounds: 60 }));
+  await Bun.write(join(folder, "Still.png"), pngOf({ ...size, pixels: still }));
+}
+
+/** Media and the controller's program, to the guest; the controller is there from now on. */
+async function fetchFiles(): Promise<void> {
+  await board.shell("mkdir -p /data/tapdeck/media/NES /data/tapdeck/media/Video /data/tapdeck/media/Images");
+  const fetched = [game, "Video/Film.avi", "Images/Still.png"].map((path) => `/data/tapdeck/media/${path}`);
+  for (const path of [...fetched, "/run/pad"])
+    await board.shell(`wget -q -O ${path} http://10.0.2.2:${server.port}/${path.split("/").at(-1)}`);
+  await board.shell("chmod 755 /run/pad; modprobe uinput; mkfifo /run/buttons");
+  await board.shell('/run/pad 045e 028e "Xbox 360 Controller" 0<>/run/buttons >/run/pad.log 2>&1 &');
+  await until("the controller", async () => (await board.shell("ls /dev/input")).includes("event0"));
+}
+
+async function keep(picture: Picture, name: string): Promise<void> {
+  await Bun.write(join(shots, `${name}.png`), pngOf(picture));
+}
+
+/** Resolves with the first picture that `holds`, which is kept under this name; each one before it goes to `meanwhile`. */
+async function shows(
+  name: string,
+  holds: (picture: Picture) => boolean,
+  meanwhile: (picture: Picture) => void = () => {},
+): Promise<Picture> {
+  let last: Picture | undefined;
+  try {
+    return await until(`the picture ${name}`, async () => {
+      last = await board.picture();
+      if (!holds(last)) {
+        meanwhile(last);
+        return undefined;
+      }
+      await keep(last, name);
+      return last;
+    });
+  } catch (error) {
+    if (last !== undefined) await keep(last, `${name}-instead`);
+    const logged = await board.shell("logread | tail -n 20; ps | grep -E 'mpv|retroarch'");
+    throw new Error(`instead it shows ${JSON.stringify(last && mainColor(last))}\n${logged}`, {
+      cause: error,
+    });
+  }
+}
+
+const isFull = (color: Color) => (picture: Picture) => shareOf(picture, color) > 0.9;
+const isReady = () => drawnWith(ready, left);
+const isStarting = () => drawnWith(starting);
+
+/** A status screen with this color. It is the same twice in a row, since it may be seen before it is drawn to its end. */
+function drawnWith(color: Color, region?: Region): (picture: Picture) => boolean {
+  let before: Picture | undefined;
+  return (picture) => {
+    const isStill = before !== undefined && differing(before, picture) === 0;
+    before = picture;
+    return isStill && shareOf(picture, background) > 0.6 && shareOf(picture, color, region) > 0.02;
+  };
+}
+
+/**
+ * Fails where the kernel's text is in the picture, which fills its console all the time. In the middle QEMU itself writes "Display
+ * output is not active" while the display changes hands.
+ */
+function hasNoText(picture: Picture): void {
+  expect(shareOf(picture, consoleText, upper, 1)).toBeLessThan(0.001);
+}
+
+const put = (text: string) => reader.put(createType2Tag("ntag215", { uid, text }));
+const press = (...codes: readonly number[]) => tell(codes, 1);
+const release = (...codes: readonly number[]) => tell(codes, 0);
+
+async function tell(codes: readonly number[], value: 0 | 1): Promise<void> {
+  await board.shell(`(${codes.map((code) => `echo ${code} ${value}`).join("; ")}) >/run/buttons`);
+}
+
+/** On a busy host the emulated board loses its reader for a moment, and no removal is seen then. */
+async function takeCard(): Promise<void> {
+  await until("the reader", async () =>
+    (await client.call("readers")).readers.some(({ connected }) => connected),
+  );
+  reader.take();
+}
+
+test(
+  "the status screen is drawn, and text that programs and the kernel write to its terminal does not show",
+  async () => {
+    const before = await shows("ready", isReady());
+    await board.shell("for n in $(seq 40); do echo 'a line of text that nobody is to see'; done >/dev/tty1");
+    await board.shell("echo '<0>the kernel is in need' >/dev/kmsg");
+    const after = await shows("ready-after-text", isReady());
+    expect(differing(before, after)).toBe(0);
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a card starts its game, which has screen, sound and controller, and nothing that is written to the screen shows",
+  async () => {
+    const from = performance.now();
+    put(game);
+    const startsNow = isStarting();
+    await shows("game", isFull(red), (picture) => {
+      hasNoText(picture);
+      // A fast player may have the screen before this is drawn.
+      if (startsNow(picture)) void keep(picture, "starting");
+    });
+    print("from a card to the first picture of its game", seconds(performance.now() - from));
+    const files = await board.shell("ls -l /proc/$(pidof retroarch)/fd; cat /proc/$(pidof retroarch)/status");
+    for (const device of ["/dev/dri/card0", "/dev/input/event0", "/dev/snd/pcmC0D0p"])
+      expect(files).toContain(device);
+    expect(files).toMatch(/^Uid:\t900\t/m);
+    await board.shell("cat /dev/zero >/dev/fb0 2>/dev/null; echo text >/dev/tty1");
+    await shows("game-after-writes", isFull(red));
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a button counts as long as it is held, by the profile of its controller",
+  async () => {
+    await press(button.east);
+    await shows("game-held", isFull(green));
+    await release(button.east);
+    await shows("game-let-go", isFull(red));
+    await press(button.south);
+    await shows("game-for-good", isFull(blue));
+    await release(button.south);
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a card that is taken off ends its game, and put back it goes on where it was",
+  async () => {
+    await takeCard();
+    await shows("ready-after-card", isReady(), hasNoText);
+    put(game);
+    await shows("game-resumed", isFull(blue), (picture) => {
+      hasNoText(picture);
+      // It never shows how the game begins.
+      expect(shareOf(picture, red)).toBeLessThan(0.5);
+    });
+  },
+  2 * patienceMs,
+);
+
+test(
+  "Select and Start together return to the deck, and the status screen says so",
+  async () => {
+    await press(button.select, button.start);
+    await shows("ready-after-buttons", isReady(), hasNoText);
+    await release(button.select, button.start);
+    expect(await board.shell("pidof retroarch || echo none")).toBe("none");
+    await takeCard();
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a game that is to start fresh begins anew, and the status screen follows when its player is killed",
+  async () => {
+    await client.call("run", { text: `${game}?resume=no` });
+    await shows("game-fresh", isFull(red), hasNoText);
+    await board.shell("kill -KILL $(pidof retroarch)");
+    await shows("ready-after-kill", isReady(), hasNoText);
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a film moves on the screen, and the status screen follows when its player crashes",
+  async () => {
+    await client.call("run", { text: "Video/Film.avi" });
+    await shows("film", isFull(yellow), hasNoText);
+    await shows("film-later", isFull(purple), hasNoText);
+    await board.shell("kill -SEGV $(pidof mpv)");
+    await shows("ready-after-crash", isReady(), hasNoText);
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a picture stays on the screen until something else starts, and one player follows another",
+  async () => {
+    await client.call("run", { text: "Images/Still.png" });
+    await shows("still", isFull(turquoise), hasNoText);
+    await client.call("run", { text: "Video/Film.avi" });
+    await shows("film-after-still", isFull(yellow), hasNoText);
+    await client.call("stop");
+    await shows("ready-at-the-end", isReady(), hasNoText);
+  },
+  2 * patienceMs,
+);
