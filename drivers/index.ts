@@ -1,5 +1,5 @@
 /** Every driver, one line each. The conformance suite walks this list. And what makes virtual devices, what switches the
- * console, and what keeps the process from being dumped. */
+ * console, what keeps the process from being dumped, and what has the kernel refuse an address. */
 import type { Driver } from "../src/readers/contract.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";
 import { file } from "./file.ts";
@@ -21,4 +21,5 @@ export const drivers: readonly Driver[] = [
 
 export { setConsole } from "./io/console.ts";
 export { forbidCoreDumps } from "./io/core-dumps.ts";
+export { refuseAt } from "./io/listener-filter.ts";
 export { openUinput } from "./io/uinput.ts";

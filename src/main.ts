@@ -5,7 +5,7 @@
  */
 // First of all, for it may begin the program anew.
 import "./system/clean-start.ts";
-import { drivers, forbidCoreDumps, openUinput, setConsole } from "../drivers/index.ts";
+import { drivers, forbidCoreDumps, openUinput, refuseAt, setConsole } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
 import { runCommand } from "./cli/run.ts";
 import { overridesOf } from "./config/overrides.ts";
@@ -54,7 +54,7 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
   const stopped = signalled(["SIGINT", "SIGTERM", "SIGHUP"]);
   const places = placesOf(options, process.env);
   const overrides = overridesOf(process.env);
-  const service = await startService({ places, drivers, openInput: openUinput, overrides, write });
+  const service = await startService({ places, drivers, openInput: openUinput, refuseAt, overrides, write });
   await stopped;
   await service.close();
   return exitCodes.ok;

@@ -3,7 +3,7 @@
  * reverse. The only place that knows them all.
  */
 import { dirname, join } from "node:path";
-import { type ApiServer, serveApi } from "./api/server.ts";
+import { type ApiOptions, type ApiServer, serveApi } from "./api/server.ts";
 import { createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
 import type { Overrides } from "./config/overrides.ts";
@@ -50,6 +50,7 @@ export interface ServiceOptions {
   readonly places: Places;
   readonly drivers: readonly Driver[];
   readonly openInput: OpenInputDevice;
+  readonly refuseAt: ApiOptions["refuseAt"];
   /** Settings that count in the place of the config file's. */
   readonly overrides: Overrides;
   /** Takes log lines. */
@@ -65,7 +66,7 @@ export interface Service {
 
 /** Starts everything, or throws `StartError` with nothing left running. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { places, drivers, openInput, overrides, write } = options;
+  const { places, drivers, openInput, refuseAt, overrides, write } = options;
   const log = createLog({ debug: false, write });
   const settings = await createSettings({
     path: places.configPath,
@@ -94,6 +95,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       store,
       drivers,
       openInput,
+      refuseAt,
       dataFolder,
       tlsFolder,
       socketPath,
@@ -108,12 +110,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-interface Parts {
+interface Parts extends Pick<ServiceOptions, "drivers" | "openInput" | "refuseAt"> {
   readonly settings: Settings;
   readonly log: ChangeableLog;
   readonly store: Store;
-  readonly drivers: readonly Driver[];
-  readonly openInput: OpenInputDevice;
   readonly dataFolder: string;
   /** Mappings that people keep in files; beside the config file. */
   readonly mappingsFolder: string;
@@ -131,6 +131,7 @@ async function assemble({
   store,
   drivers,
   openInput,
+  refuseAt,
   dataFolder,
   tlsFolder,
   mappingsFolder,
@@ -232,7 +233,7 @@ async function assemble({
     page: pageFile,
     tls,
     uid: process.getuid?.() ?? -1,
-    ownerOf,
+    ...{ ownerOf, refuseAt },
     rules: () => config().api,
     allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
   });

@@ -1,6 +1,6 @@
 /**
- * The few calls of the C library that Bun does not have: ioctl on terminals and flock, which device I/O needs, and limits of
- * this process.
+ * The few calls of the C library that Bun does not have: ioctl on terminals and flock, which device I/O needs, limits of
+ * this process, and filters of its sockets.
  * Request numbers and layouts are Linux's for x86-64 and arm64 (asm-generic/ioctls.h, termbits.h), which agree.
  */
 import { dlopen, FFIType, ptr } from "bun:ffi";
@@ -10,6 +10,10 @@ const { symbols: libc } = dlopen("libc.so.6", {
   ioctl: { args: [FFIType.i32, FFIType.u64, FFIType.ptr], returns: FFIType.i32 },
   flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
   getrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
+  setsockopt: {
+    args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr, FFIType.u32],
+    returns: FFIType.i32,
+  },
   setrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
 });
 
@@ -76,4 +80,20 @@ export function limitOf(resource: number): BigUint64Array | undefined {
 /** True where the kernel took it. */
 export function setLimit(resource: number, soft: bigint, hard: bigint): boolean {
   return libc.setrlimit(resource, ptr(BigUint64Array.of(soft, hard))) === 0;
+}
+
+const [solSocket, soAttachFilter, soDetachFilter] = [1, 26, 27]; // asm-generic/socket.h.
+
+/** True where the socket took the program, an array of struct sock_filter (linux/filter.h). */
+export function attachFilter(fd: number, program: Uint8Array): boolean {
+  // struct sock_fprog: the number of steps in 2 bytes, and from byte 8 on where they are.
+  const head = new DataView(new ArrayBuffer(16));
+  head.setUint16(0, program.length / 8, true);
+  head.setBigUint64(8, BigInt(ptr(program)), true);
+  return libc.setsockopt(fd, solSocket, soAttachFilter, ptr(new Uint8Array(head.buffer)), 16) === 0;
+}
+
+/** True where the socket had one. */
+export function detachFilter(fd: number): boolean {
+  return libc.setsockopt(fd, solSocket, soDetachFilter, ptr(new Int32Array(1)), 4) === 0;
 }

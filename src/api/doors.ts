@@ -43,6 +43,8 @@ export interface DoorOptions<Data> {
   /** The client that an `Authorization` header proves; undefined where it proves none. */
   readonly bearer: (authorization: string, address: string) => Bearer | undefined;
   readonly failures: Failures;
+  /** Notes that an address was turned away over TLS; true where it need not be counted. */
+  readonly onTurnedAway: (address: string) => boolean;
   readonly answer: (visit: Visit, server: Server<Data>) => MaybeResponse;
 }
 
@@ -67,6 +69,7 @@ export function createDoors<Data>({
   ownerOf,
   bearer,
   failures,
+  onTurnedAway,
   answer,
 }: DoorOptions<Data>): {
   readonly byTcp: Door<Data>;
@@ -142,7 +145,8 @@ export function createDoors<Data>({
   ): MaybeResponse => {
     // First of all: a refusal in a flood must cost as little as possible.
     if (!isDevice && !(rate.take(address) && inAll.take("all"))) {
-      turnedAway[isTls ? "tls" : "tcp"] += 1;
+      if (!isTls) turnedAway.tcp += 1;
+      else if (!onTurnedAway(address)) turnedAway.tls += 1;
       audit.refused("too-many-requests", { address });
       return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
     }

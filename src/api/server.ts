@@ -25,9 +25,10 @@ import { createBodies } from "./bodies.ts";
 import { createCrowd } from "./crowd.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createDoors, type DoorOptions } from "./doors.ts";
-import { type Entrance, openPlain, openTls } from "./entrances.ts";
+import { type Entrance, openPlain, openTls, type TlsEntrance } from "./entrances.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { createFailures } from "./failures.ts";
+import { createFlooders, type Flooders } from "./flooders.ts";
 import { createGate, type GuardedDoor } from "./gate.ts";
 import type { AllowLaunch } from "./launch-endpoint.ts";
 import { type Handlers, listenAtPath, type TlsOptions } from "./listen.ts";
@@ -64,6 +65,8 @@ export interface ApiOptions extends OfDoors, OfSockets {
   readonly page: PageFiles;
   readonly pairByPin: PairByPin;
   readonly descriptors: Descriptors;
+  /** Has the kernel refuse these addresses, and no others, at a port of this service; false where it cannot. */
+  readonly refuseAt: (port: number, addresses: readonly string[]) => boolean;
 }
 
 export interface ApiServer {
@@ -130,7 +133,8 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     allowLaunch,
     page: options.page,
   });
-  const doors = createDoors({ ...options, failures, answer });
+  const flooders = createFlooders(clock, (addresses) => options.refuseAt(tls?.port ?? 0, addresses));
+  const doors = createDoors({ ...options, failures, onTurnedAway: flooders.note, answer });
 
   const websocket = sockets.handler;
   // Frames of the secure layer are longer than what they carry. Over TLS a sealed payload is shorter, so that strangers
@@ -139,11 +143,17 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const plain = openPlain(options.port, options.listen, { fetch: doors.byTcp, websocket });
   const path = tryPath(socketPath, { fetch: doors.byPath, websocket: openly }, log);
   const tls = options.tls && openTls(options.tls, options, { fetch: doors.byTls, websocket: openly });
-  const gate = createGate(guarded(plain, tls, doors.turnedAway, options.descriptors.limit), options);
+  const gate = createGate(
+    guarded(plain, reopened(tls, flooders), doors.turnedAway, options.descriptors.limit),
+    options,
+  );
   const forwarding = forwardEvents(bus, listeners);
   return {
     port: plain.port,
-    showCertificate: (shown) => tls?.showCertificate(shown),
+    showCertificate(shown) {
+      tls?.showCertificate(shown);
+      flooders.apply();
+    },
     review() {
       sockets.review();
       streams.review();
@@ -154,6 +164,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     },
     async close() {
       gate[Symbol.dispose]();
+      flooders[Symbol.dispose]();
       forwarding[Symbol.dispose]();
       streams.close();
       const all = [...plain.servers(), ...path, ...(tls?.servers() ?? [])];
@@ -165,6 +176,16 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
       if (socketPath !== undefined) await rm(socketPath, { force: true });
     },
   };
+}
+
+/** The same entrance: its new socket refuses what the last one did. */
+function reopened(tls: TlsEntrance<Peer> | undefined, flooders: Flooders): Entrance<Peer> | undefined {
+  if (tls === undefined) return undefined;
+  const open = () => {
+    tls.open();
+    flooders.apply();
+  };
+  return { ...tls, open };
 }
 
 /** At how many descriptors in use the doors are shut: over TLS earlier, where a connection takes 6 KB instead of 300 bytes. */
