@@ -8,6 +8,7 @@
  *   --hide=PATH   absolute, and without links; with all below it
  *   --own=FOLDER  its files are hidden, unless their names begin with a dot and do not end in .new; its folders are not
  *   --offline     sockets of this machine only; ignores SIGPIPE
+ *   --from=N      makes its rules ahead, and waits at the socket N for what else stands behind `--` (spare.h)
  *   --probe       alone: 0 where the kernel can do all of it
  * Exit codes of its own, each with a sentence: 64 wrong usage, 126 cannot confine or start it, 127 no such program.
  */
@@ -19,16 +20,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "spare.h"
 
 /* include/uapi/linux/landlock.h: a toolchain may know an older one than the kernel. 4 to 12 change what is in a folder. */
 enum { write_file = 1 << 1, read_file = 1 << 2, change_entries = 0x1ff << 4, refer = 1 << 13, cut_file = 1 << 14 };
@@ -53,9 +51,9 @@ static bool lists(const char *const *places, const char *path, char next) {
 
 /* Allows what stands in the folder but is not hidden, and closes it. The path of the root is empty. */
 static void allow_within(int ruleset, int folder, const char *path) {
+  note(path);
   DIR *const entries = fdopendir(folder);
-  if (entries == NULL) give_up(126, path, strerror(errno));
-  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+  for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
     char child[path_bytes_max];
     struct stat what;
     const int length = snprintf(child, sizeof child, "%s/%s", path, entry->d_name);
@@ -63,18 +61,16 @@ static void allow_within(int ruleset, int folder, const char *path) {
     if (is_self || length >= path_bytes_max || lists(hidden, child, '\0')) continue;
     const int at = openat(folder, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (at < 0 || fstat(at, &what) != 0) continue; /* It went away, or is not for this user. */
-    const char *const end = strrchr(child, '.');
-    const bool is_folder = S_ISDIR(what.st_mode), is_fresh = end != NULL && strcmp(end, ".new") == 0;
+    const bool is_folder = S_ISDIR(what.st_mode), is_fresh = length > 4 && strcmp(child + length - 4, ".new") == 0;
     const bool is_ours = !is_folder && lists(own, path, '\0') && (entry->d_name[0] != '.' || is_fresh);
     const struct rule rule = {.access = is_folder ? on_folder : on_file, .at = at};
-    if (lists(hidden, child, '/') || lists(own, child, '/') || lists(own, child, '\0')) {
-      const int inner = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-      if (inner >= 0) allow_within(ruleset, inner, child);
-    } else if (!S_ISLNK(what.st_mode) && !is_ours)
+    if (lists(hidden, child, '/') || lists(own, child, '/') || lists(own, child, '\0'))
+      allow_within(ruleset, openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), child);
+    else if (!S_ISLNK(what.st_mode) && !is_ours)
       syscall(add_rule, ruleset, 1, &rule, 0); /* What cannot be allowed stays hidden. */
     close(at);
   }
-  closedir(entries);
+  if (entries != NULL) closedir(entries);
 }
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -95,25 +91,29 @@ static bool go_offline(void) {
 }
 
 int main(int count, char **words) {
-  int is_probe = count == 2 && strcmp(words[1], "--probe") == 0, is_offline = is_probe, at = 1, hides = 0, owns = 0;
+  int is_probe = count == 2 && strcmp(words[1], "--probe") == 0, is_offline = is_probe, at = 1, hides = 0, owns = 0, from = -1;
   for (; !is_probe && at < count && strcmp(words[at], "--") != 0; at++)
     if (strcmp(words[at], "--offline") == 0) is_offline = 1;
     else if (strncmp(words[at], "--hide=/", 8) == 0 && hides < places_max - 1) hidden[hides++] = words[at] + 7;
     else if (strncmp(words[at], "--own=/", 7) == 0 && owns < places_max - 1) own[owns++] = words[at] + 6;
-    else give_up(64, words[at], "wrong usage");
-  if (!is_probe && at + 2 >= count) give_up(64, "wrong usage", "no program is named");
+    else if (sscanf(words[at], "--from=%d", &from) != 1 || !prepare(from)) give_up(64, words[at], "wrong usage");
+  char **program = from < 0 ? words + at + 1 : NULL;
+  if (!is_probe && from < 0 && at + 2 >= count) give_up(64, "wrong usage", "no program is named");
   const long abi = syscall(create_ruleset, NULL, 0, 1);
   on_file |= abi >= 3 ? cut_file : 0, on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
   const struct ruleset rules = {on_folder, is_offline && abi >= 4 ? 3 : 0, abi >= 6 ? 2 : 0};
-  const int ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0), root = open("/", O_RDONLY | O_CLOEXEC);
-  if (ruleset < 0 || root < 0) give_up(126, "Landlock", strerror(errno));
-  allow_within(ruleset, root, "");
+  int ruleset;
+  do { /* Made ahead, they are made again after a change: what is new must play, and may have a hidden name. */
+    ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0);
+    if (ruleset < 0) give_up(126, "Landlock", strerror(errno));
+    allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "");
+  } while (program == NULL && (program = receive(from)) != NULL && !is_unchanged());
   /* By either, root reads environments in spite of Landlock (kernel/fork.c, mm_access). Nobody else has them. */
   prctl(PR_CAPBSET_DROP, cap_sys_admin, 0, 0, 0), prctl(PR_CAPBSET_DROP, cap_perfmon, 0, 0, 0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))
     give_up(126, "it cannot be confined", strerror(errno));
   if (is_probe) return 0;
-  execv(words[at + 1], words + at + 2);
-  if (errno == ENOENT) give_up(127, words[at + 1], "there is no such program");
-  give_up(126, words[at + 1], errno == ENOEXEC ? "it is not a program for this machine" : strerror(errno));
+  execv(program[0], program + 1);
+  if (errno == ENOENT) give_up(127, program[0], "there is no such program");
+  give_up(126, program[0], errno == ENOEXEC ? "it is not a program for this machine" : strerror(errno));
 }

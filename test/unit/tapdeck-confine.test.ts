@@ -1,10 +1,13 @@
 /** `tapdeck-confine` by itself: what it hides and allows, and how it says that it cannot. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { closeSync, writeSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { eventually } from "../helpers/processes.ts";
 
 const source = join(import.meta.dir, "../../watchdog/tapdeck-confine.c");
+const spareSource = join(import.meta.dir, "../../watchdog/spare.h");
 let folder = "";
 let program = "";
 
@@ -39,6 +42,7 @@ function readable(options: readonly string[], paths: readonly string[]): readonl
 
 test("it is short enough to be read whole", async () => {
   expect((await readFile(source, "utf8")).split("\n").length - 1).toBeLessThan(120);
+  expect((await readFile(spareSource, "utf8")).split("\n").length - 1).toBeLessThan(70);
 });
 
 test("what is hidden stays so, also where a part of it is named again", async () => {
@@ -125,4 +129,121 @@ test("each refusal has its code and a sentence", async () => {
   expect(ask("--", foreign, "foreign")).toEqual(
     refused(126, `${foreign}: it is not a program for this machine`),
   );
+});
+
+/** A helper that waits for its words; the message is sent as it is, and nothing behind it. */
+function startAhead(options: readonly string[], before: readonly string[] = []) {
+  const child = Bun.spawn([...before, program, "--from=3", ...options], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+  });
+  const [, , , socket] = child.stdio;
+  if (typeof socket !== "number") throw new Error("there is no socket");
+  return {
+    pid: child.pid,
+    /** Resolves when it has made its rules, and waits. */
+    waits: () =>
+      eventually(async () =>
+        // proc(5), `stat`: nothing else makes it sleep.
+        (await readFile(`/proc/${child.pid}/stat`, "latin1")).includes(" (tapdeck-confine) S "),
+      ),
+    async send(message: Uint8Array) {
+      if (message.length > 0) writeSync(socket, message);
+      closeSync(socket);
+      const [out, error] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+      ]);
+      return { out, error, exitCode: await child.exited };
+    },
+  };
+}
+
+/** As src/system/spare.ts sends it. */
+function messageOf(...words: readonly string[]): Buffer {
+  const text = Buffer.from([...words, ""].join("\0"));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  return Buffer.concat([length, text]);
+}
+
+test("one that waits becomes the program whose words it is sent, which has no descriptor more", async () => {
+  const ahead = startAhead(["--offline"]);
+  const script = 'printf "%s|" "$@"; echo; ls /proc/$$/fd';
+  const told = await ahead.send(messageOf("/bin/sh", "called so", "-c", script, "sh", "", "a b", "ä", "--"));
+  expect(told).toEqual({ out: "|a b|ä|--|\n0\n1\n2\n", error: "", exitCode: 0 });
+});
+
+test("a message that is cut short, too long or no text ends it without a word", async () => {
+  const whole = messageOf("/bin/echo", "echo", "began");
+  const wrong = [
+    whole.subarray(0, 0),
+    ...Array.from({ length: whole.length - 1 }, (_, at) => whole.subarray(0, at + 1)),
+    Buffer.concat([whole, Buffer.from("x\0")]),
+    messageOf("/bin/echo", "echo", "x".repeat(32 * 1024)),
+    Buffer.concat([Buffer.from([3, 0, 0, 0]), Buffer.from("abc")]),
+    Buffer.from([255, 255, 255, 255, 0]),
+  ];
+  const told = await Promise.all(wrong.map((message) => startAhead([]).send(message)));
+  expect(told).toEqual(wrong.map(() => ({ out: "", error: "", exitCode: 0 })));
+  expect((await startAhead([]).send(whole)).out).toBe("began\n");
+});
+
+test("one that waits says what it cannot start, as the others do", async () => {
+  expect(await startAhead([]).send(messageOf("/no/such", "such"))).toEqual({
+    out: "",
+    error: "tapdeck-confine: /no/such: there is no such program\n",
+    exitCode: 127,
+  });
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  "what is made, mounted or moved while it waits counts as for one that is started then",
+  async () => {
+    await put("w/own/.dot", "w/own/keys/key", "w/own/mounted/old", "w/beside/old");
+    const options = [`--own=${join(folder, "w/own")}`, `--hide=${join(folder, "w/own/keys")}`];
+    const paths = ["new/file", "own/new/file", "own/mounted/new", "own/keys/.dot", "own/dot", "beside/old"];
+    const change = [
+      `cd "${join(folder, "w")}"`,
+      "mkdir new own/new && echo 1 >new/file && echo 2 >own/new/file",
+      "mount -t tmpfs none own/mounted && echo 3 >own/mounted/new",
+      "mv own/.dot own/dot && ln own/dot own/keys/.dot",
+    ].join(" && ");
+    const ahead = startAhead(options, ["unshare", "--mount"]);
+    await ahead.waits();
+    const inside = ["nsenter", `--target=${ahead.pid}`, "--mount", "sh", "-c", change];
+    expect(Bun.spawnSync(inside).stderr.toString()).toBe("");
+    const { out } = await ahead.send(
+      messageOf("/bin/cat", "cat", ...paths.map((path) => join(folder, "w", path))),
+    );
+    expect(out).toBe("1\n2\n3\nw/beside/old\n");
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)("a mount alone, while it waits, is seen", async () => {
+  const own = join(folder, "m/own");
+  await put("m/own/mounted/old");
+  // Folders that were changed a moment ago are listed again in any case.
+  await eventually(async () => Date.now() - (await stat(own)).ctimeMs > 100);
+  const ahead = startAhead([`--own=${own}`], ["unshare", "--mount"]);
+  await ahead.waits();
+  const mount = `mount -t tmpfs none "${own}/mounted" && echo new >"${own}/mounted/new"`;
+  const inside = ["nsenter", `--target=${ahead.pid}`, "--mount", "sh", "-c", mount];
+  expect(Bun.spawnSync(inside).stderr.toString()).toBe("");
+  expect((await ahead.send(messageOf("/bin/cat", "cat", `${own}/mounted/new`))).out).toBe("new\n");
+});
+
+test("each single change while it waits is seen", async () => {
+  const own = join(folder, "s/own");
+  const changes: readonly (readonly [string, string])[] = [
+    [`mkdir "${own}/made" && echo made >"${own}/made/file"`, `${own}/made/file`],
+    [`mkdir "${folder}/s/made" && echo made >"${folder}/s/made/file"`, `${folder}/s/made/file`],
+    [`echo made >"${folder}/s/file"`, `${folder}/s/file`],
+  ];
+  for (const [change, path] of changes) {
+    await put("s/own/.dot");
+    const ahead = startAhead([`--own=${own}`]);
+    await ahead.waits();
+    expect(Bun.spawnSync(["sh", "-c", change]).exitCode).toBe(0);
+    expect((await ahead.send(messageOf("/bin/cat", "cat", path))).out).toBe("made\n");
+  }
 });
