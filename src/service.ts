@@ -33,6 +33,7 @@ import { confinementFault, confinePlayers } from "./system/confine.ts";
 import { machineChecks } from "./system/machine-checks.ts";
 import { closedPlaces, type Places } from "./system/paths.ts";
 import { ownerOf } from "./system/socket-owner.ts";
+import { prepareSpare } from "./system/spare.ts";
 import { platform, version } from "./system/version.ts";
 import { pageFile } from "./web/page-file.ts";
 import { closeAll } from "./wiring/close.ts";
@@ -204,15 +205,7 @@ async function assemble({
   };
   const pairingOffer = pairingService(pairing, surroundings);
   const services = createServices({
-    launcher,
-    playTime,
-    mapper,
-    media,
-    devices,
-    store,
-    clock,
-    settings,
-    dataFolder,
+    ...{ launcher, playTime, mapper, media, devices, store, clock, settings, dataFolder },
     savesFault: saves.fault,
     readers: () => wired.readers,
     ...guards.services,
@@ -284,6 +277,7 @@ async function assemble({
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
   devices.startSounds();
+  prepareSpare();
   // Read now, so that the first tap does not wait for it.
   knownSystems();
   log.info("service", "listening", { port: api.port, version, platform });

@@ -266,6 +266,7 @@ export const orphanSaveMsMax = 5000; // A RetroArch that outlived the service ha
 
 /** tapdeck-confine is asked at the start whether it can confine players: milliseconds. It answers within a few. */
 export const confineProbeMsMax = 5000;
+export const spareMessageBytesMax = 32 * 1024; // The words of a player, as watchdog/spare.h has it; with more it starts without the spare.
 
 // The device's own screen.
 export const screenNameCharsMax = 80; // Of a name: two lines of it are read from afar.

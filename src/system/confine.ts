@@ -63,6 +63,15 @@ export function confined(argv: readonly string[], reach: Reach, at: ProgramPlace
   return [...prefix, programOf(argv[0] ?? "", at), ...argv];
 }
 
+/**
+ * The helper that makes its rules ahead, and waits for a program and its words at `descriptor`; empty where such a program
+ * is not confined.
+ */
+export function waitingHelper(reach: Reach, descriptor: number): readonly string[] {
+  const [helper, ...options] = current.prefixes[reach];
+  return helper === undefined ? [] : [helper, `--from=${descriptor}`, ...options];
+}
+
 export interface ProgramPlace {
   /** The folders of programs, as `PATH` has them; the service's own where absent. */
   readonly path?: string | undefined;
@@ -70,12 +79,18 @@ export interface ProgramPlace {
   readonly folder?: string | undefined;
 }
 
-function programOf(name: string, { path, folder }: ProgramPlace): string {
-  const found = Bun.which(name, {
+/** Its path; null where it is not there, or not a program. */
+export function programFor(name: string, { path, folder }: ProgramPlace): string | null {
+  return Bun.which(name, {
     ...(path === undefined ? {} : { PATH: path }),
     ...(folder === undefined ? {} : { cwd: folder }),
   });
+}
+
+function programOf(name: string, at: ProgramPlace): string {
+  const found = programFor(name, at);
   if (found !== null) return found;
+  const { folder } = at;
   const isThere = name.includes("/") && existsSync(join(name.startsWith("/") ? "/" : (folder ?? "."), name));
   throw Object.assign(new Error(`cannot run ${name}`), { code: isThere ? "EACCES" : "ENOENT" });
 }

@@ -5,14 +5,11 @@
  * The group is the player: a program that starts the real one and ends well hands on to what is left of its group, and,
  * where it ends as fast as starters do, to what left the group too. One that ends badly takes the rest with it.
  */
-import { noDescriptors } from "../core/descriptors.ts";
-import { messageOf, ServiceError } from "../core/errors.ts";
 import type { StopSignal } from "../core/playback.ts";
-import { confined, type Reach } from "./confine.ts";
-import { createMarks, type Family, isLiving, livingOf, markName } from "./descendants.ts";
+import { type Family, isLiving, livingOf } from "./descendants.ts";
 import { keepLastWords } from "./last-words.ts";
-import { playerEnvironment } from "./player-environment.ts";
-import { forksEver } from "./younger.ts";
+import { prepareSpare, takeSpare } from "./spare.ts";
+import { type Child, type StartOptions, startProcess } from "./start-process.ts";
 
 export interface Exit {
   /** Null where a signal ended it. */
@@ -45,18 +42,7 @@ export interface Talk {
   readonly output: ReadableStream<Uint8Array>;
 }
 
-export interface PlayerOptions {
-  /** Added to the service's own variables. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** The folder that it works in; the service's own where absent. */
-  readonly folder?: string | undefined;
-  /** What it finds at its standard input: a file in memory. */
-  readonly input?: Uint8Array | undefined;
-  readonly hasLine?: boolean;
-  /** Its standard input and output are ours; `input` has no meaning then. */
-  readonly hasTalk?: boolean;
-  /** "network" where absent. */
-  readonly reach?: Reach;
+export interface PlayerOptions extends StartOptions {
   /** False for a program that is known to be the player itself, so that nothing it leaves behind is. */
   readonly mayHandOn?: boolean;
 }
@@ -74,16 +60,15 @@ const starterMsMax = 3000;
 
 /** Starts `argv`; throws `ServiceError("failed")` with a sentence where the program cannot be started. */
 export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}): Player {
-  const birth = nextMark();
   const startedMs = performance.now();
-  const child = spawn(argv, birth.mark, options);
+  const { child, family } = takeSpare(argv, options) ?? startProcess(argv, options);
+  prepareSpare(options);
   const { pid } = child;
   const words = keepLastWords(child.stderr);
   const line = options.hasLine === true ? (child.stdio[3] ?? undefined) : undefined;
   const leader: Promise<Exit> = child.exited.then(() => ({
     exitCode: child.signalCode === null ? child.exitCode : null,
   }));
-  const family: Family = { leader: { pid, forks: forksEver() }, ...birth };
   const leaderRuns = () => child.exitCode === null && child.signalCode === null;
   const stopped = Promise.withResolvers<void>();
   let ending: Promise<void> | undefined;
@@ -121,7 +106,7 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
   };
 }
 
-function talkOf({ stdin, stdout, exited }: Child): Talk | undefined {
+function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exited">): Talk | undefined {
   if (typeof stdin !== "object" || stdout === undefined) return undefined;
   const quietly = (act: () => unknown) => {
     try {
@@ -139,10 +124,6 @@ function talkOf({ stdin, stdout, exited }: Child): Talk | undefined {
     },
   };
 }
-
-type Child = Pick<ReturnType<typeof spawn>, "stdin" | "stdout" | "exited">;
-
-const nextMark = createMarks();
 
 /** Resolves when nothing is left that the program handed on to. */
 async function outlived(family: Family, withEscaped: boolean): Promise<void> {
@@ -207,42 +188,5 @@ function send(target: number, signal: EndOrder["signal"] | "SIGKILL"): void {
     process.kill(target, signal);
   } catch {
     // ESRCH: nothing of it is left, which is what was asked for.
-  }
-}
-
-const refusals: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such program",
-  EACCES: "it is not a program that this user may run",
-  ENOEXEC: "it is not a program for this machine",
-  EMFILE: noDescriptors,
-  ENFILE: noDescriptors,
-};
-
-function spawn(
-  argv: readonly string[],
-  mark: string,
-  { environment, folder, input, hasLine = false, hasTalk = false, reach = "network" }: PlayerOptions,
-) {
-  // The runtime makes a file in memory of bytes.
-  const standard = [hasTalk ? "pipe" : (input ?? "ignore"), hasTalk ? "pipe" : "ignore", "pipe"] as const;
-  const env: Record<string, string | undefined> = {
-    ...playerEnvironment,
-    ...environment,
-    [markName]: mark,
-  };
-  try {
-    return Bun.spawn([...confined(argv, reach, { path: env.PATH, folder })], {
-      stdio: hasLine ? [...standard, "pipe"] : [...standard],
-      env,
-      ...(folder === undefined ? {} : { cwd: folder }),
-      detached: true,
-    });
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const why = refusals[code] ?? messageOf(error);
-    const where = folder === undefined ? "" : ` in the folder ${folder}`;
-    throw new ServiceError("failed", `the player ${argv[0]} could not be started${where}: ${why}`, {
-      cause: error,
-    });
   }
 }

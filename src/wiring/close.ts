@@ -9,6 +9,7 @@ import type { SaveKeeper } from "../launch/saves/keeper.ts";
 import type { MediaLibrary } from "../media/media.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
+import { endSpare } from "../system/spare.ts";
 import type { AllDevices } from "./devices.ts";
 import type { Guards } from "./guards.ts";
 import type { Pairing } from "./pairing.ts";
@@ -59,6 +60,7 @@ export async function closeAll({
   const steps: readonly [string, () => Promise<void> | void][] = [
     ["players", () => launcher.close()],
     ["saves", () => saves.close()],
+    ["spare player", endSpare],
     ["devices", () => devices.close()],
     ["play time", () => playTime[Symbol.dispose]()],
     ["readers", () => readers.close()],
