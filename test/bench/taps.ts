@@ -89,6 +89,7 @@ command = ${JSON.stringify([...player, "{path}"])}
 }
 
 async function libnfcPolls(folder: string, emulator: EmulatorProcess): Promise<void> {
+  if (Bun.which("nfc-poll") === null) return line("libnfc's nfc-poll", "is not installed (libnfc-examples)");
   const samples: number[] = [];
   const environment = {
     LIBNFC_AUTO_SCAN: "false",
