@@ -26,6 +26,7 @@ const [ready, starting]: readonly [Color, Color] = [
   [0x5e, 0xe6, 0xb5],
   [0x7c, 0xd4, 0xff],
 ];
+const hint: Color = [0xb9, 0xc0, 0xe8];
 const [red, green, blue]: readonly [Color, Color, Color] = [
   [212, 46, 3],
   [60, 218, 73],
@@ -38,6 +39,7 @@ const [yellow, purple, turquoise]: readonly [Color, Color, Color] = [
 ];
 const consoleText: Color = [0xaa, 0xaa, 0xaa];
 const left: Region = { left: 0, top: 0, right: 0.6, bottom: 1 };
+const foot: Region = { left: 0, top: 0.9, right: 1, bottom: 1 };
 const upper: Region = { left: 0, top: 0, right: 1, bottom: 0.4 };
 
 // Codes of the kernel's gamepad protocol (linux/input-event-codes.h).
@@ -140,13 +142,17 @@ const isFull = (color: Color) => (picture: Picture) => shareOf(picture, color) >
 const isReady = () => drawnWith(ready, left);
 const isStarting = () => drawnWith(starting);
 
-/** A status screen with this color. It is the same twice in a row, since it may be seen before it is drawn to its end. */
+/**
+ * A status screen with this color, that is drawn to its end: the hint at its foot comes last, and it is the same twice in a row.
+ * On a busy host a half of it stands for a while.
+ */
 function drawnWith(color: Color, region?: Region): (picture: Picture) => boolean {
   let before: Picture | undefined;
   return (picture) => {
     const isStill = before !== undefined && differing(before, picture) === 0;
     before = picture;
-    return isStill && shareOf(picture, background) > 0.6 && shareOf(picture, color, region) > 0.02;
+    const isWhole = shareOf(picture, hint, foot) > 0.01;
+    return isStill && isWhole && shareOf(picture, background) > 0.6 && shareOf(picture, color, region) > 0.02;
   };
 }
 
