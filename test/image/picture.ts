@@ -92,6 +92,29 @@ export function mainColor(
   return { color: [middle(8), middle(4), middle(0)], share: most / count };
 }
 
+// Colors of src/screen/drawings.ts.
+const background: Color = [0x14, 0x18, 0x3a];
+const quiet: Color = [0xb9, 0xc0, 0xe8];
+const foot: Region = { left: 0, top: 0.9, right: 1, bottom: 1 };
+
+/**
+ * Holds for a status screen with this color in the region, that is drawn to its end: the hint at its foot comes last, and the
+ * picture is the same twice in a row. On a busy host a half of it stands for a while.
+ */
+export function drawnWith(
+  color: Color,
+  region?: Region,
+  end: "hint" | "nothing below" = "hint",
+): (picture: Picture) => boolean {
+  let before: Picture | undefined;
+  return (picture) => {
+    const isStill = before !== undefined && differing(before, picture) === 0;
+    before = picture;
+    const isWhole = end === "hint" ? shareOf(picture, quiet, foot) > 0.01 : true;
+    return isStill && isWhole && shareOf(picture, background) > 0.6 && shareOf(picture, color, region) > 0.02;
+  };
+}
+
 /** How many pixels of two pictures of one size are not the same. */
 export function differing(one: Picture, other: Picture): number {
   let count = 0;

@@ -17,16 +17,26 @@ import { makeColorNesGame } from "../helpers/color-nes-game.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, printTogether, seconds } from "./figures.ts";
-import { type Color, differing, mainColor, type Picture, pngOf, type Region, shareOf } from "./picture.ts";
+import {
+  type Color,
+  differing,
+  drawnWith,
+  mainColor,
+  type Picture,
+  pngOf,
+  type Region,
+  shareOf,
+} from "./picture.ts";
+import { fatStick } from "./stick-images.ts";
+import { createStickPort, type StickPort } from "./stick-port.ts";
 import { patienceMs, until } from "./until.ts";
 
 // Colors of src/screen/drawings.ts, of the game as its console has them, of the film, and of the kernel's text.
-const background: Color = [0x14, 0x18, 0x3a];
-const [ready, starting]: readonly [Color, Color] = [
+const [ready, starting, stickGone]: readonly [Color, Color, Color] = [
   [0x5e, 0xe6, 0xb5],
   [0x7c, 0xd4, 0xff],
+  [0xff, 0xb3, 0x5e],
 ];
-const hint: Color = [0xb9, 0xc0, 0xe8];
 const [red, green, blue]: readonly [Color, Color, Color] = [
   [212, 46, 3],
   [60, 218, 73],
@@ -39,7 +49,6 @@ const [yellow, purple, turquoise]: readonly [Color, Color, Color] = [
 ];
 const consoleText: Color = [0xaa, 0xaa, 0xaa];
 const left: Region = { left: 0, top: 0, right: 0.6, bottom: 1 };
-const foot: Region = { left: 0, top: 0.9, right: 1, bottom: 1 };
 const upper: Region = { left: 0, top: 0, right: 1, bottom: 0.4 };
 
 // Codes of the kernel's gamepad protocol (linux/input-event-codes.h).
@@ -52,6 +61,7 @@ let folder: string;
 let server: ReturnType<typeof Bun.serve>;
 let card: Card;
 let reader: Pn532Device;
+let port: StickPort;
 let board: Board;
 let client: Client;
 
@@ -67,7 +77,8 @@ beforeAll(async () => {
   });
   card = await makeCard(image, cardBytes);
   reader = createPn532Device({ timing: "none" });
-  board = await startBoard({ card, reader: reader.path, display: "320x240" });
+  port = createStickPort(join(folder, "qmp.sock"));
+  board = await startBoard({ card, reader: reader.path, display: "320x240", more: port.words });
   await board.pong();
   await fetchFiles();
   client = await board.client();
@@ -76,6 +87,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   client.close();
+  port.close();
   await board[Symbol.asyncDispose]();
   await server.stop(true);
   await reader.close();
@@ -141,20 +153,7 @@ async function shows(
 const isFull = (color: Color) => (picture: Picture) => shareOf(picture, color) > 0.9;
 const isReady = () => drawnWith(ready, left);
 const isStarting = () => drawnWith(starting);
-
-/**
- * A status screen with this color, that is drawn to its end: the hint at its foot comes last, and it is the same twice in a row.
- * On a busy host a half of it stands for a while.
- */
-function drawnWith(color: Color, region?: Region): (picture: Picture) => boolean {
-  let before: Picture | undefined;
-  return (picture) => {
-    const isStill = before !== undefined && differing(before, picture) === 0;
-    before = picture;
-    const isWhole = shareOf(picture, hint, foot) > 0.01;
-    return isStill && isWhole && shareOf(picture, background) > 0.6 && shareOf(picture, color, region) > 0.02;
-  };
-}
+const isStickGone = () => drawnWith(stickGone, left, "nothing below");
 
 /**
  * Fails where the kernel's text is in the picture, which fills its console all the time. In the middle QEMU itself writes "Display
@@ -287,6 +286,23 @@ test(
     await shows("film-after-still", isFull(yellow), hasNoText);
     await client.call("stop");
     await shows("ready-at-the-end", isReady(), hasNoText);
+  },
+  2 * patienceMs,
+);
+
+test(
+  "a game plays from a stick, which is pulled out: its player ends, and the status screen says why",
+  async () => {
+    await Bun.write(join(folder, "stick/NES/Loose.nes"), makeColorNesGame());
+    await port.plug("games", await fatStick(join(folder, "stick.img"), "GAMES", join(folder, "stick")));
+    const found = async () => (await client.call("media.search", { query: "loose" })).total === 1;
+    await until("the game of the stick", found);
+    await client.call("run", { text: "NES/Loose.nes" });
+    await shows("game-of-stick", isFull(red), hasNoText);
+    await port.unplug("games");
+    await shows("stick-gone", isStickGone(), hasNoText);
+    await shows("ready-after-stick", isReady(), hasNoText);
+    await until("the end of the stick's media", async () => !(await found()));
   },
   2 * patienceMs,
 );
