@@ -152,6 +152,8 @@ async function changes({ page, notes }: Visit, others: readonly string[] = []): 
   await page.getByText(/No card was tapped yet/).waitFor({ state: "detached" });
   // The service looks for media by itself as it starts.
   await page.getByRole("button", { name: "Look for media" }).waitFor();
+  // Cards can be written once the reader is there, which may come after the page.
+  await page.getByRole("button", { name: "Write Game to a card" }).waitFor();
   expect(await buttonsOf(page)).toEqual([...changeButtons, ...others].sort());
   await startAndStop(page, "Last taps");
   await openAndClose(page, "Write Game to a card", "Cancel");
