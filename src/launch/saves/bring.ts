@@ -1,9 +1,9 @@
 /** Copies the saves of a game into memory before it starts, and finds those that an earlier service left there. */
-import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { uptime } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { savesBytesMax, savesFilesMax } from "../../core/limits.ts";
-import { copySave, listSaves, type SaveFile, saveFileAt } from "./files.ts";
+import { copySave, listSaves, moveSave, type SaveFile, saveFileAt } from "./files.ts";
 import { filesFolder, type Game } from "./game.ts";
 import { gameNamesOf, isForGame } from "./names.ts";
 
@@ -16,28 +16,23 @@ export async function privateFolder(path: string): Promise<string> {
   return realpath(path);
 }
 
-/** In a game's folder in memory: the path of the folder that its files belong to. */
-const homeNote = "home";
+/** In a game's folder in memory: it was made whole. Players may write here, so that its content is never read. */
+const madeNote = "made";
 
-export interface LeftGame {
-  readonly memory: string;
-  readonly home: string;
-}
-
-/** What an earlier service left, the oldest first; a folder without the note was never played from. */
-export async function leftGames(memory: string): Promise<readonly LeftGame[]> {
-  const found: LeftGame[] = [];
+/** The folders that an earlier service left, the oldest first; a folder without the note was never played from. */
+export async function leftGames(memory: string): Promise<readonly string[]> {
+  const found: string[] = [];
   for (const name of (await readdir(memory)).sort()) {
     const folder = join(memory, name);
-    const home = await readFile(join(folder, homeNote), "utf8").catch(() => undefined);
-    if (home === undefined) await rm(folder, { recursive: true, force: true });
-    else found.push({ memory: folder, home });
+    const note = await lstat(join(folder, madeNote)).catch(() => undefined);
+    if (note?.isFile() === true) found.push(folder);
+    else await rm(folder, { recursive: true, force: true });
   }
   return found;
 }
 
 /** Makes a folder for one start of a game; its name is later than those of all others since the machine started. */
-export async function newGameFolder(memory: string, home: string): Promise<string> {
+export async function newGameFolder(memory: string): Promise<string> {
   for (let name = Math.round(uptime() * 1000); ; name++) {
     const folder = join(memory, String(name).padStart(15, "0"));
     try {
@@ -47,8 +42,7 @@ export async function newGameFolder(memory: string, home: string): Promise<strin
       throw error;
     }
     await mkdir(join(folder, filesFolder), { mode: 0o700 });
-    await writeFile(join(folder, `${homeNote}.new`), home);
-    await rename(join(folder, `${homeNote}.new`), join(folder, homeNote));
+    await writeFile(join(folder, madeNote), "");
     return folder;
   }
 }
@@ -89,11 +83,10 @@ export async function putSaves(
   const files = join(memory, filesFolder);
   for (const { from, file } of found) {
     if (from !== home) {
-      await mkdir(dirname(join(files, file.path)), { recursive: true, mode: 0o700 });
-      await rename(join(from, file.path), join(files, file.path));
+      await moveSave(from, files, file.path);
       continue;
     }
-    await copySave(join(from, file.path), join(files, file.path));
+    await copySave(from, files, file.path);
     const copy = await saveFileAt(files, file.path);
     if (copy !== undefined) brought.push(copy);
   }

@@ -86,7 +86,11 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
     try {
       const folder = await privateFolder(memory);
       await endOrphans(folder);
-      for (const game of await leftGames(folder)) left = [...left, open(game.memory, game.home, undefined)];
+      const target = home();
+      const games = await leftGames(folder);
+      if (target === undefined && games.length > 0)
+        throw new Error(`set retroarch.saves again, and start the service: they are in ${folder}`);
+      if (target !== undefined) left = games.map((game) => open(game, target, undefined));
       if (left.length > 0)
         log.info("saves", "saves of an earlier run are carried over", { games: left.length });
       await finishLeft();
@@ -99,7 +103,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
 
   const bringInto = async (path: string, target: string): Promise<Game> => {
     const found = await findSaves(path, target, left);
-    const folder = await newGameFolder(await privateFolder(memory), target);
+    const folder = await newGameFolder(await privateFolder(memory));
     try {
       return open(folder, target, await putSaves(found, target, folder));
     } catch (error) {
