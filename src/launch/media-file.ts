@@ -58,17 +58,16 @@ export async function findMediaFile(
     ? await findAbsolute(wanted, folders)
     : await findBelow(wanted, bases, names);
   if (found === undefined) throw await missing(wanted, folders, names);
+  const base = bases
+    .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
+    .sort((a, b) => b.path.length - a.path.length)[0];
+  // As for a file that is not there: of other places it is not told whether there is such a file.
+  if (base === undefined) throw notBelow(wanted);
   if (await closed.isClosed(found))
     throw new ServiceError(
       "failed",
       "this file lies in a folder of Tapdeck itself or of the kernel, from which nothing is played",
     );
-  const base = bases
-    .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
-    .sort((a, b) => b.path.length - a.path.length)[0];
-  if (base === undefined) {
-    throw notBelow(wanted);
-  }
   const path = readable(found);
   const told = systemOf(path, base, knownSystems);
   const named =

@@ -48,6 +48,14 @@ async function makeHome(files: readonly string[] = []) {
 
 const refusal = "this file lies in a folder of Tapdeck itself or of the kernel, from which nothing is played";
 
+test("a file of the service or the kernel that is in no media folder gets the answer of one that does not exist", async () => {
+  const { home, find } = await makeHome();
+  const roots = [join(home, "roms")];
+  const tls = join(home, "share/tapdeck/tls");
+  for (const wanted of [join(tls, "device-key.pem"), join(tls, "nope"), "/proc/self/maps", "/proc/0/maps"])
+    await expect(find(wanted, roots)).rejects.toThrow(`${wanted} is not below a media folder`);
+});
+
 test("no spelling of a path reaches a file of the service, even where the whole file system is a media folder", async () => {
   const { home, find } = await makeHome();
   const key = join(home, "share/tapdeck/tls/device-key.pem");
