@@ -56,8 +56,8 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
       }
       return id === undefined ? undefined : refusalText(id, shownTo(session, error));
     };
-    const count = (method: Method) => {
-      if (session.access === "device" || (method.launches !== true && !method.isChange)) return;
+    const count = (method: Method, writes: boolean) => {
+      if (session.access === "device" || (method.launches !== true && !writes)) return;
       if (method.launches === true && !fromAfar.take("all")) {
         const data = { limit: "launchesFromAfarPerSecondMax" };
         throw new ServiceError("busy", "too many remote launches: wait a second", { data });
@@ -70,7 +70,8 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
     };
     try {
       const method = find(session, item.method);
-      const result = method.call(services, params, session, { before: () => count(method), onChanged });
+      const before = (writes: boolean) => count(method, writes);
+      const result = method.call(services, params, session, { before, onChanged });
       if (method.launches === true && session.access !== "device") audit.launched(session.from);
       if (!(result instanceof Promise)) return answer(result);
       if (method.isLong === true) onWait();

@@ -51,6 +51,8 @@ export interface MethodFacts<
   readonly isLong?: true;
   /** It starts what a card would. A remote call counts as a disk write, since the history keeps it, and is audited. */
   readonly launches?: true;
+  /** Whether these params cause a disk write that changes nothing which the device keeps. A remote call is counted. */
+  readonly writes?: (params: v.InferOutput<Params>) => boolean;
   /** It changes what the device keeps: the object of the change, without secrets. A remote call is counted and audited. */
   readonly changes?: (params: v.InferOutput<Params>, result: ResultOf<Result>) => string;
   /** Refusals of its own, beside those that any method may answer with. */
@@ -68,9 +70,7 @@ export interface Method<
   Result extends ResultSchema = ResultSchema,
   Short extends string = string,
   Required extends Right = Right,
-> extends Omit<MethodFacts<Name, Params, Result, Short, Required>, "run" | "changes"> {
-  /** Whether it changes what the device keeps. */
-  readonly isChange: boolean;
+> extends Omit<MethodFacts<Name, Params, Result, Short, Required>, "run" | "changes" | "writes"> {
   /**
    * Checks the caller's right and the params, and runs. Throws `ServiceError`: `forbidden` with `data.right`, or
    * `invalid-params` that names the field.
@@ -80,8 +80,8 @@ export interface Method<
 
 /** What dispatch does around a call that was found good. */
 export interface Watch {
-  /** Called before it runs; may throw `ServiceError`, and then it does not run. */
-  readonly before: () => void;
+  /** Called before it runs, with whether it writes to the disk; may throw `ServiceError`, and then it does not run. */
+  readonly before: (writes: boolean) => void;
   /** Gets the object of a change that was made. */
   readonly onChanged: (object: string) => void;
 }
@@ -95,18 +95,17 @@ export function method<
   const Required extends Right,
   const Short extends string = never,
 >(facts: MethodFacts<Name, Params, Result, Short, Required>): Method<Name, Params, Result, Short, Required> {
-  const { changes, ...shown } = facts;
+  const { changes, writes, ...shown } = facts;
   const fields = Object.keys(facts.params.entries);
   return {
     ...shown,
-    isChange: changes !== undefined,
     call(services, params, caller, watch) {
       requireRight(facts.name, facts.right, caller);
       const checked = v.safeParse(facts.params, named(params ?? {}, fields, facts.shorthand), {
         abortEarly: true,
       });
       if (!checked.success) throw new ServiceError("invalid-params", complaint(checked.issues[0]));
-      watch?.before();
+      watch?.before(changes !== undefined || writes?.(checked.output) === true);
       const result = facts.run(services, checked.output, caller);
       if (changes === undefined || watch === undefined) return result;
       const note = (made: ResultOf<Result>) => {

@@ -241,6 +241,19 @@ test("a remote client writes 60 times in any minute, and then is refused", () =>
   expect(take(quota, phone)).toBe("writesPerMinuteMax");
 });
 
+test("states and pictures of a game that a remote caller asks for are disk writes, and a pause is none", async () => {
+  const done: unknown[] = [];
+  const { ask } = makeDispatch({ control: async (action: unknown) => void done.push(action) });
+  const client = remote("play", "phone");
+  const control = (action: string) => ask(client, "media.control", { action });
+  for (let n = 0; n < writesPerMinuteMax; n++)
+    expect(await control(n % 2 === 0 ? "screenshot" : "save")).toMatchObject({ result: null });
+  for (const action of ["save_state", "screenshot"])
+    expect(await control(action)).toMatchObject({ error: { data: { limit: "writesPerMinuteMax" } } });
+  expect(await control("pause")).toMatchObject({ result: null });
+  expect(done.length).toBe(writesPerMinuteMax + 1);
+});
+
 test("a remote client writes 2,000 times in a day, and then is refused until the next", () => {
   const clock = createManualClock();
   const quota = createWriteQuota(clock);

@@ -70,6 +70,11 @@ export const mediaControl = method({
   }),
   result: nothing,
   errors: ["failed"],
+  // A state or a picture is a file.
+  writes({ action }) {
+    const read = readAction(action, undefined);
+    return read.kind !== "error" && ["save-state", "screenshot"].includes(read.action.kind);
+  },
   async run(services, { action, args }) {
     const to = args?.[0];
     const read = readAction(action, typeof to === "number" ? String(Number(to.toFixed(3))) : to);
