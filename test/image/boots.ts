@@ -119,6 +119,7 @@ test(
       "PATH",
       "TAPDECK_FAULTS",
       "TAPDECK_REMOVABLE",
+      "TAPDECK_SAVES",
       "TAPDECK_SCREEN",
       "TAPDECK_WATCHDOG_STATE",
       "TMPDIR",
@@ -281,10 +282,15 @@ test(
       expect(mappings.map((mapping) => mapping.label)).toEqual([label]);
       const { checks } = await after.call("health");
       expect(checks.find(({ name }) => name === "disk")).toMatchObject({ ok: false });
+      await board.shell("rm /data/full; sync");
+      // The file system gives the room back a moment after the file is gone.
+      await until("room on the card", async () => {
+        const { checks: now } = await after.call("health");
+        return now.find(({ name }) => name === "disk")?.ok === true;
+      });
     } finally {
       after.close();
     }
-    await board.shell("rm /data/full; sync");
   },
   2 * patienceMs,
 );
