@@ -1,5 +1,5 @@
 /**
- * A game that needs a BIOS file which is not there is told so before RetroArch starts, with the file's name and MD5. A file is
+ * A game whose BIOS file is missing fails before RetroArch starts, with the name and MD5 of the file. A file is
  * looked for in RetroArch's system folder, beside the game, and in the folder `bios` of each USB stick.
  */
 import { access } from "node:fs/promises";

@@ -32,8 +32,8 @@ export interface Playing {
   /** Starts a player; whoever plays must have been stopped. Throws where the program cannot be started. */
   start(file: MediaFile, choice: Choice, saves?: SavedGame): void;
   /**
-   * Ends what plays, and resolves once nothing of it is left; does nothing where nothing plays. `why` is told with
-   * `media.stopped`.
+   * Ends what plays, and resolves once nothing of it is left; does nothing if nothing plays. `media.stopped`
+   * carries `why`.
    */
   stop(why?: string): Promise<void>;
   /** From now on a player has no longer to end than the service itself has. */

@@ -53,7 +53,7 @@ export interface Worker {
   isPlaylistOf(card: string): boolean;
   /** On whose behalf the player runs that was started last. */
   startedBy(): RunContext | undefined;
-  /** Ends what plays and its playlist; resolves when the player is gone. `why` is told with `media.stopped`. */
+  /** Ends what plays and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
   stopMedia(why?: string): Promise<void>;
   /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
   stopAll(): Promise<void>;

@@ -23,7 +23,7 @@ export async function stickWith(
     try {
       if (await holds(file, sought, prefer)) return nameIn(file);
     } catch (error) {
-      // One that is damaged says nothing of its stick; it is made anew when that is plugged in.
+      // A damaged index has no names of its stick; the next plugging of the stick makes a new one.
       if (!(error instanceof IndexDamage)) throw error;
     }
   }

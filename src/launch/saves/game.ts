@@ -40,7 +40,7 @@ export interface Game {
   fault(): string;
 }
 
-/** Below a game's folder in memory: what RetroArch is told of. */
+/** Below a game's folder in memory: the folder that RetroArch's settings name. */
 export const filesFolder = "files";
 
 export function createGame(parts: GameParts): Game {
