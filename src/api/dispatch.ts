@@ -13,7 +13,7 @@ import { didYouMean } from "../core/nearest.ts";
 import { allows } from "../core/rights.ts";
 import type { Connection, Session } from "./connection.ts";
 import { errorText, type Item, readEnvelope, refusalText, resultText } from "./envelope.ts";
-import type { Method } from "./method.ts";
+import type { Method, Watch } from "./method.ts";
 import { methodNames, methodOf } from "./methods/index.ts";
 import { createRateLimit } from "./rate.ts";
 import type { Services } from "./services.ts";
@@ -27,6 +27,8 @@ export interface DispatchParts {
   readonly quota: WriteQuota;
 }
 
+type Request = Extract<Item, { kind: "request" }>;
+
 /** The answer's text; undefined where none is due. A promise only where a method takes its time. */
 export type Answer = string | undefined | Promise<string | undefined>;
 
@@ -38,49 +40,51 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
     perMinute: 60 * launchesFromAfarPerSecondMax,
     burst: launchesFromAfarPerSecondMax,
   });
-  const run = (session: Session, item: Item, onWait: () => void): Answer => {
-    if (item.kind === "response") return undefined;
-    if (item.kind === "refused") return item.answer;
-    const { id, params } = item;
-    const answer = (result: unknown) => (id === undefined ? undefined : resultText(id, result));
-    const refuse = (error: unknown) => {
-      const isForbidden = error instanceof ServiceError && error.code === "forbidden";
-      // A caller that asks for its rights attempts nothing.
-      if (isForbidden && session.access !== "device" && item.method !== "rights")
-        audit.refused("forbidden-method", session.from);
-      if (!(error instanceof ServiceError)) {
-        log.error("api", "internal error", {
-          method: item.method,
-          error: error instanceof Error ? error.stack : String(error),
-        });
-      }
-      return id === undefined ? undefined : refusalText(id, shownTo(session, error));
-    };
-    const count = (method: Method, writes: boolean) => {
-      if (session.access === "device" || (method.launches !== true && !writes)) return;
+  /** What a remote caller writes is counted, and what it changes is audited. */
+  const watchOf = (session: Session, method: Method): Watch => ({
+    before(writes) {
+      if (method.launches !== true && !writes) return;
       if (method.launches === true && !fromAfar.take("all")) {
         const data = { limit: "launchesFromAfarPerSecondMax" };
         throw new ServiceError("busy", "too many remote launches: wait a second", { data });
       }
       quota.take(session.from);
-    };
-    const onChanged = (object: string) => {
-      if (session.access === "device") return;
-      audit.changed(session.from, { method: item.method, object: object.slice(0, auditObjectCharsMax) });
-    };
+    },
+    onChanged: (object) =>
+      audit.changed(session.from, { method: method.name, object: object.slice(0, auditObjectCharsMax) }),
+  });
+  const refusal = (session: Session, { id, method }: Request, error: unknown) => {
+    const isForbidden = error instanceof ServiceError && error.code === "forbidden";
+    // A caller that asks for its rights attempts nothing.
+    if (isForbidden && session.access !== "device" && method !== "rights")
+      audit.refused("forbidden-method", session.from);
+    if (!(error instanceof ServiceError)) {
+      const stack = error instanceof Error ? error.stack : String(error);
+      log.error("api", "internal error", { method, error: stack });
+    }
+    return id === undefined ? undefined : refusalText(id, shownTo(session, error));
+  };
+  const run = (session: Session, item: Item, onWait: () => void): Answer => {
+    if (item.kind === "response") return undefined;
+    if (item.kind === "refused") return item.answer;
     try {
       const method = find(session, item.method);
-      const before = (writes: boolean) => count(method, writes);
-      const result = method.call(services, params, session, { before, onChanged });
+      const watch = session.access === "device" ? undefined : watchOf(session, method);
+      const result = method.call(services, item.params, session, watch);
       if (method.launches === true && session.access !== "device") audit.launched(session.from);
-      if (!(result instanceof Promise)) return answer(result);
+      if (!(result instanceof Promise)) return answerTo(item, result);
       if (method.isLong === true) onWait();
       session.inFlight += 1;
-      return result.then(answer, refuse).finally(() => {
-        session.inFlight -= 1;
-      });
+      return result
+        .then(
+          (late) => answerTo(item, late),
+          (error) => refusal(session, item, error),
+        )
+        .finally(() => {
+          session.inFlight -= 1;
+        });
     } catch (error) {
-      return refuse(error);
+      return refusal(session, item, error);
     }
   };
 
@@ -97,6 +101,10 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
       ? Promise.all(answers).then(batchText)
       : batchText(answers as readonly (string | undefined)[]);
   };
+}
+
+function answerTo({ id }: Request, result: unknown): string | undefined {
+  return id === undefined ? undefined : resultText(id, result);
 }
 
 /**

@@ -188,7 +188,9 @@ export function createDoors<Data>({
 }
 
 const none = () => "none" as const;
-const nowhere = () => [];
+// The same list each time: `lasting` compares it.
+const noAddresses: readonly string[] = [];
+const nowhere = () => noAddresses;
 
 function ofDevice(isAdmitted: () => boolean) {
   const grant = (): Grant => (isAdmitted() ? "own" : "none");
@@ -201,12 +203,15 @@ function lasting(
   addresses: OwnAddresses,
   judge: (rules: AccessRules, addresses: readonly string[]) => boolean,
 ): () => boolean {
-  let known = { rules: rules(), addresses: addresses(), isAdmitted: true };
+  let [knownRules, knownAddresses, isAdmitted] = [rules(), addresses(), true];
   return () => {
-    const now = { rules: rules(), addresses: addresses() };
-    if (now.rules !== known.rules || now.addresses !== known.addresses)
-      known = { ...now, isAdmitted: judge(now.rules, now.addresses) };
-    return known.isAdmitted;
+    const rulesNow = rules();
+    const addressesNow = addresses();
+    if (rulesNow === knownRules && addressesNow === knownAddresses) return isAdmitted;
+    knownRules = rulesNow;
+    knownAddresses = addressesNow;
+    isAdmitted = judge(rulesNow, addressesNow);
+    return isAdmitted;
   };
 }
 

@@ -28,30 +28,30 @@ export type Envelope =
 
 /** Never throws; whatever is not a request is a refused item. */
 export function readEnvelope(text: string): Envelope {
-  const refused = (code: ErrorCode, message: string, data?: object): Envelope => ({
-    kind: "single",
-    item: { kind: "refused", answer: errorText(undefined, code, message, data) },
-  });
   if (isTooDeep(text)) {
-    return refused("busy", `JSON may be nested ${jsonDepthMax} deep`, { limit: "jsonDepthMax" });
+    return refusedWhole("busy", `JSON may be nested ${jsonDepthMax} deep`, { limit: "jsonDepthMax" });
   }
   const payload = parseJson(text);
-  if (payload === undefined) return refused("parse-error", "this is not JSON");
+  if (payload === undefined) return refusedWhole("parse-error", "this is not JSON");
   if (!Array.isArray(payload)) return { kind: "single", item: readItem(payload) };
-  if (payload.length === 0) return refused("invalid-request", "a batch holds at least one request");
+  if (payload.length === 0) return refusedWhole("invalid-request", "a batch holds at least one request");
   if (payload.length > batchRequestsMax) {
-    return refused("busy", `a batch holds at most ${batchRequestsMax} requests`, {
+    return refusedWhole("busy", `a batch holds at most ${batchRequestsMax} requests`, {
       limit: "batchRequestsMax",
     });
   }
   return { kind: "batch", items: payload.map(readItem) };
 }
 
+function refusedWhole(code: ErrorCode, message: string, data?: object): Envelope {
+  return { kind: "single", item: { kind: "refused", answer: errorText(undefined, code, message, data) } };
+}
+
+function refused(message: string, id?: RequestId): Item {
+  return { kind: "refused", answer: errorText(id, "invalid-request", message) };
+}
+
 function readItem(value: unknown): Item {
-  const refused = (message: string, id?: RequestId): Item => ({
-    kind: "refused",
-    answer: errorText(id, "invalid-request", message),
-  });
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return refused("a request is an object");
   const { jsonrpc, id, method, params } = value as Readonly<Record<string, unknown>>;

@@ -204,13 +204,14 @@ export function createSockets(parts: SocketParts): Sockets {
       else if (client === undefined) anonymous.enter(bounds);
     },
     message(socket, message) {
-      const { speaking, line, bounds } = socket.data;
+      const peer = socket.data;
+      const { speaking, line, bounds } = peer;
       if (isPing(message)) say(socket, typeof message === "string" ? "pong" : pongBytes);
       // Whoever keeps half of a frame here cannot come by with a whole one.
       if (bounds !== undefined) anonymous.stir(bounds);
       if (isPing(message)) return;
-      const isFirst = !socket.data.hasSpoken;
-      socket.data.hasSpoken = true;
+      const isFirst = !peer.hasSpoken;
+      if (isFirst) peer.hasSpoken = true;
       // Neither JSON-RPC nor a frame of the secure layer is binary.
       if (line !== undefined) return line.take(typeof message === "string" ? message : "");
       if (speaking === undefined) return;

@@ -32,7 +32,7 @@ export function ownerIn(tables: readonly string[], { address, port, servicePort 
   const servicePortEnd = `:${portHex(servicePort)}`;
   const services = new Set<string>();
   const callers = new Map<string, number>();
-  for (const line of tables.flatMap((table) => table.split("\n"))) {
+  for (const line of tables.flatMap((table) => linesWith(table, caller))) {
     const [, local = "", remote = "", state = "", , , , uid, , inode] = line.trim().split(/\s+/);
     const [from, to] = [unmapped(local), unmapped(remote)];
     if (to === caller && from.endsWith(servicePortEnd) && !unaccepted.has(state)) services.add(from);
@@ -64,4 +64,16 @@ function wordsHex(bytes: Uint8Array): string {
     for (const byte of bytes.subarray(at, at + 4).toReversed()) text += byte.toString(16).padStart(2, "0");
   }
   return text.toUpperCase();
+}
+
+/** The lines that contain `part`. Few of many thousands do, and only these are worth taking apart. */
+function linesWith(table: string, part: string): string[] {
+  const lines: string[] = [];
+  for (let at = table.indexOf(part); at !== -1; ) {
+    const endsAt = table.indexOf("\n", at);
+    const end = endsAt === -1 ? table.length : endsAt;
+    lines.push(table.slice(table.lastIndexOf("\n", at) + 1, end));
+    at = table.indexOf(part, end);
+  }
+  return lines;
 }
