@@ -9,7 +9,11 @@ import { silentLog } from "../../src/core/log.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 
 /** A visitor of the socket's file, and how often the rules were applied to it. */
-function visitor(): { visit: Visit; judged: () => number; change: (allowedHosts: readonly string[]) => void } {
+function visitor(): {
+  visit: Visit;
+  judged: () => number;
+  change: (allowedHosts: readonly string[]) => void;
+} {
   let judged = 0;
   const rulesOf = (allowedHosts: readonly string[]): AccessRules => ({
     get allowedHosts() {
