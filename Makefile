@@ -58,13 +58,14 @@ image-qemu: dist/tapdeck-linux-arm64 ## Make the SD image dist/tapdeck-qemu.img 
 	@tools/image-setup
 	@$(BUN) tools/image/main.ts
 
+REPORT ?= image
 BOARDS ?= boots screens sticks watchdog updates cuts saves zero2w
 test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the power that often, THOROUGH=1 shows guards taken out, BOARDS=boots is a part
 	@tools/image-setup
 	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu
 	@mkdir -p build
-	@rm -f build/image/consoles.log
-	@$(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-image.xml $(BOARDS:%=./test/image/%.ts)
+	@rm -f build/image/consoles-$(REPORT).log
+	@CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.ts)
 
 # What is bundled: by default the stand-in image's system, made a second time as an update of itself.
 BOARD ?= qemu

@@ -22,7 +22,7 @@ const slot = join(root, "build/image/boot/slot-a");
 const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();
 /** What all boards of this checkout said, one behind the other. */
-const consoles = join(root, "build/image/consoles.log");
+const consoles = join(root, "build/image", process.env.CONSOLES ?? "consoles-image.log");
 
 // The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
