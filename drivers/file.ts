@@ -18,8 +18,8 @@ import { open, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute } from "node:path";
 import { messageOf, ServiceError } from "../src/core/errors.ts";
 import { readerFileBytesMax } from "../src/core/limits.ts";
-import type { Driver, DriverContext, ReaderSession, Report } from "../src/readers/contract.ts";
-import { createGone } from "./lying.ts";
+import type { Driver, DriverContext, ReaderSession, Report } from "../src/readers/driver.ts";
+import { createGone } from "./one-card-presence.ts";
 import { parseCardFile } from "./protocol/card-file.ts";
 
 const settleMs = 30; // Shells open a file, and so empty it, some milliseconds before they write into it.

@@ -25,11 +25,11 @@
  */
 import { ServiceError } from "../src/core/errors.ts";
 import type { Sighting } from "../src/core/token.ts";
-import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
+import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { type KeyLink, type OpenKeys, openKeys } from "./io/evdev.ts";
 import { type KeyboardInfo, listKeyboards } from "./io/hid-list.ts";
 import { type Codes, type KeyboardName, parseKeyboardName } from "./keyboard/name.ts";
-import { createGone, type Lying, tapMs, watchLying } from "./lying.ts";
+import { createGone, type Lying, tapMs, watchLying } from "./one-card-presence.ts";
 import { createEventCutter } from "./protocol/key-events.ts";
 import { createTyping, type Typed } from "./protocol/typed-code.ts";
 

@@ -1,6 +1,6 @@
 /** Every driver, one line each. The conformance suite walks this list. And what makes virtual devices, what switches the
  * console, what keeps the process from being dumped, and what has the kernel refuse an address. */
-import type { Driver } from "../src/readers/contract.ts";
+import type { Driver } from "../src/readers/driver.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";
 import { file } from "./file.ts";
 import { hidKeyboard } from "./hid-keyboard.ts";
@@ -19,7 +19,7 @@ export const drivers: readonly Driver[] = [
   simulated,
 ];
 
-export { setConsole } from "./io/console.ts";
 export { forbidCoreDumps } from "./io/core-dumps.ts";
+export { setConsole } from "./io/linux-console.ts";
 export { refuseAt } from "./io/listener-filter.ts";
 export { openUinput } from "./io/uinput.ts";

@@ -27,9 +27,9 @@ import { SerialPortStream } from "@serialport/stream";
 import { messageOf, ServiceError } from "../src/core/errors.ts";
 import { readerLineBytesMax } from "../src/core/limits.ts";
 import type { Sighting } from "../src/core/token.ts";
-import type { Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
+import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { serialBinding } from "./io/serial-binding.ts";
-import { createGone, isSameCard, type Lying, tapMs, watchLying } from "./lying.ts";
+import { createGone, isSameCard, type Lying, tapMs, watchLying } from "./one-card-presence.ts";
 import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/reader-line.ts";
 
 const usualBaudRate = 115_200;

@@ -6,9 +6,14 @@
 import { createHash } from "node:crypto";
 import { ServiceError } from "../src/core/errors.ts";
 import { fromHex } from "../src/core/hex.ts";
-import type { Driver, ReaderSession, SimulatedCard } from "../src/readers/contract.ts";
+import type { Driver, ReaderSession, SimulatedCard } from "../src/readers/driver.ts";
+import {
+  createType2Tag,
+  type EmulatedTag,
+  messageBytesMax,
+  type Type2Kind,
+} from "./emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "./emulator/pn532-device.ts";
-import { createType2Tag, type EmulatedTag, messageBytesMax, type Type2Kind } from "./emulator/tags.ts";
 import { openSerial } from "./io/serial.ts";
 import { openPn532 } from "./pn532-uart.ts";
 import { encodeTextMessage } from "./protocol/ndef.ts";

@@ -17,14 +17,14 @@
  * - Of a tag that it does not know it tells a UID and no more: whether its memory can be read is found out by reading it.
  */
 import { ServiceError } from "../src/core/errors.ts";
-import type { Driver, DriverContext, ReaderSession } from "../src/readers/contract.ts";
+import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { openHid } from "./io/hid.ts";
 import type { OpenHid } from "./io/hid-link.ts";
 import { type HidInfo, listHidDevices } from "./io/hid-list.ts";
 import { commands, reportBytes, wakeWord } from "./protocol/toypad-report.ts";
 import { createLights } from "./toypad/lights.ts";
 import { createPad, type Pad, padGone } from "./toypad/pad.ts";
-import { watchPad } from "./toypad/watch.ts";
+import { watchPad } from "./toypad/watch-pad.ts";
 
 /** USB ids, with an example path of each. */
 const usb: readonly { readonly id: string; readonly example: string }[] = [

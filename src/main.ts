@@ -7,23 +7,23 @@
 import "./system/clean-start.ts";
 import { drivers, forbidCoreDumps, openUinput, refuseAt, setConsole } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
-import { runCommand } from "./cli/run.ts";
+import { runCommand } from "./cli/cli.ts";
+import { startService } from "./compose.ts";
 import { overridesOf } from "./config/overrides.ts";
-import { readConfig } from "./config/read.ts";
+import { readConfig } from "./config/read-config.ts";
 import { exitCodes, messageOf, StartError } from "./core/errors.ts";
-import { jobArgument, watchArgument } from "./media/indexer.ts";
+import { jobArgument, watchArgument } from "./media/scan/indexer.ts";
 import { drawArgument } from "./screen/painter.ts";
-import { startService } from "./service.ts";
+import { type PlaceOptions, placesOf } from "./system/folders.ts";
 import { createLogLines } from "./system/log-lines.ts";
-import { type PlaceOptions, placesOf } from "./system/paths.ts";
 import { version } from "./system/version.ts";
 
 process.exitCode = await start(process.argv.slice(2));
 
 /** The program itself, or, where the service started it for that, a job of the media index or of the screen. */
 async function start(argv: readonly string[]): Promise<number> {
-  if (argv[0] === jobArgument) return (await import("./media/index-job.ts")).runIndexJob();
-  if (argv[0] === watchArgument) return (await import("./media/watch-job.ts")).runWatchJob();
+  if (argv[0] === jobArgument) return (await import("./media/scan/index-job.ts")).runIndexJob();
+  if (argv[0] === watchArgument) return (await import("./media/scan/watch-job.ts")).runWatchJob();
   if (argv[0] === drawArgument) return (await import("./screen/draw-job.ts")).runDrawJob(setConsole);
   return main(argv);
 }

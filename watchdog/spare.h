@@ -1,5 +1,5 @@
 /*
- * For a tapdeck-confine that is started ahead (src/system/spare.ts): the words that it waits for, and whether the rules that it
+ * For a tapdeck-confine that is started ahead (src/system/spare-player.ts): the words that it waits for, and whether the rules that it
  * made meanwhile still fit. They do not after a change in a listed folder or of the mounts.
  */
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * as fast and with the same words as one on a line.
  */
 
-import { channelTo } from "../pn532/channel.ts";
-import { recheckRetries } from "../pn532/field.ts";
+import { channelTo } from "../pn532/pn532-channel.ts";
+import { recheckRetries } from "../pn532/pn532-field.ts";
 import { targetIn } from "../pn532/target.ts";
 import { acrBuzzer, acrPolling, pollFlags } from "../protocol/apdu.ts";
 import { ccidOut } from "../protocol/ccid.ts";
@@ -14,10 +14,10 @@ import {
   listOneTypeA,
   setMaxRetries,
 } from "../protocol/pn532-commands.ts";
-import type { Target } from "../tags/channel.ts";
-import type { Field } from "../tags/watch.ts";
+import type { Target } from "../tags/tag-channel.ts";
+import type { Field } from "../tags/watch-field.ts";
+import { type Send, tunnelTo } from "./pn532-passthrough.ts";
 import type { Slot } from "./slot.ts";
-import { type Send, tunnelTo } from "./tunnel.ts";
 
 const aliveMs = 1000; // A reader that hangs or whose chip died is found out within this.
 const pollMs = 100; // Of a reader that tells nothing by itself.

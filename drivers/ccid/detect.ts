@@ -1,5 +1,5 @@
 /** Which USB devices are contactless readers, by looking only. */
-import type { Candidate } from "../../src/readers/contract.ts";
+import type { Candidate } from "../../src/readers/driver.ts";
 import type { UsbDeviceInfo } from "../io/usb-link.ts";
 
 interface Known {

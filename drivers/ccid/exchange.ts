@@ -15,9 +15,9 @@ import {
   encodeCcid,
   statusOf,
 } from "../protocol/ccid.ts";
-import { toldCcid } from "../protocol/told.ts";
-import { readerGone } from "./faults.ts";
-import { createLadder } from "./ladder.ts";
+import { toldCcid } from "../protocol/log-redaction.ts";
+import { readerGone } from "./ccid-errors.ts";
+import { createLadder } from "./recovery.ts";
 
 // A device takes a block within a frame or two of USB, 1 ms each; a machine that starts a game is late by far more.
 const sendTimeoutMs = 250;

@@ -11,9 +11,9 @@ import {
   updateBinary,
 } from "../protocol/apdu.ts";
 import { ccidOut } from "../protocol/ccid.ts";
-import type { TagChannel, Target } from "../tags/channel.ts";
-import { isSameTarget } from "../tags/same.ts";
-import type { Send } from "./tunnel.ts";
+import type { TagChannel, Target } from "../tags/tag-channel.ts";
+import { isSameTarget } from "../tags/target-identity.ts";
+import type { Send } from "./pn532-passthrough.ts";
 
 const readBytes = 16;
 const cardTimeoutMs = 1500; // A card that computes may take its time, and asks for more (ISO/IEC 14443-4, 7.3).

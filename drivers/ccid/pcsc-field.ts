@@ -3,11 +3,11 @@
  * of PC/SC part 3.
  */
 import { ccidOut } from "../protocol/ccid.ts";
-import { isSameTarget } from "../tags/same.ts";
-import type { Field } from "../tags/watch.ts";
+import { isSameTarget } from "../tags/target-identity.ts";
+import type { Field } from "../tags/watch-field.ts";
 import { activate, pcscChannel } from "./pcsc-channel.ts";
+import type { Send } from "./pn532-passthrough.ts";
 import type { Slot } from "./slot.ts";
-import type { Send } from "./tunnel.ts";
 
 const aliveMs = 1000; // A reader that hangs is found out within this.
 const pollMs = 100; // Of a reader that tells nothing by itself.

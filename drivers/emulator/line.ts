@@ -3,7 +3,7 @@
  * another. Deadlines are points of monotonic time, so that late timers never add up.
  */
 import { type Clock, systemClock } from "../../src/core/clock.ts";
-import type { FaultyLine } from "./faults.ts";
+import type { FaultyLine } from "./emulated-faults.ts";
 
 export interface LineOptions {
   readonly write: (bytes: Uint8Array) => Promise<void>;

@@ -3,7 +3,7 @@
  * configuration, rate, registers, the field and what lies in it (UM0701-02, section 7). Knows nothing of lines.
  */
 import { baudRateCodes, chipToHost, commandCodes as code, hostToChip } from "../protocol/pn532-commands.ts";
-import { createField, type Field, instantRadio, type RadioTiming, realRadio } from "./field.ts";
+import { createField, type Field, instantRadio, type RadioTiming, realRadio } from "./emulated-field.ts";
 import { type ChipMemory, freshMemory, silenceMsOf } from "./pn532-memory.ts";
 import { autoPoll, communicateThru, exchangeData, listTargets } from "./pn532-radio.ts";
 import type { EmulatedTag } from "./type-a.ts";

@@ -1,6 +1,6 @@
 /** The emulated PN532's commands that go over the air (UM0701-02, 7.3.5, 7.3.8, 7.3.9 and 7.3.13). */
 import { tagCommands } from "../protocol/type2-tag.ts";
-import { receivedBytes, sameBytes } from "./field.ts";
+import { receivedBytes, sameBytes } from "./emulated-field.ts";
 import type { ChipParts, Outcome } from "./pn532-chip.ts";
 import { automaticRats, crcEnabled, felicaMode, registerAt, typeAMode } from "./pn532-memory.ts";
 import { crcA, type EmulatedTag } from "./type-a.ts";

@@ -7,9 +7,9 @@ import { assert, ServiceError } from "../../src/core/errors.ts";
 import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
 import type { ByteLink } from "../io/byte-link.ts";
+import { toldChip } from "../protocol/log-redaction.ts";
 import { chipToHost } from "../protocol/pn532-commands.ts";
 import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";
-import { toldChip } from "../protocol/told.ts";
 
 const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b); doubled for USB converters.
 const probeAckTimeoutMs = 120; // A probe has one try, and must not lose a chip to a busy moment of the machine.

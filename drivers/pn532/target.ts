@@ -6,8 +6,8 @@ import {
   parseTypeATarget,
   type TypeATarget,
 } from "../protocol/pn532-commands.ts";
-import type { Target } from "../tags/channel.ts";
-import { isSameTarget } from "../tags/same.ts";
+import type { Target } from "../tags/tag-channel.ts";
+import { isSameTarget } from "../tags/target-identity.ts";
 import type { Caller } from "./chip.ts";
 
 // Listing a target that is there takes some 10 ms; this one may have left.

@@ -11,8 +11,8 @@ import {
   sectorsOf,
   trailerOf,
 } from "../protocol/classic.ts";
-import type { ClassicKey, TagChannel } from "./channel.ts";
-import type { TypeATarget } from "./family.ts";
+import type { ClassicKey, TagChannel } from "./tag-channel.ts";
+import type { TypeATarget } from "./tag-type.ts";
 
 export interface ClassicCard {
   readonly sectors: number;

@@ -2,10 +2,10 @@
 import type { Sighting } from "../../src/core/token.ts";
 import { blockBytes, dataBlocksOf, sectorOf } from "../protocol/classic.ts";
 import { findMessage } from "../protocol/tlv.ts";
-import type { TagChannel } from "./channel.ts";
 import { type ClassicCard, classicCard, contentOfCard, keys } from "./classic-card.ts";
-import type { TypeATarget } from "./family.ts";
 import { sightingOfMessage, sightingWithout } from "./sighting.ts";
+import type { TagChannel } from "./tag-channel.ts";
+import type { TypeATarget } from "./tag-type.ts";
 
 const triesMax = 3;
 const dataBytesWithoutMessage = 16;

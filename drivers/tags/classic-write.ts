@@ -3,7 +3,7 @@
  * sector 0's trailer last, without which no reader finds a message on it. Then the message, with its length last.
  */
 import { toHex } from "../../src/core/hex.ts";
-import { writeFailed } from "../../src/readers/contract.ts";
+import { writeFailed } from "../../src/readers/driver.ts";
 import { planAreaWrite, type UnitWrite } from "../protocol/area-write.ts";
 import {
   accessOf,
@@ -19,11 +19,11 @@ import {
   sectorOf,
   trailerOf,
 } from "../protocol/classic.ts";
-import type { ClassicKey, TagChannel } from "./channel.ts";
 import { type ClassicCard, classicCard, contentOfCard, keys, readBlocks } from "./classic-card.ts";
-import type { TypeATarget } from "./family.ts";
-import { mismatch, taken } from "./patience.ts";
-import { refusals, tooSmall } from "./refusals.ts";
+import type { ClassicKey, TagChannel } from "./tag-channel.ts";
+import { refusals, tooSmall } from "./tag-errors.ts";
+import type { TypeATarget } from "./tag-type.ts";
+import { mismatch, taken } from "./write-retry.ts";
 
 const triesMax = 3;
 /** Keys for data that is ours. */

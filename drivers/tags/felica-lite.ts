@@ -22,9 +22,9 @@ import {
   withNdefAnswers,
   writeBlock,
 } from "../protocol/type3-tag.ts";
-import type { TagChannel } from "./channel.ts";
-import { mismatch, patiently } from "./patience.ts";
-import { refusals, tooSmall } from "./refusals.ts";
+import type { TagChannel } from "./tag-channel.ts";
+import { refusals, tooSmall } from "./tag-errors.ts";
+import { mismatch, patiently } from "./write-retry.ts";
 
 const pollsMax = 2; // What is no Lite answers none; a lost answer is none, too.
 const blocksPerRead = 4;

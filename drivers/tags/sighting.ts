@@ -2,7 +2,7 @@
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting, TagProblem, TagType } from "../../src/core/token.ts";
 import { parseMessage, textOf } from "../protocol/ndef.ts";
-import type { Target } from "./channel.ts";
+import type { Target } from "./tag-channel.ts";
 
 const nothing = new Uint8Array();
 

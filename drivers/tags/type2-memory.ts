@@ -1,6 +1,6 @@
 /** The memory of a Type 2 tag over a channel: by FAST_READ where the tag and the reader know it, else 16 bytes at a time. */
 import { firstPage, pageBytes, parseVersion, type TagVersion, tagCommands } from "../protocol/type2-tag.ts";
-import type { TagChannel } from "./channel.ts";
+import type { TagChannel } from "./tag-channel.ts";
 
 // A chip's buffer for a target's answer holds 262 bytes (PN532, UM0701-02, 7.3.9); 48 pages are 192.
 const fastReadPagesMax = 48;

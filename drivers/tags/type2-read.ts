@@ -2,8 +2,8 @@
 import type { Sighting, TagType } from "../../src/core/token.ts";
 import { amiiboFigure, figureOf, isAmiibo, legoIdentity, legoToyOf } from "../protocol/toys.ts";
 import { contentOf, firstPage, pageBytes, type TagContent, type TagVersion } from "../protocol/type2-tag.ts";
-import type { TagChannel, Target } from "./channel.ts";
 import { sightingOfMessage, sightingWithout } from "./sighting.ts";
+import type { TagChannel, Target } from "./tag-channel.ts";
 import { askVersion, readSome } from "./type2-memory.ts";
 
 // One read that covers most cards: 60 bytes from page 4 on, and an answer of 7 ms at 115200 baud.

@@ -3,16 +3,16 @@
  * the way, the tag is asked whether it still lies there, so that "taken off" and "refused" are told apart.
  */
 import { toHex } from "../../src/core/hex.ts";
-import { writeFailed } from "../../src/readers/contract.ts";
+import { writeFailed } from "../../src/readers/driver.ts";
 import { legoToyOf } from "../protocol/toys.ts";
 import { contentOf, pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
-import { type PageWrite, planWrite, type Type2Image } from "../protocol/type2-write.ts";
 import { containerOf, layoutOf } from "../protocol/type2-write-layout.ts";
-import type { TagChannel } from "./channel.ts";
-import { mismatch, patiently, taken } from "./patience.ts";
-import { refusals, tooSmall } from "./refusals.ts";
+import { type PageWrite, planWrite, type Type2Image } from "../protocol/type2-write-plan.ts";
+import type { TagChannel } from "./tag-channel.ts";
+import { refusals, tooSmall } from "./tag-errors.ts";
 import { askVersion, readSome } from "./type2-memory.ts";
 import { isSizeOfLegoToy, readLegoIdentity } from "./type2-read.ts";
+import { mismatch, patiently, taken } from "./write-retry.ts";
 
 const headerPages = 4;
 

@@ -19,12 +19,12 @@ import {
   withMessage,
   writeBlock,
 } from "../protocol/type3-tag.ts";
-import type { TagChannel } from "./channel.ts";
-import type { FelicaTarget } from "./family.ts";
 import { formatLite, lookForLite } from "./felica-lite.ts";
-import { mismatch, patiently } from "./patience.ts";
-import { refusals, tooSmall } from "./refusals.ts";
 import { sightingOfMessage, sightingWithout } from "./sighting.ts";
+import type { TagChannel } from "./tag-channel.ts";
+import { refusals, tooSmall } from "./tag-errors.ts";
+import type { FelicaTarget } from "./tag-type.ts";
+import { mismatch, patiently } from "./write-retry.ts";
 
 const triesMax = 3;
 const blocksPerReadMax = 4; // What a FeliCa Lite-S takes (user's manual, 4.2); 64 bytes are a moment.

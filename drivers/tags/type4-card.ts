@@ -13,7 +13,7 @@ import {
   selectFile,
   type Type4Container,
 } from "../protocol/type4-tag.ts";
-import type { TagChannel } from "./channel.ts";
+import type { TagChannel } from "./tag-channel.ts";
 
 // What every chip and reader takes whole: an answer of a PN532 holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
 const chunkBytesMax = 240;

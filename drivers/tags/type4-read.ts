@@ -1,9 +1,9 @@
 /** Reading a Type 4 tag: a DESFire that was formatted, an NTAG 424, a phone that plays one. */
 import type { Sighting } from "../../src/core/token.ts";
 import { lengthIn, type Type4Container } from "../protocol/type4-tag.ts";
-import type { TagChannel } from "./channel.ts";
-import { isoDepType, type TypeATarget } from "./family.ts";
 import { sightingOfMessage, sightingWithout } from "./sighting.ts";
+import type { TagChannel } from "./tag-channel.ts";
+import { isoDepType, type TypeATarget } from "./tag-type.ts";
 import { openMessageFile, readFile } from "./type4-card.ts";
 
 const triesMax = 3;

@@ -10,11 +10,11 @@ import {
   type Type4Container,
   updateBinary,
 } from "../protocol/type4-tag.ts";
-import type { TagChannel } from "./channel.ts";
-import { isoDepType, type TypeATarget } from "./family.ts";
-import { mismatch, patiently, taken } from "./patience.ts";
-import { refusals, tooSmall } from "./refusals.ts";
+import type { TagChannel } from "./tag-channel.ts";
+import { refusals, tooSmall } from "./tag-errors.ts";
+import { isoDepType, type TypeATarget } from "./tag-type.ts";
 import { openMessageFile, readFile, send, writeChunkBytes } from "./type4-card.ts";
+import { mismatch, patiently, taken } from "./write-retry.ts";
 
 /** A Type 4 tag whose NDEF file is selected. */
 interface Tag {

@@ -1,6 +1,6 @@
 /** The lights of a Toy Pad. They are a courtesy: one that does not answer is left as it is. */
 import { type Clock, sleep } from "../../src/core/clock.ts";
-import type { Signal } from "../../src/readers/contract.ts";
+import type { Signal } from "../../src/readers/driver.ts";
 import { commands, type Zone, zones } from "../protocol/toypad-report.ts";
 import type { Pad } from "./pad.ts";
 

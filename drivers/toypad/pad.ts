@@ -3,7 +3,7 @@ import { afterSilence, type Clock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
 import type { HidLink } from "../io/hid-link.ts";
-import { toldPad } from "../protocol/told.ts";
+import { toldPad } from "../protocol/log-redaction.ts";
 import { encodeCommand, type PadReport, parsePadReport } from "../protocol/toypad-report.ts";
 
 // The pad asks the tag itself and answers over interrupts of a millisecond; nobody has written its time-outs down. Two of

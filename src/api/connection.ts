@@ -5,7 +5,7 @@
 import type { From } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { allows, type Grant, type Right } from "../core/rights.ts";
-import type { Access } from "./access.ts";
+import type { Access } from "./admission/access.ts";
 
 /** A caller, and how much of what it asked for is under way. */
 export interface Session {

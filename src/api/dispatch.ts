@@ -11,13 +11,13 @@ import {
 import type { Log } from "../core/log.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { allows } from "../core/rights.ts";
+import { createRateLimit } from "./admission/rate-limit.ts";
+import type { WriteQuota } from "./admission/write-quota.ts";
 import type { Connection, Session } from "./connection.ts";
 import { errorText, type Item, readEnvelope, refusalText, resultText } from "./envelope.ts";
 import type { Method, Watch } from "./method.ts";
 import { methodNames, methodOf } from "./methods/index.ts";
-import { createRateLimit } from "./rate.ts";
 import type { Services } from "./services.ts";
-import type { WriteQuota } from "./write-quota.ts";
 
 export interface DispatchParts {
   readonly services: Services;

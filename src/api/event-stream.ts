@@ -8,9 +8,9 @@
 import type { Clock } from "../core/clock.ts";
 import { eventsKeptBytesMax, eventsKeptMax, unsentBytesMax } from "../core/limits.ts";
 import type { Right } from "../core/rights.ts";
+import type { Outlet, Unsent } from "./admission/send-backlog.ts";
 import type { Listener } from "./notifications.ts";
 import { createOpaqueIds } from "./opaque-ids.ts";
-import type { Outlet, Unsent } from "./unsent.ts";
 
 export interface EventStreams extends Listener {
   /** A stream of all events from now on; behind `lastEventId`, where one is given, of those kept since. */

@@ -1,6 +1,6 @@
 /** What the parts of the HTTP side share: a request with its caller, and answers of one sentence. */
 import type { Grant } from "../core/rights.ts";
-import type { Access } from "./access.ts";
+import type { Access } from "./admission/access.ts";
 
 /** A request whose Host and Origin were found good. */
 export interface Visit {

@@ -7,7 +7,7 @@
 import type { Audit } from "../core/audit.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { TokenParams } from "../core/token.ts";
-import { isBrowser, isPrefetch } from "./access.ts";
+import { isBrowser, isPrefetch } from "./admission/access.ts";
 import { json, sentence, type Visit } from "./http.ts";
 import { launchPage, pressHeader } from "./launch-page.ts";
 import { toToken } from "./schemas.ts";

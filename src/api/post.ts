@@ -1,7 +1,7 @@
 /** One JSON-RPC payload as the body of a POST. Every request is a session of its own. */
 import { ServiceError } from "../core/errors.ts";
 import { messageBytesMax } from "../core/limits.ts";
-import type { Bodies } from "./bodies.ts";
+import type { Bodies } from "./admission/request-bodies.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import { json, sentence, type Visit } from "./http.ts";

@@ -2,24 +2,24 @@
 import type { Server } from "bun";
 import type { Audit } from "../core/audit.ts";
 import { allows } from "../core/rights.ts";
-import { mayListen } from "./access.ts";
-import type { Allowance } from "./allowance.ts";
-import type { Bodies } from "./bodies.ts";
-import type { Crowd, Member } from "./crowd.ts";
+import { mayListen } from "./admission/access.ts";
+import type { Allowance } from "./admission/answer-budget.ts";
+import type { Crowd, Member } from "./admission/connection-pool.ts";
+import type { Places } from "./admission/connection-quota.ts";
+import type { Failures } from "./admission/failed-handshakes.ts";
+import type { MaybeResponse } from "./admission/open-port.ts";
+import type { Bodies } from "./admission/request-bodies.ts";
+import type { Unsent } from "./admission/send-backlog.ts";
+import type { WriteQuota } from "./admission/write-quota.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { EventStreams } from "./event-stream.ts";
-import type { Failures } from "./failures.ts";
 import { hangUp, sentence, type Visit } from "./http.ts";
 import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.ts";
-import type { MaybeResponse } from "./listen.ts";
-import { answerPair, isPairPath, type PairByPin } from "./pair.ts";
-import type { Places } from "./places.ts";
+import { answerPair, isPairPath, type PairByPin } from "./pin-pairing-endpoint.ts";
 import { answerPost } from "./post.ts";
 import type { Revocation } from "./revocation.ts";
 import type { Services } from "./services.ts";
 import { newPeer, type Peer } from "./sockets.ts";
-import type { Unsent } from "./unsent.ts";
-import type { WriteQuota } from "./write-quota.ts";
 
 export interface RouteParts {
   readonly services: Services;

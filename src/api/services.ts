@@ -6,7 +6,7 @@ import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
 import type { ControlAction, PlayerKind } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
-import type { PairByPin } from "./pair.ts";
+import type { PairByPin } from "./pin-pairing-endpoint.ts";
 
 export interface Services {
   readonly platform: string;

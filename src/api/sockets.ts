@@ -13,17 +13,17 @@ import {
   unsentWhileAskingMax,
 } from "../core/limits.ts";
 import type { Grant } from "../core/rights.ts";
-import type { Allowance } from "./allowance.ts";
+import type { Allowance } from "./admission/answer-budget.ts";
+import type { Crowd, Member } from "./admission/connection-pool.ts";
+import type { Outlet, Unsent } from "./admission/send-backlog.ts";
 import { type Connection, createConnection } from "./connection.ts";
-import type { Crowd, Member } from "./crowd.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
+import { createTurns, type Lane } from "./fair-scheduler.ts";
 import type { Visit } from "./http.ts";
 import type { Listener } from "./notifications.ts";
 import { type PairingDoor, withPairing } from "./pairing-line.ts";
 import { type AcceptHello, createSealedLine, isHello, type SealedLine } from "./sealed-line.ts";
-import { createTurns, type Lane } from "./turns.ts";
-import type { Outlet, Unsent } from "./unsent.ts";
 
 /** What a WebSocket carries of its own. */
 export interface Peer

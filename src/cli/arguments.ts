@@ -5,7 +5,7 @@ import { auditPageMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { type Role, roles } from "../core/rights.ts";
 import { type CommandName, commandHelp, commandNames } from "./help.ts";
-import type { UpdateAction } from "./update.ts";
+import type { UpdateAction } from "./update-command.ts";
 
 export interface Common {
   readonly config: string | undefined;

@@ -14,9 +14,9 @@ import { isStranger, RpcError } from "./rpc-error.ts";
 import { openSealedLink } from "./sealed-link.ts";
 import { createStream } from "./stream.ts";
 
-export { bearerOf } from "./bearer.ts";
+export { bearerOf } from "./bearer-client.ts";
 export type { Identity } from "./identity.ts";
-export { type PairOptions, pair } from "./pair.ts";
+export { type PairOptions, pair } from "./pair-client.ts";
 export { RpcError } from "./rpc-error.ts";
 export type { Calls, Notification };
 

@@ -1,6 +1,6 @@
 /** A link over the secure layer: shakes hands as it opens, and seals and opens what goes over it from then on. */
 import { startHandshake } from "../secure/handshake.ts";
-import type { Session } from "../secure/session.ts";
+import type { Session } from "../secure/secure-session.ts";
 import { deferred } from "./deferred.ts";
 import type { Identity } from "./identity.ts";
 import { type Link, type LinkOptions, openLink } from "./link.ts";

@@ -8,7 +8,7 @@ import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Overrides, overrideSentence, withOverrides } from "./overrides.ts";
 import { patchText } from "./patch.ts";
-import { configOf, readConfigText } from "./read.ts";
+import { configOf, readConfigText } from "./read-config.ts";
 import { saveFile, savingFault, targetOf } from "./save.ts";
 import { editsOf, type SettingsPatch } from "./settings-patch.ts";
 import type { Config } from "./shape.ts";

@@ -9,7 +9,7 @@
  */
 import { exitCodes, StartError } from "../core/errors.ts";
 import { Refusal } from "./checks.ts";
-import { sections } from "./keys.ts";
+import { sections } from "./config-keys.ts";
 import type { Config } from "./shape.ts";
 
 export interface Overrides {

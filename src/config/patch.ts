@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { tableOf } from "./checks.ts";
 import { type Splice, spliceList } from "./patch-list.ts";
-import { parseToml } from "./read.ts";
+import { parseToml } from "./read-config.ts";
 import { type EntrySpan, type Span, type Statement, spansOf, type ValueSpan } from "./toml-spans.ts";
 
 export type SettingValue = boolean | number | readonly string[];

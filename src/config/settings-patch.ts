@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import { type Check, Refusal } from "./checks.ts";
-import { sections } from "./keys.ts";
+import { sections } from "./config-keys.ts";
 import type { SettingEdit, SettingValue } from "./patch.ts";
 import type { Config } from "./shape.ts";
 

@@ -12,7 +12,7 @@ import { type ConfigFile, type ConfigFileOptions, openConfigFile } from "./confi
 import { sweepTemporaries, targetOf } from "./save.ts";
 import { checkPatch, editsOf, type SettingsPatch, withPatch } from "./settings-patch.ts";
 import type { Config } from "./shape.ts";
-import { watchFile } from "./watch.ts";
+import { watchFile } from "./watch-config.ts";
 
 export interface SettingsOptions extends ConfigFileOptions {
   /** Says why a connection string names no reader; where absent, every text is taken. */

@@ -15,20 +15,20 @@ import type { ControlAction } from "../core/playback.ts";
 import type { Requester } from "../core/rights.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
-import { readyScript } from "../script/run.ts";
+import { readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
 import type { LastMedia } from "../store/last-media.ts";
 import { cardOf } from "./card.ts";
-import type { Devices } from "./device-ports.ts";
-import { confirmMs, createGuard } from "./guard.ts";
-import type { SearchedMedia } from "./index-port.ts";
 import { type LaunchSource, mayLaunch, originNow, originOf } from "./launch-source.ts";
 import { noTextSentence } from "./no-text.ts";
+import { createWorker, type WorkerParts } from "./playback-session.ts";
 import type { PlaylistState } from "./playlist.ts";
+import type { Devices } from "./ports/device-ports.ts";
+import type { SearchedMedia } from "./ports/index-port.ts";
+import { confirmMs, createGuard } from "./rules/switch-guard.ts";
 import type { RunContext } from "./run-context.ts";
+import { type Aside, createTurns, type Job } from "./script-queue.ts";
 import { sentenceOf } from "./sentence.ts";
-import { type Aside, createTurns, type Job } from "./turns.ts";
-import { createWorker, type WorkerParts } from "./worker.ts";
 
 export interface LauncherParts extends Pick<WorkerParts, "saves"> {
   /** Asked at each launch, so that new folders and players take effect at the next one. */

@@ -1,5 +1,5 @@
 /** Players: the ones of the config file, then RetroArch and mpv where they are installed. Which one plays a file. */
-import { usualCommands } from "../config/launchers.ts";
+import { usualCommands } from "../config/launcher-settings.ts";
 import type { LauncherConfig } from "../config/shape.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { System } from "../core/media.ts";
@@ -7,7 +7,7 @@ import { extensionOf } from "../core/paths.ts";
 import type { PlayerKind } from "../core/playback.ts";
 import { kindOf, mediaExtensions } from "../media/kinds.ts";
 import { systemByName } from "../media/systems.ts";
-import type { PlayerOrder } from "../players/contract.ts";
+import type { PlayerOrder } from "../players/player.ts";
 import { type Cores, coredSystems, coreFileOf, coreNamesOf } from "../players/retroarch-cores.ts";
 import type { MediaFile } from "./media-file.ts";
 

@@ -13,9 +13,9 @@ import { kindOf } from "../media/kinds.ts";
 import { bytesOf, type FileName, readable } from "../media/names.ts";
 import { systemFault } from "../media/system-names.ts";
 import { systemByFolder, systemByName, systemOfFile } from "../media/systems.ts";
-import { closedNow } from "../system/closed.ts";
-import { mayBeOdd, resolvedByBytes } from "./odd-names.ts";
-import { refuseStickAway } from "./stick-away.ts";
+import { closedNow } from "../system/closed-places.ts";
+import { mayBeOdd, resolvedByBytes } from "./non-utf8-paths.ts";
+import { refuseStickAway } from "./ports/away-stick.ts";
 
 export interface MediaFile {
   /** Absolute, links resolved. */

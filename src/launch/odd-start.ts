@@ -1,7 +1,7 @@
 /** Starts a player on a file whose name is not UTF-8. */
 import type { Choice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
-import { linkCleanly } from "./odd-names.ts";
+import { linkCleanly } from "./non-utf8-paths.ts";
 
 /** Puts a link with a clean name in the file's place, which is gone when its player is, or when nothing was started. */
 export async function startOdd(

@@ -1,7 +1,7 @@
 /** Patterns of the config file, one of which must match a whole text: by an engine whose time is linear in the text. */
 import type { RE2JS } from "re2js";
 import { patternMemoryBytesMax, patternsReadyMax } from "../core/limits.ts";
-import { compileRegex } from "./mappings/regex.ts";
+import { compileRegex } from "../mappings/regex.ts";
 
 export interface Patterns {
   /** True where the pattern matches the whole text, whatever flags and lines there are; false for one that cannot be taken. */

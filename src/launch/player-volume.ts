@@ -3,7 +3,7 @@
  * until the device's volume takes its place; the owner's ceiling holds for all of them.
  */
 import { clampVolume, type VolumeChange } from "../core/playback.ts";
-import type { ControlledPlayer } from "../players/contract.ts";
+import type { ControlledPlayer } from "../players/player.ts";
 
 export interface PlayerVolume {
   /** Tells whether what plays has a volume of its own, and so took it; rejects with `ServiceError` where that failed. */

@@ -10,7 +10,7 @@ import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { mediaNameOf } from "../core/paths.ts";
 import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
-import type { ControlledPlayer } from "../players/contract.ts";
+import type { ControlledPlayer } from "../players/player.ts";
 import { startPlayer } from "../players/start.ts";
 import type { Exit } from "../system/process.ts";
 import type { Choice } from "./launchers.ts";

@@ -3,8 +3,8 @@
  * and only what was drawn is looked up. Takes steps, so that whoever asks can do something else in between.
  */
 import type { StoredName } from "../store/media-index.ts";
-import { foldedWords } from "./fold.ts";
-import type { MediaIndex } from "./index-file.ts";
+import { foldedWords } from "./index/fold.ts";
+import type { MediaIndex } from "./index/index-file.ts";
 import { readable } from "./names.ts";
 
 export type MediaSource =

@@ -1,10 +1,10 @@
 /** mpv: sound, film and pictures, spoken with over its JSON IPC. */
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { clampVolume, type SeekTarget } from "../core/playback.ts";
-import { lastLines } from "../system/last-words.ts";
 import { spawnPlayer } from "../system/process.ts";
-import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./contract.ts";
+import { lastLines } from "../system/stderr-tail.ts";
 import { type MpvLine, openMpvLine } from "./mpv-line.ts";
+import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./player.ts";
 
 // Who asks how far it is waits no longer than this; then it is told what mpv said last.
 const stateMsMax = 250;

@@ -1,7 +1,7 @@
 /** Any program: started, watched and ended. It is not spoken with. */
 import { ServiceError } from "../core/errors.ts";
 import { spawnPlayer } from "../system/process.ts";
-import type { ControlledPlayer, PlayerOrder, PlayerParts } from "./contract.ts";
+import type { ControlledPlayer, PlayerOrder, PlayerParts } from "./player.ts";
 
 /** Starts it; throws as `spawnPlayer` does. */
 export function startPlain(

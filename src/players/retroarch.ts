@@ -17,7 +17,7 @@ import type {
   PlayerParts,
   PlayerState,
   SavePlace,
-} from "./contract.ts";
+} from "./player.ts";
 import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
 
 // It answers in its next frame; while a core loads, it does not at all.
@@ -169,7 +169,7 @@ const stateSettings: RetroArchSettings = {
   block_sram_overwrite: "true",
 };
 
-/** Saves lie by the name of the folder around the game, and states below that by core too (`src/launch/saves/names.ts`). */
+/** Saves lie by the name of the folder around the game, and states below that by core too (`src/launch/saves/save-names.ts`). */
 function saveSettings(saves: SavePlace | undefined): RetroArchSettings {
   if (saves === undefined) return {};
   return {

@@ -1,7 +1,8 @@
 /** Starts a player of any kind. */
-import type { ControlledPlayer, PlayerOrder, PlayerParts } from "./contract.ts";
+
 import { startMpv } from "./mpv.ts";
 import { startPlain } from "./plain.ts";
+import type { ControlledPlayer, PlayerOrder, PlayerParts } from "./player.ts";
 import { startRetroArch } from "./retroarch.ts";
 
 /** Throws `ServiceError("failed")` with a sentence where the program cannot be started. */

@@ -6,9 +6,9 @@ import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { readersMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { type Connection, readerIdOf } from "./connection.ts";
 import type { Found } from "./detection.ts";
 import type { Presence } from "./presence.ts";
+import { type Connection, readerIdOf } from "./reader-connection.ts";
 import { type Supervisor, supervise } from "./supervisor.ts";
 
 const named: Found = { isCertain: false, wasRefused: false };

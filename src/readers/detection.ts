@@ -8,9 +8,9 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { Connection } from "./connection.ts";
-import type { Candidate, Driver } from "./contract.ts";
-import { createRefusals } from "./refusals.ts";
+import { createRefusals } from "./detection-refusals.ts";
+import type { Candidate, Driver } from "./driver.ts";
+import type { Connection } from "./reader-connection.ts";
 
 const deviceFolder = "/dev";
 /** A folder for each bus, with a node for each device: readers that no driver of the kernel makes a node for. */

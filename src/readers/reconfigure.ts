@@ -3,8 +3,8 @@
  * opened. A device that is wanted before and after is not touched, whether it was named or detected.
  */
 import type { Attendance, Attended } from "./attendance.ts";
-import type { Connection } from "./connection.ts";
 import { findCandidate, isStillThere, resolved } from "./detection.ts";
+import type { Connection } from "./reader-connection.ts";
 
 /**
  * Attends what is `named` and, where `detect` is true, what would be detected. Returns the ids of the readers that

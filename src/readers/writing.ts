@@ -8,7 +8,7 @@ import { scriptBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { normalizeUid } from "../core/uid.ts";
 import type { Attendance, Attended } from "./attendance.ts";
-import { type ReaderSession, type Signal, writeFailed } from "./contract.ts";
+import { type ReaderSession, type Signal, writeFailed } from "./driver.ts";
 import type { Presence } from "./presence.ts";
 
 /** How long a write waits for its tag (decisions, `readers.write`). */

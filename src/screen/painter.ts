@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { screenDrawMsMax, screenRestoreMsMax } from "../core/limits.ts";
-import { gently, jobEnvironment, ownCommand } from "../system/gentle.ts";
+import { gently, jobEnvironment, ownCommand } from "../system/low-priority.ts";
 import type { DrawJob, DrawResult } from "./draw-job.ts";
 
 /** The argument that makes the program draw rather than be the service. */
@@ -70,7 +70,7 @@ function start(command: readonly string[]) {
     stdout: "pipe",
     stderr: "ignore",
     env: jobEnvironment,
-    // The leader of a session of its own, which may become that of the console (drivers/io/console.ts).
+    // The leader of a session of its own, which may become that of the console (drivers/io/linux-console.ts).
     detached: true,
   });
 }

@@ -1,6 +1,6 @@
 /** Which picture the screen shows, worked out from what is known; nothing here draws or waits. */
 import { screenNameCharsMax, screenReasonCharsMax } from "../core/limits.ts";
-import { plainText } from "./lines.ts";
+import { plainText } from "./screen-lines.ts";
 
 export type Picture =
   | { readonly kind: "ready" | "no-reader" | "empty" }
@@ -61,7 +61,7 @@ const missing = /^(there is no file |there is no .* in the media index|nothing i
 // Those of src/launch/no-text.ts of tags that hold nothing, or nothing for us.
 const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
 
-// Those of src/launch/stick-away.ts and src/wiring/sticks.ts.
+// Those of src/launch/ports/away-stick.ts and src/wiring/usb-sticks.ts.
 const withoutStick = /: it is on the USB stick (.*), which is not plugged in$/;
 const stickRemoved = /^the USB stick (.*) was removed$/;
 

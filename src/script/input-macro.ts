@@ -11,7 +11,7 @@
  *   {hold:k:1s} {~k:1s}     keys that are held so long
  */
 import { assert } from "../core/errors.ts";
-import type { InputStep } from "../core/input.ts";
+import type { InputStep } from "../core/input-devices.ts";
 import { macroKeysMax, macroMsMax } from "../core/limits.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { type InputTable, keyboard } from "./input-keys.ts";

@@ -8,7 +8,7 @@ import { encryptionRequired, SecureFailure, unsupportedVersion } from "./failure
 import { helloText, isClientId, readHello, readReply, replyText } from "./frames.ts";
 import { createHandshake, type Handshake, nnPsk0 } from "./noise.ts";
 import { keyBytes, loadPrimitives, type Primitives } from "./primitives.ts";
-import { createSession, type Session } from "./session.ts";
+import { createSession, type Session } from "./secure-session.ts";
 
 /** The secret of a client, 64 hex characters; undefined where there is no such client. */
 export type SecretLookup = (clientId: string) => string | undefined;

@@ -13,8 +13,8 @@ import { basename, dirname } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { lengthOf, moveDurably, syncFolderBehind, writeBehind, writeDurably } from "./database-files.ts";
 import type { Guard } from "./durable.ts";
-import { lengthOf, moveDurably, syncFolderBehind, writeBehind, writeDurably } from "./files.ts";
 import { migrations } from "./migrations/index.ts";
 
 export interface Backup {

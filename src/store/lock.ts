@@ -5,7 +5,7 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import { exitCodes, StartError } from "../core/errors.ts";
-import { makePrivate } from "./files.ts";
+import { makePrivate } from "./database-files.ts";
 
 // A service that was just asked to end is done by then.
 const waitMs = 2000;

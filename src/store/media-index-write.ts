@@ -1,7 +1,7 @@
 /** Writes the file of the media index, whole, and puts it in its place. What stands in it: `media-index-layout.ts`. */
 import { Database } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
-import { makePrivate, moveDurably } from "./files.ts";
+import { makePrivate, moveDurably } from "./database-files.ts";
 import {
   type IndexContent,
   layout,

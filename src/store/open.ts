@@ -6,15 +6,15 @@ import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { type Log, silentLog } from "../core/log.ts";
 import { createBackup } from "./backup.ts";
 import { type Clients, createClients } from "./clients.ts";
+import { keepPrivate, makePrivate, syncBehind } from "./database-files.ts";
 import { createGuard, isDamage } from "./durable.ts";
-import { keepPrivate, makePrivate, syncBehind } from "./files.ts";
 import { createHistory, type History } from "./history.ts";
 import { createLastMedia, type LastMedia } from "./last-media.ts";
 import { lockFolderOf } from "./lock.ts";
-import { createMappings, type Mappings } from "./mappings.ts";
+import { createMappings, type Mappings } from "./mapping-table.ts";
 import { bringUpToDate } from "./migrate.ts";
 import { createPairingGuesses, type PairingGuesses } from "./pairing-guesses.ts";
-import { createPlayTimes, type PlayTimes } from "./play-time.ts";
+import { createPlayTimes, type PlayTimes } from "./play-time-table.ts";
 import { lossOf, type Recovery, recover, sentenceOf } from "./recover.ts";
 import { createV1Clients, type V1Clients } from "./v1-clients.ts";
 

@@ -17,7 +17,7 @@ import { basename, dirname, join } from "node:path";
 import { rfc3339 } from "../core/clock.ts";
 import { damagedFilesMax } from "../core/limits.ts";
 import { backupPathOf } from "./backup.ts";
-import { lengthOf, moveDurably, syncFolder, writeDurably } from "./files.ts";
+import { lengthOf, moveDurably, syncFolder, writeDurably } from "./database-files.ts";
 import { bringUpToDate } from "./migrate.ts";
 
 export interface Recovery {

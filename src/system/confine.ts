@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { confineProbeMsMax } from "../core/limits.ts";
-import type { Environment, Places } from "./paths.ts";
+import type { Environment, Places } from "./folders.ts";
 
 /** What a program may reach: every file too, or all sockets, or only the sockets of this machine. */
 export type Reach = "everything" | "network" | "offline";

@@ -4,7 +4,7 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { uptime } from "node:os";
-import { type Elder, youngerOf } from "./younger.ts";
+import { type Elder, youngerOf } from "./process-age.ts";
 
 /** The variable that a player and all that it starts carry. */
 export const markName = "TAPDECK_LAUNCH";

@@ -1,8 +1,8 @@
 /** The volume of the device, by whichever of the usual programs for it is there and has a device to set. */
 import { ServiceError } from "../core/errors.ts";
 import { clampVolume, type VolumeChange } from "../core/playback.ts";
-import { lastLines } from "./last-words.ts";
 import { type ProgramEnd, runProgram } from "./program.ts";
+import { lastLines } from "./stderr-tail.ts";
 
 const mixerMsMax = 3000;
 

@@ -7,9 +7,9 @@
  */
 import type { StopSignal } from "../core/playback.ts";
 import { type Family, isLiving, livingOf } from "./descendants.ts";
-import { keepLastWords } from "./last-words.ts";
-import { prepareSpare, takeSpare } from "./spare.ts";
+import { prepareSpare, takeSpare } from "./spare-player.ts";
 import { type Child, type StartOptions, startProcess } from "./start-process.ts";
+import { keepLastWords } from "./stderr-tail.ts";
 
 export interface Exit {
   /** Null where a signal ended it. */

@@ -1,13 +1,13 @@
 /**
  * The process of a player: in a session of its own, confined, with a mark in its environment by which its family is found.
- * Most are made of the spare (spare.ts); the others, here.
+ * Most are made of the spare (spare-player.ts); the others, here.
  */
 import { noDescriptors } from "../core/descriptors.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { confined, type Reach } from "./confine.ts";
 import { createMarks, type Family, markName } from "./descendants.ts";
 import { playerEnvironment } from "./player-environment.ts";
-import { forksEver } from "./younger.ts";
+import { forksEver } from "./process-age.ts";
 
 export interface StartOptions {
   /** Added to the service's own variables. */

@@ -2,8 +2,8 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { updateNoteBytesMax } from "../core/limits.ts";
-import type { Source } from "./check.ts";
-import type { BootFiles, OpenFile, RootPartition } from "./places.ts";
+import type { Source } from "./check-bundle.ts";
+import type { BootFiles, OpenFile, RootPartition } from "./update-paths.ts";
 
 const chunkBytes = 1024 * 1024;
 // A manifest is the largest file that is read whole.

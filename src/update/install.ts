@@ -12,10 +12,10 @@ import {
   type Placed,
   place,
   refused,
-} from "./check.ts";
+} from "./check-bundle.ts";
 import { bootPathOf, type Manifest, manifestName, type Part, readManifest } from "./manifest.ts";
-import { type BootFiles, folderOf, type RootPartition, removeFile, replaceFile } from "./places.ts";
 import { type BootControl, type Slot, slotFolder } from "./slots.ts";
+import { type BootFiles, folderOf, type RootPartition, removeFile, replaceFile } from "./update-paths.ts";
 
 // So much may wait to be written: a board of 512 MB has other uses for its memory, and the bar shows what is on the card.
 const unsyncedBytesMax = 8 * 1024 * 1024;

@@ -3,12 +3,12 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { updateNoteBytesMax } from "../core/limits.ts";
-import { readKeys } from "./bundle.ts";
 import { bootFilesAt, forgetCaches, readNote, rootPartitionAt } from "./disk.ts";
-import type { BootFiles, RootPartition } from "./places.ts";
 import type { BootControl, Slot } from "./slots.ts";
 import { createTryboot, slotOfConfig } from "./tryboot.ts";
 import { createUboot } from "./uboot.ts";
+import { readKeys } from "./update-bundle.ts";
+import type { BootFiles, RootPartition } from "./update-paths.ts";
 
 /** Where the image keeps what is asked for below. A test has places of its own. */
 export interface MachinePaths {

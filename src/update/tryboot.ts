@@ -5,8 +5,8 @@
  * kernel's command line, which names the slot's partition.
  */
 import { exitCodes, StartError } from "../core/errors.ts";
-import { type BootFiles, removeFile, replaceFile } from "./places.ts";
 import { type BootControl, type Slot, slotFolder } from "./slots.ts";
+import { type BootFiles, removeFile, replaceFile } from "./update-paths.ts";
 
 const keptPath = "config.txt";
 const tryPath = "tryboot.txt";

@@ -8,8 +8,8 @@
  *                                               end=yes     a file without this line does not count
  */
 import { exitCodes, StartError } from "../core/errors.ts";
-import { type BootFiles, removeFile, replaceFile } from "./places.ts";
 import type { BootControl, Slot } from "./slots.ts";
+import { type BootFiles, removeFile, replaceFile } from "./update-paths.ts";
 
 const keptPath = "kept.env";
 const trialPath = "trial.env";

@@ -1,5 +1,5 @@
 /** The files of the device's page, as the service answers them. Whoever may ask for anything may have them: they hold no secret. */
-import { bundlePage } from "./bundle.ts" with { type: "macro" };
+import { bundlePage } from "./page-bundle.ts" with { type: "macro" };
 
 const bundle = bundlePage();
 

@@ -4,15 +4,15 @@ import type { Settings } from "../config/settings.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Launcher } from "../launch/launcher.ts";
-import type { Mapper } from "../launch/mappings/mapper.ts";
 import type { SaveKeeper } from "../launch/saves/keeper.ts";
-import type { MediaLibrary } from "../media/media.ts";
+import type { Mapper } from "../mappings/mapper.ts";
+import type { MediaLibrary } from "../media/media-library.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
-import { endSpare } from "../system/spare.ts";
+import { endSpare } from "../system/spare-player.ts";
+import type { Guards } from "./clients-and-audit.ts";
 import type { AllDevices } from "./devices.ts";
-import type { Guards } from "./guards.ts";
-import type { Pairing } from "./pairing.ts";
+import type { Pairing } from "./pairing-service.ts";
 import type { Screen } from "./screen.ts";
 
 export interface Running {

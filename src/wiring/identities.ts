@@ -1,9 +1,9 @@
 /** What a paired client may do, and how its bearer token proves it. */
 import { timingSafeEqual } from "node:crypto";
-import type { Bearer } from "../api/doors.ts";
+import type { Bearer } from "../api/admission/admit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { type Grant, grantOfRole } from "../core/rights.ts";
-import { bearerToken } from "../secure/bearer.ts";
+import { bearerToken } from "../secure/bearer-token.ts";
 import type { Store } from "../store/open.ts";
 
 /** `none` for a client that there is no more. Clients of version 1 are members. */

@@ -1,7 +1,7 @@
 /** Pairing that a card asks for: by a code that stands on the device's own screen, as a link that a phone's camera reads. */
 import { ServiceError } from "../core/errors.ts";
 import { codeLink } from "../core/pairing-link.ts";
-import type { Pairing } from "./pairing.ts";
+import type { Pairing } from "./pairing-service.ts";
 import type { Screen } from "./screen.ts";
 
 export interface PairOnScreenParts {

@@ -10,7 +10,7 @@ import type { Log } from "../core/log.ts";
 import { type FrameBuffer, findFrameBuffer } from "../screen/frame-buffer.ts";
 import { createPainter, type Painter } from "../screen/painter.ts";
 import { pictureOf } from "../screen/picture.ts";
-import { screenSvg } from "../screen/template.ts";
+import { screenSvg } from "../screen/status-template.ts";
 import { english } from "../screen/texts.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
 import { pairingText, screenText, writeTerminal } from "./console-text.ts";

@@ -15,10 +15,10 @@ import { mappingFileBytesMax, partialCharsMax, regexCostMax } from "../../src/co
 import { silentLog } from "../../src/core/log.ts";
 import type { MappingParams, MappingType } from "../../src/core/mapping.ts";
 import type { TokenParams } from "../../src/core/token.ts";
-import { createMapper, type Mapper } from "../../src/launch/mappings/mapper.ts";
-import { costOf, createRegexes, isFault } from "../../src/launch/mappings/regex.ts";
+import { createMapper, type Mapper } from "../../src/mappings/mapper.ts";
+import { costOf, createRegexes, isFault } from "../../src/mappings/regex.ts";
 import { createGuard } from "../../src/store/durable.ts";
-import { createMappings } from "../../src/store/mappings.ts";
+import { createMappings } from "../../src/store/mapping-table.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import { hostileFamilies, hostileTexts } from "../helpers/hostile-regexes.ts";
 import { line, quantile, spread, title } from "./figures.ts";

@@ -3,8 +3,8 @@ import { RE2JS } from "re2js";
 import { systemClock } from "../../src/core/clock.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../../src/core/mapping.ts";
 import type { TokenParams } from "../../src/core/token.ts";
-import { createMatcher, type Matcher } from "../../src/launch/mappings/matcher.ts";
-import { ruleOf } from "../../src/launch/mappings/rules.ts";
+import { createMatcher, type Matcher } from "../../src/mappings/matcher.ts";
+import { ruleOf } from "../../src/mappings/rules.ts";
 import { line, spread, title } from "./figures.ts";
 import { measureWorstMappings } from "./mappings-worst.ts";
 

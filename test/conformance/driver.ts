@@ -8,7 +8,7 @@ import { createBus } from "../../src/bus.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
-import type { Driver, ReaderSession } from "../../src/readers/contract.ts";
+import type { Driver, ReaderSession } from "../../src/readers/driver.ts";
 import { startReaders } from "../../src/readers/readers.ts";
 import type { Card, EmulatedReader, Line } from "../emulators/index.ts";
 import { eventually } from "../helpers/processes.ts";

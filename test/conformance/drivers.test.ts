@@ -1,4 +1,4 @@
-/** Every driver of drivers/index.ts, held to the contract of src/readers/contract.ts. */
+/** Every driver of drivers/index.ts, held to the contract of src/readers/driver.ts. */
 import { expect, test } from "bun:test";
 import { drivers } from "../../drivers/index.ts";
 import { emulatedReaders } from "../emulators/index.ts";

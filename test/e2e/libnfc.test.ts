@@ -9,10 +9,10 @@ import {
   createType2Tag,
   type EmulatedTag,
   type Type2Kind,
-} from "../../drivers/emulator/tags.ts";
+} from "../../drivers/emulator/emulated-tags.ts";
 import { sectorOf, trailerOf } from "../../drivers/protocol/classic.ts";
-import { readTag } from "../../drivers/tags/read.ts";
-import { writeTag } from "../../drivers/tags/write.ts";
+import { readTag } from "../../drivers/tags/read-tag.ts";
+import { writeTag } from "../../drivers/tags/write-tag.ts";
 import { channelOn } from "../helpers/tag-channel.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");

@@ -6,14 +6,13 @@ import { describe, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createApduReader } from "../../drivers/emulator/ccid-apdus.ts";
-import { createEmulatedChip, instantRadio } from "../../drivers/emulator/pn532-chip.ts";
 import {
   createClassic,
   createType2Tag,
   createType4Tag,
   type EmulatedTag,
-} from "../../drivers/emulator/tags.ts";
+} from "../../drivers/emulator/emulated-tags.ts";
+import { createEmulatedChip, instantRadio } from "../../drivers/emulator/pn532-chip.ts";
 import {
   apduDone,
   cardKindOf,
@@ -29,6 +28,7 @@ import { samNormalMode } from "../../drivers/protocol/pn532-commands.ts";
 import { findMessage } from "../../drivers/protocol/tlv.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
 import { spacedHex } from "../../src/core/hex.ts";
+import { createApduReader } from "../emulators/ccid-apdus.ts";
 import { withCcid } from "../helpers/ccid-bench.ts";
 import { canRunPcscd, startVirtualReader, type VirtualCard } from "../helpers/virtual-reader.ts";
 

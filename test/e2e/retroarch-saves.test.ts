@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { placesOf } from "../../src/system/paths.ts";
+import { placesOf } from "../../src/system/folders.ts";
 import {
   gameDeck,
   gamePlace,

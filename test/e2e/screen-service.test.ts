@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { render } from "../../src/screen/draw-job.ts";
 import { framePixels } from "../../src/screen/frame-buffer.ts";
 import { type Picture, startingOf } from "../../src/screen/picture.ts";
-import { screenSvg } from "../../src/screen/template.ts";
+import { screenSvg } from "../../src/screen/status-template.ts";
 import { english } from "../../src/screen/texts.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";

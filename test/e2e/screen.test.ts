@@ -8,7 +8,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { screenDrawMsMax } from "../../src/core/limits.ts";
 import type { FrameBuffer } from "../../src/screen/frame-buffer.ts";
 import { createPainter, drawArgument } from "../../src/screen/painter.ts";
-import { screenSvg } from "../../src/screen/template.ts";
+import { screenSvg } from "../../src/screen/status-template.ts";
 import { english } from "../../src/screen/texts.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { canMakeTerminals, makeTerminal, modeOf } from "../helpers/terminals.ts";

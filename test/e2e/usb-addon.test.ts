@@ -6,7 +6,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ccidConfiguration, ccidDevice } from "../../drivers/emulator/ccid-descriptors.ts";
+import { ccidConfiguration, ccidDevice } from "../emulators/ccid-descriptors.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, type Place, startTapdeck } from "../helpers/tapdeck.ts";
 

@@ -3,8 +3,13 @@ import { describe, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  createType2Tag,
+  type EmulatedTag,
+  type Type2Kind,
+  type2Kinds,
+} from "../../drivers/emulator/emulated-tags.ts";
 import type { Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag, type EmulatedTag, type Type2Kind, type2Kinds } from "../../drivers/emulator/tags.ts";
 import { pn532Uart } from "../../drivers/pn532-uart.ts";
 import { connect } from "../../src/client/client.ts";
 import { systemClock } from "../../src/core/clock.ts";

@@ -3,8 +3,9 @@
  * not synced is partly there after a cut: each name and each write on its own, and a write perhaps only by its first
  * bytes. That is harsher than FAT, which changes names in the order in which they were written.
  */
-import type { BootFiles, OpenFile, RootPartition } from "../../src/update/places.ts";
+
 import type { Slot } from "../../src/update/slots.ts";
+import type { BootFiles, OpenFile, RootPartition } from "../../src/update/update-paths.ts";
 
 export class PowerCut extends Error {
   override readonly name = "PowerCut";

@@ -13,7 +13,6 @@
  */
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import {
   classicKindOf,
   createClassic,
@@ -23,7 +22,8 @@ import {
   createType4Tag,
   type EmulatedTag,
   type2Kinds,
-} from "../../drivers/emulator/tags.ts";
+} from "../../drivers/emulator/emulated-tags.ts";
+import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { monotonicNs } from "../helpers/monotonic.ts";
 
 const { values } = parseArgs({

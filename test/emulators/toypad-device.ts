@@ -2,7 +2,7 @@
  * A Toy Pad with seven places for tags that have memory: reports in, reports out. It knows nothing of tests, so that it can
  * stand behind `uhid` as well as behind a link in memory.
  */
-import type { EmulatedTag } from "../../drivers/emulator/tags.ts";
+import type { EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
 import type { HidLink, OpenHid } from "../../drivers/io/hid-link.ts";
 import {
   commands,

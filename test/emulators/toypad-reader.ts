@@ -1,5 +1,5 @@
 /** The emulated Toy Pad as a reader of the conformance suite. */
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { createType2Tag } from "../../drivers/emulator/emulated-tags.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { commands } from "../../drivers/protocol/toypad-report.ts";
 import { wrapMessage } from "../../drivers/protocol/type2-tag.ts";

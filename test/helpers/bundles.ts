@@ -1,8 +1,8 @@
 /** Small bundles for tests, signed with a key of the test's own. */
 import { createHash } from "node:crypto";
 import sodium from "libsodium-wrappers";
-import { signedBytes, writeHead } from "../../src/update/bundle.ts";
-import type { Source } from "../../src/update/check.ts";
+import type { Source } from "../../src/update/check-bundle.ts";
+import { signedBytes, writeHead } from "../../src/update/update-bundle.ts";
 
 export interface TestKeys {
   readonly publicKey: Uint8Array;

@@ -1,16 +1,12 @@
 /** An emulated CCID reader on a bus of its own, its driver, and what that reported and logged. */
 import { expect } from "bun:test";
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
-import {
-  type CcidReader,
-  type CcidReaderOptions,
-  createCcidReader,
-} from "../../drivers/emulator/ccid-reader.ts";
-import { createUsbBus, type UsbSocket } from "../../drivers/emulator/usb-bus.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { createLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import type { ReaderSession } from "../../src/readers/contract.ts";
+import type { ReaderSession } from "../../src/readers/driver.ts";
+import { type CcidReader, type CcidReaderOptions, createCcidReader } from "../emulators/ccid-reader.ts";
+import { createUsbBus, type UsbSocket } from "../emulators/usb-bus.ts";
 import { eventually } from "./processes.ts";
 
 export interface CcidBench {

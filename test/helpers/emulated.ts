@@ -1,6 +1,7 @@
 /** Emulated readers and tags, as the tests of the whole service use them. */
+
+import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/tags.ts";
 import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
 

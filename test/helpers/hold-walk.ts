@@ -8,7 +8,7 @@ import { defaultConfig } from "../../src/config/shape.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import { cardOf } from "../../src/launch/card.ts";
-import { createHolding } from "../../src/launch/holding.ts";
+import { createHolding } from "../../src/launch/rules/tap-launcher.ts";
 import { createPresence, type Presence } from "../../src/readers/presence.ts";
 import { createTokens } from "../../src/readers/tokens.ts";
 import { createManualClock } from "./manual-clock.ts";

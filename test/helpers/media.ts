@@ -6,11 +6,11 @@ import { defaultConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog } from "../../src/core/log.ts";
 import type { IndexStatus, SystemFolder } from "../../src/core/media.ts";
-import { indexPath } from "../../src/media/index-file.ts";
-import { type Job, type JobLine, runJob } from "../../src/media/index-job.ts";
-import { jobArgument } from "../../src/media/indexer.ts";
-import { createMedia, type MediaLibrary } from "../../src/media/media.ts";
+import { indexPath } from "../../src/media/index/index-file.ts";
+import { createMedia, type MediaLibrary } from "../../src/media/media-library.ts";
 import { joinNames, readable } from "../../src/media/names.ts";
+import { type Job, type JobLine, runJob } from "../../src/media/scan/index-job.ts";
+import { jobArgument } from "../../src/media/scan/indexer.ts";
 import { openMediaIndex } from "../../src/store/media-index.ts";
 
 export interface Trial extends AsyncDisposable {
@@ -29,7 +29,7 @@ export interface HeldTrial extends Trial {
 }
 
 /** Runs a job that it is told, or watches, in a process of its own. */
-export const indexProgram = join(import.meta.dir, "../../src/media/index-job-main.ts");
+export const indexProgram = join(import.meta.dir, "../../src/media/scan/index-job-main.ts");
 
 /** Whose runs may be held. */
 export async function heldTrial(): Promise<HeldTrial> {

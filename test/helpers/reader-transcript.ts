@@ -11,7 +11,7 @@
  */
 import type { Log } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import type { DriverContext, ReaderSession } from "../../src/readers/contract.ts";
+import type { DriverContext, ReaderSession } from "../../src/readers/driver.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { eventually } from "./processes.ts";
 

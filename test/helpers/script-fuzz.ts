@@ -1,5 +1,5 @@
 /** Odd launch scripts without end, the same ones for the same seed; and trees without their places, to compare. */
-import { seededRandom } from "../../drivers/emulator/faults.ts";
+import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
 import type { Command } from "../../src/script/tree.ts";
 
 const pieces = [

@@ -15,7 +15,7 @@ import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import { fromHex, spacedHex } from "../../src/core/hex.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import type { ReaderSession } from "../../src/readers/contract.ts";
+import type { ReaderSession } from "../../src/readers/driver.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 export interface TranscriptLine {

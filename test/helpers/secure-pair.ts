@@ -1,7 +1,7 @@
 /** Two ends of a secure session, and what an attacker between them can do to a text. */
 import { accept, type StartedHandshake, start } from "../../src/secure/handshake.ts";
 import { loadPrimitives } from "../../src/secure/primitives.ts";
-import type { Session } from "../../src/secure/session.ts";
+import type { Session } from "../../src/secure/secure-session.ts";
 
 export const primitives = await loadPrimitives();
 export const clientId = "1f8b6f4e-5f0c-4a53-9d0e-2f7f3c1f9a11";

@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 import { startHandshake } from "../../src/secure/handshake.ts";
-import type { Session } from "../../src/secure/session.ts";
+import type { Session } from "../../src/secure/secure-session.ts";
 
 const [kind = "", url = "", told = "{}"] = process.argv.slice(2);
 const { client, sources }: { client: { id: string; secret: string }; sources: readonly string[] } =

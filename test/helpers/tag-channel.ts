@@ -2,10 +2,11 @@
  * A channel to an emulated tag, without a line between: the driver's own channel on the emulated chip, or that of a plain
  * PC/SC reader, which offers reads and writes of blocks and no more.
  */
+
+import type { EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
 import { createEmulatedChip, instantRadio } from "../../drivers/emulator/pn532-chip.ts";
-import type { EmulatedTag } from "../../drivers/emulator/tags.ts";
-import { channelTo } from "../../drivers/pn532/channel.ts";
 import type { Chip } from "../../drivers/pn532/chip.ts";
+import { channelTo } from "../../drivers/pn532/pn532-channel.ts";
 import { targetIn } from "../../drivers/pn532/target.ts";
 import {
   commandCodes,
@@ -14,7 +15,7 @@ import {
   samNormalMode,
   setMaxRetries,
 } from "../../drivers/protocol/pn532-commands.ts";
-import type { TagChannel } from "../../drivers/tags/channel.ts";
+import type { TagChannel } from "../../drivers/tags/tag-channel.ts";
 
 export interface ChannelOptions {
   /** Without `transceive`. */

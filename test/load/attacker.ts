@@ -4,8 +4,8 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { generator } from "../../src/secure/v1/p256.ts";
-import { constantU, constantV } from "../../src/secure/v1/pake.ts";
+import { generator } from "../../src/v1/p256.ts";
+import { constantU, constantV } from "../../src/v1/pake.ts";
 
 const [kind = "", host = "", seconds = "1", ...addresses] = process.argv.slice(2);
 const [port, tlsPort] = [7497, 7498];

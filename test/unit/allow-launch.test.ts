@@ -1,7 +1,7 @@
 /** `api.allow_launch`: which texts a remote caller may launch over GET. */
 import { expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
-import { createAllowLaunch } from "../../src/launch/allow-launch.ts";
+import { createAllowLaunch } from "../../src/launch/rules/allow-launch.ts";
 
 const allows = (rule: boolean | readonly string[], text: string) =>
   createAllowLaunch(() => rule, silentLog)(text);

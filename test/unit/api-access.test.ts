@@ -8,7 +8,7 @@ import {
   isDeviceAddress,
   mayListen,
   plainAddress,
-} from "../../src/api/access.ts";
+} from "../../src/api/admission/access.ts";
 import { ownAddresses } from "../../src/system/addresses.ts";
 
 const rules = {

@@ -1,10 +1,10 @@
 /** What callers from afar may cost together: who makes room, what lies here unsent, and when doors are shut. */
 import { expect, test } from "bun:test";
-import { createAllowance } from "../../src/api/allowance.ts";
-import { createBodies } from "../../src/api/bodies.ts";
-import { createCrowd, type Member } from "../../src/api/crowd.ts";
-import { createGate } from "../../src/api/gate.ts";
-import { createUnsent, type Outlet } from "../../src/api/unsent.ts";
+import { createAllowance } from "../../src/api/admission/answer-budget.ts";
+import { createCrowd, type Member } from "../../src/api/admission/connection-pool.ts";
+import { createGate } from "../../src/api/admission/overload-guard.ts";
+import { createBodies } from "../../src/api/admission/request-bodies.ts";
+import { createUnsent, type Outlet } from "../../src/api/admission/send-backlog.ts";
 import {
   anonymousBytesBurst,
   anonymousBytesPerSecondMax,

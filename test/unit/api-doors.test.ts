@@ -1,8 +1,8 @@
 /** The grant of a caller that has come in, while the settings change and while they do not. */
 import { expect, test } from "bun:test";
-import type { AccessRules } from "../../src/api/access.ts";
-import { createDoors } from "../../src/api/doors.ts";
-import { createFailures } from "../../src/api/failures.ts";
+import type { AccessRules } from "../../src/api/admission/access.ts";
+import { createDoors } from "../../src/api/admission/admit.ts";
+import { createFailures } from "../../src/api/admission/failed-handshakes.ts";
 import type { Visit } from "../../src/api/http.ts";
 import { silentAudit } from "../../src/core/audit.ts";
 import { silentLog } from "../../src/core/log.ts";

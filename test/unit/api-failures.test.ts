@@ -1,7 +1,7 @@
 /** Addresses whose handshakes fail, and connections that nobody from afar may take. */
 import { expect, test } from "bun:test";
-import { createFailures } from "../../src/api/failures.ts";
-import { createPlaces } from "../../src/api/places.ts";
+import { createPlaces } from "../../src/api/admission/connection-quota.ts";
+import { createFailures } from "../../src/api/admission/failed-handshakes.ts";
 import {
   connectionsForDevice,
   connectionsMax,

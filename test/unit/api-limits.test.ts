@@ -1,7 +1,7 @@
 /** How often an address may ask, and whose turn it is. */
 import { expect, test } from "bun:test";
-import { createRateLimit } from "../../src/api/rate.ts";
-import { createTurns, type Lane } from "../../src/api/turns.ts";
+import { createRateLimit } from "../../src/api/admission/rate-limit.ts";
+import { createTurns, type Lane } from "../../src/api/fair-scheduler.ts";
 import { ratedAddressesMax, requestsWaitingMax } from "../../src/core/limits.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 

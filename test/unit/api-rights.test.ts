@@ -1,12 +1,12 @@
 /** What a grant lets through: methods, notifications, errors, and the quota of remote writes. */
 import { expect, test } from "bun:test";
+import { createWriteQuota } from "../../src/api/admission/write-quota.ts";
 import { type Connection, createConnection } from "../../src/api/connection.ts";
 import { createDispatch } from "../../src/api/dispatch.ts";
 import type { method } from "../../src/api/method.ts";
 import { methods } from "../../src/api/methods/index.ts";
 import { notifications } from "../../src/api/notifications.ts";
 import type { Services } from "../../src/api/services.ts";
-import { createWriteQuota } from "../../src/api/write-quota.ts";
 import type { Audit, Change } from "../../src/core/audit.ts";
 import { silentAudit } from "../../src/core/audit.ts";
 import { ServiceError } from "../../src/core/errors.ts";

@@ -1,7 +1,7 @@
 /** The bearer token against Node's HMAC and a fixed vector. */
 import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { bearerToken } from "../../src/secure/bearer.ts";
+import { bearerToken } from "../../src/secure/bearer-token.ts";
 
 const secret = "5a".repeat(32);
 const fingerprint = "0123456789abcdef".repeat(4);

@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type CheckBios, createBios } from "../../src/launch/bios.ts";
 import type { Choice } from "../../src/launch/launchers.ts";
+import { type CheckBios, createBios } from "../../src/launch/ports/bios.ts";
 import { listedIn, neededFirmware } from "../../src/players/firmware.ts";
 
 const folders: string[] = [];

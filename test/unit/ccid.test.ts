@@ -1,7 +1,6 @@
 /** The codecs of CCID readers: messages cut from transfers, answers to reset, APDUs, and the class descriptor. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ccidConfiguration } from "../../drivers/emulator/ccid-descriptors.ts";
 import { ccidInterfaceIn } from "../../drivers/io/usb-descriptors.ts";
 import {
   cardKindOf,
@@ -20,6 +19,7 @@ import {
   parseInterrupt,
   statusOf,
 } from "../../drivers/protocol/ccid.ts";
+import { ccidConfiguration } from "../emulators/ccid-descriptors.ts";
 import { fuzzRounds } from "../helpers/rounds.ts";
 
 const hex = (text: string) => Uint8Array.fromHex(text.replaceAll(" ", ""));

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { progressLine } from "../../src/cli/media.ts";
+import { progressLine } from "../../src/cli/media-command.ts";
 
 const running = { exists: true, indexing: true, optimizing: false };
 

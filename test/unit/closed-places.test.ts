@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ClosedPlaces, SystemFolder } from "../../src/core/media.ts";
 import { findMediaFile } from "../../src/launch/media-file.ts";
-import { indexPath } from "../../src/media/index-file.ts";
-import { closedFor, closedNow } from "../../src/system/closed.ts";
-import { closedPlaces, placesOf } from "../../src/system/paths.ts";
+import { indexPath } from "../../src/media/index/index-file.ts";
+import { closedFor, closedNow } from "../../src/system/closed-places.ts";
+import { closedPlaces, placesOf } from "../../src/system/folders.ts";
 import { makeDeck } from "../helpers/deck.ts";
 import { contentOf, runHere } from "../helpers/media.ts";
 import { eventually } from "../helpers/processes.ts";
@@ -201,7 +201,7 @@ test("a bind mount shows the service's folder under a second path, which is clos
   const { home, closed } = await makeHome();
   await mkdir(join(home, "roms/bound"));
   const script = `
-    import { closedFor, closedNow } from ${JSON.stringify(join(import.meta.dir, "../../src/system/closed.ts"))};
+    import { closedFor, closedNow } from ${JSON.stringify(join(import.meta.dir, "../../src/system/closed-places.ts"))};
     const [closed, ...paths] = JSON.parse(process.argv[1]);
     for (const path of paths)
       console.log(await closedNow(closed).isClosed(path), closedFor(closed).isClosed(path), path);

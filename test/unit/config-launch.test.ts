@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBus } from "../../src/bus.ts";
-import { configOf } from "../../src/config/read.ts";
+import { configOf } from "../../src/config/read-config.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { LaunchFinished } from "../../src/events.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { patchText, type SettingEdit, type SettingValue } from "../../src/config/patch.ts";
-import { configOf } from "../../src/config/read.ts";
+import { configOf } from "../../src/config/read-config.ts";
 import { checkPatch, editsOf, type SettingsPatch, withPatch } from "../../src/config/settings-patch.ts";
 
 function patched(text: string, ...edits: readonly SettingEdit[]): string {

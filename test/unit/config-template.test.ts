@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { tableOf } from "../../src/config/checks.ts";
-import { sections } from "../../src/config/keys.ts";
-import { configOf, parseToml } from "../../src/config/read.ts";
+import { sections } from "../../src/config/config-keys.ts";
+import { template } from "../../src/config/config-template.ts";
+import { configOf, parseToml } from "../../src/config/read-config.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
-import { template } from "../../src/config/template.ts";
 
 const defaults = { ...defaultConfig, systems: { ...defaultConfig.systems, rootFolders: ["/data/media"] } };
 const uncommented = template().replace(/^#(?=\S)/gm, "");

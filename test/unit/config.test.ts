@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { readConfig } from "../../src/config/read.ts";
+import { readConfig } from "../../src/config/read-config.ts";
 import { type Config, defaultConfig } from "../../src/config/shape.ts";
 import { exitCodes, StartError } from "../../src/core/errors.ts";
 import { configBytesMax, launchersMax } from "../../src/core/limits.ts";

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
-import type { Candidate, Driver } from "../../src/readers/contract.ts";
 import { createDetection, type Found } from "../../src/readers/detection.ts";
-import { createRefusals } from "../../src/readers/refusals.ts";
+import { createRefusals } from "../../src/readers/detection-refusals.ts";
+import type { Candidate, Driver } from "../../src/readers/driver.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import type { ReaderSession } from "../../src/readers/contract.ts";
+import type { ReaderSession } from "../../src/readers/driver.ts";
 import { unlessHeldUp } from "../helpers/emulated.ts";
 import { eventually } from "../helpers/processes.ts";
 

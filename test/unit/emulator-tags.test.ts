@@ -6,7 +6,7 @@ import {
   type EmulatedTag,
   messageBytesMax,
   type2Kinds,
-} from "../../drivers/emulator/tags.ts";
+} from "../../drivers/emulator/emulated-tags.ts";
 import { crcA } from "../../drivers/emulator/type-a.ts";
 import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";

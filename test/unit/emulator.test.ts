@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { createIsoDepTag, createType2Tag } from "../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createIsoDepTag, createType2Tag } from "../../drivers/emulator/tags.ts";
 import { openSerial } from "../../drivers/io/serial.ts";
 import {
   type Cut,

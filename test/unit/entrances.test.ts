@@ -1,7 +1,7 @@
 /** The plain port: which listeners there are for which setting, and which of them stay while it is shut. */
 import { expect, test } from "bun:test";
-import { openPlain } from "../../src/api/entrances.ts";
-import { type Handlers, listen } from "../../src/api/listen.ts";
+import { openPlain } from "../../src/api/admission/listeners.ts";
+import { type Handlers, listen } from "../../src/api/admission/open-port.ts";
 import { freePort } from "../helpers/free-port.ts";
 
 const handlers: Handlers<unknown> = {

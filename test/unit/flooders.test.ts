@@ -1,6 +1,6 @@
 /** Addresses that the kernel is told to refuse: a flooding one, for a while, and nobody else. */
 import { expect, test } from "bun:test";
-import { createFlooders } from "../../src/api/flooders.ts";
+import { createFlooders } from "../../src/api/admission/tls-floods.ts";
 import { refusedInKernelMax, refusedInKernelMs, turnedAwayBeforeRefusalMax } from "../../src/core/limits.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 

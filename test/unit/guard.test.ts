@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { confirmMs } from "../../src/launch/guard.ts";
 import { proofMs } from "../../src/launch/playing.ts";
+import { confirmMs } from "../../src/launch/rules/switch-guard.ts";
 import { makeDeck } from "../helpers/deck.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";

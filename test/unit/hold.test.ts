@@ -4,7 +4,7 @@ import { createBus } from "../../src/bus.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
 import type { Reader, Token } from "../../src/core/token.ts";
-import { createHolding } from "../../src/launch/holding.ts";
+import { createHolding } from "../../src/launch/rules/tap-launcher.ts";
 import { walk } from "../helpers/hold-walk.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 

@@ -5,9 +5,9 @@ import { macroKeysMax, macroMsMax } from "../../src/core/limits.ts";
 import { codesOf, gamepad, keyboard } from "../../src/script/input-keys.ts";
 import { readMacro } from "../../src/script/input-macro.ts";
 import { parseScript, parseSource } from "../../src/script/parser.ts";
-import { printScript } from "../../src/script/printer.ts";
 import { sourceOf } from "../../src/script/source.ts";
 import { shapeOf } from "../helpers/script-fuzz.ts";
+import { printScript } from "../helpers/script-printer.ts";
 
 const pieces = [
   ..."abzAZ019 {}\\\"'^~_+*:,?|&[]é🎮\n",

@@ -16,11 +16,11 @@ import {
 } from "../../src/core/limits.ts";
 import { createLog, type Log, silentLog } from "../../src/core/log.ts";
 import type { MappingParams, MappingType } from "../../src/core/mapping.ts";
-import { createMapper, type Mapper } from "../../src/launch/mappings/mapper.ts";
-import { costOf, createRegexes, isFault, regexReads } from "../../src/launch/mappings/regex.ts";
-import { charactersOf, matchesTable, type RegexTable } from "../../src/launch/mappings/regex-table.ts";
+import { createMapper, type Mapper } from "../../src/mappings/mapper.ts";
+import { costOf, createRegexes, isFault, regexReads } from "../../src/mappings/regex.ts";
+import { charactersOf, matchesTable, type RegexTable } from "../../src/mappings/regex-table.ts";
 import { createGuard } from "../../src/store/durable.ts";
-import { createMappings } from "../../src/store/mappings.ts";
+import { createMappings } from "../../src/store/mapping-table.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import { hostileFamilies, hostileTexts } from "../helpers/hostile-regexes.ts";
 

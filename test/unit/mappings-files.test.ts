@@ -9,10 +9,10 @@ import { systemClock } from "../../src/core/clock.ts";
 import { mappingFileBytesMax, mappingFilesMax } from "../../src/core/limits.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
 import type { MappingParams } from "../../src/core/mapping.ts";
-import { checkMapping } from "../../src/launch/mappings/check.ts";
-import { createMapper } from "../../src/launch/mappings/mapper.ts";
+import { checkMapping } from "../../src/mappings/check-mapping.ts";
+import { createMapper } from "../../src/mappings/mapper.ts";
 import { createGuard } from "../../src/store/durable.ts";
-import { createMappings } from "../../src/store/mappings.ts";
+import { createMappings } from "../../src/store/mapping-table.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import { eventually } from "../helpers/processes.ts";
 

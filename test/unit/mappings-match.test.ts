@@ -5,12 +5,12 @@ import { RE2JS } from "re2js";
 import { systemClock } from "../../src/core/clock.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../../src/core/mapping.ts";
 import type { TokenParams } from "../../src/core/token.ts";
-import { buildAutomaton } from "../../src/launch/mappings/automaton.ts";
-import { buildIndex, emptyIndex } from "../../src/launch/mappings/index.ts";
-import { createMatcher } from "../../src/launch/mappings/matcher.ts";
-import { createRegexes, isFault, regexReads } from "../../src/launch/mappings/regex.ts";
-import { charactersOf, matchesTable } from "../../src/launch/mappings/regex-table.ts";
-import { fieldsOf, occursIn, type Rule, ruleOf } from "../../src/launch/mappings/rules.ts";
+import { buildAutomaton } from "../../src/mappings/automaton.ts";
+import { buildIndex, emptyIndex } from "../../src/mappings/mapping-index.ts";
+import { createMatcher } from "../../src/mappings/matcher.ts";
+import { createRegexes, isFault, regexReads } from "../../src/mappings/regex.ts";
+import { charactersOf, matchesTable } from "../../src/mappings/regex-table.ts";
+import { fieldsOf, occursIn, type Rule, ruleOf } from "../../src/mappings/rules.ts";
 
 const token = (fields: Partial<TokenParams>): TokenParams => ({
   type: "",

@@ -7,11 +7,11 @@ import { ServiceError } from "../../src/core/errors.ts";
 import { mappingOverrideBytesMax, mappingsCharsMax, mappingsMax } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { MappingParams } from "../../src/core/mapping.ts";
-import { checkMapping } from "../../src/launch/mappings/check.ts";
-import { createMapper, type Mapper } from "../../src/launch/mappings/mapper.ts";
-import { regexFault } from "../../src/launch/mappings/regex.ts";
+import { checkMapping } from "../../src/mappings/check-mapping.ts";
+import { createMapper, type Mapper } from "../../src/mappings/mapper.ts";
+import { regexFault } from "../../src/mappings/regex.ts";
 import { createGuard } from "../../src/store/durable.ts";
-import { createMappings } from "../../src/store/mappings.ts";
+import { createMappings } from "../../src/store/mapping-table.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 
 const base: MappingParams = {

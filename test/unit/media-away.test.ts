@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { findMediaFile } from "../../src/launch/media-file.ts";
-import { indexPath } from "../../src/media/index-file.ts";
+import { indexPath } from "../../src/media/index/index-file.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { contentOf, indexProgram, mediaTrial, pathsOf, runHere } from "../helpers/media.ts";
 

@@ -1,8 +1,8 @@
 /** Random choices out of the index: every file that is meant comes as often as the others, and nobody waits for a choice. */
 import { expect, test } from "bun:test";
-import { createIndexPort } from "../../src/launch/index-port.ts";
+import { createIndexPort } from "../../src/launch/ports/index-port.ts";
 import { chooseAny, type MediaSource } from "../../src/media/choices.ts";
-import { indexPath, type MediaIndex, openIndex } from "../../src/media/index-file.ts";
+import { indexPath, type MediaIndex, openIndex } from "../../src/media/index/index-file.ts";
 import type { RandomSource } from "../../src/script/command.ts";
 import { libraryPaths, makeFiles } from "../helpers/library.ts";
 import { mediaTrial, pathsOf, type Trial } from "../helpers/media.ts";

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { indexPath } from "../../src/media/index-file.ts";
+import { indexPath } from "../../src/media/index/index-file.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { contentOf, heldTrial, mediaTrial, pathsOf, runHere } from "../helpers/media.ts";
 import { eventually } from "../helpers/processes.ts";

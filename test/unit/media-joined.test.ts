@@ -1,6 +1,6 @@
 /** Several libraries that answer as one, beside one library of all their files. */
 import { expect, test } from "bun:test";
-import { joinedAny, joinedSearch, joinedStatus, joinedTitle } from "../../src/media/joined.ts";
+import { joinedAny, joinedSearch, joinedStatus, joinedTitle } from "../../src/media/sticks/joined.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { mediaTrial, pathsOf, type Trial } from "../helpers/media.ts";
 

@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { seededRandom } from "../../drivers/emulator/faults.ts";
-import { indexPath } from "../../src/media/index-file.ts";
-import type { Job } from "../../src/media/index-job.ts";
+import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
+import { indexPath } from "../../src/media/index/index-file.ts";
+import type { Job } from "../../src/media/scan/index-job.ts";
 import { libraryPaths, makeFiles } from "../helpers/library.ts";
 import { contentOf, indexProgram } from "../helpers/media.ts";
 

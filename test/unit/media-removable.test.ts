@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { systemClock } from "../../src/core/clock.ts";
 import { sticksMax } from "../../src/core/limits.ts";
-import { watchRemovable } from "../../src/media/removable.ts";
+import { watchRemovable } from "../../src/media/sticks/removable.ts";
 import { eventually } from "../helpers/processes.ts";
 
 const closing: (() => Promise<void>)[] = [];

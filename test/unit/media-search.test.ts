@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { seededRandom } from "../../drivers/emulator/faults.ts";
-import { NameColumn } from "../../src/media/columns.ts";
-import { buildDictionary } from "../../src/media/dictionary.ts";
-import { endsWord, fold, foldedWords } from "../../src/media/fold.ts";
-import { addFolded, foldedName } from "../../src/media/folded-name.ts";
-import { countOf, ListWriter, orList, packMap } from "../../src/media/lists.ts";
-import { type Asked, createSearch, type SearchSource } from "../../src/media/search.ts";
+import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
+import { NameColumn } from "../../src/media/index/columns.ts";
+import { buildDictionary } from "../../src/media/index/dictionary.ts";
+import { endsWord, fold, foldedWords } from "../../src/media/index/fold.ts";
+import { addFolded, foldedName } from "../../src/media/index/folded-name.ts";
+import { countOf, ListWriter, orList, packMap } from "../../src/media/index/lists.ts";
+import { type Asked, createSearch, type SearchSource } from "../../src/media/index/search.ts";
 
 /** An index in memory over these names, sorted as the index sorts them. */
 function sourceOf(names: readonly string[], systems: readonly number[] = names.map(() => 0)): SearchSource {

@@ -4,17 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { defaultConfig } from "../../src/config/shape.ts";
-import { findTitle } from "../../src/media/answers.ts";
-import { NameColumn } from "../../src/media/columns.ts";
-import { addFolded } from "../../src/media/folded-name.ts";
-import { Found } from "../../src/media/found.ts";
-import { buildIndex } from "../../src/media/index-build.ts";
-import { indexPath } from "../../src/media/index-file.ts";
-import { holdIndex } from "../../src/media/index-holder.ts";
-import { keyBytes, keysOf, plainTitleKey, titleKey } from "../../src/media/title-key.ts";
-import { mayBeNear, signatureOf, slipsBetween } from "../../src/media/title-slips.ts";
-import { titlesPerPiece } from "../../src/media/title-table.ts";
-import { chooseTitle } from "../../src/media/titles.ts";
+import { findTitle } from "../../src/media/index/answers.ts";
+import { NameColumn } from "../../src/media/index/columns.ts";
+import { addFolded } from "../../src/media/index/folded-name.ts";
+import { buildIndex } from "../../src/media/index/index-build.ts";
+import { indexPath } from "../../src/media/index/index-file.ts";
+import { holdIndex } from "../../src/media/index/index-holder.ts";
+import { Found } from "../../src/media/scan/scan-result.ts";
+import { keyBytes, keysOf, plainTitleKey, titleKey } from "../../src/media/titles/title-key.ts";
+import { mayBeNear, signatureOf, slipsBetween } from "../../src/media/titles/title-slips.ts";
+import { titlesPerPiece } from "../../src/media/titles/title-table.ts";
+import { chooseTitle } from "../../src/media/titles/titles.ts";
 
 const { prefer } = defaultConfig.systems;
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { defaultConfig } from "../../src/config/shape.ts";
-import { titleOf } from "../../src/media/tags.ts";
-import { titleKey } from "../../src/media/title-key.ts";
-import { chooseTitle } from "../../src/media/titles.ts";
+import { titleKey } from "../../src/media/titles/title-key.ts";
+import { titleOf } from "../../src/media/titles/title-tags.ts";
+import { chooseTitle } from "../../src/media/titles/titles.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { mediaTrial } from "../helpers/media.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { hostname } from "node:os";
 import { encode } from "uqr";
 import { parseArguments } from "../../src/cli/arguments.ts";
-import { clientLines } from "../../src/cli/pair.ts";
+import { clientLines } from "../../src/cli/pair-command.ts";
 import { qrText } from "../../src/cli/qr.ts";
 import { ago } from "../../src/core/ago.ts";
 import { reachableHosts } from "../../src/system/reachable.ts";

@@ -4,10 +4,10 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readVolume } from "../../src/core/playback.ts";
-import { createControlPorts } from "../../src/launch/control-ports.ts";
 import { createPlayerVolume } from "../../src/launch/player-volume.ts";
-import type { ControlledPlayer } from "../../src/players/contract.ts";
+import { createControlPorts } from "../../src/launch/ports/control-ports.ts";
 import { startPlain } from "../../src/players/plain.ts";
+import type { ControlledPlayer } from "../../src/players/player.ts";
 
 /** `device` is the script of the program that sets the device's volume; absent where there is none. */
 async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceiling?: () => number } = {}) {

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { systemClock } from "../../src/core/clock.ts";
 import { playerRequestsMax } from "../../src/core/limits.ts";
-import type { PlayerOrder } from "../../src/players/contract.ts";
 import { cutLines } from "../../src/players/lines.ts";
 import { startMpv } from "../../src/players/mpv.ts";
 import { messageIn } from "../../src/players/mpv-line.ts";
+import type { PlayerOrder } from "../../src/players/player.ts";
 import { openRetroArchLine, statusIn } from "../../src/players/retroarch-line.ts";
-import { lastLines } from "../../src/system/last-words.ts";
 import { spawnPlayer } from "../../src/system/process.ts";
+import { lastLines } from "../../src/system/stderr-tail.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 

@@ -1,7 +1,7 @@
 /** The PN532 driver where a transcript cannot show it: ports, rates, and time. The rest: pn532-transcripts.test.ts. */
 import { expect, test } from "bun:test";
+import { createClassicTag, createType2Tag } from "../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createClassicTag, createType2Tag } from "../../drivers/emulator/tags.ts";
 import type { ByteLink } from "../../drivers/io/byte-link.ts";
 import { openSerial } from "../../drivers/io/serial.ts";
 import type { SerialPortInfo } from "../../drivers/io/serial-list.ts";
@@ -11,7 +11,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import type { ReaderSession } from "../../src/readers/contract.ts";
+import type { ReaderSession } from "../../src/readers/driver.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMarks, livingOf, markName } from "../../src/system/descendants.ts";
 import { spawnPlayer } from "../../src/system/process.ts";
-import { forksEver, isInTurn, youngerOf } from "../../src/system/younger.ts";
+import { forksEver, isInTurn, youngerOf } from "../../src/system/process-age.ts";
 import { eventually, liveMembers, run } from "../helpers/processes.ts";
 
 // Says that it is ready by making the file $0, so that no signal comes before its traps are set.

@@ -1,13 +1,13 @@
 /** What readers show by their own lights: the ACR122U, the Toy Pad, and who tells them. */
 import { expect, test } from "bun:test";
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { createType2Tag } from "../../drivers/emulator/emulated-tags.ts";
 import { acrSignal } from "../../drivers/protocol/apdu.ts";
 import { createToypad } from "../../drivers/toypad.ts";
 import { createBus } from "../../src/bus.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Token } from "../../src/core/token.ts";
-import type { Driver, Signal } from "../../src/readers/contract.ts";
+import type { Driver, Signal } from "../../src/readers/driver.ts";
 import { startReaders } from "../../src/readers/readers.ts";
 import { showOnReaders } from "../../src/wiring/reader-signals.ts";
 import { createCable, createToypadDevice } from "../emulators/toypad-device.ts";

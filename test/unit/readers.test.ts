@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
+import { createType2Tag } from "../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
 import { pn532Uart } from "../../drivers/pn532-uart.ts";
 import { simulated } from "../../drivers/simulated.ts";
 import { createBus } from "../../src/bus.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { Driver } from "../../src/readers/contract.ts";
+import type { Driver } from "../../src/readers/driver.ts";
 import { type Readers, startReaders } from "../../src/readers/readers.ts";
 import { eventually } from "../helpers/processes.ts";
 

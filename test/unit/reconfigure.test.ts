@@ -4,7 +4,7 @@ import { createBus } from "../../src/bus.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Token } from "../../src/core/token.ts";
-import type { Driver } from "../../src/readers/contract.ts";
+import type { Driver } from "../../src/readers/driver.ts";
 import { type Readers, type ReadersConfig, startReaders } from "../../src/readers/readers.ts";
 import { eventually } from "../helpers/processes.ts";
 

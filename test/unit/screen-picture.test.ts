@@ -1,11 +1,10 @@
 /** The graphical screen: which picture is shown, what stands in it, and what it looks like as pixels. */
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../src/core/errors.ts";
-import { createIndexPort } from "../../src/launch/index-port.ts";
 import { findMediaFile } from "../../src/launch/media-file.ts";
 import { noTextSentence } from "../../src/launch/no-text.ts";
+import { createIndexPort } from "../../src/launch/ports/index-port.ts";
 import { render } from "../../src/screen/draw-job.ts";
-import { escapeXml, fitText, plainText } from "../../src/screen/lines.ts";
 import {
   noticeOf,
   type Picture,
@@ -14,9 +13,10 @@ import {
   startingOf,
   stopNoticeOf,
 } from "../../src/screen/picture.ts";
-import { marginShare, screenSvg } from "../../src/screen/template.ts";
+import { escapeXml, fitText, plainText } from "../../src/screen/screen-lines.ts";
+import { marginShare, screenSvg } from "../../src/screen/status-template.ts";
 import { english } from "../../src/screen/texts.ts";
-import { stopPlayersOn } from "../../src/wiring/sticks.ts";
+import { stopPlayersOn } from "../../src/wiring/usb-sticks.ts";
 
 const base = "http://192.168.178.142:7497";
 const long = "Wild Magnificent Adventures of WWWWWWWWWWWWWWWWWWWW and of the Mammoths ".repeat(20);

@@ -8,7 +8,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { codeLink } from "../../src/core/pairing-link.ts";
 import { pairingText, screenText } from "../../src/wiring/console-text.ts";
 import { pairOnScreen } from "../../src/wiring/pair-on-screen.ts";
-import { createPairing } from "../../src/wiring/pairing.ts";
+import { createPairing } from "../../src/wiring/pairing-service.ts";
 import { followScreen, type ShownReader } from "../../src/wiring/screen.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually } from "../helpers/processes.ts";

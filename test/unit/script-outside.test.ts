@@ -13,7 +13,7 @@ import {
   webRedirectsMax,
 } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
-import { commandLine, createOutside } from "../../src/launch/outside.ts";
+import { commandLine, createOutside } from "../../src/launch/ports/network-and-programs.ts";
 import { isOwnAddress, reachOf } from "../../src/system/addresses.ts";
 import { runProgram } from "../../src/system/program.ts";
 import { createWebClient } from "../../src/system/web-request.ts";

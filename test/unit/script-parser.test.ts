@@ -11,13 +11,13 @@ import {
 } from "../../src/core/limits.ts";
 import { type Expression, precedences, typeOfBinary } from "../../src/script/expression.ts";
 import { parseScript, parseSource } from "../../src/script/parser.ts";
-import { printScript } from "../../src/script/printer.ts";
 import { sourceOf } from "../../src/script/source.ts";
 import type { Command, Text } from "../../src/script/tree.ts";
 import { isVariable, type ValueType, variableNames, variables } from "../../src/script/variables.ts";
 import { hostileScripts } from "../bench/script.ts";
 import { fuzzRounds } from "../helpers/rounds.ts";
 import { oddScripts, shapeOf } from "../helpers/script-fuzz.ts";
+import { printScript } from "../helpers/script-printer.ts";
 import { readAs, readTable } from "../helpers/script-table.ts";
 
 const rows = readTable(readFileSync(join(import.meta.dir, "../transcripts/script/language.txt"), "utf8"));

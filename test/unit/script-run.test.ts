@@ -7,7 +7,7 @@ import { delayMsMax, scriptBytesMax } from "../../src/core/limits.ts";
 import { commands, notYet } from "../../src/script/commands/index.ts";
 import { fill } from "../../src/script/evaluate.ts";
 import { parseScript } from "../../src/script/parser.ts";
-import { readyScript } from "../../src/script/run.ts";
+import { readyScript } from "../../src/script/run-script.ts";
 import { fuzzRounds } from "../helpers/rounds.ts";
 import { oddScripts } from "../helpers/script-fuzz.ts";
 import { play, playingFacts, quietFacts, readTranscripts, scriptWorld } from "../helpers/script-world.ts";

@@ -7,7 +7,7 @@ import { createCipherState } from "../../src/secure/cipher-state.ts";
 import { SecureFailure } from "../../src/secure/failure.ts";
 import { accept, start } from "../../src/secure/handshake.ts";
 import type { Primitives } from "../../src/secure/primitives.ts";
-import { createSession, type Session } from "../../src/secure/session.ts";
+import { createSession, type Session } from "../../src/secure/secure-session.ts";
 import {
   acceptHello,
   changes,

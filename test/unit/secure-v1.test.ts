@@ -5,21 +5,13 @@ import fc from "fast-check";
 import { v1ExchangeMsMax, v1ExchangesMax, v1PinMsMax } from "../../src/core/limits.ts";
 import { SecureFailure } from "../../src/secure/failure.ts";
 import { sha256 } from "../../src/secure/sha256.ts";
-import { acceptFirstFrame } from "../../src/secure/v1/accept.ts";
-import { confirmation, pairingKeys } from "../../src/secure/v1/keys.ts";
-import {
-  add,
-  generator,
-  isOnCurve,
-  multiply,
-  negative,
-  order,
-  type Point,
-} from "../../src/secure/v1/p256.ts";
-import { createV1Pairing } from "../../src/secure/v1/pairing.ts";
-import { constantU, constantV, scalarOf } from "../../src/secure/v1/pake.ts";
-import { createV1Session, readFirstFrame } from "../../src/secure/v1/session.ts";
-import { aes } from "../../src/wiring/v1.ts";
+import { add, generator, isOnCurve, multiply, negative, order, type Point } from "../../src/v1/p256.ts";
+import { constantU, constantV, scalarOf } from "../../src/v1/pake.ts";
+import { acceptFirstFrame } from "../../src/v1/v1-accept.ts";
+import { aes } from "../../src/v1/v1-clients-service.ts";
+import { confirmation, pairingKeys } from "../../src/v1/v1-keys.ts";
+import { createV1Pairing } from "../../src/v1/v1-pairing.ts";
+import { createV1Session, readFirstFrame } from "../../src/v1/v1-session.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { changes } from "../helpers/secure-pair.ts";
 

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { configOf } from "../../src/config/read.ts";
+import { configOf } from "../../src/config/read-config.ts";
 import { createSettings, type Settings, type SettingsOptions } from "../../src/config/settings.ts";
 import type { SettingsPatch } from "../../src/config/settings-patch.ts";
 import { configuredSystems, defaultConfig } from "../../src/config/shape.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../src/core/errors.ts";
 import { createLog } from "../../src/core/log.ts";
-import type { Driver, ReaderSession, Report } from "../../src/readers/contract.ts";
+import type { Driver, ReaderSession, Report } from "../../src/readers/driver.ts";
 import { supervise } from "../../src/readers/supervisor.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 

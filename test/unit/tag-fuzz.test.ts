@@ -7,7 +7,7 @@ import {
   createType2Tag,
   createType4Tag,
   type EmulatedTag,
-} from "../../drivers/emulator/tags.ts";
+} from "../../drivers/emulator/emulated-tags.ts";
 import { planAreaWrite } from "../../drivers/protocol/area-write.ts";
 import { accessOf, encodeDirectory, parseDirectory } from "../../drivers/protocol/classic.ts";
 import { encodeTextMessage, encodeUriMessage, parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
@@ -24,8 +24,8 @@ import {
   withMessage,
 } from "../../drivers/protocol/type3-tag.ts";
 import { lengthIn, parseAnswer, parseContainer } from "../../drivers/protocol/type4-tag.ts";
-import { readTag } from "../../drivers/tags/read.ts";
-import { writeTag } from "../../drivers/tags/write.ts";
+import { readTag } from "../../drivers/tags/read-tag.ts";
+import { writeTag } from "../../drivers/tags/write-tag.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { ndefBytesMax } from "../../src/core/limits.ts";
 import { fuzzRounds } from "../helpers/rounds.ts";

@@ -11,13 +11,13 @@ import {
   type EmulatedTag,
   type Type2Kind,
   type2Kinds,
-} from "../../drivers/emulator/tags.ts";
-import type { Type4Options } from "../../drivers/emulator/type4-tag.ts";
+} from "../../drivers/emulator/emulated-tags.ts";
+import type { Type4Options } from "../../drivers/emulator/emulated-type4.ts";
 import { firstBlockOf } from "../../drivers/protocol/classic.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { wrapMessage } from "../../drivers/protocol/type2-tag.ts";
-import { readTag } from "../../drivers/tags/read.ts";
-import { writeTag } from "../../drivers/tags/write.ts";
+import { readTag } from "../../drivers/tags/read-tag.ts";
+import { writeTag } from "../../drivers/tags/write-tag.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import { otherTags } from "../emulators/index.ts";

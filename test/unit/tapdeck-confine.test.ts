@@ -158,7 +158,7 @@ function startAhead(options: readonly string[], before: readonly string[] = []) 
   };
 }
 
-/** As src/system/spare.ts sends it. */
+/** As src/system/spare-player.ts sends it. */
 function messageOf(...words: readonly string[]): Buffer {
   const text = Buffer.from([...words, ""].join("\0"));
   const length = Buffer.alloc(4);

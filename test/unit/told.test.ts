@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { updateBinary } from "../../drivers/protocol/apdu.ts";
 import { ccidIn, ccidOut } from "../../drivers/protocol/ccid.ts";
+import { toldCcid, toldChip, toldPad } from "../../drivers/protocol/log-redaction.ts";
 import { communicateThru, dataExchange, getFirmwareVersion } from "../../drivers/protocol/pn532-commands.ts";
-import { toldCcid, toldChip, toldPad } from "../../drivers/protocol/told.ts";
 
 const hex = (text: string) => Uint8Array.fromHex(text.replaceAll(" ", ""));
 

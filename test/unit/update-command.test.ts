@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArguments } from "../../src/cli/arguments.ts";
-import { runUpdate, type UpdateAction, type UpdateParts } from "../../src/cli/update.ts";
+import { runUpdate, type UpdateAction, type UpdateParts } from "../../src/cli/update-command.ts";
 import { watchdogSentence } from "../../src/system/machine-checks.ts";
 import type { MachinePaths } from "../../src/update/machine.ts";
 import { root } from "../../tools/image/meta.ts";

@@ -4,8 +4,8 @@
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { seededRandom } from "../../drivers/emulator/faults.ts";
-import { checkUpdate } from "../../src/update/check.ts";
+import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
+import { checkUpdate } from "../../src/update/check-bundle.ts";
 import { goBack, writeUpdate } from "../../src/update/install.ts";
 import { type BootControl, otherSlot, type Slot, slotFolder } from "../../src/update/slots.ts";
 import { createTryboot, slotOfConfig } from "../../src/update/tryboot.ts";

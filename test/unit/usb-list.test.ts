@@ -3,10 +3,10 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ccidConfiguration, ccidDevice } from "../../drivers/emulator/ccid-descriptors.ts";
 import { machineUsb } from "../../drivers/io/usb.ts";
 import { ccidInterfaceOf, listUsbDevices } from "../../drivers/io/usb-list.ts";
 import { messageOf } from "../../src/core/errors.ts";
+import { ccidConfiguration, ccidDevice } from "../emulators/ccid-descriptors.ts";
 
 async function withTree(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-usb-"));

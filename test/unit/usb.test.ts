@@ -6,9 +6,7 @@
 import { expect, test } from "bun:test";
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
 import { watchSlot } from "../../drivers/ccid/slot.ts";
-import { ccidConfiguration, ccidDevice } from "../../drivers/emulator/ccid-descriptors.ts";
-import { createCcidReader, type Transfer } from "../../drivers/emulator/ccid-reader.ts";
-import { createType2Tag } from "../../drivers/emulator/tags.ts";
+import { createType2Tag } from "../../drivers/emulator/emulated-tags.ts";
 import { type AddonDevice, createUsb } from "../../drivers/io/usb.ts";
 import { ccidInterfaceIn } from "../../drivers/io/usb-descriptors.ts";
 import type { UsbBus } from "../../drivers/io/usb-link.ts";
@@ -17,6 +15,8 @@ import { systemClock } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
 import { startReaders } from "../../src/readers/readers.ts";
+import { ccidConfiguration, ccidDevice } from "../emulators/ccid-descriptors.ts";
+import { createCcidReader, type Transfer } from "../emulators/ccid-reader.ts";
 import { eventually } from "../helpers/processes.ts";
 
 const path = "1-1";

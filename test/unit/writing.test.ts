@@ -1,7 +1,6 @@
 /** Writing to tags, from the call to the tag's memory: real driver, emulated chip on a pty, tags with memory. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import {
   createClassicTag,
   createIsoDepTag,
@@ -10,7 +9,8 @@ import {
   type Type2Kind,
   type Type2Tag,
   type2Kinds,
-} from "../../drivers/emulator/tags.ts";
+} from "../../drivers/emulator/emulated-tags.ts";
+import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { drivers } from "../../drivers/index.ts";
 import { pn532Uart } from "../../drivers/pn532-uart.ts";
 import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
@@ -19,7 +19,7 @@ import { createBus } from "../../src/bus.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { Driver, ReaderSession } from "../../src/readers/contract.ts";
+import type { Driver, ReaderSession } from "../../src/readers/driver.ts";
 import { createPresence, removalDebounceMs } from "../../src/readers/presence.ts";
 import { type Readers, startReaders } from "../../src/readers/readers.ts";
 import { tagWaitMs } from "../../src/readers/writing.ts";

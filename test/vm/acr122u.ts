@@ -3,7 +3,7 @@
  * healed, and found again after each plugging.
  */
 import { expect, test } from "bun:test";
-import type { CcidReader } from "../../drivers/emulator/ccid-reader.ts";
+import type { CcidReader } from "../emulators/ccid-reader.ts";
 import { unlessHeldUp } from "../helpers/emulated.ts";
 import type { Deck } from "./deck.ts";
 import { type Bench, card, launches, replugs } from "./taps.ts";

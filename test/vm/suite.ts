@@ -12,7 +12,7 @@ import { afterAll, beforeAll } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createCcidReader } from "../../drivers/emulator/ccid-reader.ts";
+import { createCcidReader } from "../emulators/ccid-reader.ts";
 import { createToypadDevice } from "../emulators/toypad-device.ts";
 import { testAcr122u } from "./acr122u.ts";
 import { type Deck, startDeck } from "./deck.ts";

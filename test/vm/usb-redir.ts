@@ -8,8 +8,8 @@
  * Bulk-in transfers stay open until the reader has something, or the guest takes them back.
  */
 import type { Socket } from "bun";
-import { ccidConfiguration, ccidDevice, ccidStrings } from "../../drivers/emulator/ccid-descriptors.ts";
-import type { CcidReader, Transfer } from "../../drivers/emulator/ccid-reader.ts";
+import { ccidConfiguration, ccidDevice, ccidStrings } from "../emulators/ccid-descriptors.ts";
+import type { CcidReader, Transfer } from "../emulators/ccid-reader.ts";
 
 const type = {
   hello: 0,

@@ -1,9 +1,9 @@
-/** Bundles of updates: keys, signing, and the file itself (its format stands in src/update/bundle.ts). */
+/** Bundles of updates: keys, signing, and the file itself (its format stands in src/update/update-bundle.ts). */
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { headBytes, signedBytes, writeHead } from "../../src/update/bundle.ts";
 import { type Manifest, manifestName, type Part, readManifest } from "../../src/update/manifest.ts";
+import { headBytes, signedBytes, writeHead } from "../../src/update/update-bundle.ts";
 
 export interface Key {
   readonly publicHex: string;

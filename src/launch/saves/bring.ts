@@ -3,9 +3,9 @@ import { lstat, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { savesBytesMax, savesFilesMax } from "../../core/limits.ts";
-import { copySave, listSaves, moveSave, type SaveFile, saveFileAt } from "./files.ts";
 import { filesFolder, type Game } from "./game.ts";
-import { gameNamesOf, isForGame } from "./names.ts";
+import { copySave, listSaves, moveSave, type SaveFile, saveFileAt } from "./save-files.ts";
+import { gameNamesOf, isForGame } from "./save-names.ts";
 
 /** Makes the folder where it is missing, and resolves with its true path; rejects where another user's is in its place. */
 export async function privateFolder(path: string): Promise<string> {

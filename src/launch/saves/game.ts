@@ -10,7 +10,7 @@ import { messageOf } from "../../core/errors.ts";
 import { savesMemoryFreeMin } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Player } from "../../system/process.ts";
-import { listSaves, replaceSave, type SaveFile, saveFileAt } from "./files.ts";
+import { listSaves, replaceSave, type SaveFile, saveFileAt } from "./save-files.ts";
 
 const lookMs = 1000;
 const settleMs = 100;

@@ -1,6 +1,6 @@
 /** `**input.keyboard:keys` and `**input.gamepad:buttons`: presses what is written, on a virtual keyboard or gamepad. */
 import { ServiceError } from "../../core/errors.ts";
-import type { InputKind } from "../../core/input.ts";
+import type { InputKind } from "../../core/input-devices.ts";
 import { macroMsMax } from "../../core/limits.ts";
 import type { ScriptCommand } from "../command.ts";
 import { gamepad, keyboard } from "../input-keys.ts";

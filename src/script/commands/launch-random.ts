@@ -1,7 +1,7 @@
 /** `**launch.random:System,folder,System/*words*`: starts any file of them. */
 import { ServiceError } from "../../core/errors.ts";
 import type { RandomSource, ScriptCommand } from "../command.ts";
-import { indexOf, queryOf } from "../index-port.ts";
+import { indexOf, queryOf } from "../media-queries.ts";
 import { fileOptions, howOf } from "./launch.ts";
 
 export const launchRandom: ScriptCommand = {

@@ -1,6 +1,6 @@
 /** `**launch.search:System/*words*`: starts the first file that a search finds. */
 import type { ScriptCommand } from "../command.ts";
-import { indexOf, queryOf } from "../index-port.ts";
+import { indexOf, queryOf } from "../media-queries.ts";
 import { fileOptions, howOf } from "./launch.ts";
 
 export const launchSearch: ScriptCommand = {

@@ -1,7 +1,7 @@
 /** `@System/Title (tag)`, or `**launch.title:System/Title (tag)`: starts media by its name. */
 import { ServiceError } from "../../core/errors.ts";
 import type { ScriptCommand, WantedTitle } from "../command.ts";
-import { indexOf } from "../index-port.ts";
+import { indexOf } from "../media-queries.ts";
 import { fileOptions, howOf } from "./launch.ts";
 
 export const launchTitle: ScriptCommand = {

@@ -2,10 +2,10 @@
 import type { Client, Notification } from "../../client/client.ts";
 import { forget, kept, takeCodeFromAddress, takeFromAddress } from "./credentials.ts";
 import { byId, el, note, telling } from "./dom.ts";
+import { indexCard, playingCard } from "./page-playing.ts";
+import { searchCard } from "./page-search.ts";
+import { type Entry, enter } from "./page-session.ts";
 import { phonesCard } from "./phones.ts";
-import { indexCard, playingCard } from "./playing.ts";
-import { searchCard } from "./search.ts";
-import { type Entry, enter } from "./session.ts";
 import { readersCard, tapsCard } from "./taps.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 

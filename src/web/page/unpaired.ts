@@ -2,7 +2,7 @@
 import { pair } from "../../client/client.ts";
 import { keep } from "./credentials.ts";
 import { el, sentenceOf } from "./dom.ts";
-import { address } from "./session.ts";
+import { address } from "./page-session.ts";
 
 export interface PairingParts {
   /** Why to pair, in a sentence. */

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { messageBytesMax, sealedFrameCharsMax } from "../../../src/core/limits.ts";
 import { acceptHandshake, startHandshake } from "../../../src/secure/handshake.ts";
-import { pieceBytesMax, type Session } from "../../../src/secure/session.ts";
+import { pieceBytesMax, type Session } from "../../../src/secure/secure-session.ts";
 import {
   noisePython,
   noisePythonSetUpMs,

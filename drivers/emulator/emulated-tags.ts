@@ -1,0 +1,111 @@
+/**
+ * Tags to put into an emulated field: Type 2 tags as they leave the factory or with a message, and tags that are known
+ * by what they tell at selection.
+ */
+import { assert } from "../../src/core/errors.ts";
+import { encodeTextMessage, encodeUriMessage } from "../protocol/ndef.ts";
+import { pageBytes, wrapMessage } from "../protocol/type2-tag.ts";
+import { createCardWithoutMessages } from "./emulated-type4.ts";
+import { createTypeATag, type EmulatedTag, type TypeAIdentity } from "./type-a.ts";
+import { createType2Commands, type Type2Commands } from "./type2-commands.ts";
+import { type Type2Kind, type Type2Sheet, type2Sheets } from "./type2-sheets.ts";
+
+export { type ClassicKind, classicKindOf, classicKinds, createClassic } from "./classic-tag.ts";
+export { createCardWithoutMessages, createType4Tag } from "./emulated-type4.ts";
+export { createFelicaTag } from "./felica-tag.ts";
+export type { EmulatedTag } from "./type-a.ts";
+export { type Type2Kind, type2Kinds } from "./type2-sheets.ts";
+
+export interface Type2Options {
+  /** 7 bytes; the first is the maker's, 04 for NXP. */
+  readonly uid: Uint8Array;
+  /** An NDEF message of one Text record; at most one of `text`, `uri` and `message`. */
+  readonly text?: string;
+  /** An NDEF message of one URI record. */
+  readonly uri?: string;
+  /** An NDEF message as bytes. */
+  readonly message?: Uint8Array;
+}
+
+/** A tag that can also be pulled away in the midst of a write. */
+export interface Type2Tag extends EmulatedTag, Pick<Type2Commands, "tearNextWrite"> {}
+
+const shortBlockBytesMax = 254; // A length of FF says that two more bytes tell it (Type 2 Tag 1.1, 2.3).
+
+/** Bytes that a message may have on such a tag: the data area less what stands before it, its header and the end block. */
+export function messageBytesMax(kind: Type2Kind): number {
+  const { areaBytes, leadingBlocks } = type2Sheets[kind];
+  const room = areaBytes - leadingBlocks.length - 1;
+  return room - (room - 2 > shortBlockBytesMax ? 4 : 2);
+}
+
+/** A tag of this kind; without a message as it leaves the factory. Refuses a message that does not fit. */
+export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Type2Options): Type2Tag {
+  assert(uid.length === 7, "a Type 2 tag has a UID of 7 bytes");
+  const sheet = type2Sheets[kind];
+  const memory = freshMemory(sheet, uid);
+  const content = message ?? (text !== undefined ? encodeTextMessage(text) : uri && encodeUriMessage(uri));
+  if (content !== undefined && content !== "") {
+    assert(content.length <= messageBytesMax(kind), `the message fits the ${kind}`);
+    // Ultralights come without a capability container: writing it makes them Type 2 tags (AN1303, section 5).
+    memory.set(containerOf(sheet), 3 * pageBytes);
+    memory.fill(0, 4 * pageBytes, 4 * pageBytes + sheet.areaBytes);
+    memory.set(Uint8Array.of(...sheet.leadingBlocks, ...wrapMessage(content)), 4 * pageBytes);
+  }
+  const { tearNextWrite, ...commands } = createType2Commands(sheet, memory);
+  const tag = createTypeATag({ uid, atqa: 0x0044, sak: 0x00, ats: new Uint8Array(), memory, ...commands });
+  // The state of a tag is read through its own properties, which a copy would freeze.
+  return Object.assign(tag, { tearNextWrite });
+}
+
+/** A tag without readable memory: a payment card, a phone, a MIFARE Classic to whoever has no key. */
+export function createPlainTag(
+  options: Omit<TypeAIdentity, "ats"> & { readonly ats?: Uint8Array },
+): EmulatedTag {
+  return createTypeATag({
+    ...options,
+    ats: options.ats ?? new Uint8Array(),
+    memory: new Uint8Array(),
+    // Without a key a MIFARE Classic answers nothing and must be selected again (MF1S50YYX, section 10).
+    understand: () => ({ answer: undefined, fall: true }),
+  });
+}
+
+/** A MIFARE Classic 1K whose keys nobody knows (AN10833, tables 3 and 6). */
+export function createClassicTag(uid: Uint8Array): EmulatedTag {
+  return createPlainTag({ uid, atqa: uid.length === 4 ? 0x0004 : 0x0044, sak: 0x08 });
+}
+
+/** A card of ISO/IEC 14443-4: answers RATS with `ats`, and has no application that anybody asks for. */
+export function createIsoDepTag(uid: Uint8Array, ats: Uint8Array): EmulatedTag {
+  return createCardWithoutMessages(uid, ats);
+}
+
+/** The capability container: E1, version 1.0, data bytes / 8, free to read and write. */
+function containerOf({ areaBytes }: Type2Sheet): Uint8Array {
+  return Uint8Array.of(0xe1, 0x10, areaBytes / 8, 0x00);
+}
+
+/**
+ *   page 0  UID0..2, BCC0 = 88 ^ UID0..2      page 1  UID3..6
+ *   page 2  BCC1 = UID3..6, internal, lock    page 3  capability container, or one-time bits
+ */
+function freshMemory(sheet: Type2Sheet, uid: Uint8Array): Uint8Array {
+  const memory = new Uint8Array(sheet.pages * pageBytes);
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0] = uid;
+  memory.set([a, b, c, 0x88 ^ a ^ b ^ c, d, e, f, g, d ^ e ^ f ^ g, 0x48]);
+  if (sheet.comesFormatted) {
+    memory.set(containerOf(sheet), 3 * pageBytes);
+    memory.set([...sheet.leadingBlocks, 0x03, 0x00, 0xfe], 4 * pageBytes);
+  }
+  // As an Ultralight C leaves the factory: AUTH0 behind the last page, and its known key (MF0ICU2, 7.5.8).
+  if (sheet.keyGuard !== undefined) {
+    memory.set([0x30], sheet.keyGuard.page * pageBytes);
+    memory.set(new TextEncoder().encode("BREAKMEIFYOUCAN!"), sheet.keyGuard.readablePages * pageBytes);
+  } else if (sheet.dynamicLock !== undefined) memory[sheet.dynamicLock.page * pageBytes + 3] = 0xbd;
+  if (sheet.configPage !== undefined) memory.set(factoryConfig, sheet.configPage * pageBytes);
+  return memory;
+}
+
+/** CFG0 with AUTH0 = FF (no page needs the password), CFG1, PWD, PACK (NTAG21x 8.5.7, MF0ULx1 8.5.6). */
+const factoryConfig: readonly number[] = [4, 0, 0, 0xff, 0, 5, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];

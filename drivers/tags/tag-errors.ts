@@ -1,0 +1,52 @@
+/** Why a tag is not written, as sentences. */
+import { writeFailed } from "../../src/readers/driver.ts";
+
+export const refusals = {
+  locked: () => writeFailed("locked", "the tag is locked: it can only be read. Use another one"),
+  password: () =>
+    writeFailed("password", "the tag is protected by a password, which is not known here. Use another one"),
+  keys: () =>
+    writeFailed(
+      "password",
+      "the tag has keys of its own, as transit cards and toys do, which are not known here. Use another one",
+    ),
+  amiibo: () => writeFailed("foreign", "the tag is an amiibo, and it is left as it is. Use another one"),
+  lego: () =>
+    writeFailed(
+      "foreign",
+      "the tag is a LEGO Dimensions toy, and it is left as it is. Use another one, or force it",
+    ),
+  "other-data": () =>
+    writeFailed(
+      "foreign",
+      "the tag holds data of another kind, such as a ticket's, and it is left as it is. Use another one, or force it",
+    ),
+  "other-application": () =>
+    writeFailed(
+      "foreign",
+      "the tag is used for something else, such as a ticket, and it is left as it is. Use another one",
+    ),
+  "one-time-bits": () =>
+    writeFailed(
+      "unsupported",
+      "the tag was made for something else for good, and cannot be used. Use another one",
+    ),
+  "reserved-bytes": () =>
+    writeFailed("unsupported", "the tag keeps bytes in the midst of its memory for itself. Use another one"),
+  unreadable: () =>
+    writeFailed("unsupported", "the tag's memory cannot be read as far as it says. Use another one"),
+  payment: () => writeFailed("foreign", "this is a payment card, and it is left as it is. Use a tag"),
+  card: () =>
+    writeFailed("foreign", "this is a transit card, a key or a phone, and it is left as it is. Use a tag"),
+  "no-message-file": () =>
+    writeFailed(
+      "unsupported",
+      "the card has no place for messages: a phone can format some of them. Use another one",
+    ),
+  kind: () => writeFailed("unsupported", "tags of this kind cannot be written: use an NTAG or an Ultralight"),
+} as const;
+
+export function tooSmall(bytesMissing: number): Error {
+  const sentence = `the tag is too small: ${bytesMissing} bytes are missing. Use a larger one, or a shorter text`;
+  return writeFailed("too-small", sentence, { bytesMissing });
+}

@@ -1,0 +1,126 @@
+/**
+ * `POST /api/pair/start` and `/api/pair/finish`: how known clients pair by PIN (version 1 of the secure layer). They come
+ * from afar and in the clear; what they say is worth nothing without the PIN. Errors are `{"error":"..."}`, as these
+ * clients expect.
+ *
+ *   start    {"name","pake": base64}       -> {"session","pake": base64}
+ *   finish   {"session","confirm": base64} -> {"authToken","clientId","confirm": base64}
+ */
+import type { Audit } from "../core/audit.ts";
+import { ServiceError } from "../core/errors.ts";
+import { v1PairBodyBytesMax, v1PakeBytesMax } from "../core/limits.ts";
+import type { OpenPairing, V1Pairing } from "../v1/v1-pairing.ts";
+import type { Bodies } from "./admission/request-bodies.ts";
+import { json, sentence, type Visit } from "./http.ts";
+
+export interface PairByPin extends Pick<V1Pairing, "start" | "finish" | "cancel"> {
+  readonly isAllowed: () => boolean;
+  /** Throws `failed` where these clients are not let in at all. */
+  open(): OpenPairing;
+}
+
+const paths: ReadonlySet<string> = new Set(["/api/pair/start", "/api/pair/finish"]);
+
+export function isPairPath(path: string): boolean {
+  return paths.has(path);
+}
+
+export interface PairParts {
+  readonly pairByPin: PairByPin;
+  readonly bodies: Bodies;
+  readonly audit: Audit;
+}
+
+export async function answerPair(
+  { pairByPin: pairing, bodies, audit }: PairParts,
+  visit: Visit,
+): Promise<Response> {
+  const { request, path, address } = visit;
+  if (!pairing.isAllowed()) return sentence(404, "there is nothing here: the API is at /api/v0.1");
+  const cors = corsOf(request);
+  if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: cors });
+  if (request.method !== "POST") return sentence(405, "pairing is a POST", { allow: "POST" });
+  const refuse = (status: number, error: string) => json(status, JSON.stringify({ error }), cors);
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/json\s*(;|$)/i.test(type)) return refuse(415, "send application/json");
+  // A body that does not say how long it is could grow to what any request may have.
+  if (!request.headers.has("content-length")) return refuse(400, "invalid request body");
+  const read = await bodies.read(visit, v1PairBodyBytesMax);
+  if (read.kind === "dropped") return read.answer;
+  const body = read.kind === "whole" ? objectIn(read.bytes) : undefined;
+  if (body === undefined) return refuse(400, "invalid request body");
+  try {
+    const answer = path.endsWith("start") ? start(pairing, body) : finish(pairing, body);
+    if (isRefused(answer)) {
+      if (answer.status === 401) audit.refused("wrong-pin", { address });
+      return refuse(answer.status, answer.error);
+    }
+    return json(200, JSON.stringify(answer), cors);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return refuse(500, error.message);
+  }
+}
+
+type Body = Readonly<Record<string, unknown>>;
+interface Refused {
+  readonly status: number;
+  readonly error: string;
+}
+
+function isRefused(answer: object | Refused): answer is Refused {
+  return "status" in answer;
+}
+
+function start(pairing: PairByPin, { name, pake }: Body): object | Refused {
+  if (typeof name !== "string") return { status: 400, error: "client name required" };
+  const message = bytesOf(pake);
+  if (message === undefined) return { status: 400, error: "invalid PAKE message" };
+  if (message.length > v1PakeBytesMax) return { status: 400, error: "PAKE message too long" };
+  const answer = pairing.start(name, message);
+  return answer.kind === "refused"
+    ? { status: answer.status, error: answer.error }
+    : { session: answer.session, pake: answer.message.toBase64() };
+}
+
+function finish(pairing: PairByPin, { session, confirm }: Body): object | Refused {
+  const mac = bytesOf(confirm);
+  if (typeof session !== "string" || mac === undefined) return { status: 400, error: "invalid request body" };
+  const answer = pairing.finish(session, mac);
+  return answer.kind === "refused"
+    ? { status: answer.status, error: answer.error }
+    : { authToken: answer.token, clientId: answer.clientId, confirm: answer.confirm.toBase64() };
+}
+
+/** A page of the app's own origin, which was found good before, may read the answer (Fetch Standard, 3.2). */
+function corsOf({ headers }: Request): Readonly<Record<string, string>> {
+  const origin = headers.get("origin");
+  if (origin === null) return {};
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-allow-methods": "POST",
+    "access-control-allow-headers": "content-type",
+    "access-control-allow-private-network": "true",
+    vary: "origin",
+  };
+}
+
+function objectIn(bytes: Uint8Array): Body | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
+  } catch {
+    // Not JSON is all that there is to say of it.
+    return undefined;
+  }
+}
+
+function bytesOf(value: unknown): Uint8Array | undefined {
+  if (typeof value !== "string") return undefined;
+  try {
+    return Uint8Array.fromBase64(value);
+  } catch {
+    // Not base64 is all that there is to say of it.
+    return undefined;
+  }
+}

@@ -1,0 +1,221 @@
+/** `tapdeck update`: installs a bundle, shows the slots, goes back, and, for the init script, decides on a trial. */
+import { existsSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { checkUpdate, type Step } from "../update/check-bundle.ts";
+import { openSource } from "../update/disk.ts";
+import { goBack, manifestOf, writeUpdate } from "../update/install.ts";
+import {
+  imagePaths,
+  type Machine,
+  type MachinePaths,
+  openMachine,
+  readUpdateNote,
+  writeUpdateNote,
+} from "../update/machine.ts";
+import { otherSlot, slots } from "../update/slots.ts";
+import { isExcused, judge, startTrial, type Trial } from "../update/trial.ts";
+import type { Screen } from "./media-command.ts";
+
+export type UpdateAction =
+  | { readonly kind: "install"; readonly path: string; readonly allowOlder: boolean }
+  | { readonly kind: "status" | "undo" | "confirm" };
+
+export interface UpdateParts {
+  readonly screen: Screen;
+  readonly paths?: MachinePaths;
+  /** Of the service on this device. */
+  readonly port: number;
+  /** Runs the command that restarts the machine. */
+  readonly restart?: (command: readonly string[]) => Promise<void>;
+  readonly lockPath?: string;
+  readonly time?: Time;
+}
+
+/** Of a clock that never jumps. */
+export interface Time {
+  now(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+const realTime: Time = { now: () => performance.now(), sleep: (ms) => Bun.sleep(ms) };
+
+/** Returns the exit code; throws `StartError` with a sentence. */
+export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promise<number> {
+  const { paths = imagePaths } = parts;
+  if (action.kind === "status") return showStatus(await openMachine(paths), paths, parts);
+  if (paths === imagePaths && process.getuid?.() !== 0)
+    throw new StartError(exitCodes.failed, "only root may change the system: use its shell, by SSH");
+  if (action.kind === "confirm") return await confirm(await openMachine(paths), paths, parts);
+  using _lock = lock(parts.lockPath ?? "/run/tapdeck-update.pid");
+  const machine = await openMachine(paths);
+  const version =
+    action.kind === "install"
+      ? await install(action, machine, { ...parts, paths })
+      : await back(machine, { ...parts, paths });
+  const slot = otherSlot(await machine.control.running());
+  const excused = await complaintBefore(parts);
+  await writeUpdateNote(paths, { event: "trying", slot, version, excused });
+  parts.screen.write(
+    `restarting: ${version} is tried, and kept once it was healthy for a minute; else the version before comes back\n`,
+  );
+  await (parts.restart ?? spawnRestart)(machine.control.restart);
+  return exitCodes.ok;
+}
+
+/** One that is busy, as with the update just written, is asked again: what it does not tell now is not excused later. */
+async function complaintBefore({ port, time = realTime }: UpdateParts): Promise<string> {
+  for (let asked = 1; ; asked++) {
+    const { pong, complaint } = await healthOf(port);
+    if (pong || asked === asksMax) return pong ? complaint : "";
+    await time.sleep(askEveryMs);
+  }
+}
+
+type KnownParts = UpdateParts & { readonly paths: MachinePaths };
+
+async function install(
+  { path, allowOlder }: Extract<UpdateAction, { kind: "install" }>,
+  machine: Machine,
+  { screen, paths }: KnownParts,
+): Promise<string> {
+  await using source = await openSource(path).catch((error: unknown) => {
+    throw new StartError(exitCodes.failed, `${path}: ${messageOf(error)}`, error);
+  });
+  const progress = createProgress(screen);
+  const installation = { ...machine, source, allowOlder, progress };
+  const checked = await checkUpdate(installation);
+  screen.write(`${screen.isTerminal ? "\n" : ""}installing ${checked.manifest.version}\n`);
+  await whileWritable(paths, () => writeUpdate(installation, checked));
+  if (screen.isTerminal) screen.write("\n");
+  return checked.manifest.version;
+}
+
+async function back(machine: Machine, { screen, paths }: KnownParts): Promise<string> {
+  return whileWritable(paths, () => goBack({ ...machine, progress: createProgress(screen) }));
+}
+
+async function showStatus(machine: Machine, paths: MachinePaths, { screen }: UpdateParts): Promise<number> {
+  const [running, kept] = [await machine.control.running(), await machine.control.kept()];
+  for (const slot of slots) {
+    const manifest = await manifestOf(machine.files, slot);
+    const version = slot === running ? machine.version : manifest?.version;
+    const facts = [
+      version ?? "no whole system",
+      ...(slot === running ? ["runs"] : []),
+      ...(slot === kept ? ["is kept"] : []),
+      ...(slot === running && slot !== kept ? ["is tried: it is kept once it was healthy for a minute"] : []),
+    ];
+    screen.write(`slot ${slot}: ${facts.join(", ")}\n`);
+  }
+  const note = await readUpdateNote(paths);
+  if (note !== undefined) screen.write(`last: ${noteSentence(note.event, note.version)}\n`);
+  return exitCodes.ok;
+}
+
+function noteSentence(event: "trying" | "kept" | "back", version: string): string {
+  switch (event) {
+    case "trying":
+      return `${version} is being tried`;
+    case "kept":
+      return `${version} was tried and kept`;
+    case "back":
+      return `${version} was tried and not kept: it did not start, or was not healthy for a minute`;
+  }
+}
+
+const askEveryMs = 2000;
+const asksMax = 5;
+const answerMs = 3000;
+
+/** Ends well where the trial is kept. Whatever goes wrong here is no reason to keep it. */
+async function confirm(
+  machine: Machine,
+  paths: MachinePaths,
+  { port, screen, time = realTime }: UpdateParts,
+): Promise<number> {
+  const { control, version } = machine;
+  const [slot, kept] = [await control.running(), await control.kept()];
+  if (slot === kept) return exitCodes.ok;
+  const excused = (await readUpdateNote(paths))?.excused ?? "";
+  let trial: Trial = startTrial(time.now());
+  for (;;) {
+    const { pong, complaint } = await healthOf(port);
+    const healthy = pong && isExcused(complaint, excused);
+    const judged = judge(trial, { nowMs: time.now(), healthy });
+    if (judged.verdict === "keep") break;
+    if (judged.verdict === "give-up") {
+      const why = pong ? complaint : "the service did not answer";
+      throw new StartError(
+        exitCodes.failed,
+        `${version} is not kept: it was not healthy for a minute (${why})`,
+      );
+    }
+    trial = judged.trial;
+    await time.sleep(askEveryMs);
+  }
+  await whileWritable(paths, () => control.keep(slot));
+  await writeUpdateNote(paths, { event: "kept", slot, version, excused: "" });
+  screen.write(`${version} was healthy for a minute, and is kept\n`);
+  return exitCodes.ok;
+}
+
+interface Heard {
+  readonly pong: boolean;
+  /** Empty where all is well. */
+  readonly complaint: string;
+}
+
+async function healthOf(port: number): Promise<Heard> {
+  try {
+    const ask = (path: string) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(answerMs) });
+    const pong = (await (await ask("/ping")).text()) === "pong";
+    const health = await ask("/health");
+    const text = (await health.text()).trim();
+    return { pong, complaint: health.status === 200 ? "" : text || `health answered ${health.status}` };
+  } catch (error) {
+    // No answer is an answer.
+    return { pong: false, complaint: messageOf(error) };
+  }
+}
+
+async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Value>): Promise<Value> {
+  await paths.allowWriting(true);
+  try {
+    return await work();
+  } finally {
+    await paths.allowWriting(false);
+  }
+}
+
+const barWidth = 24;
+
+/** One line that changes for a person; for a log, one for each tenth of a step. */
+export function createProgress(screen: Screen): (step: Step, done: number, total: number) => void {
+  let shown = "";
+  return (step, done, total) => {
+    const share = done / total;
+    const percent = Math.floor(share * 100);
+    const text = screen.isTerminal
+      ? `[${"#".repeat(Math.floor(share * barWidth)).padEnd(barWidth, ".")}] ${step}, ${percent} %`
+      : `${step}, ${percent - (percent % 10)} %`;
+    if (text === shown) return;
+    shown = text;
+    screen.write(screen.isTerminal ? `\r\x1b[K${text}` : `${text}\n`);
+  };
+}
+
+/** It ends us on its way. */
+async function spawnRestart(command: readonly string[]): Promise<void> {
+  const code = await Bun.spawn([...command], { stdio: ["ignore", "inherit", "inherit"] }).exited;
+  if (code !== 0) throw new StartError(exitCodes.failed, `${command.join(" ")} ended with ${code}`);
+}
+
+/** Two at once would write over each other. A lock whose holder is gone does not count. */
+function lock(path: string): Disposable {
+  const holder = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+  if (holder > 0 && existsSync(`/proc/${holder}`))
+    throw new StartError(exitCodes.failed, `another update is being installed (process ${holder})`);
+  writeFileSync(path, `${process.pid}\n`);
+  return { [Symbol.dispose]: () => unlinkSync(path) };
+}

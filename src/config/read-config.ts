@@ -1,0 +1,82 @@
+/** Reads the config file: TOML to `Config`, or one sentence that says where it is wrong and what would be right. */
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "@decimalturn/toml-patch";
+import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { configBytesMax } from "../core/limits.ts";
+import { Refusal } from "./checks.ts";
+import { configOfTable } from "./config-keys.ts";
+import { lineOf } from "./line-of.ts";
+import type { Config } from "./shape.ts";
+
+export interface ReadOptions {
+  /** Its `media` is the default root folder. */
+  readonly dataFolder: string;
+  /** False: an absent file stands for the defaults. */
+  readonly mustExist: boolean;
+}
+
+/** Throws `StartError` with exit code 78 for anything that is not right. */
+export async function readConfig(path: string, { dataFolder, mustExist }: ReadOptions): Promise<Config> {
+  return configOf((await readConfigText(path, mustExist)) ?? "", path, dataFolder);
+}
+
+/** The text of the file, at most `configBytesMax` bytes of UTF-8; undefined where it is absent and need not exist. */
+export async function readConfigText(path: string, mustExist: boolean): Promise<string | undefined> {
+  try {
+    const bytes = await readBytes(path);
+    if (bytes.length > configBytesMax) throw new Error(`it is larger than ${configBytesMax} bytes`);
+    // A byte order mark stays in the text, so that what is written back has it too.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (isAbsent && !mustExist) return undefined;
+    throw new StartError(exitCodes.config, `cannot read the config file ${path}: ${messageOf(error)}`, error);
+  }
+}
+
+/** All of a file, or of a larger one just enough to know that it is too large. */
+async function readBytes(path: string): Promise<Uint8Array> {
+  await using file = await open(path);
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; length <= configBytesMax; ) {
+    const { bytesRead, buffer } = await file.read(new Uint8Array(configBytesMax + 1 - length));
+    if (bytesRead === 0) break;
+    chunks.push(buffer.subarray(0, bytesRead));
+    length += bytesRead;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The config that a text states. Throws `StartError` with `path` and the line of what is not right. */
+export function configOf(text: string, path: string, dataFolder: string): Config {
+  const file = parsed(text, path);
+  try {
+    return configOfTable(file, [join(dataFolder, "media")]);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw refusedAt(path, lineOf(text, error), error.message, error);
+  }
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return parseToml(text);
+  } catch (error) {
+    const line =
+      error instanceof Error && "line" in error && typeof error.line === "number" ? error.line : undefined;
+    // The parser draws the place first; its reason is the last line.
+    const reason = messageOf(error).split("\n").at(-1);
+    throw refusedAt(path, line, `this is not TOML: ${reason}`, error);
+  }
+}
+
+/** The tree of a TOML text, a byte order mark before it allowed. Throws the parser's own error. */
+export function parseToml(text: string): unknown {
+  return parse(text.startsWith("\ufeff") ? text.slice(1) : text);
+}
+
+function refusedAt(path: string, line: number | undefined, sentence: string, cause: unknown): StartError {
+  const place = line === undefined ? path : `${path}, line ${line}`;
+  return new StartError(exitCodes.config, `${place}: ${sentence}`, cause);
+}

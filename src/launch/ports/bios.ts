@@ -1,0 +1,88 @@
+/**
+ * A game whose BIOS file is missing fails before RetroArch starts, with the name and MD5 of the file. A file is
+ * looked for in RetroArch's system folder, beside the game, and in the folder `bios` of each USB stick.
+ */
+import { access } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { ServiceError } from "../../core/errors.ts";
+import { systemByName } from "../../media/systems.ts";
+import { type Firmware, infoFolders, neededFirmware } from "../../players/firmware.ts";
+import { settingsFolder, statedFolders } from "../../players/retroarch-cores.ts";
+import type { Choice } from "../launchers.ts";
+import type { MediaFile } from "../media-file.ts";
+
+export interface BiosParts {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Folders of the USB sticks that are plugged in. */
+  readonly sticks: () => readonly string[];
+}
+
+/** The choice as it may start; throws `ServiceError("failed")` for a game whose BIOS is missing. */
+export type CheckBios = (file: MediaFile, choice: Choice) => Promise<Choice>;
+
+export function createBios({ environment, sticks }: BiosParts): CheckBios {
+  /** By system and core: read once, and not at each tap. */
+  const known = new Map<string, readonly Firmware[]>();
+  const needed = (systemId: string, core: string) => {
+    const key = `${systemId}\0${core}`;
+    const files = known.get(key) ?? neededFirmware(systemId, core, infoFolders(core, environment));
+    known.set(key, files);
+    return files;
+  };
+  return async (file, choice) => {
+    const { core } = choice;
+    if (core === undefined || file.path === "" || !isUsual(choice)) return choice;
+    const files = needed(systemByName(file.system.id)?.id ?? file.system.id, core);
+    if (files.length === 0) return choice;
+    const folders = systemFolders(environment);
+    const ofSticks = sticks().map((stick) => join(stick, "bios"));
+    if (await isIn([...folders, dirname(file.path)], files)) return choice;
+    for (const systemFolder of ofSticks)
+      if (await isIn([systemFolder], files)) return { ...choice, systemFolder };
+    throw new ServiceError("failed", sentenceOf(files, folders[0] ?? ""));
+  };
+}
+
+/** Where RetroArch's own settings say that BIOS files are, and then where they are else. */
+function systemFolders(environment: BiosParts["environment"]): readonly string[] {
+  const home = environment.HOME ?? homedir();
+  const flatpak = join(home, ".var/app/org.libretro.RetroArch/config/retroarch/system");
+  const usual = join(settingsFolder(environment), "system");
+  return [...new Set([...statedFolders("system_directory", environment), usual, flatpak])];
+}
+
+/** Of a RetroArch that is started in another way, nobody knows which settings it reads. */
+function isUsual({ argv, environment = {} }: Choice): boolean {
+  const [program = ""] = argv;
+  const isOwn = argv.some((word) => /^(-c|--config(=.*)?|--appendconfig(=.*)?)$/.test(word));
+  return (
+    basename(program) === "retroarch" &&
+    !isOwn &&
+    !("HOME" in environment || "XDG_CONFIG_HOME" in environment)
+  );
+}
+
+async function isIn(folders: readonly string[], files: readonly Firmware[]): Promise<boolean> {
+  const paths = folders.flatMap((folder) => files.map(({ path }) => join(folder, path)));
+  const found = await Promise.all(
+    paths.map((path) =>
+      access(path).then(
+        () => true,
+        // Not there, or not readable, which is the same to RetroArch.
+        () => false,
+      ),
+    ),
+  );
+  return found.includes(true);
+}
+
+const shownMax = 3;
+
+function sentenceOf(files: readonly Firmware[], folder: string): string {
+  const named = files
+    .slice(0, shownMax)
+    .map(({ path, md5 }) => (md5 === undefined ? path : `${path} (MD5 ${md5})`))
+    .join(" or ");
+  return `the BIOS file ${named} is missing: put it into ${folder}`;
+}

@@ -1,0 +1,73 @@
+/** The media index as script commands see it: titles, searches and random choices become paths that `launch` takes. */
+import { ServiceError } from "../../core/errors.ts";
+import type { MediaSource } from "../../media/choices.ts";
+import type { MediaLibrary } from "../../media/media-library.ts";
+import { systemByName } from "../../media/systems.ts";
+import type { MediaIndex, NameQuery, RandomSource } from "../../script/command.ts";
+import { type KnownSticks, stickAway } from "./away-stick.ts";
+
+export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search"> & KnownSticks;
+
+/** `random` gives a number from 0 up to 1, without 1. */
+export function createIndexPort(media: SearchedMedia, random: () => number = Math.random): MediaIndex {
+  return {
+    async title({ system, title, tags }) {
+      const wanted = [title, ...tags.map((tag) => `(${tag})`)].join(" ");
+      const found = await media.findTitle(system, wanted);
+      if (found === undefined) {
+        const stick = await media.stickWith?.({ kind: "title", system, title: wanted });
+        if (stick !== undefined) throw stickAway(`${system}/${wanted}`, stick);
+        throw new ServiceError("failed", `there is no ${system}/${wanted} in the media index`);
+      }
+      const isPlain = found.how === "exact" && found.rivals === 0;
+      return { path: found.media.path, ...(isPlain ? {} : { why: found.why }) };
+    },
+    async search(query) {
+      const [best] = media.search({ ...wordsOf(query), maxResults: 1 }).results;
+      if (best === undefined)
+        throw new ServiceError("failed", `nothing in the media index fits ${query.pattern}`);
+      return best.path;
+    },
+    async random(sources) {
+      const found = await media.any(sources.map(mediaSourceOf), random);
+      if (found === undefined)
+        throw new ServiceError("failed", "there is nothing in the media index to choose from", {
+          isPublic: true,
+        });
+      return found.path;
+    },
+  };
+}
+
+/** The stars stand for anything, and so does what lies between words. */
+function wordsOf({ system, pattern }: NameQuery) {
+  return { query: pattern.replaceAll("*", " "), systems: system === undefined ? [] : [idOf(system)] };
+}
+
+function mediaSourceOf(source: RandomSource): MediaSource {
+  switch (source.kind) {
+    case "all":
+      return { kind: "search", query: "", systems: [] };
+    case "system":
+      return { kind: "search", query: "", systems: [idOf(source.system)] };
+    case "query":
+      return { kind: "search", ...wordsOf(source) };
+    case "folder":
+      return folderOf(source.path);
+  }
+}
+
+/** `System/folder`. */
+function folderOf(path: string): MediaSource {
+  const [system = "", ...rest] = path.split("/");
+  const [id, folder] = [idOf(system), rest.filter((part) => part !== "").join("/")];
+  return folder === ""
+    ? { kind: "search", query: "", systems: [id] }
+    : { kind: "folder", system: id, folder };
+}
+
+function idOf(name: string): string {
+  const known = systemByName(name);
+  if (known !== undefined) return known.id;
+  throw new ServiceError("not-found", `there is no system ${name.slice(0, 64)}`, { isPublic: true });
+}

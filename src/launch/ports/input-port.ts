@@ -1,0 +1,144 @@
+/**
+ * Plays what scripts and the API want pressed on virtual keyboards and gamepads. Each device is made when it is first
+ * needed, and kept, for programs take a moment to see one. One macro at a time for each: two would mix their keys.
+ */
+import { type Clock, sleep } from "../../core/clock.ts";
+import { ServiceError } from "../../core/errors.ts";
+import type {
+  InputDevice,
+  InputDeviceShape,
+  InputKind,
+  InputStep,
+  OpenInputDevice,
+} from "../../core/input-devices.ts";
+import { macrosWaitingMax } from "../../core/limits.ts";
+import type { Log } from "../../core/log.ts";
+import { codesOf, gamepad, type InputTable, keyboard } from "../../script/input-keys.ts";
+import { readMacro } from "../../script/input-macro.ts";
+
+export interface VirtualInput {
+  /**
+   * Resolves once all is pressed, and every key is up again. Rejects with `forbidden` where the owner did not allow it,
+   * with `busy` where too many wait, with `failed` where there can be no such device, and with the signal's reason where that aborts; then, too, no key stays down.
+   */
+  play(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
+  /** As `play`, of a macro; `invalid-params` where it says nothing that can be pressed. */
+  playText(kind: InputKind, text: string): Promise<void>;
+  /** Ends what is played, and takes the devices away. */
+  close(): void;
+}
+
+export interface VirtualInputParts {
+  readonly open: OpenInputDevice;
+  /** Whether the owner allows it: `script.allow_input`, asked at each use. */
+  readonly isAllowed: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const tables: Readonly<Record<InputKind, InputTable>> = { keyboard, gamepad };
+// Of the API's two methods.
+const paramNames: Readonly<Record<InputKind, string>> = { keyboard: "keys", gamepad: "buttons" };
+const shapes: Readonly<Record<InputKind, InputDeviceShape>> = {
+  keyboard: { name: "Tapdeck keyboard", product: 1, keys: codesOf(keyboard) },
+  gamepad: { name: "Tapdeck gamepad", product: 2, keys: codesOf(gamepad) },
+};
+
+export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInputParts): VirtualInput {
+  const closing = new AbortController();
+  const players = { keyboard: playerOf("keyboard"), gamepad: playerOf("gamepad") };
+
+  function playerOf(kind: InputKind) {
+    let device: InputDevice | undefined;
+    let waiting = 0;
+    let turn: Promise<void> = Promise.resolve();
+    const made = async (signal: AbortSignal) => {
+      if (device !== undefined) return device;
+      const opened = await open(shapes[kind], signal);
+      log.info("input", `a virtual ${kind} was made`);
+      device = opened;
+      return opened;
+    };
+    const run = async (steps: readonly InputStep[], signal: AbortSignal) => {
+      signal.throwIfAborted();
+      // One that waited may no longer be allowed.
+      insistOnPermission();
+      try {
+        await press(await made(signal), steps, clock, signal);
+      } catch (error) {
+        // One that failed is made anew when it is needed again; one that was stopped is as good as before.
+        if (!signal.aborted) dispose();
+        throw error;
+      }
+    };
+    const dispose = () => {
+      device?.close();
+      device = undefined;
+    };
+    return {
+      dispose,
+      play(steps: readonly InputStep[], signal: AbortSignal): Promise<void> {
+        if (waiting >= macrosWaitingMax)
+          throw new ServiceError("busy", `${macrosWaitingMax} macros wait already`, {
+            data: { limit: "macrosWaitingMax" },
+          });
+        waiting += 1;
+        const mine = turn
+          .then(() => run(steps, signal))
+          .finally(() => {
+            waiting -= 1;
+          });
+        // Its failure is its caller's matter; the next one plays all the same.
+        turn = mine.catch(() => {});
+        return mine;
+      },
+    };
+  }
+
+  function insistOnPermission(): void {
+    if (isAllowed()) return;
+    const sentence = "keys and buttons are pressed only with script.allow_input = true in the config file";
+    throw new ServiceError("forbidden", sentence, { isPublic: true });
+  }
+
+  const play: VirtualInput["play"] = async (kind, steps, signal) => {
+    insistOnPermission();
+    await players[kind].play(steps, AbortSignal.any([signal, closing.signal]));
+  };
+  return {
+    play,
+    async playText(kind, text) {
+      insistOnPermission();
+      const macro = readMacro(text, tables[kind]);
+      if (macro.kind === "error")
+        throw new ServiceError("invalid-params", `${paramNames[kind]}: ${macro.message}`);
+      await play(kind, macro.steps, closing.signal);
+    },
+    close() {
+      closing.abort(new ServiceError("failed", "the service is stopping"));
+      players.keyboard.dispose();
+      players.gamepad.dispose();
+    },
+  };
+}
+
+async function press(
+  device: InputDevice,
+  steps: readonly InputStep[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  let down: readonly number[] = [];
+  try {
+    for (const step of steps) {
+      if (step.kind === "wait") await sleep(clock, step.ms, signal);
+      else {
+        device.turn(step.codes, step.kind === "down");
+        down = down.filter((code) => !step.codes.includes(code));
+        if (step.kind === "down") down = [...down, ...step.codes];
+      }
+    }
+  } finally {
+    if (down.length > 0) device.turn(down.toReversed(), false);
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Limits for a family: so long may be played on a day and in a session. Before the end come warnings, at the end what plays
+ * is stopped, and nothing is started until there is time again. What is paused counts as rest, as far as its player tells.
+ * Counts and writes only where a limit is set, writes at most once a minute, and not at all while nothing plays.
+ */
+import { uptime } from "node:os";
+import type { Bus } from "../../bus.ts";
+import type { PlayTimeLimits } from "../../config/shape.ts";
+import type { Clock } from "../../core/clock.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
+import type { PlayRecord } from "../../core/play-record.ts";
+import { advanceLedger, type DayOf, type Ledger, openLedger, resetSession, usedOn } from "./play-ledger.ts";
+
+export interface PlayTimeParts {
+  readonly limits: () => PlayTimeLimits;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: { read(): PlayRecord | undefined; save(record: PlayRecord): void };
+  /** Ends what plays. */
+  readonly stopMedia: (why: string) => void;
+  /** Milliseconds that only go forward, and stand still while the machine sleeps. */
+  readonly elapsedMs?: () => number;
+  /** Milliseconds since the start of the machine, sleep included. */
+  readonly uptimeMs?: () => number;
+  readonly dayOf?: DayOf;
+}
+
+type Limit = "day" | "session";
+
+export interface PlayTimeState {
+  /** Whether any limit is set. */
+  readonly enabled: boolean;
+  readonly limits: PlayTimeLimits;
+  readonly day: { readonly date: string } & Account;
+  readonly session: Account;
+  /** False while the clock shows a time that cannot be right. */
+  readonly clockBelieved: boolean;
+}
+
+export interface Account {
+  readonly usedMs: number;
+  /** Absent where there is no limit. */
+  readonly remainingMs?: number;
+}
+
+export interface PlayTime extends Disposable {
+  /** Why nothing may be started now; undefined where it may. */
+  refusal(): string | undefined;
+  state(): PlayTimeState;
+  /** The limits are others: they count at once. */
+  configure(): void;
+}
+
+const minuteMs = 60_000;
+const saveEveryMs = minuteMs;
+
+/** Listens until disposed, and saves then what is not saved yet. */
+export function createPlayTime(parts: PlayTimeParts): PlayTime {
+  const { limits, bus, clock, log, store, stopMedia } = parts;
+  const elapsedMs = parts.elapsedMs ?? (() => performance.now());
+  const uptimeMs = parts.uptimeMs ?? (() => uptime() * 1000);
+  const dayOf = parts.dayOf ?? localDay;
+  const read = () => ({ wallMs: clock.now(), uptimeMs: uptimeMs() });
+  let ledger = openLedger(store.read(), read(), dayOf);
+  /** Up to when what plays has been counted; undefined while nothing plays, or it is paused. */
+  let countedMs: number | undefined;
+  let savedMs = Number.NEGATIVE_INFINITY;
+  let isDirty = false;
+  let timer: Disposable | undefined;
+  const warned: Record<Limit, number> = { day: Number.POSITIVE_INFINITY, session: Number.POSITIVE_INFINITY };
+
+  const isLimited = () => limits().dailyMinutes > 0 || limits().sessionMinutes > 0;
+  let isOn = isLimited();
+  const count = () => {
+    const nowMs = elapsedMs();
+    const playedMs = countedMs === undefined || !isOn ? 0 : nowMs - countedMs;
+    isDirty ||= playedMs > 0;
+    ledger = advanceLedger(ledger, read(), playedMs, dayOf);
+    // While something plays there is no pause, however long the machine sleeps with it.
+    if (countedMs === undefined) ledger = resetSession(ledger, resetMs());
+    else countedMs = nowMs;
+  };
+  const resetMs = () => limits().sessionResetMinutes * minuteMs;
+  const save = () => {
+    isDirty = false;
+    savedMs = elapsedMs();
+    try {
+      store.save(ledger);
+    } catch (error) {
+      // A full disk must not stop what plays; the next minute tries again.
+      log.warn("playtime", "could not be saved", { error: messageOf(error) });
+    }
+  };
+  const warn = (limit: Limit, leftMs: number) => {
+    const due = limits().warningMinutes.filter((minutes) => leftMs <= minutes * minuteMs);
+    const nearest = leftMs <= 0 ? 0 : Math.min(...due, Number.POSITIVE_INFINITY);
+    const isNews = nearest < warned[limit];
+    warned[limit] = nearest;
+    if (isNews)
+      bus.emit("playtime.warning", { limit, minutesLeft: Math.ceil(Math.max(0, leftMs) / minuteMs) });
+  };
+  const look = () => {
+    timer?.[Symbol.dispose]();
+    timer = undefined;
+    count();
+    const left = isOn ? leftOf(ledger, limits()) : {};
+    const isPlaying = countedMs !== undefined;
+    if (isPlaying && left.day !== undefined) warn("day", left.day);
+    if (isPlaying && left.session !== undefined) warn("session", left.session);
+    if (isDirty && elapsedMs() - savedMs >= saveEveryMs) save();
+    const why = refusalOf(ledger, limits());
+    if (isPlaying && why !== undefined) stopMedia(why);
+    const waitMs = nextLook(left, isPlaying && isOn && why === undefined);
+    if (waitMs !== undefined) timer = clock.after(waitMs, look);
+  };
+  /** When something is to be told, ended or saved; undefined where there is nothing to wait for. */
+  const nextLook = (left: Left, isCounting: boolean): number | undefined => {
+    const saveMs = isDirty ? savedMs + saveEveryMs - elapsedMs() : isCounting ? saveEveryMs : undefined;
+    if (saveMs === undefined || !isCounting) return saveMs;
+    const ends = [left.day, left.session].filter((ms) => ms !== undefined);
+    const warnings = ends.flatMap((ms) => limits().warningMinutes.map((minutes) => ms - minutes * minuteMs));
+    const waits = [saveMs, ...ends, ...warnings].filter((ms) => ms > 0);
+    return Math.max(1, Math.ceil(Math.min(...waits)));
+  };
+  const begin = () => {
+    count();
+    countedMs = elapsedMs();
+    if (isOn) look();
+  };
+  const rest = () => {
+    count();
+    countedMs = undefined;
+    if (isDirty) look();
+    else timer?.[Symbol.dispose]();
+  };
+  const listening = [
+    bus.on("media.started", begin),
+    bus.on("media.resumed", begin),
+    bus.on("media.paused", rest),
+    bus.on("media.stopped", rest),
+  ];
+  return {
+    refusal() {
+      if (!isOn) return undefined;
+      count();
+      return refusalOf(ledger, limits());
+    },
+    state() {
+      count();
+      const left = leftOf(ledger, limits());
+      const { day, isBelieved } = ledger;
+      return {
+        enabled: isOn,
+        limits: limits(),
+        day: { date: day, ...accountOf(usedOn(ledger, day), left.day) },
+        session: accountOf(ledger.sessionMs, left.session),
+        clockBelieved: isBelieved,
+      };
+    },
+    configure() {
+      // What was played until now counts by the limits of until now.
+      count();
+      isOn = isLimited();
+      look();
+    },
+    [Symbol.dispose]() {
+      for (const one of listening) one[Symbol.dispose]();
+      timer?.[Symbol.dispose]();
+      count();
+      if (isDirty) save();
+    },
+  };
+}
+
+interface Left {
+  readonly day?: number;
+  readonly session?: number;
+}
+
+/** Milliseconds that are left, where there is a limit; below 0 where more was played. */
+function leftOf(ledger: Ledger, { dailyMinutes, sessionMinutes }: PlayTimeLimits): Left {
+  return {
+    ...(dailyMinutes === 0 ? {} : { day: dailyMinutes * minuteMs - usedOn(ledger, ledger.day) }),
+    ...(sessionMinutes === 0 ? {} : { session: sessionMinutes * minuteMs - ledger.sessionMs }),
+  };
+}
+
+function refusalOf(ledger: Ledger, limits: PlayTimeLimits): string | undefined {
+  const { day, session } = leftOf(ledger, limits);
+  if (day !== undefined && day <= 0)
+    return `today's play time of ${minutesOf(limits.dailyMinutes)} is used up: there is more tomorrow`;
+  if (session !== undefined && session <= 0)
+    return `the play time of ${minutesOf(limits.sessionMinutes)} is used up: there is more after a pause of ${minutesOf(limits.sessionResetMinutes)}`;
+  return undefined;
+}
+
+function minutesOf(count: number): string {
+  return count === 1 ? "1 minute" : `${count} minutes`;
+}
+
+function accountOf(usedMs: number, leftMs: number | undefined): Account {
+  const used = Math.round(usedMs);
+  return leftMs === undefined
+    ? { usedMs: used }
+    : { usedMs: used, remainingMs: Math.max(0, Math.round(leftMs)) };
+}
+
+function localDay(wallMs: number): string {
+  const date = new Date(wallMs);
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}

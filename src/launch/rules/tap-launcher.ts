@@ -1,0 +1,127 @@
+/**
+ * Cards on readers: what comes is launched, and in hold mode what goes ends what it started. The rules are in `hold.ts`;
+ * here they meet the bus, the settings and the clock.
+ */
+import type { Bus } from "../../bus.ts";
+import type { Config } from "../../config/shape.ts";
+import type { Clock } from "../../core/clock.ts";
+import { ServiceError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
+import type { Requester } from "../../core/rights.ts";
+import type { Token } from "../../core/token.ts";
+import { systemByName } from "../../media/systems.ts";
+import { cardOf } from "../card.ts";
+import type { LaunchSource } from "../launch-source.ts";
+import type { Launcher } from "../launcher.ts";
+import { followDeviceReaders } from "../ports/device-readers.ts";
+import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold } from "./hold.ts";
+
+export interface HoldingParts {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly readers: Config["readers"];
+  readonly launcher: Pick<Launcher, "launch" | "stopMedia" | "cardOfMedia" | "isLaunching">;
+  /** The caller of the API that laid this token down; undefined for a card that a person tapped. */
+  readonly requesterOf?: (token: Token) => Requester | undefined;
+  /** Milliseconds that never go back: the clock on the wall may. */
+  readonly elapsedMs?: () => number;
+}
+
+export interface Holding extends Disposable {
+  /** The settings are others: they count at once, for a delay that runs too. */
+  configure(readers: Config["readers"]): void;
+}
+
+/** Listens until disposed. */
+export function createHolding(parts: HoldingParts): Holding {
+  const { bus, clock, log, launcher, requesterOf = () => undefined } = parts;
+  const { elapsedMs = () => performance.now() } = parts;
+  let state = startHold(rulesOf(parts.readers));
+  let timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
+  // By reader id; they are told before their first card. The API's own reader tells when its tokens go.
+  const removable = new Map([["", true]]);
+
+  const readers = followDeviceReaders(bus);
+
+  const take = (event: HoldEvent): boolean => {
+    const nowMs = elapsedMs();
+    const step = stepHold(state, event, nowMs);
+    state = step.state;
+    aim(nowMs);
+    if (step.stops !== undefined) launcher.stopMedia("its card was taken off", step.stops);
+    return step.launches;
+  };
+  const aim = (nowMs: number) => {
+    const due = dueMs(state);
+    if (due === timer?.dueMs) return;
+    timer?.handle[Symbol.dispose]();
+    timer = undefined;
+    if (due === undefined) return;
+    const onTime = () => {
+      timer = undefined;
+      take({ kind: "time" });
+    };
+    timer = { dueMs: due, handle: clock.after(Math.max(1, Math.ceil(due - nowMs)), onTime) };
+  };
+  const placed = (token: Token) => {
+    const card = cardOf(token);
+    return { card, readerId: token.readerId, isLaunching: launcher.isLaunching(card) };
+  };
+  const launch = (token: Token) => {
+    const isFromReader = readers.has(token.readerId);
+    launchToken({ launcher, log }, token, { isFromReader, requester: requesterOf(token) });
+  };
+  const listening = [
+    bus.on("readers.added", ({ readerId, capabilities }) => {
+      removable.set(readerId, capabilities.includes("removable"));
+    }),
+    bus.on("tokens.added", (token) => {
+      const isRemovable = token.removable !== false && (removable.get(token.readerId) ?? false);
+      if (take({ kind: "added", ...placed(token), isRemovable })) launch(token);
+    }),
+    bus.on("tokens.removed", (token) => void take({ kind: "removed", ...placed(token) })),
+    bus.on("media.started", ({ systemId }) => {
+      take({ kind: "started", card: launcher.cardOfMedia(), systemId: known(systemId) });
+    }),
+    bus.on("media.stopped", () => void take({ kind: "ended" })),
+  ];
+  return {
+    configure: (readers) => void take({ kind: "rules", rules: rulesOf(readers) }),
+    [Symbol.dispose]() {
+      readers[Symbol.dispose]();
+      for (const one of listening) one[Symbol.dispose]();
+      timer?.handle[Symbol.dispose]();
+    },
+  };
+}
+
+function rulesOf({ insertMode, insertModeBlocklist, insertModeExitDelay }: Config["readers"]): HoldRules {
+  const spared = new Set(insertModeBlocklist.map(known));
+  return {
+    isOn: insertMode,
+    isSpared: (systemId) => spared.has(systemId),
+    exitDelayMs: insertModeExitDelay * 1000,
+  };
+}
+
+/** A system in the one spelling that all its names have in common. */
+function known(systemId: string): string {
+  return (systemByName(systemId)?.id ?? systemId).toLowerCase();
+}
+
+/** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */
+function launchToken(
+  { launcher, log }: Pick<HoldingParts, "log"> & { readonly launcher: Pick<Launcher, "launch"> },
+  token: Token,
+  by: Pick<LaunchSource, "isFromReader" | "requester">,
+): void {
+  const { readerId, problem } = token;
+  const from = { ...by, isTap: true, ...(readerId === "" ? {} : { readerId }) };
+  try {
+    launcher.launch(token, problem === undefined ? from : { ...from, problem });
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    log.warn("launch", error.message, { uid: token.uid });
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Which rule a token meets, while rules come and go. Few changes are looked through one by one beside the index; when
+ * they are many, a new index is built behind the taps, in slices, and takes the old one's place when it is done.
+ */
+import type { Clock } from "../core/clock.ts";
+import type { TokenParams } from "../core/token.ts";
+import { buildIndex, emptyIndex } from "./mapping-index.ts";
+import { createRegexes } from "./regex.ts";
+import { fieldsOf, matches, type Rule } from "./rules.ts";
+
+export interface Matcher {
+  /** The rule of the lowest rank that matches. */
+  find(token: TokenParams): Rule | undefined;
+  /**
+   * Takes rules away and adds others. Up to 64 together count at once; more count together, once they are indexed, and
+   * until then all is matched as before.
+   */
+  change(gone: readonly Rule[], fresh: readonly Rule[]): void;
+  /** Resolves when every change counts and no index is being built. */
+  settled(): Promise<void>;
+  /** Ends the building. */
+  close(): void;
+}
+
+const atOnceMax = 64;
+// As long as a tap waits at most: a tenth of what it may take.
+const sliceMs = 2;
+// Changes come in rows; one index is built for many.
+const gatherMs = 100;
+
+export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = createRegexes()): Matcher {
+  const present = new Set(rules);
+  let index = emptyIndex;
+  // Of the index, those that count no more.
+  let gone = new Set<Rule>();
+  // Those that count and are not in the index, in order of rank.
+  let recent: readonly Rule[] = [];
+  let timer: Disposable | undefined;
+  const waiting: (() => void)[] = [];
+
+  const take = (rulesIn: readonly Rule[], built: typeof index) => {
+    index = built;
+    const indexed = new Set(rulesIn);
+    gone = new Set(rulesIn.filter((rule) => !present.has(rule)));
+    recent = [...present].filter((rule) => !indexed.has(rule)).sort(byRank);
+    timer = undefined;
+    if (gone.size + recent.length > atOnceMax) build(gatherMs);
+    else for (const tell of waiting.splice(0)) tell();
+  };
+  const build = (delayMs: number) => {
+    timer?.[Symbol.dispose]();
+    timer = clock.after(delayMs, () => {
+      const rulesIn = [...present];
+      timer = inSlices(buildIndex(rulesIn, regexes), clock, (built) => take(rulesIn, built));
+    });
+  };
+  if (present.size > 0) build(0);
+
+  return {
+    find(token) {
+      const fields = fieldsOf(token);
+      const late = recent.find((rule) => matches(rule, fields, regexes));
+      return index.find(fields, late?.rank ?? Number.POSITIVE_INFINITY, (rule) => gone.has(rule)) ?? late;
+    },
+    change(goneNow, fresh) {
+      for (const rule of goneNow) present.delete(rule);
+      for (const rule of fresh) present.add(rule);
+      if (goneNow.length + fresh.length > atOnceMax) return build(0);
+      for (const rule of goneNow) gone.add(rule);
+      const leaving = new Set(goneNow);
+      recent = [...recent.filter((rule) => !leaving.has(rule)), ...fresh].sort(byRank);
+      if (timer === undefined && gone.size + recent.length > atOnceMax) build(gatherMs);
+    },
+    settled: () =>
+      timer === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+    close() {
+      timer?.[Symbol.dispose]();
+      timer = undefined;
+      for (const tell of waiting.splice(0)) tell();
+    },
+  };
+}
+
+/** Does the work in slices, between which others run; nothing of it is done before this returns. */
+function inSlices<T>(
+  work: Generator<undefined, T, undefined>,
+  clock: Clock,
+  done: (result: T) => void,
+): Disposable {
+  const slice = () => {
+    const endMs = performance.now() + sliceMs;
+    for (let step = work.next(); ; step = work.next()) {
+      if (step.done) return done(step.value);
+      if (performance.now() > endMs) break;
+    }
+    timer = clock.after(0, slice);
+  };
+  let timer = clock.after(0, slice);
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}
+
+function byRank(a: Rule, b: Rule): number {
+  return a.rank - b.rank;
+}

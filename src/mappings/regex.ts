@@ -1,0 +1,213 @@
+/**
+ * Regular expressions of people: RE2's syntax, each compiled ahead of every tap to a table that a text is held against in a time
+ * that the pattern does not change; and what each costs a tap at worst.
+ */
+import { RE2JS, RE2JSSyntaxException } from "re2js";
+import { messageOf } from "../core/errors.ts";
+import {
+  regexBytesPerCost,
+  regexCharsMax,
+  regexCostFixed,
+  regexCostMax,
+  regexPropertiesMax,
+  regexStepsMax,
+  regexTableEntriesMax,
+  regexWorkMax,
+  regexWorkPerCost,
+  regexWrittenOutMax,
+  uidCharsMax,
+} from "../core/limits.ts";
+import type { MappingType } from "../core/mapping.ts";
+import { type RegexTable, tableOf } from "./regex-table.ts";
+
+/** Of each field, the characters that regular expressions read. */
+export const regexReads: Readonly<Record<MappingType, number>> = {
+  uid: Math.min(uidCharsMax, regexCharsMax),
+  text: regexCharsMax,
+  data: regexCharsMax,
+};
+
+/** What an expression costs at worst, in look-ups of its table by a tap; with its share of the memory and of a start's time. */
+export function costOf({ readsMax, bytes, work }: RegexTable, type: MappingType): number {
+  const ahead = Math.ceil(bytes / regexBytesPerCost) + Math.ceil(work / regexWorkPerCost);
+  return Math.min(readsMax, regexReads[type]) + ahead + regexCostFixed;
+}
+
+export interface Regexes {
+  /** The compiled expression, or why it cannot be taken. */
+  get(pattern: string): RegexTable | RegexFault;
+}
+
+// Those of the database, of the files, and of files that are about to take their place.
+const readyCostMax = 3 * regexCostMax;
+
+/** Expressions compiled once, as many as can be in use; those not asked for longest are let go first. */
+export function createRegexes(costMax = readyCostMax): Regexes {
+  const ready = new Map<string, RegexTable | RegexFault>();
+  let cost = 0;
+  return {
+    get(pattern) {
+      const known = ready.get(pattern);
+      const regex = known ?? tableOrFault(pattern);
+      ready.delete(pattern);
+      ready.set(pattern, regex);
+      if (known === undefined) cost += memoryCost(regex);
+      for (const [oldest, other] of ready) {
+        if (cost <= costMax || oldest === pattern) break;
+        ready.delete(oldest);
+        cost -= memoryCost(other);
+      }
+      return regex;
+    },
+  };
+}
+
+function memoryCost(regex: RegexTable | RegexFault): number {
+  return isFault(regex) ? regexCostFixed : Math.ceil(regex.bytes / regexBytesPerCost) + regexCostFixed;
+}
+
+export function isFault(regex: RegexTable | RegexFault): regex is RegexFault {
+  return "sentence" in regex;
+}
+
+export interface RegexFault {
+  /** In UTF-16 units from the start of the pattern; undefined where the whole pattern is at fault. */
+  readonly offset?: number;
+  readonly sentence: string;
+}
+
+/** What is wrong with a pattern, and where; undefined where the engine can take it. */
+export function regexFault(pattern: string): RegexFault | undefined {
+  const regex = compileRegex(pattern);
+  return "sentence" in regex ? regex : undefined;
+}
+
+export function compileRegex(pattern: string): RE2JS | RegexFault {
+  if (writtenOut(pattern) > regexWrittenOutMax)
+    return {
+      sentence: `the counted repetitions come to more than ${regexWrittenOutMax} steps: make them shorter`,
+    };
+  if ((pattern.match(/\\[pP]/g)?.length ?? 0) > regexPropertiesMax)
+    return { sentence: `it has more than ${regexPropertiesMax} classes such as \\pL: use fewer` };
+  const regex = compileOrSay(pattern);
+  if (!(regex instanceof RE2JS)) return located(pattern, regex);
+  const steps = regex.programSize();
+  return steps > regexStepsMax
+    ? { sentence: `it takes ${steps} steps, and ${regexStepsMax} is the most: make it shorter` }
+    : regex;
+}
+
+function tableOrFault(pattern: string): RegexTable | RegexFault {
+  const regex = compileRegex(pattern);
+  if ("sentence" in regex) return regex;
+  const table = tableOf(regex);
+  if (typeof table !== "string") return table;
+  const cost =
+    table === "entries"
+      ? `its table has more than ${regexTableEntriesMax} entries`
+      : `its table takes more than ${regexWorkMax} steps to make`;
+  return { sentence: `${cost}: shorten it, above all repetitions and choices that may begin at any place` };
+}
+
+/** About how many steps the pattern has with its counted repetitions written out: a cheap bound before the engine does that. */
+function writtenOut(pattern: string): number {
+  // Of each open group what it comes to so far, the outermost first.
+  const open = [0];
+  let last = 0;
+  const add = (steps: number) => open.push((open.pop() ?? 0) + steps);
+  const form = /\\x\{[^}]*\}|\\[pP]\{[^}]*\}|\\[\s\S]|\{(\d+)(?:,(\d*))?\}|[\s\S]/y;
+  for (let at = 0; at < pattern.length; at = form.lastIndex) {
+    form.lastIndex = at;
+    const [part = "", least, most] = form.exec(pattern) ?? [];
+    if (least !== undefined) {
+      const times = Math.max(1, Number(least), Number(most ?? 0));
+      add(last * (times - 1));
+      last *= times;
+    } else if (part === "(") open.push(0);
+    else if (part === ")" && open.length > 1) {
+      last = (open.pop() ?? 0) + 2;
+      add(last);
+    } else {
+      last = 1;
+      add(1);
+      if (part === "[") form.lastIndex = classEnd(pattern, at) ?? pattern.length;
+    }
+  }
+  return open.reduce((sum, steps) => sum + steps, 0);
+}
+
+function compileOrSay(pattern: string): RE2JS | RE2JSSyntaxException {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) return error;
+    // Not of the pattern's form, yet of the pattern: an engine that gives up must not take the caller with it.
+    return new RE2JSSyntaxException(messageOf(error));
+  }
+}
+
+function located(pattern: string, error: RE2JSSyntaxException): RegexFault {
+  const fragment = error.getPattern() ?? "";
+  const offset = offsetOf(pattern, error, fragment);
+  const sentence = sentenceOf(error.getDescription(), fragment);
+  return offset === undefined ? { sentence } : { offset, sentence };
+}
+
+function offsetOf(pattern: string, error: RE2JSSyntaxException, fragment: string): number | undefined {
+  const why = error.getDescription();
+  if (why.includes("trailing backslash")) return pattern.length - 1;
+  if (/closing \)|unexpected \)/.test(why)) return unpairedBracket(pattern);
+  if (fragment === "") return undefined;
+  // The engine reads from the left: the fault stands where a pattern cut off behind it has the same one already.
+  let at = pattern.indexOf(fragment);
+  for (let tries = 0; at >= 0 && tries < placesTriedMax; at = pattern.indexOf(fragment, at + 1), tries++) {
+    const same = compileOrSay(pattern.slice(0, at + fragment.length));
+    if (!(same instanceof RE2JS) && same.getDescription() === why && same.getPattern() === fragment)
+      return at;
+  }
+  const last = pattern.lastIndexOf(fragment);
+  return last < 0 ? undefined : last;
+}
+
+// Each is compiled, which takes some milliseconds.
+const placesTriedMax = 4;
+
+/** The place of the first `)` that closes nothing, else of the last `(` that nothing closes. */
+function unpairedBracket(pattern: string): number | undefined {
+  const open: number[] = [];
+  for (let at = 0; at < pattern.length; ) {
+    const char = pattern[at];
+    if (char === "(") open.push(at);
+    if (char === ")" && open.pop() === undefined) return at;
+    if (char === "\\" && pattern[at + 1] === "Q") {
+      const end = pattern.indexOf("\\E", at);
+      at = end < 0 ? pattern.length : end + 2;
+    } else if (char === "[") at = classEnd(pattern, at) ?? pattern.length;
+    else at += char === "\\" ? 2 : 1;
+  }
+  return open.at(-1);
+}
+
+/** Where a class `[...]` that begins at `start` ends: the place behind its bracket; undefined where it does not end. */
+function classEnd(pattern: string, start: number): number | undefined {
+  const form = /\[\^?\]?(?:\\[\s\S]|\[:[^\]]*?:\]|[^\]\\])*\]/y;
+  form.lastIndex = start;
+  return form.test(pattern) ? form.lastIndex : undefined;
+}
+
+const linear = "for no engine can promise to match them in time";
+
+function sentenceOf(why: string, fragment: string): string {
+  if (/^\\([1-9]|k)/.test(fragment)) return `back references such as ${fragment} are not taken, ${linear}`;
+  if (/^\(\?(=|!|<=|<!)/.test(fragment))
+    return `looking ahead or behind, ${/^\(\?<?[=!]/.exec(fragment)?.[0]}...), is not taken: match the text around it instead`;
+  if (fragment.startsWith("(?>"))
+    return "atomic groups, (?>...), are not taken: a plain group, (?:...), does the same";
+  if (/^[*+?}]\+$/.test(fragment)) return `${fragment} is not taken: one sign of repetition is enough`;
+  if (why === "missing closing )")
+    return "this bracket is not closed: write ) behind it, or \\( for the sign itself";
+  if (why === "unexpected )") return "this bracket closes nothing: write \\) for the sign itself";
+  if (why === "missing closing ]")
+    return "this [ is not closed: write ] behind it, or \\[ for the sign itself";
+  return fragment === "" ? why : `${why}: ${fragment.slice(0, 40)}`;
+}

@@ -1,0 +1,191 @@
+/**
+ * Search in the index: every word of the query in any place of the name, exact totals, the best first: the whole name,
+ * the start of the name, each word at the start of a word, elsewhere; among equals by name. The files are numbered in the
+ * order of their folded names, so that "by name" is by number, and names with one start are neighbours.
+ */
+import { endsWord } from "./fold.ts";
+import { bitmapBytes, countOf, orList, type PackedLists } from "./lists.ts";
+import { keyOf } from "./short-query-cache.ts";
+import { lineFeed } from "./word-table.ts";
+
+/** What a search reads of an index. */
+export interface SearchSource {
+  readonly count: number;
+  readonly words: Uint8Array;
+  readonly starts: Uint32Array;
+  readonly files: PackedLists;
+  readonly systems: PackedLists;
+  /** Folded name of a file. */
+  name(file: number): string;
+  /** The ready answer of `keyOf` one or two bytes; undefined where there is none. */
+  shortcut(key: number): { readonly anywhere: Uint8Array; readonly atStart: Uint8Array } | undefined;
+}
+
+export interface Asked {
+  /** As `foldedWords` gives them; none match all files. */
+  readonly words: readonly string[];
+  /** Places of systems; undefined for all. */
+  readonly systems: readonly number[] | undefined;
+  /** So many of the best are left out; none where absent. */
+  readonly skip?: number;
+  readonly maxResults: number;
+}
+
+export interface Answer {
+  /** Numbers of files behind those that are skipped, the best first; at most `maxResults`. */
+  readonly files: readonly number[];
+  readonly total: number;
+}
+
+/** A set of files as bits, seen as words and as bytes. */
+interface Bits {
+  readonly words: Uint32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Makes the search of an index. Its sets are kept between searches: as garbage they would soon outweigh the index. */
+export function createSearch(source: SearchSource): (asked: Asked) => Answer {
+  const found = newBits(source.count);
+  const atStarts = newBits(source.count);
+  const one: Matches = { anywhere: newBits(source.count), atStart: newBits(source.count) };
+  return ({ words, systems, skip = 0, maxResults }) => {
+    fillWith(found, source, systems);
+    atStarts.words.set(found.words);
+    // The longest words are the rarest: where they match nothing, the rest need not be looked for.
+    for (const word of words.toSorted((a, b) => b.length - a.length)) {
+      findMatches(source, word, one);
+      if (!narrow(found, one.anywhere)) return { files: [], total: 0 };
+      narrow(atStarts, one.atStart);
+    }
+    const total = countOf(found.words);
+    const taken: Taken = { files: [], skip, most: maxResults };
+    takeBest(source, words.join(" "), found, atStarts, taken);
+    return { files: taken.files, total };
+  };
+}
+
+/** What a search takes of all that it found. */
+interface Taken {
+  readonly files: number[];
+  /** So many are passed over yet. */
+  skip: number;
+  readonly most: number;
+}
+
+/** Takes of `found`, the best first. */
+function takeBest(source: SearchSource, phrase: string, found: Bits, atStarts: Bits, taken: Taken): void {
+  const start = encoder.encode(phrase);
+  const first = firstFrom(source, start);
+  // No UTF-8 has such a byte: it stands behind all that can follow.
+  const last = phrase === "" ? source.count : firstFrom(source, Buffer.concat([start, Uint8Array.of(0xff)]));
+  takeFrom(taken, found, first, last);
+  for (const set of [atStarts, found]) {
+    takeFrom(taken, set, 0, first);
+    takeFrom(taken, set, last, source.count);
+    // What was taken is not taken again.
+    for (let at = 0; at < found.words.length; at++)
+      found.words[at] = (found.words[at] ?? 0) & ~(set.words[at] ?? 0);
+  }
+}
+
+function takeFrom(taken: Taken, { bytes }: Bits, from: number, to: number): void {
+  const { files, most } = taken;
+  for (let file = from; file < to && files.length < most; file++) {
+    const byte = bytes[file >>> 3] ?? 0;
+    // Over eight that are not there in one step.
+    if (byte === 0 && file % 8 === 0) file += 7;
+    else if ((byte & (1 << (file & 7))) === 0) continue;
+    else if (taken.skip > 0) taken.skip -= 1;
+    else files.push(file);
+  }
+}
+
+/** The first file whose name, in UTF-8, is `name` or behind it. */
+function firstFrom(source: SearchSource, name: Uint8Array): number {
+  let [low, high] = [0, source.count];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (Buffer.compare(encoder.encode(source.name(middle)), name) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The files that have a word anywhere, and those that have it where a word starts. */
+interface Matches {
+  readonly anywhere: Bits;
+  readonly atStart: Bits;
+}
+
+function findMatches(source: SearchSource, word: string, { anywhere, atStart }: Matches): void {
+  const sought = encoder.encode(word);
+  anywhere.words.fill(0);
+  atStart.words.fill(0);
+  const ready = sought.length <= 2 ? source.shortcut(keyOf(sought[0] ?? 0, sought[1])) : undefined;
+  if (ready !== undefined) {
+    orList(anywhere.bytes, ready.anywhere);
+    orList(atStart.bytes, ready.atStart);
+    return;
+  }
+  const text = Buffer.from(source.words.buffer, source.words.byteOffset, source.words.byteLength);
+  const { starts, files } = source;
+  let place = 0;
+  for (let at = text.indexOf(sought); at >= 0; ) {
+    place = wordAt(starts, at, place);
+    const list = files.bytes.subarray(files.starts[place], files.starts[place + 1]);
+    orList(anywhere.bytes, list);
+    const end = starts[place + 1] ?? text.length;
+    let starting = false;
+    for (; at >= 0 && at < end; at = text.indexOf(sought, at + 1)) {
+      const before = text[at - 1] ?? lineFeed;
+      starting ||= endsWord(before);
+    }
+    if (starting) orList(atStart.bytes, list);
+  }
+}
+
+/** The word that holds the byte at `at`, from the word `place` on. */
+function wordAt(starts: Uint32Array, at: number, place: number): number {
+  // Words that follow each other closely are met by walking, far ones by halving.
+  let word = place;
+  for (let step = 0; step < 8; step++) {
+    if ((starts[word + 1] ?? Infinity) > at) return word;
+    word++;
+  }
+  let [low, high] = [word, starts.length - 1];
+  while (low + 1 < high) {
+    const middle = (low + high) >>> 1;
+    if ((starts[middle] ?? 0) <= at) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function fillWith(bits: Bits, source: SearchSource, systems: readonly number[] | undefined): void {
+  bits.words.fill(0);
+  if (systems === undefined) {
+    bits.words.fill(0xffffffff, 0, source.count >>> 5);
+    if (source.count % 32 !== 0) bits.words[source.count >>> 5] = 2 ** (source.count % 32) - 1;
+    return;
+  }
+  const { starts, bytes } = source.systems;
+  for (const system of systems) orList(bits.bytes, bytes.subarray(starts[system], starts[system + 1]));
+}
+
+/** Keeps of `bits` what stands in `other` too; false where that is nothing. */
+function narrow(bits: Bits, other: Bits): boolean {
+  let any = 0;
+  for (let at = 0; at < bits.words.length; at++) {
+    const both = (bits.words[at] ?? 0) & (other.words[at] ?? 0);
+    bits.words[at] = both;
+    any |= both;
+  }
+  return any !== 0;
+}
+
+function newBits(files: number): Bits {
+  const words = new Uint32Array(bitmapBytes(files) / 4);
+  return { words, bytes: new Uint8Array(words.buffer) };
+}
+
+const encoder = new TextEncoder();

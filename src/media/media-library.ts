@@ -1,0 +1,233 @@
+/**
+ * The media of the device: what the index holds, searching in it, and bringing it up to date. The index in use is
+ * read-only and stays in use until a newer one has replaced it; one that turns out damaged is made anew.
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import type { Clock } from "../core/clock.ts";
+import { messageOf, ServiceError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { IndexStatus, Media, MediaFolders, System, TitlePreferences } from "../core/media.ts";
+import { didYouMean } from "../core/nearest.ts";
+import { chooseAny, countAny, type MediaSource } from "./choices.ts";
+import {
+  answerOf,
+  type FoundTitle,
+  findTitle,
+  type MediaAnswer,
+  type MediaQuery,
+  mediaAt,
+  systemOf,
+} from "./index/answers.ts";
+import { indexPath, type MediaIndex } from "./index/index-file.ts";
+import { holdIndex, type IndexHolder } from "./index/index-holder.ts";
+import type { JobLine } from "./scan/index-job.ts";
+import { type Run, startRun } from "./scan/indexer.ts";
+import { knownSystems, systemById, systemByName } from "./systems.ts";
+
+export interface MediaOptions {
+  /** Holds the index. */
+  readonly folder: string;
+  /** Of the index; that of the media folders where absent. */
+  readonly name?: string;
+  /** Asked at each run. */
+  readonly folders: () => MediaFolders;
+  /** Asked at each title. */
+  readonly prefer: () => TitlePreferences;
+  /** Told at the start, at each system, at the end, and in between at most four times a second. */
+  readonly emit: (status: IndexStatus) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The program that runs the index, for tests. */
+  readonly command?: readonly string[];
+}
+
+export interface MediaLibrary {
+  status(): IndexStatus;
+  /** Systems that have media in the index, by id. */
+  systems(): readonly System[];
+  search(query: MediaQuery): MediaAnswer;
+  /**
+   * Brings the index up to date, of the systems given or of all, and resolves when that is in use. Throws `conflict`
+   * while one runs, `not-found` for an unknown system, and `failed`, also where it was cancelled.
+   */
+  index(systems: readonly string[]): Promise<void>;
+  /**
+   * The file that `@System/Title (tag)` means, system and title spelt by hand: see `chooseTitle`. Undefined where there
+   * is none; rejects with `not-found` for an unknown system.
+   */
+  findTitle(system: string, title: string): Promise<FoundTitle | undefined>;
+  /** Any file of these, each with even odds; undefined where there is none. `random` gives a number from 0 up to 1. */
+  any(sources: readonly MediaSource[], random: () => number): Promise<Media | undefined>;
+  /** How many files `any` chooses from. */
+  count(sources: readonly MediaSource[]): Promise<number>;
+  /** Ends the run, if there is one. */
+  cancel(): void;
+  close(): Promise<void>;
+}
+
+/** A disk that damages whatever is written is not written to for ever. */
+const repairsMax = 3;
+
+/** Opens the index, if there is one; where it is damaged, a run begins that makes it anew. */
+export function createMedia(options: MediaOptions): MediaLibrary {
+  const { folder, log } = options;
+  const path = indexPath(folder, options.name);
+  let repairs = 0;
+  const holder = holdIndex(path, (why) => {
+    const isHopeless = ++repairs > repairsMax;
+    log.warn("media", `the index is damaged${isHopeless ? "" : ": it is being made anew"}`, { why });
+    rmSync(path, { force: true });
+    if (isHopeless) return;
+    runs.index([]).catch((error: unknown) => log.warn("media", messageOf(error)));
+  });
+  const runs = createRuns(options, path, holder);
+  /** Nothing was found because there is no index: the first run may be under way. */
+  const orIndexing = <T>(answer: T | undefined): T | undefined => {
+    if (answer === undefined && holder.current() === undefined && runs.status().indexing)
+      throw new ServiceError("failed", "the media are being indexed: try again then", { isPublic: true });
+    return answer;
+  };
+
+  return {
+    status: runs.status,
+    index: runs.index,
+    systems: () =>
+      (holder.current()?.usedSystemIds ?? []).map(systemOf).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    search: (query) => orIndexing(holder.use((held) => answerOf(held, query))) ?? { results: [], total: 0 },
+    any: async (sources, random) =>
+      orIndexing(
+        await holder.walk(function* (held) {
+          const file = yield* chooseAny(held, sources, random);
+          return file === undefined ? undefined : mediaAt(held, file);
+        }),
+      ),
+    count: async (sources) => (await holder.walk((held) => countAny(held, sources))) ?? 0,
+    async findTitle(name, title) {
+      const system = systemByName(name);
+      if (system === undefined) throw unknownSystem(name);
+      return holder.walk((held) => findTitle(held, system.id, title, options.prefer()));
+    },
+    cancel: runs.cancel,
+    async close() {
+      await runs.close();
+      holder.close();
+    },
+  };
+}
+
+type Runs = Pick<MediaLibrary, "status" | "index" | "cancel" | "close">;
+
+/** Runs of the index, one at a time, and how far they are. */
+function createRuns(options: MediaOptions, path: string, holder: IndexHolder): Runs {
+  const { folder, folders, emit, clock, log, command } = options;
+  let running: { readonly run: Run; readonly ended: Promise<void> } | undefined;
+  let progress: Progress | undefined;
+  let closed = false;
+
+  const status = () => statusOf(holder.current(), progress);
+  const tell = createTeller(clock, () => emit(status()));
+  const finish = async (run: Run) => {
+    try {
+      const { files, changed } = await run.done;
+      if (changed && !closed) await holder.renew();
+      log.info("media", "indexed", { files, changed });
+    } finally {
+      // What a killed run left behind is of no use to anyone.
+      rmSync(`${path}.new`, { force: true });
+      running = undefined;
+      progress = undefined;
+      if (!closed) tell(true);
+    }
+  };
+  const onLine = (line: JobLine) => {
+    progress = progressAfter(progress, line);
+    tell(line.kind === "system" || line.kind === "writing");
+  };
+
+  return {
+    status,
+    async index(systems) {
+      if (closed) throw new ServiceError("failed", "the service is stopping", { isPublic: true });
+      const unknown = systems.find((id) => systemById(id) === undefined);
+      if (unknown !== undefined) throw unknownSystem(unknown);
+      if (running !== undefined)
+        throw new ServiceError("conflict", "the media are being indexed already", { isPublic: true });
+      mkdirSync(folder, { recursive: true });
+      const run = startRun({ path, folders: folders(), systems }, { command, log, onLine });
+      progress = { files: 0 };
+      const ended = finish(run);
+      running = { run, ended };
+      tell(true);
+      await ended;
+    },
+    cancel: () => running?.run.cancel(),
+    async close() {
+      closed = true;
+      running?.run.cancel();
+      // How it ended is told to whoever asked for it.
+      await running?.ended.catch(() => {});
+    },
+  };
+}
+
+/** How far a run is. */
+interface Progress {
+  readonly files: number;
+  readonly step?: { readonly step: number; readonly steps: number; readonly name: string };
+  readonly writing?: true;
+}
+
+function progressAfter(before: Progress | undefined, line: JobLine): Progress {
+  const { files = 0, ...rest } = before ?? {};
+  switch (line.kind) {
+    case "system":
+      // The last step writes what was found.
+      return { files: line.files, step: { step: line.step, steps: line.steps + 1, name: line.name } };
+    case "files":
+      return { ...rest, files: line.files };
+    case "writing":
+      return {
+        files: line.files,
+        writing: true,
+        ...(before?.step && { step: { ...before.step, step: before.step.steps } }),
+      };
+    case "complaint":
+    case "complaints":
+    case "done":
+    case "failed":
+      return { ...rest, files };
+  }
+}
+
+function statusOf(index: MediaIndex | undefined, progress: Progress | undefined): IndexStatus {
+  const { step, writing } = progress ?? {};
+  return {
+    exists: index !== undefined,
+    indexing: progress !== undefined,
+    optimizing: writing === true,
+    ...(step && { totalSteps: step.steps, currentStep: step.step, currentStepDisplay: step.name }),
+    ...(progress || index ? { totalFiles: progress?.files ?? index?.count ?? 0 } : {}),
+    ...(index && { totalMedia: index.count }),
+  };
+}
+
+export const tellsPerSecondMax = 4;
+
+/** What must be told is told at once; the rest only where nothing was told for a quarter of a second. */
+function createTeller(clock: Clock, tell: () => void): (isDue: boolean) => void {
+  let toldMs = -Infinity;
+  return (isDue) => {
+    const now = clock.now();
+    // A clock that was set back must not silence it.
+    if (!isDue && now >= toldMs && now - toldMs < 1000 / tellsPerSecondMax) return;
+    toldMs = now;
+    tell();
+  };
+}
+
+function unknownSystem(id: string): ServiceError {
+  const ids = knownSystems().map((system) => system.id);
+  return new ServiceError("not-found", `there is no system ${id.slice(0, 64)}${didYouMean(id, ids)}`, {
+    isPublic: true,
+  });
+}

@@ -1,0 +1,298 @@
+/**
+ * The walk through the media folders: `<root>/<system folder>/...`, and the folders of single systems. Which folder is whose, and which extensions count,
+ * the table of systems says. Hidden entries and trees marked by `.tapdeckignore` do not count; links are followed inside
+ * the media folders only, and into each folder at most once; what playlists list is left out. An archive is one file. Folders
+ * of the service itself are left out.
+ */
+import { realpathSync, statSync } from "node:fs";
+import { messageOf } from "../../core/errors.ts";
+import { folderDepthMax, indexedFilesMax } from "../../core/limits.ts";
+import type { MediaFolders } from "../../core/media.ts";
+import { extensionOf } from "../../core/paths.ts";
+import { type ClosedIndex, closedFor } from "../../system/closed-places.ts";
+import { exactText, type FileName, fileName, joinNames, pathOf, readable } from "../names.ts";
+import { isPlaylist, noteParts, type Parts } from "../playlists.ts";
+import { type KnownSystem, systemByFolder, systemById, systemOfFile } from "../systems.ts";
+import type { Known } from "./previous-index.ts";
+import { type Entries, readFolder } from "./scan-folder.ts";
+import { type Found, type FoundBase, noSystem } from "./scan-result.ts";
+import {
+  assertStillThere,
+  byReadable,
+  isAway,
+  isMountIn,
+  openRoots,
+  type Root,
+  type Roots,
+} from "./scan-roots.ts";
+
+export interface ScanOptions {
+  readonly folders: MediaFolders;
+  /** System ids; empty means all. */
+  readonly systems: ReadonlySet<string>;
+  /** Of a run before: what is away now is taken from there. */
+  readonly known: Known;
+  /** Called before each system whose folders are walked. */
+  readonly onSystem: (step: ScanStep) => void;
+  /** Called after each folder. */
+  readonly onFolder: (files: number) => void;
+  /** A folder or list that could not be read: the walk goes on without it. */
+  readonly onComplaint: (path: string, why: string) => void;
+}
+
+export interface ScanStep {
+  /** From 1. */
+  readonly step: number;
+  readonly steps: number;
+  readonly name: string;
+}
+
+interface Walk extends ScanOptions {
+  readonly found: Found;
+  readonly roots: Roots;
+  /** Real paths of the media folders that are there: links may lead into these. */
+  readonly allowed: readonly string[];
+  readonly service: ClosedIndex;
+}
+
+/** Adds the files of the asked systems to `found`; with none asked for, of all. */
+export function scan(options: ScanOptions, found: Found): void {
+  const { folders, known, onComplaint } = options;
+  const roots = openRoots(folders, known, onComplaint);
+  const allowed = [...roots.shared, ...roots.own].flatMap(({ real }) => real ?? []);
+  const walk: Walk = { ...options, found, roots, allowed, service: closedFor(folders.closed) };
+  const places = systemFolders(walk);
+  for (const [index, { host, bases }] of places.entries()) {
+    options.onSystem({ step: index + 1, steps: places.length, name: host.name });
+    for (const base of bases) {
+      if (base.isAway) known.keep(base, found, options.systems);
+      else walkSystem(walk, host, base);
+    }
+  }
+  assertStillThere(roots);
+}
+
+interface Base extends FoundBase {
+  readonly isAway: boolean;
+}
+
+interface Place {
+  readonly host: KnownSystem;
+  readonly bases: Base[];
+}
+
+/** The folders of the asked systems, and of those whose folders hold files of them too; by system, in order of the roots. */
+function systemFolders(walk: Walk): readonly Place[] {
+  const places = new Map<string, Place>();
+  const placeOf = (host: KnownSystem): Place => {
+    const place = places.get(host.id) ?? { host, bases: [] };
+    places.set(host.id, place);
+    return place;
+  };
+  for (const root of walk.roots.shared) {
+    for (const base of basesIn(walk, root).sort((a, b) => byReadable(a.path, b.path))) {
+      const host = systemByFolder(readable(base.path).split("/").at(-1) ?? "");
+      if (host !== undefined) placeOf(host).bases.push(base);
+    }
+  }
+  for (const { host, root, real } of walk.roots.own) {
+    const { bases } = placeOf(host);
+    if (real === undefined)
+      bases.push(...walk.known.basesIn(root).map((base) => ({ ...base, isAway: true })));
+    // What lies in a folder that is walked anyway would be found twice.
+    else if (!bases.some(({ path }) => isInside(real, realPathOf(path) ?? exactText(path))))
+      bases.push({ path: real, root, isMount: false, isAway: false });
+  }
+  const asked = ({ host }: Place) =>
+    walk.systems.size === 0 || walk.systems.has(host.id) || [...walk.systems].some((id) => livesIn(id, host));
+  return [...places.values()].filter(asked).sort((a, b) => (a.host.id < b.host.id ? -1 : 1));
+}
+
+/** The folders in a media folder; of one that is away, and of drives below it that are, those that were there. */
+function basesIn(walk: Walk, { root, real }: Root): Base[] {
+  const before = walk.known.basesIn(root);
+  const away = before.filter((base) => real === undefined || isAway(base, real));
+  const kept = away.map((base) => ({ ...base, isAway: true }));
+  if (real === undefined) return kept;
+  const { folders, links } = entriesOf(walk, real);
+  const linked = links.filter((name) => linkedTo(walk, real, name).kind === "folder");
+  const there = [...folders, ...linked]
+    .filter((name) => systemByFolder(readable(name)) !== undefined)
+    .map((name) => joinNames(real, name))
+    .filter((path) => !away.some((base) => exactText(base.path) === exactText(path)))
+    .map((path) => ({ path, root, isMount: isMountIn(path, real), isAway: false }));
+  return [...kept, ...there];
+}
+
+/** One folder of one system, with all below it. */
+interface Tree {
+  readonly walk: Walk;
+  readonly base: FileName;
+  /** Its place among what was found. */
+  readonly place: number;
+  /** The system of an extension in this tree; undefined where it does not count. */
+  readonly systemOf: (extension: string) => number | undefined;
+  readonly parts: Parts;
+  /** Real paths of folders that a link led to. */
+  readonly linked: Set<string>;
+}
+
+function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }: Base): void {
+  const tree: Tree = {
+    walk,
+    base,
+    place: walk.found.base({ path: base, root, isMount }),
+    systemOf: extensionTable(walk, host),
+    parts: new Map(),
+    linked: new Set(),
+  };
+  const first = walk.found.names.length;
+  const real = realNameOf(base);
+  const isClosed = real !== undefined && walk.service.isClosed(real);
+  if (isClosed) walk.onComplaint(readable(base), "it is a folder of Tapdeck itself or of the kernel");
+  if (real !== undefined) walkFolder(tree, "", { chain: [exactText(real)], isClosed }, 0);
+  if (tree.parts.size > 0) hideParts(tree, first);
+}
+
+/** How the walk came to a folder. */
+interface Way {
+  /** The real paths of the tree's top and of each link followed on the way here. */
+  readonly chain: readonly string[];
+  /** The folder belongs to the service: only the one media folder in it counts. */
+  readonly isClosed: boolean;
+}
+
+function walkFolder(tree: Tree, path: FileName, { chain, isClosed }: Way, depth: number): void {
+  const { walk, base } = tree;
+  const full = joinNames(base, path);
+  if (depth > folderDepthMax) walk.onComplaint(readable(full), "it lies too deep");
+  const entries = depth > folderDepthMax ? unreadable : entriesOf(walk, full);
+  if (entries.ignored) return;
+  const links = isClosed ? [] : entries.links.toSorted(byReadable).map((name) => linkedTo(walk, full, name));
+  const linkedFiles = links.filter(({ kind }) => kind === "file").map(({ name }) => name);
+  if (!isClosed)
+    keepFiles(tree, path, linkedFiles.length === 0 ? entries.files : [...entries.files, ...linkedFiles]);
+  walk.onFolder(walk.found.files);
+  for (const name of entries.folders) {
+    const state = walk.service.stateOf(joinNames(full, name));
+    if (isClosed && state !== "open") continue;
+    walkFolder(tree, joinNames(path, name), { chain, isClosed: state === "closed" }, depth + 1);
+  }
+  for (const { name, kind, real } of links) {
+    if (kind !== "folder" || tree.linked.has(real) || isAbove(real, chain, full)) continue;
+    tree.linked.add(real);
+    walkFolder(tree, joinNames(path, name), { chain: [...chain, real], isClosed: false }, depth + 1);
+  }
+}
+
+/** Takes the files of a folder that count, and notes what the lists among them name. */
+function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void {
+  const { walk, base, place, systemOf } = tree;
+  const { found } = walk;
+  const texts = new Map<number, string>();
+  let folder: number | undefined;
+  for (const name of names) {
+    const extension = extensionOf(readable(name));
+    const system = systemOf(extension);
+    if (system === undefined) continue;
+    folder ??= found.folder(base, path);
+    found.file(name, folder, system);
+    texts.set(system, `${texts.get(system) ?? ""}\0${exactText(name)}`);
+    if (isPlaylist(extension)) noteList(tree, path, name, extension);
+  }
+  if (found.names.length > indexedFilesMax) throw new Error(`there are more than ${indexedFilesMax} files`);
+  for (const [system, text] of texts) found.mark(system, place, `${exactText(path)}${text}`);
+}
+
+/** Takes back the files that a list stands for, of those found from `first` on. */
+function hideParts({ walk: { found }, place, parts }: Tree, first: number): void {
+  const seen = new Set<number>();
+  const byFolder = new Map<number, Set<string> | undefined>();
+  for (let file = first; file < found.names.length; file++) {
+    const folder = found.folderOf.at(file);
+    if (!byFolder.has(folder))
+      byFolder.set(folder, parts.get(readable(found.folders[folder]?.path ?? "").toLowerCase()));
+    seen.add(found.systemOf.at(file));
+    if (byFolder.get(folder)?.has(found.names.text(file).toLowerCase())) found.hide(file);
+  }
+  const text = [...parts].flatMap(([folder, names]) => [folder, ...names]).join("\0");
+  for (const system of seen) if (system !== noSystem) found.mark(system, place, text);
+}
+
+function noteList({ walk, base, parts }: Tree, path: FileName, name: FileName, extension: string): void {
+  const full = joinNames(joinNames(base, path), name);
+  try {
+    noteParts(parts, full, readable(path), extension);
+  } catch (error) {
+    walk.onComplaint(readable(full), messageOf(error));
+  }
+}
+
+function extensionTable(walk: Walk, host: KnownSystem): Tree["systemOf"] {
+  const known = new Map<string, number | undefined>();
+  return (extension) => {
+    if (known.has(extension)) return known.get(extension);
+    const system = systemOfFile(host.id, extension);
+    const asked = system !== undefined && (walk.systems.size === 0 || walk.systems.has(system.id));
+    const place = asked && system.extensions.includes(extension) ? walk.found.system(system.id) : undefined;
+    known.set(extension, place);
+    return place;
+  };
+}
+
+function livesIn(id: string, host: KnownSystem): boolean {
+  return systemById(id)?.livesWith?.includes(host.id) === true;
+}
+
+function entriesOf(walk: Walk, path: FileName): Entries {
+  try {
+    return readFolder(path);
+  } catch (error) {
+    walk.onComplaint(readable(path), messageOf(error));
+    return unreadable;
+  }
+}
+
+const unreadable: Entries = { files: [], folders: [], links: [], ignored: true };
+
+interface Linked {
+  readonly name: FileName;
+  readonly kind: "file" | "folder" | "nothing";
+  readonly real: string;
+}
+
+/** What a link leads to; nothing where it leads out of the media folders, into the service's own, or nowhere. */
+function linkedTo(walk: Walk, folder: FileName, name: FileName): Linked {
+  const link = joinNames(folder, name);
+  const path = realNameOf(link);
+  const real = path === undefined ? "" : exactText(path);
+  const isAllowed = walk.allowed.some((one) => isInside(real, one));
+  if (path === undefined || !isAllowed || walk.service.isClosed(path)) return { name, kind: "nothing", real };
+  const stat = statSync(pathOf(link), { throwIfNoEntry: false });
+  return { name, kind: stat?.isFile() ? "file" : stat?.isDirectory() ? "folder" : "nothing", real };
+}
+
+/** True where the real folder holds the one that its link was found in: to follow it would go round. */
+function isAbove(real: string, chain: readonly string[], linkFolder: FileName): boolean {
+  const here = realPathOf(linkFolder) ?? exactText(linkFolder);
+  return isInside(here, real) || chain.some((folder) => isInside(folder, real));
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}
+
+/** Bytes that are not UTF-8 are kept apart by showing each as one character. */
+function realPathOf(path: FileName): string | undefined {
+  const real = realNameOf(path);
+  return real && exactText(real);
+}
+
+function realNameOf(path: FileName): FileName | undefined {
+  try {
+    return fileName(realpathSync(pathOf(path), { encoding: "buffer" }));
+  } catch {
+    // A link to nowhere, round in circles, or where this user may not look.
+    return undefined;
+  }
+}

@@ -1,0 +1,104 @@
+/** Several media libraries that answer as one: the media folders' first, and one for each USB stick. */
+import type { IndexStatus, Media, System } from "../../core/media.ts";
+import type { MediaSource } from "../choices.ts";
+import type { FoundTitle, MediaAnswer, MediaQuery } from "../index/answers.ts";
+import { endsWord, fold, foldedWords } from "../index/fold.ts";
+import type { MediaLibrary } from "../media-library.ts";
+
+type Libraries = readonly MediaLibrary[];
+
+/** Counts are sums; the step is that of the first that is under way. */
+export function joinedStatus(libraries: Libraries): IndexStatus {
+  const all = libraries.map((library) => library.status());
+  const { totalSteps, currentStep, currentStepDisplay } = all.find(({ indexing }) => indexing) ?? {};
+  const sum = (key: "totalFiles" | "totalMedia") => {
+    const known = all.flatMap((status) => status[key] ?? []);
+    return known.length === 0 ? {} : { [key]: known.reduce((total, one) => total + one, 0) };
+  };
+  return {
+    exists: all.some(({ exists }) => exists),
+    indexing: all.some(({ indexing }) => indexing),
+    optimizing: all.some(({ optimizing }) => optimizing),
+    ...(totalSteps === undefined ? {} : { totalSteps }),
+    ...(currentStep === undefined ? {} : { currentStep }),
+    ...(currentStepDisplay === undefined ? {} : { currentStepDisplay }),
+    ...sum("totalFiles"),
+    ...sum("totalMedia"),
+  };
+}
+
+export function joinedSystems(libraries: Libraries): readonly System[] {
+  const byId = new Map(libraries.flatMap((library) => library.systems()).map((one) => [one.id, one]));
+  return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** In the order of one index (search.ts). Of two of one path the first library's is shown; the total counts both. */
+export function joinedSearch(libraries: Libraries, query: MediaQuery): MediaAnswer {
+  const answers = libraries.map((library) => library.search(query));
+  const total = answers.reduce((sum, answer) => sum + answer.total, 0);
+  const filled = answers.filter(({ results }) => results.length > 0);
+  if (filled.length <= 1) return { results: filled[0]?.results ?? [], total };
+  const words = foldedWords(query.query).map((word) => new TextEncoder().encode(word));
+  const phrase = foldedWords(query.query).join(" ");
+  const byPath = new Map<string, Placed>();
+  for (const media of filled.flatMap(({ results }) => results))
+    if (!byPath.has(media.path)) byPath.set(media.path, placed(media, phrase, words));
+  const inOrder = [...byPath.values()].sort((a, b) => a.rank - b.rank || Buffer.compare(a.bytes, b.bytes));
+  return { results: inOrder.slice(0, query.maxResults).map(({ media }) => media), total };
+}
+
+interface Placed {
+  readonly media: Media;
+  /** Of the folded name. */
+  readonly bytes: Uint8Array;
+  /** Lower is better. */
+  readonly rank: number;
+}
+
+function placed(media: Media, phrase: string, words: readonly Uint8Array[]): Placed {
+  const name = fold(media.name);
+  const bytes = Buffer.from(name);
+  const rank = name.startsWith(phrase) ? 0 : words.every((word) => startsWordIn(bytes, word)) ? 1 : 2;
+  return { media, bytes, rank };
+}
+
+function startsWordIn(name: Buffer, word: Uint8Array): boolean {
+  for (let at = name.indexOf(word); at >= 0; at = name.indexOf(word, at + 1)) {
+    const before = name[at - 1];
+    if (before === undefined || endsWord(before)) return true;
+  }
+  return false;
+}
+
+const ways: readonly FoundTitle["how"][] = ["exact", "folded", "close"];
+
+/** The best by its spelling; of equals the first library's. */
+export async function joinedTitle(
+  libraries: Libraries,
+  system: string,
+  title: string,
+): Promise<FoundTitle | undefined> {
+  const found = await Promise.all(libraries.map((library) => library.findTitle(system, title)));
+  for (const way of ways) {
+    const best = found.find((one) => one?.how === way);
+    if (best !== undefined) return best;
+  }
+  return undefined;
+}
+
+/** Even odds for each file of all libraries. */
+export async function joinedAny(
+  libraries: Libraries,
+  sources: readonly MediaSource[],
+  random: () => number,
+): Promise<Media | undefined> {
+  const counts = await Promise.all(libraries.map((library) => library.count(sources)));
+  let left = random() * counts.reduce((sum, count) => sum + count, 0);
+  const chosen = libraries.find((_, at) => {
+    const count = counts[at] ?? 0;
+    left -= count;
+    return count > 0 && left < 0;
+  });
+  // With nothing to choose from, the first library says why.
+  return (chosen ?? libraries[0])?.any(sources, random);
+}

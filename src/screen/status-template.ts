@@ -1,0 +1,241 @@
+/**
+ * The one picture of the graphical screen, as an SVG of the screen's own size: a drawing and few words for whoever sits three
+ * metres away, and beside them the page's address as a QR code. Flat colors only, for screens of 16 bits.
+ */
+import { encode } from "uqr";
+import { screenReasonCharsMax } from "../core/limits.ts";
+import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
+import type { Picture } from "./picture.ts";
+import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
+import type { ScreenTexts } from "./texts.ts";
+
+export interface ScreenSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface ScreenPlace {
+  /** Of the page: `http://deck.local:7497`. Undefined without a network. */
+  readonly base: string | undefined;
+  /** What the machine's start found wrong, as a sentence; absent where all is well. */
+  readonly fault?: string | undefined;
+  /** Games are played here. */
+  readonly hasGames?: boolean;
+}
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Televisions cut the edges off: nothing is drawn so near to them. */
+export const marginShare = 0.05;
+
+export function screenSvg(
+  picture: Picture,
+  place: ScreenPlace,
+  size: ScreenSize,
+  texts: ScreenTexts,
+): string {
+  const { width, height } = size;
+  const margin = marginShare * Math.min(width, height);
+  const inside = { x: margin, y: margin, width: width - 2 * margin, height: height - 2 * margin };
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="DejaVu Sans" font-weight="bold">`,
+    `<rect width="${width}" height="${height}" fill="${colors.background}"/>`,
+    ...(picture.kind === "pairing"
+      ? pairing(picture, inside, texts)
+      : [...state(picture, place, inside, texts)]),
+    "</svg>",
+  ].join("\n");
+}
+
+/** The state's drawing and words; where the page can be opened, that stands at the right. */
+function state(
+  picture: Exclude<Picture, { kind: "pairing" }>,
+  place: ScreenPlace,
+  inside: Box,
+  texts: ScreenTexts,
+): readonly string[] {
+  const { base } = place;
+  const foot = footOf(picture, place, inside, texts);
+  const footHeight = heightOf(foot, 0);
+  const above = { ...inside, height: inside.height - footHeight * 2 };
+  const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
+  // What starts is about to cover the screen: there is no time to open anything.
+  return base === undefined || picture.kind === "starting"
+    ? [...message(picture, above, texts), ...words]
+    : [...besidePanel(picture, base, above, texts), ...words];
+}
+
+/** One line below the rest: what is wrong with the machine comes first. */
+function footOf(
+  picture: Exclude<Picture, { kind: "pairing" }>,
+  { base, fault, hasGames = false }: ScreenPlace,
+  { width, height }: Box,
+  texts: ScreenTexts,
+): readonly Row[] {
+  const room = { width, linesMax: 1, sizeMax: height * 0.045, sizeMin: height * 0.03 };
+  const endGame: Row = [texts.endGame, room, colors.quiet];
+  if (picture.kind === "starting") return picture.isGame === true ? [endGame] : [];
+  if (fault !== undefined) return [[plainText(fault, screenReasonCharsMax), room, accents.failed]];
+  if (base === undefined) return [[texts.noNetwork, room, colors.quiet]];
+  return hasGames && picture.kind === "ready" ? [endGame] : [];
+}
+
+function besidePanel(
+  picture: Exclude<Picture, { kind: "pairing" }>,
+  base: string,
+  inside: Box,
+  texts: ScreenTexts,
+): readonly string[] {
+  const panelWidth = Math.min(inside.width * 0.34, inside.height * 0.6);
+  const gap = inside.width * 0.03;
+  const left = { ...inside, width: inside.width - panelWidth - gap };
+  const right = { ...inside, x: inside.x + inside.width - panelWidth, width: panelWidth };
+  return [...message(picture, left, texts), ...panel(base, right, texts)];
+}
+
+/** The drawing, and one or two texts below it, in the middle of the box. */
+function message(
+  picture: Exclude<Picture, { kind: "pairing" }>,
+  box: Box,
+  texts: ScreenTexts,
+): readonly string[] {
+  const { width, height } = box;
+  const accent = accents[picture.kind];
+  const large = { width, linesMax: 2, sizeMax: height * 0.13, sizeMin: height * 0.05 };
+  const small = { width, linesMax: 3, sizeMax: height * 0.06, sizeMin: height * 0.042 };
+  const headline: Row = [texts.headline[picture.kind], large, colors.text];
+  const said: Row = [wordsOf(picture, texts), small, accent];
+  // What starts is known by its name; the word above that is small.
+  const rows: readonly Row[] =
+    picture.kind === "starting" && picture.name !== ""
+      ? [
+          [texts.headline.starting, { ...small, linesMax: 1 }, accent],
+          [picture.name, large, colors.text],
+        ]
+      : [headline, said];
+  const gap = height * 0.02;
+  const wordsHeight = heightOf(rows, gap);
+  const iconGap = height * 0.05;
+  const iconMax = Math.min(height * 0.48, height - wordsHeight - iconGap);
+  const iconWidth = Math.min(width * 0.6, (iconMax * iconMax) / drawingHeight(picture.kind, iconMax));
+  const iconHeight = drawingHeight(picture.kind, iconWidth);
+  const top = box.y + (height - iconHeight - iconGap - wordsHeight) / 2;
+  const icon = drawing(picture.kind, box.x + (width - iconWidth) / 2, top, iconWidth);
+  return [icon, ...textRows(rows, { ...box, y: top + iconHeight + iconGap }, gap)];
+}
+
+/** What stands below the headline: a name as it is, a reason as a sentence, or words of the state's own. */
+function wordsOf(picture: Exclude<Picture, { kind: "pairing" }>, { below }: ScreenTexts): string {
+  const said = "name" in picture ? picture.name : "reason" in picture ? sentence(picture.reason) : "";
+  return plainText(said, screenReasonCharsMax) || below[picture.kind];
+}
+
+function sentence(reason: string): string {
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
+}
+
+/** The QR code of the page between two lines. */
+function panel(base: string, box: Box, texts: ScreenTexts): readonly string[] {
+  const size = box.width;
+  const top = box.y + (box.height - size) / 2;
+  const room = { width: size, linesMax: 1, sizeMax: box.height * 0.055, sizeMin: box.height * 0.025 };
+  const above: readonly Row[] = [[texts.openPage, room, colors.text]];
+  const below: readonly Row[] = [[shown(base), room, colors.quiet]];
+  const gap = box.height * 0.025;
+  return [
+    ...textRows(above, { ...box, y: top - heightOf(above, 0) - gap }, 0),
+    qrCode(base, box.x, top, size),
+    ...textRows(below, { ...box, y: top + size + gap }, 0),
+  ];
+}
+
+function pairing(
+  { link, base, code }: Extract<Picture, { kind: "pairing" }>,
+  box: Box,
+  texts: ScreenTexts,
+): readonly string[] {
+  const codeSize = Math.min(box.height * 0.82, box.width * 0.46);
+  const between = box.width * 0.045;
+  const width = box.width - codeSize - between;
+  const unit = Math.min(box.height, width * 1.4);
+  const room = (share: number, linesMax: number): Room => ({
+    width,
+    linesMax,
+    sizeMax: unit * share,
+    sizeMin: unit * 0.035,
+  });
+  const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
+  const rows: readonly Row[] = [
+    [texts.headline.pairing, room(0.12, 2), colors.text],
+    [texts.below.pairing, room(0.065, 2), accents.pairing],
+    [texts.typeDigits, room(0.055, 1), colors.quiet],
+    [digits, room(0.2, 1), colors.text],
+    [`${texts.atAddress} ${shown(base)}`, room(0.06, 1), colors.quiet],
+  ];
+  const gap = unit * 0.035;
+  const top = box.y + (box.height - heightOf(rows, gap)) / 2;
+  return [
+    qrCode(link, box.x, box.y + (box.height - codeSize) / 2, codeSize),
+    ...textRows(rows, { ...box, x: box.x + codeSize + between, y: top, width }, gap),
+  ];
+}
+
+/** As people type it. */
+function shown(base: string): string {
+  return plainText(base.replace(/^http:\/\//, ""), screenReasonCharsMax);
+}
+
+const lineHeight = 1.2;
+const ascent = 0.95; // Of the font's size: where the baseline is below a line's upper end.
+
+type Row = readonly [text: string, room: Room, color: string];
+
+function heightOf(rows: readonly Row[], gap: number): number {
+  const heights = rows.map(([text, room]) => {
+    const { lines, size } = fitText(text, room);
+    return lines.length * size * lineHeight;
+  });
+  return heights.reduce((sum, height) => sum + height, gap * (rows.length - 1));
+}
+
+/** One text below the other, each line in the middle of the box, from its upper end down. */
+function textRows(rows: readonly Row[], box: Box, gap: number): readonly string[] {
+  const middle = box.x + box.width / 2;
+  let top = box.y;
+  return rows.flatMap(([text, room, color]) => {
+    const { size, lines } = fitText(text, room);
+    const from = top;
+    top += lines.length * size * lineHeight + gap;
+    return lines.map(
+      (line, index) =>
+        `<text x="${px(middle)}" y="${px(from + size * (ascent + index * lineHeight))}" font-size="${px(size)}" text-anchor="middle" fill="${color}">${escapeXml(line)}</text>`,
+    );
+  });
+}
+
+const quietModules = 4; // ISO/IEC 18004: the border that a camera needs.
+
+/** Dark modules as one path on a white card; whole pixels, so that no edge is blurred. */
+function qrCode(text: string, x: number, y: number, size: number): string {
+  const { data, size: modules } = encode(text, { ecc: "M", border: quietModules });
+  const module = Math.max(1, Math.floor(size / modules));
+  const inset = Math.floor((size - module * modules) / 2);
+  const [left, top] = [Math.round(x) + inset, Math.round(y) + inset];
+  let path = "";
+  for (const [row, line] of data.entries())
+    for (const [column, isDark] of line.entries())
+      if (isDark) path += `M${left + column * module} ${top + row * module}h${module}v${module}h-${module}z`;
+  return [
+    `<rect x="${px(x)}" y="${px(y)}" width="${px(size)}" height="${px(size)}" rx="${px(size * 0.05)}" fill="#ffffff"/>`,
+    `<path shape-rendering="crispEdges" fill="#000000" d="${path}"/>`,
+  ].join("\n");
+}
+
+function px(length: number): string {
+  return length.toFixed(1);
+}

@@ -1,0 +1,163 @@
+/** Whether a bundle may be installed here: asked of all of it, before anything is written. */
+import { createHash } from "node:crypto";
+import { exitCodes, StartError } from "../core/errors.ts";
+import {
+  bootBytesOf,
+  bootPathOf,
+  compareVersions,
+  type Manifest,
+  type Part,
+  readManifest,
+  rootPartOf,
+} from "./manifest.ts";
+import { type BootControl, otherSlot, type Slot, slotFolder } from "./slots.ts";
+import { headBytes, isSignedBy, readHead } from "./update-bundle.ts";
+import type { BootFiles, RootPartition } from "./update-paths.ts";
+
+/** A bundle's file. */
+export interface Source {
+  readonly bytes: number;
+  /** So many bytes, or fewer where the file ends before. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+export type Step = "checking" | "writing" | "reading back";
+
+export interface Installation {
+  readonly source: Source;
+  readonly files: BootFiles;
+  readonly control: BootControl;
+  root(slot: Slot): Promise<RootPartition>;
+  /** Public keys of whom this system trusts. */
+  readonly keys: readonly Uint8Array[];
+  readonly board: string;
+  /** The version that runs. */
+  readonly version: string;
+  readonly allowOlder: boolean;
+  readonly progress: (step: Step, done: number, total: number) => void;
+}
+
+export interface Checked {
+  readonly manifest: Manifest;
+  /** As they stand in the file. */
+  readonly manifestText: string;
+  readonly slot: Slot;
+}
+
+/** A part, and where its bytes begin in the file. */
+export interface Placed extends Part {
+  readonly offset: number;
+}
+
+const chunkBytes = 1024 * 1024;
+
+/** Throws a sentence where the bundle is not whole, not for here, or not allowed. Writes nothing. */
+export async function checkUpdate(installation: Installation): Promise<Checked> {
+  const { source, progress } = installation;
+  const slot = await freeSlot(installation.control);
+  const { manifest, manifestText } = await signedManifest(installation);
+  judgeVersion(manifest, installation);
+  const placed = place(manifest, manifestText);
+  const total = placed.reduce((sum, { bytes }) => sum + bytes, 0);
+  const end = (placed.at(-1)?.offset ?? 0) + (placed.at(-1)?.bytes ?? 0);
+  if (source.bytes < end)
+    throw refused(`the file is cut short: ${source.bytes} of ${end} bytes are there; fetch it again`);
+  if (source.bytes > end) throw refused("the file is longer than its manifest says; fetch it again");
+  await judgeRoom(manifest, installation, slot);
+  let done = 0;
+  for (const part of placed) {
+    const hash = createHash("sha256");
+    for await (const chunk of chunksOf(source, part)) {
+      hash.update(chunk);
+      done += chunk.length;
+      progress("checking", done, total);
+    }
+    if (hash.digest("hex") !== part.sha256) throw damaged(part);
+  }
+  return { manifest, manifestText, slot };
+}
+
+export function refused(sentence: string): StartError {
+  return new StartError(exitCodes.failed, sentence);
+}
+
+export function damaged({ name }: Part): StartError {
+  return refused(`the file is damaged: its part ${name} is not what was signed; fetch it again`);
+}
+
+/** The slot that may be written: the one that neither runs nor is kept. */
+export async function freeSlot(control: BootControl): Promise<Slot> {
+  const [running, kept] = [await control.running(), await control.kept()];
+  if (running !== kept)
+    throw refused("this system is itself being tried: wait until it is kept, a minute after its start");
+  return otherSlot(running);
+}
+
+/** The parts with their places in the file. */
+export function place(manifest: Manifest, manifestText: string): readonly Placed[] {
+  let offset = headBytes + new TextEncoder().encode(manifestText).length;
+  return manifest.parts.map((part) => {
+    offset += part.bytes;
+    return { ...part, offset: offset - part.bytes };
+  });
+}
+
+/** Throws where the file ends before the part does: somebody cut it meanwhile. */
+export async function* chunksOf(
+  source: Source,
+  { offset, bytes, name }: Placed,
+): AsyncGenerator<Uint8Array, void, void> {
+  for (let at = 0; at < bytes; ) {
+    const chunk = await source.read(offset + at, Math.min(chunkBytes, bytes - at));
+    if (chunk.length === 0) throw refused(`the file is cut short within ${name}; fetch it again`);
+    yield chunk;
+    at += chunk.length;
+  }
+}
+
+async function signedManifest({ source, keys }: Installation) {
+  const head = readHead(await source.read(0, headBytes));
+  if (typeof head === "string") throw refused(`this file cannot be used: ${head}`);
+  const bytes = await source.read(headBytes, head.manifestBytes);
+  if (bytes.length < head.manifestBytes) throw refused("the file is cut short; fetch it again");
+  if (keys.length === 0)
+    throw refused("this system trusts nobody's updates: its image was made without a key for them");
+  if (!(await isSignedBy(keys, { head, manifest: bytes })))
+    throw refused("the file was altered, or signed by a key that this system does not trust");
+  const manifest = readManifest(bytes);
+  if (typeof manifest === "string") throw refused(`this file cannot be used: ${manifest}`);
+  return { manifest, manifestText: new TextDecoder().decode(bytes) };
+}
+
+function judgeVersion(manifest: Manifest, { board, version, allowOlder }: Installation): void {
+  if (manifest.board !== board)
+    throw refused(`this update is for the board ${manifest.board}, and this one is ${board}`);
+  if (!allowOlder && compareVersions(manifest.version, version) < 0)
+    throw refused(
+      `this update is version ${manifest.version}, older than the ${version} that runs: --allow-older installs it all the same`,
+    );
+}
+
+async function judgeRoom(
+  manifest: Manifest,
+  { control, files, root }: Installation,
+  slot: Slot,
+): Promise<void> {
+  const paths = new Set(manifest.parts.map(bootPathOf));
+  const missing = control.needs(slot).find((name) => !paths.has(name));
+  if (missing !== undefined) throw refused(`this update cannot start: it lacks boot/${missing}`);
+  const partition = await root(slot);
+  const needed = rootPartOf(manifest)?.bytes ?? 0;
+  if (needed > partition.bytes)
+    throw refused(
+      `the update needs ${needed} bytes, and its slot has ${partition.bytes}: flash the card anew`,
+    );
+  const old = await files.list(slotFolder(slot));
+  const free = old.reduce((sum, { bytes }) => sum + bytes, await files.freeBytes());
+  const most = bootBytesOf(manifest) + spareBytes;
+  if (most > free)
+    throw refused(`the boot partition has room for ${free} bytes, and the update needs ${most} there`);
+}
+
+// Each file takes whole clusters, and small files are written beside those that they replace.
+const spareBytes = 1024 * 1024;

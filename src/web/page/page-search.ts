@@ -1,0 +1,85 @@
+/** Search as you type; a touch launches what was found, or writes it to a card, if the caller may. */
+import type { Client } from "../../client/client.ts";
+import { el, note, section, sentenceOf, telling } from "./dom.ts";
+import { writeToCard } from "./page-write.ts";
+
+const waitMs = 120;
+const shownMax = 40;
+
+interface Found {
+  readonly name: string;
+  readonly system: { readonly name: string };
+  readonly zapScript: string;
+}
+
+interface Abilities {
+  readonly canPlay: boolean;
+  /** Hears `launch.finished`, and so why something did not start. */
+  readonly canChange: boolean;
+  /** A reader that can write is connected. */
+  readonly canWrite: () => boolean;
+}
+
+export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abilities) {
+  const input = el("input", {
+    type: "search",
+    placeholder: "Find a game, song or film",
+    "aria-label": "Find a game, song or film",
+    autocomplete: "off",
+    enterkeyhint: "search",
+  });
+  const list = el("ul", { class: "rows" });
+  const count = el("p", { class: "more", role: "status" });
+  const card = section(canPlay ? "Play something" : "Search", input, list, count);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let asked = 0;
+
+  const row = ({ name, system, zapScript }: Found) => {
+    const launch = telling(async () => {
+      await client.call("launch", zapScript);
+      // The playing card shows what has started.
+      note(canChange ? `Starting ${name}` : "Asked the device to start it.");
+    });
+    const write = telling(() => writeToCard(client, name, zapScript));
+    const what = [el("span", { class: "name" }, name), el("span", { class: "more" }, system.name)];
+    return el(
+      "li",
+      {},
+      canPlay
+        ? el("button", { type: "button", class: "row", onclick: launch }, ...what)
+        : el("div", { class: "what" }, ...what),
+      canWrite()
+        ? el("button", { type: "button", "aria-label": `Write ${name} to a card`, onclick: write }, "Card")
+        : undefined,
+    );
+  };
+  const search = async () => {
+    const query = input.value.trim();
+    asked += 1;
+    const number = asked;
+    if (query === "") {
+      list.replaceChildren();
+      count.textContent = "";
+      return;
+    }
+    const { results, total } = await client.call("media.search", { query, maxResults: shownMax });
+    // A later word may have been answered first.
+    if (number !== asked) return;
+    list.replaceChildren(...results.map(row));
+    count.textContent =
+      total === 0
+        ? "Nothing fits."
+        : total > results.length
+          ? `${total.toLocaleString()} fit: say more of the name.`
+          : "";
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      search().catch((error: unknown) => {
+        count.textContent = sentenceOf(error);
+      });
+    }, waitMs);
+  });
+  return { card, search };
+}

@@ -1,0 +1,260 @@
+/**
+ * Pairing by a code: opened at the device for ten minutes and three tries in all, whoever makes them. A try is spent when a
+ * proof arrives, before it is looked at, so that many at once are no more than three. A hello spends none.
+ */
+import type { PairingDoor, PairingTry } from "../api/pairing-line.ts";
+import type { Client, OpenPairing, PairingEnd, PairingService } from "../api/services.ts";
+import type { Audit } from "../core/audit.ts";
+import { type Clock, rfc3339 } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import {
+  pairingHellosMax,
+  pairingHellosPerAddressMax,
+  pairingOpenMs,
+  pairingSharesKeptMax,
+  pairingTriesMax,
+} from "../core/limits.ts";
+import type { Log } from "../core/log.ts";
+import type { Role } from "../core/rights.ts";
+import { shareName } from "../secure/cpace.ts";
+import { SecureFailure } from "../secure/failure.ts";
+import {
+  answerPairing,
+  generatorOfCode,
+  newPairingCode,
+  type PairingDevice,
+  readPairingHello,
+} from "../secure/pairing.ts";
+import type { PairingGuesses } from "../store/pairing-guesses.ts";
+import { reachableHosts } from "../system/reachable.ts";
+import { createGuesses } from "./pairing-backoff.ts";
+
+export interface Pairing extends PairingDoor {
+  /** Shows a new code; one that was open before is called off. Throws `busy` while wrong codes delay the next one. */
+  open(role: Role): Promise<OpenPairing>;
+  /** Calls it off; nothing where none is open. */
+  cancel(): void;
+  /** The opening without its code; undefined where none is open. */
+  current(): Omit<OpenPairing, "code"> | undefined;
+  /** Resolves when the opening has ended. Throws `not-found` where none is open. */
+  wait(): Promise<PairingEnd>;
+  /** Calls it off, and stops all timers. */
+  close(): void;
+}
+
+export interface PairingParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly addClient: (name: string, role: Role) => Pick<Client, "id" | "secret" | "name">;
+  readonly guesses: PairingGuesses;
+  readonly audit: Audit;
+}
+
+interface Opening {
+  readonly code: string;
+  readonly generator: Uint8Array;
+  readonly role: Role;
+  readonly expires: string;
+  triesLeft: number;
+  /** Wrong codes before this opening. */
+  readonly wrongBefore: number;
+  /** Exchanges that may still prove themselves, the oldest first, with their addresses. */
+  readonly running: Map<PairingDevice, string>;
+  /** Our shares in this opening: none of them is a client's. */
+  readonly shares: Set<string>;
+  readonly timer: Disposable;
+  readonly ended: PromiseWithResolvers<PairingEnd>;
+}
+
+export function createPairing({ clock, log, addClient, guesses: store, audit }: PairingParts): Pairing {
+  const guesses = createGuesses({ clock, store });
+  let opening: Opening | undefined;
+
+  const end = (which: Opening, how: PairingEnd) => {
+    if (opening !== which) return;
+    opening = undefined;
+    which.timer[Symbol.dispose]();
+    for (const device of which.running.keys()) device.close();
+    which.running.clear();
+    which.ended.resolve(how);
+  };
+  const drop = (which: Opening, device: PairingDevice) => {
+    which.running.delete(device);
+    device.close();
+  };
+  /** Takes a proof; from here to its check nothing may wait, because each of many proofs at once must count. */
+  const isRight = (which: Opening, device: PairingDevice, proof: string) => {
+    const waitMs = guesses.waitMs();
+    if (waitMs > 0) throw tooManyWrong(waitMs);
+    guesses.count();
+    which.triesLeft -= 1;
+    return device.isProof(proof);
+  };
+  const attempt = (which: Opening, device: PairingDevice, name: string, address: string): PairingTry => ({
+    reply: device.reply,
+    prove(proof) {
+      if (opening !== which) throw notOpen();
+      if (!which.running.has(device)) throw evicted();
+      try {
+        if (!isRight(which, device, proof)) {
+          audit.refused("wrong-code", { address });
+          log.warn("pairing", "a wrong code was tried", { address, triesLeft: which.triesLeft });
+          throw wrongCode(which.triesLeft, guesses.waitMs());
+        }
+        // The code is known to nobody but those to whom the owner showed it, so this opening's wrong codes were typing errors.
+        // Earlier ones stay: a neighbour who guesses gains at most two free guesses for each phone that the owner pairs.
+        guesses.forgive(which.wrongBefore);
+        const { id, secret, name: kept } = addClient(name, which.role);
+        const grant = device.grant({ id, secret });
+        log.info("pairing", "a client was paired by its code", { client: id, address });
+        end(which, { reason: "paired", client: { id, name: kept } });
+        return grant;
+      } finally {
+        drop(which, device);
+        if (which.triesLeft === 0) end(which, { reason: "tries" });
+      }
+    },
+    close: () => drop(which, device),
+  });
+
+  const cancel = () => {
+    if (opening !== undefined) end(opening, { reason: "cancelled" });
+  };
+  return {
+    async open(role) {
+      const code = await newPairingCode();
+      const waitMs = guesses.waitMs();
+      if (waitMs > 0) throw tooManyWrong(waitMs);
+      cancel();
+      const expires = rfc3339(clock.now() + pairingOpenMs);
+      const fresh: Opening = {
+        code,
+        generator: generatorOfCode(code),
+        role,
+        expires,
+        triesLeft: pairingTriesMax,
+        wrongBefore: guesses.wrong,
+        running: new Map(),
+        shares: new Set(),
+        timer: clock.after(pairingOpenMs, () => end(fresh, { reason: "expired" })),
+        ended: Promise.withResolvers(),
+      };
+      opening = fresh;
+      audit.note({ event: "pairing-opened", by: "code" });
+      return { code, expires, triesLeft: fresh.triesLeft };
+    },
+    cancel,
+    current: () => opening && { expires: opening.expires, triesLeft: opening.triesLeft },
+    async wait() {
+      if (opening === undefined) throw new ServiceError("not-found", "no pairing is open");
+      return opening.ended.promise;
+    },
+    read: readPairingHello,
+    async begin(hello, address) {
+      const which = opening;
+      if (which === undefined) {
+        audit.refused("wrong-code", { address });
+        throw notOpen();
+      }
+      const waitMs = guesses.waitMs();
+      if (waitMs > 0) throw tooManyWrong(waitMs);
+      const isOurs = which.shares.has(shareName(hello.share));
+      const device = isOurs ? undefined : await answerPairing(which.code, hello, which.generator);
+      if (device === undefined) {
+        audit.refused("secure-failure", { address });
+        throw new SecureFailure();
+      }
+      if (opening !== which) {
+        device.close();
+        throw notOpen();
+      }
+      const oldest = inTheWay(which, address);
+      if (oldest !== undefined) drop(which, oldest);
+      which.running.set(device, address);
+      remember(which.shares, shareName(device.share));
+      return attempt(which, device, hello.name, address);
+    },
+    close() {
+      cancel();
+      guesses[Symbol.dispose]();
+    },
+  };
+}
+
+/** The exchange that ends because another begins: the address's own oldest, or else the oldest of all; undefined if there is room. */
+function inTheWay({ running }: Pick<Opening, "running">, address: string): PairingDevice | undefined {
+  const own = [...running].filter(([, from]) => from === address).map(([device]) => device);
+  if (own.length >= pairingHellosPerAddressMax) return own[0];
+  return running.size < pairingHellosMax ? undefined : running.keys().next().value;
+}
+
+/** Forgets the oldest where there are too many. */
+function remember(shares: Set<string>, share: string): void {
+  const [oldest] = shares;
+  if (oldest !== undefined && shares.size >= pairingSharesKeptMax) shares.delete(oldest);
+  shares.add(share);
+}
+
+export interface PairingSurroundings {
+  /** Addresses of the config to listen on. */
+  readonly listen: () => readonly string[];
+  readonly port: () => number;
+  readonly fingerprint: () => string | undefined;
+}
+
+/** What the API offers of it. */
+export function pairingService(
+  pairing: Pairing,
+  { listen, port, fingerprint }: PairingSurroundings,
+): PairingService {
+  return {
+    async describe() {
+      const [print, open] = [fingerprint(), pairing.current()];
+      return {
+        hosts: await reachableHosts(listen()),
+        port: port(),
+        ...(print === undefined ? {} : { fingerprint: print }),
+        ...(open === undefined ? {} : { open }),
+      };
+    },
+    open: pairing.open,
+    wait: pairing.wait,
+    cancel: pairing.cancel,
+  };
+}
+
+function notOpen(): ServiceError {
+  return new ServiceError(
+    "forbidden",
+    "no pairing by code is open: open one on the device itself, with tapdeck pair --code",
+  );
+}
+
+function evicted(): ServiceError {
+  return new ServiceError("busy", "others began to pair at the same time, and took this place: try again", {
+    data: { limit: "pairingHellosMax" },
+  });
+}
+
+function tooManyWrong(retryAfterMs: number): ServiceError {
+  return new ServiceError(
+    "busy",
+    `wrong codes were tried: the next one counts in ${minutes(retryAfterMs)}; until then a link of tapdeck pair lets a phone in`,
+    { data: { limit: "pairingWrongCodesFree", retryAfterMs } },
+  );
+}
+
+function wrongCode(triesLeft: number, retryAfterMs: number): ServiceError {
+  const tries = triesLeft === 1 ? "one try is left" : `${triesLeft} tries are left`;
+  const sentence =
+    triesLeft === 0 ? "and that was the last try: open it again on the device" : `and ${tries}`;
+  const delay = retryAfterMs === 0 ? "" : `, in ${minutes(retryAfterMs)}`;
+  return new ServiceError("forbidden", `this is not the code that the device shows, ${sentence}${delay}`, {
+    data: { triesLeft, ...(retryAfterMs === 0 ? {} : { retryAfterMs }) },
+  });
+}
+
+function minutes(ms: number): string {
+  const whole = Math.ceil(ms / 60_000);
+  return whole === 1 ? "a minute" : `${whole} minutes`;
+}

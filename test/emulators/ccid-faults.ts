@@ -1,0 +1,105 @@
+/** What goes wrong between an emulated CCID reader and its host. All are off at first; tests switch them on one by one. */
+import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
+
+/** What brings a hung reader back: a rung of the driver's ladder, or its plug. */
+export type Cure = "abort" | "power" | "reset" | "replug";
+
+export interface CcidFaults {
+  /** From now on nothing is answered, until it is cured so, or by anything stronger. */
+  hang(cure: Cure): void;
+  /** The next transfer on this pipe is answered by a halt, which lasts until it is cleared. */
+  stall(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
+  /** The next so many answers never arrive. */
+  loseAnswers(count: number): void;
+  /** The next so many answers arrive twice. */
+  doubleAnswers(count: number): void;
+  /** In the next answer one bit of the byte at this offset is another. */
+  alterAnswer(offset: number): void;
+  /** Every answer comes so many milliseconds later. */
+  delayAnswers(ms: number): void;
+  /** The next so many answers are preceded by a wish for more time. */
+  askForTime(count: number): void;
+  /** Before about `rate` (0..1) of the answers, a transfer of random bytes; the same seed gives the same. 0 ends it. */
+  noise(seed: number, rate: number): void;
+}
+
+/** The reader's side of the same faults. */
+export interface FaultyPipes {
+  readonly cure: Cure | undefined;
+  readonly delayMs: number;
+  cured(): void;
+  isHalted(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): boolean;
+  clearHalt(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
+  /** True as often as more time is to be asked for. */
+  takeTime(): boolean;
+  /** What arrives of an answer that left: messages, each in transfers of its own. */
+  spoil(answer: Uint8Array): readonly Uint8Array[];
+}
+
+const noiseBytesMax = 80; // More than a packet.
+
+export function createCcidFaults(): CcidFaults & FaultyPipes {
+  const halted = new Set<string>();
+  let random: () => number = () => 1;
+  let [noiseRate, lose, double, times, delayMs] = [0, 0, 0, 0, 0];
+  let alter: number | undefined;
+  let cure: Cure | undefined;
+
+  const noiseBefore = (): readonly Uint8Array[] => {
+    if (noiseRate === 0 || random() >= noiseRate) return [];
+    const count = 1 + Math.floor(random() * noiseBytesMax);
+    return [Uint8Array.from({ length: count }, () => Math.floor(random() * 256))];
+  };
+  return {
+    hang: (by) => {
+      cure = by;
+    },
+    stall: (pipe) => halted.add(pipe),
+    loseAnswers: (count) => {
+      lose = count;
+    },
+    doubleAnswers: (count) => {
+      double = count;
+    },
+    alterAnswer: (offset) => {
+      alter = offset;
+    },
+    delayAnswers: (ms) => {
+      delayMs = ms;
+    },
+    askForTime: (count) => {
+      times = count;
+    },
+    noise(seed, rate) {
+      random = seededRandom(seed);
+      noiseRate = rate;
+    },
+    get cure() {
+      return cure;
+    },
+    get delayMs() {
+      return delayMs;
+    },
+    cured() {
+      cure = undefined;
+    },
+    isHalted: (pipe) => halted.has(pipe),
+    clearHalt: (pipe) => halted.delete(pipe),
+    takeTime() {
+      times -= 1;
+      return times >= 0;
+    },
+    spoil(answer) {
+      if (lose > 0) {
+        lose -= 1;
+        return [];
+      }
+      const arrives = answer.slice();
+      if (alter !== undefined) arrives[alter] = (arrives[alter] ?? 0) ^ 0x40;
+      alter = undefined;
+      const twice = double > 0;
+      double = Math.max(0, double - 1);
+      return [...noiseBefore(), arrives, ...(twice ? [arrives] : [])];
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * Trees to text again: what is printed is read as the same tree. Every command is written with its name and every
+ * character that could mean something is escaped, so that a printed script may be longer than the one it was read from.
+ */
+import { type Expression, precedences } from "../../src/script/expression.ts";
+import { macroCommands } from "../../src/script/macro-commands.ts";
+import type { Command, Text } from "../../src/script/tree.ts";
+
+export function printScript(commands: readonly Command[]): string {
+  return commands.map(printCommand).join("||");
+}
+
+function printCommand({ name, args, options }: Command): string {
+  const print = macroCommands.has(name) ? printMacro : printText;
+  const values = args.length === 0 ? "" : `:${args.map(print).join(",")}`;
+  const pairs = [...options].map(([key, value]) => `${key}=${printText(value)}`);
+  return `**${name}${values}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`;
+}
+
+/** It stands in the tree as it was written. A bar at its end must not become one of the two that end the command. */
+function printMacro(text: Text): string {
+  const macro = text.join("");
+  return macro.endsWith("|") ? `${macro} ` : macro;
+}
+
+function printText(text: Text): string {
+  return text
+    .map((piece, place) =>
+      typeof piece === "string"
+        ? printPlain(piece, place === 0, place === text.length - 1)
+        : `[[${printExpression(piece)}]]`,
+    )
+    .join("");
+}
+
+/** White space means nothing but at the ends of a value, and quotes nothing but at its start. */
+function printPlain(text: string, isFirst: boolean, isLast: boolean): string {
+  const blankFrom = isLast ? text.trimEnd().length : text.length;
+  const blankTo = isFirst ? text.length - text.trimStart().length : 0;
+  let printed = "";
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at] ?? "";
+    const isPlain = !/[\^,|?&[\n\t\r]/.test(char) && at >= blankTo && at < blankFrom;
+    const opensQuote = isFirst && at === 0 && /["']/.test(char);
+    printed += isPlain && !opensQuote ? char : escaped(char);
+  }
+  return printed;
+}
+
+const controls: Readonly<Record<string, string>> = { "\n": "^n", "\t": "^t", "\r": "^r" };
+
+function escaped(char: string): string {
+  return controls[char] ?? `^${char}`;
+}
+
+/** With as few brackets as it takes. */
+export function printExpression(expression: Expression): string {
+  switch (expression.kind) {
+    case "text":
+      return `"${expression.value.replace(/[\^"\n\t\r]/g, escaped)}"`;
+    case "number":
+    case "flag":
+      return String(expression.value);
+    case "variable":
+      return expression.name;
+    case "not":
+      return `!${bracketed(expression.of, expression.of.kind === "binary")}`;
+    case "binary": {
+      const { operator, left, right } = expression;
+      const own = precedences[operator];
+      const binds = (side: Expression) => (side.kind === "binary" ? precedences[side.operator] : own + 1);
+      return `${bracketed(left, binds(left) < own)} ${operator} ${bracketed(right, binds(right) <= own)}`;
+    }
+  }
+}
+
+function bracketed(expression: Expression, needed: boolean): string {
+  return needed ? `(${printExpression(expression)})` : printExpression(expression);
+}
