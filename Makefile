@@ -79,7 +79,7 @@ test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual mach
 	@mkdir -p build
 	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/suite.ts
 
-FUZZED := pn532-frame ccid ndef tag-fuzz line-readers script-parser script-run
+FUZZED := drivers/protocol/pn532-frame drivers/ccid/ccid drivers/protocol/ndef drivers/tags/tag-fuzz drivers/protocol/line-readers script/parser script/run
 fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random inputs (FUZZ_ROUNDS=N for others)
 	@FUZZ_ROUNDS=$(or $(FUZZ_ROUNDS),1000000) $(BUN) test --timeout 7200000 $(FUZZED:%=test/unit/%.test.ts) test/unit/linear-time.test.ts
 

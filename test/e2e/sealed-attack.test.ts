@@ -1,7 +1,7 @@
 /**
  * A recorded session, disturbed on the way by somebody between a client and the service, over real sockets: whatever is altered,
  * cut, replayed, put out of order, sent back or taken from another session is answered by one refusal, and the connection ends.
- * `test/unit/secure-attack.test.ts` tries more ways without sockets.
+ * `test/unit/secure/attack.test.ts` tries more ways without sockets.
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";

@@ -1,8 +1,0 @@
-/** The docs' page of the API says what the API says. */
-import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { apiPage, pagePath } from "../../tools/api-page.ts";
-
-test("docs/API.md is what tools/api-page.ts makes of the methods", () => {
-  expect(readFileSync(pagePath, "utf8")).toBe(apiPage());
-});

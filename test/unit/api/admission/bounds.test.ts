@@ -1,0 +1,237 @@
+/** What callers from afar may cost together: who makes room, what lies here unsent, and when doors are shut. */
+import { expect, test } from "bun:test";
+import { createAllowance } from "../../../../src/api/admission/answer-budget.ts";
+import { createCrowd, type Member } from "../../../../src/api/admission/connection-pool.ts";
+import { createGate } from "../../../../src/api/admission/overload-guard.ts";
+import { createBodies } from "../../../../src/api/admission/request-bodies.ts";
+import { createUnsent, type Outlet } from "../../../../src/api/admission/send-backlog.ts";
+import {
+  anonymousBytesBurst,
+  anonymousBytesPerSecondMax,
+  bodiesMax,
+  bodiesPerAddressMax,
+  turnedAwayPerSecondMax,
+} from "../../../../src/core/limits.ts";
+import { createManualClock } from "../../../helpers/manual-clock.ts";
+
+function createMembers() {
+  const dropped: string[] = [];
+  const member = (name: string, address = name): Member => ({ address, drop: () => dropped.push(name) });
+  return { dropped, member };
+}
+
+test("in a full crowd whoever did nothing for the longest time makes room, and the newest comes in", () => {
+  const { dropped, member } = createMembers();
+  const crowd = createCrowd({ max: 3, perAddressMax: 3 });
+  const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => member(name)) as [
+    Member,
+    Member,
+    Member,
+    Member,
+    Member,
+  ];
+  for (const one of [a, b, c]) crowd.enter(one);
+  crowd.stir(a);
+  crowd.enter(d);
+  crowd.leave(c);
+  crowd.enter(e);
+  expect(dropped).toEqual(["b"]);
+  crowd.stir(b);
+  expect([a, b, c, d, e].map((one) => crowd.has(one))).toEqual([true, false, false, true, true]);
+});
+
+test("an address that has its share takes the place of its own", () => {
+  const { dropped, member } = createMembers();
+  const crowd = createCrowd({ max: 10, perAddressMax: 2 });
+  for (const name of ["x1", "y1", "x2", "x3", "x4"]) crowd.enter(member(name, name.slice(0, 1)));
+  expect(dropped).toEqual(["x1", "x2"]);
+});
+
+function createOutlet(bytes: number, dropped: string[], name: string) {
+  const outlet = { bytes, unsentBytes: () => outlet.bytes, drop: () => void dropped.push(name) };
+  return outlet satisfies Outlet;
+}
+
+test("where whoever comes may stay for a while, nobody has room before that, and no clock can keep others out", () => {
+  const clock = createManualClock();
+  const crowd = createCrowd({ max: 3, perAddressMax: 2, stay: { ms: 500, clock, knownMax: 2 } });
+  const { dropped, member } = createMembers();
+  const second = member("second", "a");
+  crowd.enter(member("first", "a"));
+  crowd.enter(second);
+  expect([crowd.hasRoom("a"), crowd.hasRoom("b")]).toEqual([false, true]);
+  clock.advance(300);
+  crowd.enter(member("third", "b"));
+  expect([crowd.hasRoom("a"), crowd.hasRoom("b")]).toEqual([false, false]);
+  // Having done something does not make it come later than it did.
+  crowd.stir(second);
+  clock.advance(200);
+  expect([crowd.hasRoom("a"), crowd.hasRoom("b"), crowd.hasRoom("c")]).toEqual([true, true, true]);
+  crowd.leave(second);
+  crowd.enter(member("fourth", "c"));
+  expect(dropped).toEqual([]);
+  crowd.enter(member("fifth", "c"));
+  expect(dropped).toEqual(["first"]);
+  expect(crowd.hasRoom("d")).toBe(false);
+  // Whoever is known comes in at once, and not too many are.
+  for (const address of ["d", "e", "d", "f"]) crowd.know(address);
+  expect(["d", "e", "f"].map(crowd.hasRoom)).toEqual([true, false, true]);
+  clock.advance(-60_000);
+  expect(crowd.hasRoom("e")).toBe(true);
+});
+
+test("when too much lies here in all, the largest goes, and nobody who has read since", () => {
+  const dropped: string[] = [];
+  const unsent = createUnsent(100);
+  const [small, reader, deaf] = [
+    ["small", 30],
+    ["reader", 45],
+    ["deaf", 40],
+  ].map(([name, bytes]) => createOutlet(Number(bytes), dropped, String(name)));
+  if (small === undefined || reader === undefined || deaf === undefined) throw new Error("three were made");
+  unsent.note(small);
+  unsent.note(reader);
+  reader.bytes = 0;
+  unsent.note(deaf);
+  expect(dropped).toEqual([]);
+  deaf.bytes = 71;
+  unsent.note(deaf);
+  expect(dropped).toEqual(["deaf"]);
+  small.bytes = 100;
+  unsent.note(small);
+  expect(dropped).toEqual(["deaf"]);
+});
+
+const never = () =>
+  new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Uint8Array.of(1)) });
+const visitOf = (address: string, body: BodyInit, access: "device" | "remote" = "remote") => ({
+  request: new Request("http://device/api", { method: "POST", body }),
+  address,
+  access,
+});
+
+test("bodies that never end make room for those that do, from the same address first", async () => {
+  const bodies = createBodies();
+  const ended: number[] = [];
+  const hanging = Array.from({ length: bodiesMax }, (_, n) =>
+    bodies.read(visitOf(`10.0.0.${n}`, never()), 100).then(({ kind }) => kind === "dropped" && ended.push(n)),
+  );
+  expect(await bodies.read(visitOf("10.0.1.1", "whole"), 100)).toMatchObject({ kind: "whole" });
+  await hanging[0];
+  expect(ended).toEqual([0]);
+  const ofOne = Array.from({ length: bodiesPerAddressMax + 1 }, () =>
+    bodies.read(visitOf("10.0.0.1", never()), 100),
+  );
+  const [first] = await Promise.all([ofOne[0] ?? hanging[1], hanging[1]]);
+  expect([ended.slice(0, 2).includes(1), first !== undefined]).toEqual([true, true]);
+});
+
+test("callers on the device are not counted among the bodies from afar", async () => {
+  const bodies = createBodies();
+  let dropped = 0;
+  for (let n = 0; n < 3 * bodiesMax; n++)
+    void bodies.read(visitOf("127.0.0.1", never(), "device"), 100).then(() => dropped++);
+  expect(await bodies.read(visitOf("10.0.0.1", "whole"), 100)).toMatchObject({ kind: "whole" });
+  expect(dropped).toBe(0);
+  expect(await bodies.read(visitOf("10.0.0.1", "x".repeat(101)), 100)).toEqual({ kind: "too-long" });
+});
+
+function gateOf(canOpen: () => boolean = () => true) {
+  const clock = createManualClock();
+  const said: string[] = [];
+  const log = {
+    debugging: false,
+    debug() {},
+    info() {},
+    warn: (_: string, text: string) => void said.push(text),
+    error() {},
+  };
+  const state = { used: 10, turnedAway: 0 };
+  const did: string[] = [];
+  const door = {
+    name: "TLS",
+    shutAt: 100,
+    turnedAway: () => state.turnedAway,
+    turnedAwayPerSecondMax,
+    shut: () => void did.push("shut"),
+    open() {
+      if (!canOpen()) throw new Error("taken");
+      did.push("open");
+    },
+  };
+  const descriptors = {
+    limit: 200,
+    // What is lowest and free is no measure once some were given back.
+    used: () => (did.includes("reserve") && !did.includes("open") ? 3 : state.used),
+    count: () => state.used,
+    keepReserve() {},
+    giveReserve: () => void did.push("reserve"),
+  };
+  const gate = createGate([door], { clock, log, descriptors });
+  return { clock, said, state, did, gate };
+}
+
+test("a door is shut at its mark, open again at half of it, tried again where that fails, and the log hears of it once", async () => {
+  let canOpen = false;
+  const { clock, said, state, did, gate } = gateOf(() => canOpen);
+  using _gate = gate;
+  await clock.advance(1000);
+  state.used = Number.POSITIVE_INFINITY;
+  await clock.advance(1000);
+  expect(did).toEqual(["shut", "reserve"]);
+  state.used = 60;
+  await clock.advance(1000);
+  state.used = 40;
+  await clock.advance(1000);
+  expect(did).toEqual(["shut", "reserve"]);
+  canOpen = true;
+  await clock.advance(1000);
+  expect(did).toEqual(["shut", "reserve", "open"]);
+  expect(said.length).toBe(1);
+});
+
+test("a door is shut for a second when many a second are turned away there, again as long as they come, and not for a few", async () => {
+  const { clock, said, state, did, gate } = gateOf();
+  using _gate = gate;
+  const comeFor = async (ms: number, perSecond: number) => {
+    for (let elapsed = 0; elapsed < ms; elapsed += 100) {
+      state.turnedAway += perSecond / 10;
+      await clock.advance(100);
+    }
+  };
+  await comeFor(10_000, turnedAwayPerSecondMax);
+  expect(did).toEqual([]);
+  await comeFor(100, 2 * turnedAwayPerSecondMax);
+  expect(did).toEqual(["shut"]);
+  await clock.advance(900);
+  expect(did).toEqual(["shut"]);
+  await clock.advance(100);
+  expect(did).toEqual(["shut", "open"]);
+  // Those that were inside and went on asking count for nothing.
+  await comeFor(100, 2 * turnedAwayPerSecondMax);
+  expect(did).toEqual(["shut", "open", "shut"]);
+  await comeFor(1000, 2 * turnedAwayPerSecondMax);
+  await comeFor(100, 0);
+  await clock.advance(60_000);
+  expect(did).toEqual(["shut", "open", "shut", "open"]);
+  // No reserve was needed, so the descriptors are looked at as often as before.
+  await comeFor(100, 2 * turnedAwayPerSecondMax);
+  state.used = Number.POSITIVE_INFINITY;
+  await clock.advance(2000);
+  state.used = 10;
+  await clock.advance(100);
+  expect(did).toEqual(["shut", "open", "shut", "open", "shut", "open"]);
+  expect(said).toEqual(["a flood of requests from afar: nobody else comes in by this door until it is over"]);
+});
+
+test("an allowance that is spent fills with time, and not beyond its burst", async () => {
+  const clock = createManualClock();
+  const allowance = createAllowance(clock);
+  await clock.advance(60_000);
+  allowance.spend(anonymousBytesBurst + anonymousBytesPerSecondMax);
+  expect(allowance.isSpent()).toBe(true);
+  await clock.advance(900);
+  expect(allowance.isSpent()).toBe(true);
+  await clock.advance(200);
+  expect(allowance.isSpent()).toBe(false);
+});

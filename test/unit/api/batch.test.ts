@@ -1,0 +1,43 @@
+/** Batches: what the answers to one may be together. */
+import { expect, test } from "bun:test";
+import { createConnection } from "../../../src/api/connection.ts";
+import { createDispatch } from "../../../src/api/dispatch.ts";
+import type { Services } from "../../../src/api/services.ts";
+import { silentAudit } from "../../../src/core/audit.ts";
+import { batchAnswersCharsMax } from "../../../src/core/limits.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+
+test("a batch whose answers get too long is answered so far; the rest is not run, and told to ask again, but for what has no answer", async () => {
+  let asked = 0;
+  const entry = { type: "", uid: "", text: "", data: "", success: true, time: "2026-01-01T00:00:00.000Z" };
+  const history = () => {
+    asked += 1;
+    return [{ ...entry, text: "x".repeat(batchAnswersCharsMax / 2) }];
+  };
+  const dispatch = createDispatch({
+    services: { history } as unknown as Services,
+    log: silentLog,
+    audit: silentAudit,
+    clock: createManualClock(),
+    quota: { take() {} },
+  });
+  const session = createConnection(
+    { access: "device", grant: () => "own", from: { address: "127.0.0.1" } },
+    () => {},
+  );
+  const request = { jsonrpc: "2.0", method: "tokens.history" };
+  const batch = [...Array.from({ length: 99 }, (_, id) => ({ ...request, id })), request];
+  const answers: unknown[] = JSON.parse((await dispatch(session, JSON.stringify(batch))) ?? "");
+  // Two with an answer, and the one without an id, which is always run.
+  expect(asked).toBe(3);
+  expect(answers).toHaveLength(99);
+  expect(answers[1]).toMatchObject({ id: 1, result: { entries: [{ success: true }] } });
+  expect(answers[2]).toMatchObject({
+    id: 2,
+    error: {
+      message: expect.stringContaining("ask for the rest in another one"),
+      data: { limit: "batchAnswersCharsMax" },
+    },
+  });
+});

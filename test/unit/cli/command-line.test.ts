@@ -1,0 +1,52 @@
+/** The command line: what is typed wrong is answered with what was wrong and what to type. */
+import { expect, test } from "bun:test";
+import { parseArguments } from "../../../src/cli/arguments.ts";
+import { commandHelp, commandNames, helpText } from "../../../src/cli/help.ts";
+import { notificationLine } from "../../../src/cli/show.ts";
+import { printable } from "../../../src/core/printable.ts";
+
+const wrong: readonly (readonly [readonly string[], string])[] = [
+  [["wirte", "x"], "there is no command wirte; did you mean write?"],
+  [["tpa", "x"], "there is no command tpa; did you mean tap?"],
+  [["frobnicate"], "there is no command frobnicate (tapdeck --help)"],
+  [["tap", "x", "--forec"], "there is no option --forec; did you mean --force?"],
+  [["tap", "x", "--force"], "--force belongs to tapdeck write, pair: use it as: tapdeck tap TEXT"],
+  [
+    ["write", "x", "--uid", "04a1"],
+    "--uid belongs to tapdeck tap: use it as: tapdeck write TEXT | --list FILE",
+  ],
+  [["config", "--status"], "--status belongs to tapdeck update"],
+  [["ping", "--timeout", "soon"], '--timeout must be a whole number from 1 to 3600000, not "soon"'],
+];
+
+test.each(wrong)("tapdeck %p is refused with a sentence", (words, sentence) => {
+  expect(() => parseArguments(words)).toThrow(sentence);
+});
+
+test("every command takes the options that its help names, and each of its options is in its help", () => {
+  for (const name of commandNames) {
+    const { options, wordsMin } = commandHelp[name];
+    const help = helpText(name);
+    // What the image's own scripts use is not for people.
+    for (const option of options.filter((one) => one !== "confirm"))
+      expect([name, option, help.includes(`--${option}`)]).toEqual([name, option, true]);
+    const words =
+      { update: ["--status"], write: ["x"] }[String(name)] ?? Array.from({ length: wordsMin }, () => "x");
+    for (const flag of ["--port=80", "--timeout=5", "--data=/tmp", "--config=x"])
+      expect(parseArguments([name, ...words, flag])).toMatchObject({ command: name });
+  }
+});
+
+test("names from outside cannot steer a terminal: they stay on their line, and what would steer is shown", () => {
+  expect(printable("Anna\u001b[2J\nid  Owner\u009b1m\u202e")).toBe(
+    "Anna\\u{1b}[2J\\u{a}id  Owner\\u{9b}1m\\u{202e}",
+  );
+  const whole = "Pokémon 🎮 👨‍👩‍👧 ファイナル";
+  expect(printable(whole)).toBe(whole);
+  const started = { systemId: "SNES", systemName: "S", mediaPath: "", launcherId: "x", started: "" };
+  const line = notificationLine(
+    { method: "media.started", params: { ...started, mediaName: "a\u001b]0;x\u0007" } },
+    new Date(0),
+  );
+  expect(line).toContain("a\\u{1b}]0;x\\u{7} (S, x)");
+});

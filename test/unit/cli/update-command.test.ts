@@ -1,0 +1,260 @@
+/** `tapdeck update` on a machine made of files: what it writes, says and restarts, and when it keeps what is tried. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { parseArguments } from "../../../src/cli/arguments.ts";
+import { runUpdate, type UpdateAction, type UpdateParts } from "../../../src/cli/update-command.ts";
+import { watchdogSentence } from "../../../src/system/machine-checks.ts";
+import type { MachinePaths } from "../../../src/update/machine.ts";
+import { root } from "../../../tools/image/meta.ts";
+import { run } from "../../../tools/image/run.ts";
+import { ensureKey, makeBundle } from "../../../tools/image/signing.ts";
+
+let folder: string;
+let writable: boolean[];
+let restarts: string[];
+let said: string;
+const at = (path: string) => join(folder, path);
+const text = (path: string) => readFile(at(path), "utf8");
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-update-"));
+  [writable, restarts, said] = [[], [], ""];
+  const { publicHex } = await ensureKey(at("update.key"));
+  await put("cmdline", "quiet tapdeck.slot=a ro\n");
+  await put("etc/tapdeck/board", "qemu\n");
+  await put("etc/tapdeck/update-keys", `# Ours.\n${publicHex} us\n`);
+  await put("etc/tapdeck-release", "Tapdeck 0.1.0\n");
+  await put("boot/kept.env", "slot=a\nend=yes\n");
+  await put("boot/slot-a/Image", "a kernel");
+  await put("boot/slot-a/initrd", "helpers");
+  await put("slot-a.img", "an old system");
+  await put("slot-b.img", "\0".repeat(3 * 1024 * 1024));
+  await put("new/Image", "a new kernel");
+  await put("new/initrd", "new helpers");
+  await put("new/overlays/one.dtbo", "an overlay");
+  await put("new.img", "a new system ".repeat(200_000));
+  await mkdir(at("state"));
+  const manifest = await run([
+    join(root, "buildroot/board/common/slot-manifest"),
+    ...["qemu", at("slot-a.img"), at("boot/slot-a")],
+  ]);
+  await put("boot/slot-a/manifest.json", manifest);
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test("a bundle is installed and the machine restarts; tried and healthy for a minute, it is kept; and there is a way back", async () => {
+  await bundle("0.2.0");
+  expect(await update({ kind: "install", path: at("bundle"), allowOlder: false })).toBe(0);
+  expect(said.split("\n").filter((line) => line.includes("100 %"))).toEqual([
+    "checking, 100 %",
+    "writing, 100 %",
+    "reading back, 100 %",
+  ]);
+  expect(said).toContain("installing 0.2.0\n");
+  expect(said).toEndWith(
+    "restarting: 0.2.0 is tried, and kept once it was healthy for a minute; else the version before comes back\n",
+  );
+  expect(restarts).toEqual(["tapdeck-reboot"]);
+  expect(writable).toEqual([true, false]);
+  expect((await text("slot-b.img")).startsWith(await text("new.img"))).toBe(true);
+  expect(await text("boot/slot-b/overlays/one.dtbo")).toBe("an overlay");
+  expect(await text("boot/trial.env")).toBe("tries=1\nslot=b\nend=yes\n");
+  expect(await text("boot/kept.env")).toBe("slot=a\nend=yes\n");
+
+  await startsFrom("b", "0.2.0");
+  expect(await status()).toEqual([
+    "slot a: 0.1.0, is kept",
+    "slot b: 0.2.0, runs, is tried: it is kept once it was healthy for a minute",
+    "last: 0.2.0 is being tried",
+  ]);
+  await expect(update({ kind: "install", path: at("bundle"), allowOlder: false })).rejects.toThrow(
+    "itself being tried",
+  );
+  {
+    await using service = serve(() => undefined);
+    expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
+  }
+  expect(await text("boot/kept.env")).toBe("slot=b\nend=yes\n");
+  expect(await status()).toEqual([
+    "slot a: 0.1.0",
+    "slot b: 0.2.0, runs, is kept",
+    "last: 0.2.0 was tried and kept",
+  ]);
+
+  expect(await update({ kind: "undo" })).toBe(0);
+  expect(await text("boot/trial.env")).toBe("tries=1\nslot=a\nend=yes\n");
+  expect(said).toContain("restarting: 0.1.0 is tried");
+});
+
+test("a trial whose service never answers, or always complains, is not kept", async () => {
+  await startsFrom("b", "0.2.0");
+  await expect(update({ kind: "confirm" })).rejects.toThrow(
+    "0.2.0 is not kept: it was not healthy for a minute (the service",
+  );
+  await using service = serve(() => "the database is damaged");
+  await expect(update({ kind: "confirm" }, { port: service.port })).rejects.toThrow(
+    "(the database is damaged)",
+  );
+  expect(await text("boot/kept.env")).toBe("slot=a\nend=yes\n");
+  expect(writable).toEqual([]);
+});
+
+test("what was wrong before an update is no reason against it, and one more thing is", async () => {
+  await bundle("0.2.0");
+  let complaint = "the card is nearly full";
+  await using service = serve(() => complaint);
+  await update({ kind: "install", path: at("bundle"), allowOlder: false }, { port: service.port });
+  await startsFrom("b", "0.2.0");
+  complaint += "; the database is damaged";
+  await expect(update({ kind: "confirm" }, { port: service.port })).rejects.toThrow("is not kept");
+  complaint = "the card is nearly full";
+  expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
+});
+
+test("an update that was followed by fewer complaints than before was not kept", async () => {
+  await bundle("0.2.0");
+  let complaint =
+    "only 9000 KiB are free; the update to 0.1.9 was not kept: it did not start; the version before it runs";
+  await using service = serve(() => complaint);
+  await update({ kind: "install", path: at("bundle"), allowOlder: false }, { port: service.port });
+  await startsFrom("b", "0.2.0");
+  complaint = "only 8000 KiB are free";
+  expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
+});
+
+test("a service that the watchdog had to start again was unhealthy for a day, and its update not kept", async () => {
+  await startsFrom("b", "0.2.0");
+  const line =
+    "event=restart time=1800000000 restarts=1 resets=0 why=the service did not answer 3 pings in a row";
+  const complaint = watchdogSentence(line, 1_800_000_000_000);
+  expect(complaint).toContain("3 pings");
+  await using service = serve(() => complaint);
+  expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
+});
+
+test("a service that was too busy to tell what is wrong before an update is asked again", async () => {
+  await bundle("0.2.0");
+  let asked = 0;
+  await using service = serve(
+    () => "the card is nearly full",
+    () => ++asked > 3,
+  );
+  await update({ kind: "install", path: at("bundle"), allowOlder: false }, { port: service.port });
+  await startsFrom("b", "0.2.0");
+  expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
+});
+
+test("nothing is confirmed where nothing is tried", async () => {
+  expect(await update({ kind: "confirm" })).toBe(0);
+  expect(writable).toEqual([]);
+});
+
+test("two updates at once are one too many, and a lock of the past is none", async () => {
+  await bundle("0.2.0");
+  await put("lock", `${process.pid}\n`);
+  const install: UpdateAction = { kind: "install", path: at("bundle"), allowOlder: false };
+  await expect(update(install)).rejects.toThrow(`another update is being installed (process ${process.pid})`);
+  await put("lock", "4194305\n");
+  expect(await update(install)).toBe(0);
+});
+
+test("a machine without slots, a missing file and a way back to nothing are sentences", async () => {
+  await expect(update({ kind: "install", path: at("nothing"), allowOlder: false })).rejects.toThrow(
+    "no such file",
+  );
+  await expect(update({ kind: "undo" })).rejects.toThrow("there is nothing to go back to");
+  await rm(at("boot/kept.env"));
+  await expect(update({ kind: "status" })).rejects.toThrow("does not say which slot starts");
+  await put("cmdline", "quiet ro\n");
+  await expect(update({ kind: "status" })).rejects.toThrow("this system does not update itself");
+  expect(restarts).toEqual([]);
+});
+
+test("the words of the command are one file or one flag", () => {
+  const actionOf = (...words: string[]) => {
+    const asked = parseArguments(["update", ...words]);
+    return asked.kind === "command" ? asked.update : undefined;
+  };
+  expect(actionOf("x.update")).toEqual({ kind: "install", path: "x.update", allowOlder: false });
+  expect(actionOf("--allow-older", "x.update")).toEqual({
+    kind: "install",
+    path: "x.update",
+    allowOlder: true,
+  });
+  expect(actionOf("--status")).toEqual({ kind: "status" });
+  expect(actionOf("--undo")).toEqual({ kind: "undo" });
+  for (const words of [[], ["x", "--undo"], ["--status", "--undo"], ["x", "y"], ["--allow-older"]])
+    expect(() => actionOf(...words)).toThrow("use it as: tapdeck update FILE | --status | --undo");
+  expect(() => parseArguments(["--undo"])).toThrow("--undo belongs to a command");
+});
+
+async function put(path: string, content: string): Promise<void> {
+  await mkdir(dirname(at(path)), { recursive: true });
+  await writeFile(at(path), content);
+}
+
+async function bundle(version: string): Promise<void> {
+  const input = { version, board: "qemu", root: at("new.img"), boot: at("new") };
+  await makeBundle(at("bundle"), input, await ensureKey(at("update.key")));
+}
+
+async function startsFrom(slot: string, version: string): Promise<void> {
+  await put("cmdline", `tapdeck.slot=${slot}\n`);
+  await put("etc/tapdeck-release", `Tapdeck ${version}\n`);
+}
+
+async function status(): Promise<readonly string[]> {
+  said = "";
+  await update({ kind: "status" });
+  return said.trim().split("\n");
+}
+
+/** A clock that runs as fast as somebody waits for it. */
+function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise<number> {
+  const paths: MachinePaths = {
+    commandLine: at("cmdline"),
+    settings: at("etc"),
+    boot: at("boot"),
+    note: at("state/update"),
+    partition: async (slot) => at(`slot-${slot}.img`),
+    allowWriting: async (allow) => void writable.push(allow),
+    forgetCaches: async () => {},
+  };
+  let nowMs = 0;
+  return runUpdate(action, {
+    screen: {
+      isTerminal: false,
+      write(line) {
+        said += line;
+      },
+    },
+    paths,
+    port: 1, // Nobody listens there.
+    restart: async (command) => void restarts.push(command.join(" ")),
+    lockPath: at("lock"),
+    time: {
+      now: () => nowMs,
+      async sleep(ms) {
+        nowMs += ms;
+      },
+    },
+    ...parts,
+  });
+}
+
+/** Answers as the service does: `complaint` says why it is not well. */
+function serve(complaint: () => string | undefined, answers = () => true) {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch({ url }) {
+      if (new URL(url).pathname === "/ping") return new Response(answers() ? "pong" : "busy");
+      const why = complaint();
+      return new Response(why ?? "OK", { status: why === undefined ? 200 : 503 });
+    },
+  });
+  return { port: server.port ?? 0, [Symbol.asyncDispose]: () => server.stop(true) };
+}

@@ -1,0 +1,99 @@
+import { afterEach, expect, test } from "bun:test";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { overridesOf } from "../../../src/config/overrides.ts";
+import { createSettings } from "../../../src/config/settings.ts";
+import { exitCodes, StartError } from "../../../src/core/errors.ts";
+import { createLog } from "../../../src/core/log.ts";
+
+const folders: string[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+/** The settings of a file with this text, in this environment. */
+async function open(text: string, environment: Readonly<Record<string, string>>) {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-overrides-"));
+  folders.push(folder);
+  const path = join(folder, "config.toml");
+  await writeFile(path, text);
+  const lines: string[] = [];
+  const log = createLog({ debug: false, write: (line) => lines.push(line) });
+  const overrides = overridesOf(environment);
+  const settings = await createSettings({ path, dataFolder: folder, mustExist: true, log, overrides });
+  return { settings, path, lines };
+}
+
+test("the variable takes the place of what the file says, and the log says so", async () => {
+  for (const text of ["", '[api]\nanonymous = "change"\n']) {
+    const { settings, lines } = await open(text, { TAPDECK_ANONYMOUS: "none" });
+    expect(settings.current().api).toMatchObject({ anonymous: "none", port: 7497 });
+    expect(lines.join("\n")).toContain("TAPDECK_ANONYMOUS takes the place of api.anonymous anonymous=none");
+    await settings.close();
+  }
+});
+
+test("without the variable, or with an empty one, the file counts, and then the default", async () => {
+  for (const environment of [{}, { TAPDECK_ANONYMOUS: "" }]) {
+    const stated = await open('[api]\nanonymous = "look"\n', environment);
+    expect(stated.settings.current().api.anonymous).toBe("look");
+    const silent = await open("", environment);
+    expect(silent.settings.current().api.anonymous).toBe("play");
+    expect(silent.lines).toEqual([]);
+    for (const { settings } of [stated, silent]) await settings.close();
+  }
+});
+
+test("a change of another setting, from afar or by hand, leaves the variable in force and the file's own value alone", async () => {
+  const { settings, path } = await open('[api]\nanonymous = "change"\n', { TAPDECK_ANONYMOUS: "look" });
+  await settings.update({ audioFeedback: false });
+  expect(settings.current()).toMatchObject({ api: { anonymous: "look" }, audio: { feedback: false } });
+  expect(await readFile(path, "utf8")).toContain('anonymous = "change"');
+  const edited = Promise.withResolvers<void>();
+  using _listening = settings.onChange(() => edited.resolve());
+  await writeFile(path, '[api]\nanonymous = "play"\nallowed_hosts = ["deck.example"]\n');
+  await edited.promise;
+  expect(settings.current().api).toMatchObject({ anonymous: "look", allowedHosts: ["deck.example"] });
+  await settings.close();
+});
+
+test("a folder for saves counts where the file states none", async () => {
+  const environment = { TAPDECK_SAVES: "/data/saves" };
+  const silent = await open("[retroarch]\nresume = false\n", environment);
+  expect(silent.settings.current().retroarch).toEqual({ resume: false, saves: "/data/saves" });
+  const stated = await open('[retroarch]\nsaves = "/mine"\n', environment);
+  expect(stated.settings.current().retroarch).toEqual({ resume: true, saves: "/mine" });
+  const none = await open("", { TAPDECK_SAVES: "" });
+  expect(none.settings.current().retroarch).toEqual({ resume: true });
+  for (const { settings } of [silent, stated, none]) await settings.close();
+  expect(() => overridesOf({ TAPDECK_SAVES: "saves" })).toThrow(
+    "in the environment, TAPDECK_SAVES must be a full path",
+  );
+});
+
+test("the folders of USB sticks are a list of paths", async () => {
+  const { settings, lines } = await open('[systems]\nremovable_folders = ["/mnt"]\n', {
+    TAPDECK_REMOVABLE: "/media/usb:/run/media/alex",
+  });
+  expect(settings.current().systems.removableFolders).toEqual(["/media/usb", "/run/media/alex"]);
+  expect(lines.join("\n")).toContain("TAPDECK_REMOVABLE takes the place of systems.removable_folders");
+  await settings.close();
+  expect(() => overridesOf({ TAPDECK_REMOVABLE: "usb" })).toThrow("TAPDECK_REMOVABLE");
+});
+
+test("a value that the setting does not take ends the start with a sentence", () => {
+  for (const value of ["own", "None", " none", "x".repeat(10_000)]) {
+    let error: unknown;
+    try {
+      overridesOf({ TAPDECK_ANONYMOUS: value });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(StartError);
+    expect(error).toMatchObject({
+      exitCode: exitCodes.config,
+      message: expect.stringContaining("in the environment, TAPDECK_ANONYMOUS must be"),
+    });
+  }
+});

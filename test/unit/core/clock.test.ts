@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import { afterSilence, type Clock } from "../../../src/core/clock.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+
+/** A clock whose timers come as late as `late` says, one after the other. */
+function lateClock(late: readonly number[]) {
+  const clock = createManualClock(0);
+  let calls = 0;
+  let lateMs = 0;
+  const slow: Clock = {
+    now: () => clock.now() + lateMs,
+    after: (ms, run) =>
+      clock.after(ms, () => {
+        lateMs += late[calls++] ?? 0;
+        run();
+      }),
+  };
+  return { slow, clock };
+}
+
+test("a timer that comes in time says that nothing came", () => {
+  const { slow, clock } = lateClock([0]);
+  let silent = 0;
+  using _ = afterSilence(slow, 30, () => silent++);
+  clock.advance(29);
+  expect(silent).toBe(0);
+  clock.advance(1);
+  expect(silent).toBe(1);
+  clock.advance(1000);
+  expect(silent).toBe(1);
+});
+
+test("a process that had no time looks again before it takes a device for silent", () => {
+  const { slow, clock } = lateClock([200, 0]);
+  let silent = 0;
+  using _ = afterSilence(slow, 30, () => silent++);
+  clock.advance(59);
+  expect(silent).toBe(0);
+  clock.advance(1);
+  expect(silent).toBe(1);
+});
+
+test("a process that never has time takes a device for silent after the third wait", () => {
+  const { slow, clock } = lateClock([200, 200, 200]);
+  let silent = 0;
+  using _ = afterSilence(slow, 30, () => silent++);
+  clock.advance(89);
+  expect(silent).toBe(0);
+  clock.advance(1);
+  expect(silent).toBe(1);
+});
+
+test("what is heard while it looks again ends the wait", () => {
+  const { slow, clock } = lateClock([200, 0]);
+  let silent = 0;
+  const wait = afterSilence(slow, 30, () => silent++);
+  clock.advance(45);
+  wait[Symbol.dispose]();
+  clock.advance(1000);
+  expect(silent).toBe(0);
+});

@@ -1,0 +1,45 @@
+/** Bytes in the debug log: enough to see how a reader is spoken to, and nothing of what a tag holds. */
+import { expect, test } from "bun:test";
+import { updateBinary } from "../../../../drivers/protocol/apdu.ts";
+import { ccidIn, ccidOut } from "../../../../drivers/protocol/ccid.ts";
+import { toldCcid, toldChip, toldPad } from "../../../../drivers/protocol/log-redaction.ts";
+import {
+  communicateThru,
+  dataExchange,
+  getFirmwareVersion,
+} from "../../../../drivers/protocol/pn532-commands.ts";
+
+const hex = (text: string) => Uint8Array.fromHex(text.replaceAll(" ", ""));
+
+test("a PN532 is told whole but for what goes to and from a tag", () => {
+  expect(toldChip(getFirmwareVersion)).toBe("d4 02");
+  expect(toldChip(hex("d5 03 32 01 06 07"))).toBe("d5 03 32 01 06 07");
+  expect(toldChip(dataExchange(0xa2, 0x05, 1, 2, 3, 4))).toBe("d4 40 01 a2 05 +4 of the tag's");
+  expect(toldChip(communicateThru(0x3a, 0x04, 0x13))).toBe("d4 42 3a 04 +1 of the tag's");
+  expect(toldChip(hex("d5 41 00 01 02 03"))).toBe("d5 41 00 +3 of the tag's");
+  expect(toldChip(hex("d5 43 01"))).toBe("d5 43 01");
+  // The key of a card opens it.
+  expect(toldChip(dataExchange(0x60, 0x04, 0xd3, 0xf7, 0xd3, 0xf7, 0xd3, 0xf7, 1, 2, 3, 4))).not.toContain(
+    "f7",
+  );
+});
+
+test("a CCID reader is told without the data of its blocks, also where a PN532 is spoken to through it", () => {
+  expect(toldCcid({ type: ccidOut.powerOn, data: new Uint8Array() })).toBe("62");
+  expect(toldCcid({ type: ccidOut.block, data: updateBinary(4, Uint8Array.of(1, 2, 3, 4)) })).toBe(
+    "6f: ff d6 00 04 04 +4 of the tag's",
+  );
+  expect(toldCcid({ type: ccidOut.block, data: hex("ff 00 00 00 09 d4 40 01 a2 05 01 02 03 04") })).toBe(
+    "6f: ff 00 00 00 09 d4 40 01 a2 05 +4 of the tag's",
+  );
+  expect(toldCcid({ type: ccidIn.block, data: hex("d5 41 00 01 02 90 00") })).toBe(
+    "80: d5 41 00 +4 of the tag's",
+  );
+  expect(toldCcid({ type: ccidIn.block, data: hex("01 02 03 90 00") })).toBe("80: +5 of the tag's");
+  expect(toldCcid({ type: ccidIn.block, data: hex("90 00") })).toBe("80: 90 00");
+});
+
+test("a Toy Pad's events are told whole, its answers without their data", () => {
+  expect(toldPad(hex("56 0b 01 00 00 00 04 11 22 33 44 55 66"))).toContain("04 11 22");
+  expect(toldPad(hex("55 12 05 00 01 02 03 04"))).toBe("55 12 05 00 +4 of the tag's");
+});

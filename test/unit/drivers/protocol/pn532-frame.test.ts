@@ -1,0 +1,114 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import {
+  ackFrame,
+  type Cut,
+  createFrameCutter,
+  cutterBytesMax,
+  encodeFrame,
+  errorFrame,
+  nackFrame,
+} from "../../../../drivers/protocol/pn532-frame.ts";
+import { fuzzRounds } from "../../../helpers/rounds.ts";
+
+const answer = encodeFrame(Uint8Array.fromHex("d50332010607"));
+const extended = encodeFrame(new Uint8Array(260).fill(0xff).fill(0x00, 3, 40));
+const exchange = Uint8Array.from([
+  ...ackFrame,
+  ...answer,
+  ...nackFrame,
+  ...extended,
+  ...errorFrame,
+  ...ackFrame,
+]);
+
+function cutsOf(...runs: readonly Uint8Array[]): Cut[] {
+  const cutter = createFrameCutter();
+  return runs.flatMap((run) => [...cutter.push(run)]);
+}
+
+/** Frames in order, and noise bytes in all: what must not depend on how the stream was split. */
+function summary(cuts: readonly Cut[]) {
+  const frames = cuts.filter((cut) => cut.kind !== "noise");
+  const noiseBytes = cuts.reduce((bytes, cut) => bytes + (cut.kind === "noise" ? cut.bytes : 0), 0);
+  return { frames, noiseBytes };
+}
+
+test("a frame is laid out as the manual draws it", () => {
+  // UM0701-02, section 6.2.1.1, with the example of GetFirmwareVersion.
+  expect(encodeFrame(Uint8Array.of(0xd4, 0x02)).toHex()).toBe("0000ff02fed4022a00");
+});
+
+test("an exchange of every kind of frame is cut into its frames without noise", () => {
+  const cuts = cutsOf(exchange);
+  expect(cuts.map((cut) => cut.kind)).toEqual(["ack", "frame", "nack", "frame", "error", "ack"]);
+});
+
+test("every split of an exchange gives the same frames", () => {
+  const whole = cutsOf(exchange);
+  for (let cut = 0; cut <= exchange.length; cut++) {
+    expect(cutsOf(exchange.subarray(0, cut), exchange.subarray(cut))).toEqual(whole);
+  }
+  expect(cutsOf(...Array.from(exchange, (byte) => Uint8Array.of(byte)))).toEqual(whole);
+});
+
+test("noise without start codes before, between and after frames loses none of them", () => {
+  // 0xFF without a zero before it, and zeros without 0xFF after them, cannot begin a frame.
+  const noise = fc.array(fc.integer({ min: 1, max: 254 }), { maxLength: 40 });
+  fc.assert(
+    fc.property(noise, noise, noise, (before, between, after) => {
+      const stream = Uint8Array.from([...before, ...answer, ...between, ...ackFrame, ...extended, ...after]);
+      const { frames, noiseBytes } = summary(cutsOf(stream));
+      expect(frames).toEqual(summary(cutsOf(answer, ackFrame, extended)).frames);
+      expect(noiseBytes).toBe(before.length + between.length + after.length);
+    }),
+    { seed: 532 },
+  );
+});
+
+test("a frame with a wrong sum is lost alone", () => {
+  for (let index = 3; index < answer.length - 1; index++) {
+    const broken = answer.slice();
+    broken[index] = (broken[index] ?? 0) ^ 0x10;
+    const kinds = summary(cutsOf(broken, new Uint8Array(300), answer)).frames.map((cut) => cut.kind);
+    expect(kinds).toEqual(["frame"]);
+  }
+});
+
+test("any split of any noise gives the same frames, never throws, and holds no more than its maximum", () => {
+  const piece = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }),
+    fc.constantFrom(
+      answer,
+      extended,
+      ackFrame,
+      Uint8Array.of(0, 0, 0xff),
+      Uint8Array.of(0, 0xff, 0xff, 0xff, 1, 8, 0xf7),
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), fc.array(fc.nat(700)), (pieces, cutPoints) => {
+      const stream = Uint8Array.from(pieces.flatMap((bytes) => [...bytes]));
+      const cutter = createFrameCutter();
+      const points = [
+        0,
+        ...cutPoints.map((point) => Math.min(point, stream.length)).sort((a, b) => a - b),
+        stream.length,
+      ];
+      const cuts = points.slice(1).flatMap((to, index): Cut[] => {
+        const some = [...cutter.push(stream.subarray(points[index], to))];
+        expect(cutter.pendingBytes).toBeLessThan(cutterBytesMax);
+        return some;
+      });
+      expect(summary(cuts)).toEqual(summary(cutsOf(stream)));
+    }),
+    { seed: 532, numRuns: fuzzRounds(2000) },
+  );
+});
+
+test("a megabyte of noise costs one cut per push", () => {
+  const cutter = createFrameCutter();
+  expect(cutter.push(new Uint8Array(1_000_000).fill(0xaa))).toEqual([
+    { kind: "noise", bytes: 1_000_000, why: "no-start" },
+  ]);
+});

@@ -1,0 +1,116 @@
+/** Players as data: RetroArch and its cores, where options of ours stand, and what is told of each. */
+import { expect, test } from "bun:test";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LauncherConfig } from "../../../src/config/shape.ts";
+import { availableLaunchers, chooseLauncher, describeLaunchers } from "../../../src/launch/launchers.ts";
+import type { MediaFile } from "../../../src/launch/media-file.ts";
+import { systemById } from "../../../src/media/systems.ts";
+import { coredSystems, coreFolders, findCores } from "../../../src/players/retroarch-cores.ts";
+import { launcher } from "../../helpers/launcher-config.ts";
+
+const cores = new Map([
+  ["nestopia", "/cores/nestopia_libretro.so"],
+  ["snes9x", "/cores/snes9x_libretro.so"],
+]);
+const installed = (program: string) => {
+  const name = program.replace("/usr/bin/", "");
+  return ["retroarch", "mpv"].includes(name) ? `/usr/bin/${name}` : null;
+};
+const game = (path: string, id: string): MediaFile => ({
+  path,
+  system: { id, name: id, category: "Console" },
+});
+
+test("RetroArch plays the systems whose cores are installed, with the core of each, and no picture beside a game", () => {
+  const launchers = availableLaunchers([], installed, () => cores);
+  const { launcherId, argv, optionsAt } = chooseLauncher(game("/NES/a.nes", "NES"), launchers, undefined);
+  expect(launcherId).toBe("retroarch");
+  expect(argv).toEqual([
+    "/usr/bin/retroarch",
+    "--fullscreen",
+    "-L",
+    "/cores/nestopia_libretro.so",
+    "/NES/a.nes",
+  ]);
+  expect(optionsAt).toBe(4);
+  expect(chooseLauncher(game("/SNES/a.sfc", "SNES"), launchers, undefined).argv[3]).toBe(
+    "/cores/snes9x_libretro.so",
+  );
+  expect(chooseLauncher(game("/NES/a.png", "NES"), launchers, undefined).launcherId).toBe("mpv");
+  expect(() => chooseLauncher(game("/GBA/a.gba", "GBA"), launchers, undefined)).toThrow(
+    /no player is set up/,
+  );
+  expect(availableLaunchers([], installed, () => new Map()).map(({ id }) => id)).toEqual(["mpv"]);
+});
+
+test("options of ours stand before the file, whatever starts the player", () => {
+  const at = (...command: readonly string[]) =>
+    chooseLauncher(game("/a.mp3", "Audio"), [launcher("x", { command, kind: "mpv" })], undefined).optionsAt;
+  expect(at("mpv", "{path}")).toBe(1);
+  expect(at("mpv", "--fs", "--", "{path}")).toBe(2);
+  expect(at("gamescope", "--", "mpv", "--fs", "{path}", "--mute=yes")).toBe(4);
+});
+
+test("a core is the owner's by name or by file, and one that is missing is told with what to do", () => {
+  const order = (some: Partial<LauncherConfig>, system = "NES") => {
+    const own = launcher("own", { kind: "retroarch", command: ["retroarch", "{path}"], ...some });
+    return chooseLauncher(
+      game("/a.bin", system),
+      availableLaunchers([own], installed, () => cores),
+      "own",
+    ).argv[2];
+  };
+  expect(order({ core: "snes9x" })).toBe("/cores/snes9x_libretro.so");
+  expect(order({ core: "snes9x_libretro.so" })).toBe("/cores/snes9x_libretro.so");
+  expect(order({ core: "/own/x_libretro.so" })).toBe("/own/x_libretro.so");
+  expect(order({}, "Super Nintendo Entertainment System")).toBe("/cores/snes9x_libretro.so");
+  expect(() => order({ core: "mgba" })).toThrow(/^there is no libretro core mgba: install it/);
+  expect(() => order({}, "GBA")).toThrow(
+    /^no libretro core for GBA is installed: install one, such as mgba$/,
+  );
+  expect(() => order({}, "Switch")).toThrow(/^no libretro core is known for Switch: name one with core = /);
+});
+
+test("each launcher says of which kind it is, and what it lacks", () => {
+  const own = [
+    launcher("a", { kind: "retroarch", command: ["retroarch", "{path}"], core: "mgba" }),
+    launcher("b", { command: ["no-such-player", "{path}"] }),
+  ];
+  expect(describeLaunchers(own, installed, () => new Map())).toMatchObject([
+    { id: "a", kind: "retroarch", available: false, reason: "there is no libretro core mgba" },
+    { id: "b", kind: "process", available: false, reason: "there is no program no-such-player" },
+    { id: "mpv", kind: "mpv", available: true },
+    {
+      id: "retroarch",
+      kind: "retroarch",
+      available: false,
+      reason: "none of the libretro cores for its systems is installed",
+    },
+  ]);
+});
+
+test("every system of the table of cores is one that we know", () => {
+  expect(coredSystems.filter((id) => systemById(id) === undefined)).toEqual([]);
+  expect(new Set(coredSystems).size).toBe(coredSystems.length);
+});
+
+test("cores are found in the folder of RetroArch's own settings first, and in no folder that is not there", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-cores-"));
+  try {
+    await mkdir(join(folder, "retroarch/cores"), { recursive: true });
+    await mkdir(join(folder, "mine"));
+    await writeFile(join(folder, "retroarch/retroarch.cfg"), `libretro_directory = "~/mine"\n`);
+    await writeFile(join(folder, "mine/x_libretro.so"), "");
+    await writeFile(join(folder, "retroarch/cores/x_libretro.so"), "");
+    await writeFile(join(folder, "retroarch/cores/readme.txt"), "");
+    const folders = coreFolders({ HOME: folder, XDG_CONFIG_HOME: folder });
+    expect(folders[0]).toBe(join(folder, "mine"));
+    const found = findCores([...folders.slice(0, 3), "/no/such/folder"]);
+    expect(found.get("x")).toBe(join(folder, "mine/x_libretro.so"));
+    expect(found.has("readme.txt")).toBe(false);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

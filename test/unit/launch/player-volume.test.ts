@@ -1,0 +1,151 @@
+/** Whose volume a card changes: that of what plays, of what starts next, or of the device. */
+import { expect, test } from "bun:test";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readVolume } from "../../../src/core/playback.ts";
+import { createPlayerVolume } from "../../../src/launch/player-volume.ts";
+import { createControlPorts } from "../../../src/launch/ports/control-ports.ts";
+import { startPlain } from "../../../src/players/plain.ts";
+import type { ControlledPlayer } from "../../../src/players/player.ts";
+
+/** `device` is the script of the program that sets the device's volume; absent where there is none. */
+async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceiling?: () => number } = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-volume-"));
+  const mixer = join(folder, "wpctl");
+  const said = join(folder, "said");
+  if (device !== undefined) await writeFile(mixer, `#!/bin/sh\necho "$*" >>${said}\n${device}\n`);
+  if (device !== undefined) await chmod(mixer, 0o755);
+  let player: ControlledPlayer | undefined;
+  let listed: "playing" | undefined;
+  const volume = createPlayerVolume(() => player, ceiling);
+  const media = { systemId: "", systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" };
+  const none = (): never => {
+    throw new Error("nobody is to ask for this");
+  };
+  const state = () =>
+    listed && { path: "", place: 1, count: 2, state: listed, isShuffled: false, repeat: "no" as const };
+  const ports = createControlPorts(
+    {
+      playing: { active: () => player && media, control: none, volume, ready: none },
+      playlists: { state, portsOf: none },
+      stop: none,
+      volumeMax: ceiling,
+      find: (name) => (name === "wpctl" && device !== undefined ? mixer : null),
+    },
+    { card: undefined, origin: "trusted", isHook: false, signal: new AbortController().signal },
+  );
+  return {
+    volume,
+    /** In the words of cards. */
+    async change(text: string) {
+      const change = readVolume(text);
+      if (change !== undefined) await ports.changeVolume(change, new AbortController().signal);
+    },
+    said: () => readFile(said, "utf8").catch(() => ""),
+    plays(now: ControlledPlayer | undefined) {
+      player = now;
+    },
+    isBetweenItems() {
+      listed = "playing";
+    },
+    async [Symbol.asyncDispose]() {
+      await player?.process.stop(1000);
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+const plainPlayer = () =>
+  startPlain({ kind: "process", argv: ["sleep", "600"], optionsAt: 2 }, { name: "sleep" });
+
+/** Its volume is a number; it refuses all else. */
+function loudPlayer(at: number): ControlledPlayer {
+  const player = plainPlayer();
+  let now = at;
+  return {
+    ...player,
+    async changeVolume({ kind, percent }, max) {
+      now = Math.min(max, kind === "to" ? percent : now + percent);
+      return now;
+    },
+  };
+}
+
+test("where nothing plays, and the device has no volume, it is kept for what starts next, below the ceiling", async () => {
+  let ceiling = 100;
+  await using room = await makeRoom({ ceiling: () => ceiling });
+  expect(room.volume.first()).toBeUndefined();
+  await room.change("40");
+  expect(room.volume.first()).toBe(40);
+  await room.change("-15");
+  expect(room.volume.first()).toBe(25);
+  await room.change("90");
+  ceiling = 50;
+  expect(room.volume.first()).toBe(50);
+  // Onwards from what was heard, not from what could not be.
+  await room.change("-10");
+  expect(room.volume.first()).toBe(40);
+  room.volume.forget();
+  expect(room.volume.first()).toBe(50);
+});
+
+test("where nothing plays, a volume is the device's, and that of players before does not come on top of it", async () => {
+  await using room = await makeRoom({ device: "exit 0" });
+  const player = loudPlayer(100);
+  room.plays(player);
+  await room.change("10");
+  expect([await room.said(), room.volume.first()]).toEqual(["", 10]);
+  await player.process.stop(1000);
+  room.plays(undefined);
+  await room.change("+5");
+  expect([await room.said(), room.volume.first()]).toEqual(["", 15]);
+  await room.change("80");
+  expect(await room.said()).toBe("set-volume @DEFAULT_AUDIO_SINK@ 80%\n");
+  expect(room.volume.first()).toBeUndefined();
+});
+
+test("between two items of a playlist it is the next item's", async () => {
+  await using room = await makeRoom({ device: "exit 0" });
+  room.isBetweenItems();
+  await room.change("30");
+  expect([await room.said(), room.volume.first()]).toEqual(["", 30]);
+});
+
+test("what plays without a volume of its own has the device's, and where that cannot be set, it is said", async () => {
+  await using room = await makeRoom({ device: "echo no sink >&2; exit 1" });
+  room.plays(plainPlayer());
+  expect(await room.change("30").catch((error) => error.message)).toBe(
+    "the volume could not be changed: wpctl: no sink",
+  );
+  expect(room.volume.first()).toBeUndefined();
+});
+
+test("a player that ends while it is asked leaves its volume to the next one", async () => {
+  await using room = await makeRoom();
+  const leaving: ControlledPlayer = {
+    ...plainPlayer(),
+    async changeVolume() {
+      room.plays(undefined);
+      throw new Error("it has ended");
+    },
+  };
+  room.plays(leaving);
+  await room.change("20");
+  expect(room.volume.first()).toBe(20);
+  await leaving.process.stop(1000);
+});
+
+test("a lower ceiling turns down what plays, and what was wanted holds again once it is raised", async () => {
+  let ceiling = 100;
+  await using room = await makeRoom({ ceiling: () => ceiling });
+  const player = loudPlayer(100);
+  room.plays(player);
+  await room.change("70");
+  ceiling = 30;
+  await room.volume.hold();
+  expect(await player.changeVolume?.({ kind: "by", percent: 0 }, 100)).toBe(30);
+  expect(room.volume.first()).toBe(30);
+  ceiling = 90;
+  expect(room.volume.first()).toBe(70);
+});

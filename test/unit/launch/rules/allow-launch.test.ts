@@ -1,0 +1,49 @@
+/** `api.allow_launch`: which texts a remote caller may launch over GET. */
+import { expect, test } from "bun:test";
+import { silentLog } from "../../../../src/core/log.ts";
+import { createAllowLaunch } from "../../../../src/launch/rules/allow-launch.ts";
+
+const allows = (rule: boolean | readonly string[], text: string) =>
+  createAllowLaunch(() => rule, silentLog)(text);
+
+test("a pattern for one command says nothing of those that somebody puts behind it", () => {
+  const patterns = ["SNES/.*", "\\*\\*stop"];
+  expect(allows(patterns, "SNES/Game.sfc")).toBe(true);
+  expect(allows(patterns, "SNES/Game.sfc||SNES/Other.sfc")).toBe(true);
+  for (const more of ["Audio/Chime.wav", "**volume:100", "**launch.random:all", "", "**delay:10m"])
+    expect([more, allows(patterns, `SNES/Game.sfc?when=0||${more}`)]).toEqual([more, false]);
+});
+
+test("a pattern that names || is for all the commands that it matches", () => {
+  const patterns = ["\\*\\*delay:1\\|\\|SNES/Game\\.sfc"];
+  expect(allows(patterns, "**delay:1||SNES/Game.sfc")).toBe(true);
+  expect(allows(patterns, "**delay:1||SNES/Game.sfc||**stop")).toBe(false);
+});
+
+test("a pattern that names || and ends in anything admits no more commands than it names", () => {
+  const patterns = ["\\*\\*delay:1\\|\\|SNES/.*"];
+  expect(allows(patterns, "**delay:1||SNES/Game.sfc")).toBe(true);
+  for (const more of ["**stop", "**launch.random:all", "SNES/Other.sfc", ""])
+    expect([more, allows(patterns, `**delay:1||SNES/Game.sfc||${more}`)]).toEqual([more, false]);
+  // Nor fewer: a part that the pattern leaves out at will is not named by it.
+  expect(allows(["SNES/Game\\.sfc(\\|\\|.*)*"], "SNES/Game.sfc||a||b")).toBe(false);
+  expect(allows(["[^|]*\\|\\|[^|]*\\|\\|.*"], "a||b||c")).toBe(true);
+  // A backslash that stands for itself names no bar.
+  expect(allows(["a\\\\|\\|.*", "a\\|\\|.*\\\\|\\|c"], "a||b||c")).toBe(false);
+});
+
+test("a text that leads out of the folder that its pattern names is not allowed", () => {
+  for (const text of ["SNES/../Audio/Chime.wav", "SNES/..", "SNES/..\\\\Audio/x"])
+    expect([text, allows(["SNES/.*"], text)]).toEqual([text, false]);
+  expect(allows(["SNES/.*"], "SNES/Who.. me.sfc")).toBe(true);
+});
+
+test("a text that an escape or an expression turns into another one is not allowed", () => {
+  for (const text of ["SNES/.^./NES/x", '[["SNES"]]/x', 'SNES/[["."]][["."]]/NES/x', 'SNES/[["../NES/x"]]'])
+    expect([text, allows([".*"], text)]).toEqual([text, false]);
+});
+
+test("true allows every text, and false none", () => {
+  expect(allows(true, "a||b/../c")).toBe(true);
+  expect(allows(false, "a")).toBe(false);
+});

@@ -1,0 +1,278 @@
+/** Hold mode: each of its rules by itself, and a long walk beside a model that was written from the rules alone. */
+import { expect, test } from "bun:test";
+import { createBus } from "../../../../src/bus.ts";
+import { defaultConfig } from "../../../../src/config/shape.ts";
+import { createLog, silentLog } from "../../../../src/core/log.ts";
+import type { Reader, Token } from "../../../../src/core/token.ts";
+import { createHolding } from "../../../../src/launch/rules/tap-launcher.ts";
+import { walk } from "../../../helpers/hold-walk.ts";
+import { createManualClock } from "../../../helpers/manual-clock.ts";
+
+const on = { ...defaultConfig.readers, insertMode: true };
+const media = { systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" };
+
+/** Cards come and go on readers, and the test says what they started. */
+function makeDesk(settings: Partial<typeof on> = {}) {
+  const clock = createManualClock();
+  const bus = createBus(createLog({ debug: false, write: (line) => did.push(line) }));
+  const did: string[] = [];
+  let starter: string | undefined;
+  const cards = new Map<string, Token>();
+  const keys = new Map<string, string>();
+  const holding = createHolding({
+    bus,
+    clock,
+    log: silentLog,
+    readers: { ...on, ...settings },
+    elapsedMs: clock.now,
+    launcher: {
+      launch: ({ text }) => void did.push(`launch ${text}`),
+      stopMedia: (_why, card) => void did.push(`stop ${cards.get(card ?? "")?.text}`),
+      cardOfMedia: () => starter,
+      isLaunching: () => false,
+    },
+  });
+  const reader = (readerId: string, capabilities: Reader["capabilities"]) =>
+    bus.emit("readers.added", {
+      id: "",
+      readerId,
+      driver: "",
+      path: "",
+      info: "",
+      connected: true,
+      capabilities,
+    });
+  reader("a", ["read", "removable"]);
+  reader("b", ["read", "removable"]);
+  reader("line", ["read"]);
+  const token = (text: string, readerId: string): Token => {
+    const made = { type: "NTAG", uid: `04${text.length}`, text, data: "", scanTime: "", readerId };
+    const key = JSON.stringify([made.uid, text, ""]);
+    cards.set(key, made);
+    keys.set(text, key);
+    return made;
+  };
+  return {
+    clock,
+    did,
+    put: (text: string, readerId = "a", facts: Pick<Token, "removable"> = {}) =>
+      bus.emit("tokens.added", { ...token(text, readerId), ...facts }),
+    take: (text: string, readerId = "a") => bus.emit("tokens.removed", token(text, readerId)),
+    plays(text: string | undefined, systemId = "SNES") {
+      starter = text === undefined ? undefined : keys.get(text);
+      bus.emit("media.started", { ...media, systemId });
+    },
+    ends: () => bus.emit("media.stopped", { ...media, systemId: "SNES", elapsed: 1, exitCode: 0 }),
+    set: (more: Partial<typeof on>) => holding.configure({ ...on, ...settings, ...more }),
+  };
+}
+
+test("in tap mode a card that goes stops nothing, and the same card again is launched again", () => {
+  const desk = makeDesk({ insertMode: false });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.put("game");
+  expect(desk.did).toEqual(["launch game", "launch game"]);
+});
+
+test("the card that started what plays stops it when it goes", () => {
+  const desk = makeDesk();
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  expect(desk.did).toEqual(["launch game", "stop game"]);
+});
+
+test("with a delay it is stopped when the delay is over, and once", () => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.clock.advance(1999);
+  expect(desk.did).toEqual(["launch game"]);
+  desk.clock.advance(1);
+  expect(desk.did).toEqual(["launch game", "stop game"]);
+  desk.clock.advance(60_000);
+  expect(desk.did).toHaveLength(2);
+});
+
+test("a card that is put back within the delay cancels the stop and is not launched again", () => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.clock.advance(1500);
+  desk.put("game", "b");
+  desk.clock.advance(60_000);
+  expect(desk.did).toEqual(["launch game"]);
+  desk.take("game", "b");
+  desk.clock.advance(2000);
+  expect(desk.did).toEqual(["launch game", "stop game"]);
+});
+
+test("a card that is put back too late is launched again", () => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.clock.advance(2000);
+  desk.put("game");
+  expect(desk.did).toEqual(["launch game", "stop game", "launch game"]);
+});
+
+test("another card takes over at once, and what it started is not stopped for the first one", () => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.put("other");
+  desk.ends();
+  desk.plays("other");
+  desk.clock.advance(60_000);
+  expect(desk.did).toEqual(["launch game", "launch other"]);
+});
+
+test("a card that started nothing stops nothing", () => {
+  const desk = makeDesk();
+  desk.put("game");
+  desk.plays("game");
+  desk.put("echo", "b");
+  desk.take("echo", "b");
+  expect(desk.did).toEqual(["launch game", "launch echo"]);
+});
+
+test("what no card started is stopped by no card", () => {
+  const desk = makeDesk();
+  desk.put("game");
+  desk.plays("game");
+  desk.ends();
+  desk.plays(undefined);
+  desk.take("game");
+  expect(desk.did).toEqual(["launch game"]);
+});
+
+test("media that ended by itself is not stopped again", () => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.ends();
+  desk.clock.advance(60_000);
+  expect(desk.did).toEqual(["launch game"]);
+});
+
+test("a system on the blocklist is never stopped, by whichever of its names", () => {
+  const desk = makeDesk({ insertModeBlocklist: ["superNintendo", "snes"] });
+  desk.put("game");
+  desk.plays("game", "SNES");
+  desk.take("game");
+  desk.clock.advance(60_000);
+  expect(desk.did).toEqual(["launch game"]);
+});
+
+test("a reader that cannot tell when a card goes never stops anything", () => {
+  const desk = makeDesk();
+  desk.put("game", "line");
+  desk.plays("game");
+  desk.take("game", "line");
+  expect(desk.did).toEqual(["launch game"]);
+});
+
+test("a tap on a reader that can tell of other cards when they go stops nothing, and is launched each time", () => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("game", "a", { removable: false });
+  desk.plays("game");
+  desk.take("game");
+  desk.clock.advance(1000);
+  desk.put("game", "a", { removable: false });
+  desk.take("game");
+  desk.clock.advance(60_000);
+  expect(desk.did).toEqual(["launch game", "launch game"]);
+});
+
+test("a token of the API's own reader counts", () => {
+  const desk = makeDesk();
+  desk.put("game", "");
+  desk.plays("game");
+  desk.take("game", "");
+  expect(desk.did).toEqual(["launch game", "stop game"]);
+});
+
+test("changed settings count at once, for a delay that runs too", () => {
+  const desk = makeDesk({ insertModeExitDelay: 60 });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.clock.advance(5000);
+  desk.set({ insertModeExitDelay: 6 });
+  desk.clock.advance(999);
+  expect(desk.did).toEqual(["launch game"]);
+  desk.clock.advance(1);
+  expect(desk.did).toEqual(["launch game", "stop game"]);
+});
+
+test.each([
+  ["hold mode is switched off", { insertMode: false }],
+  ["its system comes to the blocklist", { insertModeBlocklist: ["SNES"] }],
+])("a stop that waits is dropped when %s, for good", (_what, change) => {
+  const desk = makeDesk({ insertModeExitDelay: 2 });
+  desk.put("game");
+  desk.plays("game");
+  desk.take("game");
+  desk.set(change);
+  desk.set({});
+  desk.clock.advance(60_000);
+  expect(desk.did).toEqual(["launch game"]);
+});
+
+test("100,000 steps of cards, faults, ends and settings do what a model of the rules says", () => {
+  const seeds = 50;
+  const stepsEach = 2000;
+  let launches = 0;
+  let stops = 0;
+  let putBack = 0;
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { told, expected, kept } = walk(seed, stepsEach);
+    expect(told).toEqual(expected);
+    launches += told.filter((line) => line.includes("launch")).length;
+    stops += told.filter((line) => line.includes("stop")).length;
+    putBack += kept;
+  }
+  // The walk comes everywhere.
+  expect(launches).toBeGreaterThan(5000);
+  expect(stops).toBeGreaterThan(1000);
+  expect(putBack).toBeGreaterThan(500);
+});
+
+test("a card counts as one of a reader of the device, unless the API laid it there", () => {
+  const bus = createBus(silentLog);
+  const said: string[] = [];
+  using _holding = createHolding({
+    bus,
+    clock: createManualClock(),
+    log: silentLog,
+    readers: defaultConfig.readers,
+    launcher: {
+      launch: ({ text }, from) => void said.push(`${text}: ${from?.isFromReader}`),
+      stopMedia() {},
+      cardOfMedia: () => undefined,
+      isLaunching: () => false,
+    },
+  });
+  const reader = (readerId: string, driver: string) => {
+    const facts = { id: "", path: "", info: "", connected: true, capabilities: ["read"] } as const;
+    bus.emit("readers.added", { readerId, driver, ...facts });
+  };
+  const put = (readerId: string) =>
+    bus.emit("tokens.added", { type: "", uid: "04", text: readerId, data: "", scanTime: "", readerId });
+  reader("chip", "pn532-uart");
+  reader("file", "file");
+  reader("pretended", "simulated");
+  for (const readerId of ["chip", "file", "pretended", "", "unheard of"]) put(readerId);
+  expect(said).toEqual(["chip: true", "file: true", "pretended: false", ": false", "unheard of: false"]);
+  // The same port may get another reader.
+  reader("chip", "simulated");
+  put("chip");
+  expect(said.at(-1)).toBe("chip: false");
+});

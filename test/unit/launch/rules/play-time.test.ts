@@ -1,0 +1,365 @@
+/** Play time: the ledger under clocks that are wrong, and the limits as players meet them, by clocks that a test moves. */
+import { afterEach, expect, test } from "bun:test";
+import fc from "fast-check";
+import { createBus } from "../../../../src/bus.ts";
+import type { PlayTimeLimits } from "../../../../src/config/shape.ts";
+import { silentLog } from "../../../../src/core/log.ts";
+import type { PlayRecord } from "../../../../src/core/play-record.ts";
+import { clampVolume } from "../../../../src/core/playback.ts";
+import { advanceLedger, type Ledger, openLedger, usedOn } from "../../../../src/launch/rules/play-ledger.ts";
+import { createPlayTime } from "../../../../src/launch/rules/play-time.ts";
+import { makeDeck } from "../../../helpers/deck.ts";
+import { createManualClock } from "../../../helpers/manual-clock.ts";
+import { eventually } from "../../../helpers/processes.ts";
+import { createStores } from "../../../helpers/stores.ts";
+
+const stores = createStores();
+afterEach(stores.clean);
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const dayOf = (wallMs: number) => new Date(wallMs).toISOString().slice(0, 10);
+const monday = Date.UTC(2031, 4, 5, 15);
+const nowhere = Date.UTC(1970, 0, 1);
+
+/** A ledger at a start of the machine, and the time that passes then: played or not, and by a clock that is set or not. */
+function start(saved: PlayRecord | undefined, wallMs: number) {
+  let wall = wallMs;
+  let up = 5000;
+  let ledger: Ledger = openLedger(saved, { wallMs: wall, uptimeMs: up }, dayOf);
+  const pass = (ms: number, playedMs: number) => {
+    wall += ms;
+    up += ms;
+    ledger = advanceLedger(ledger, { wallMs: wall, uptimeMs: up }, playedMs, dayOf);
+  };
+  return {
+    play: (ms: number) => pass(ms, ms),
+    rest: (ms: number) => pass(ms, 0),
+    /** Somebody sets the clock while something plays or not. */
+    set(toMs: number) {
+      wall = toMs;
+      ledger = advanceLedger(ledger, { wallMs: wall, uptimeMs: up }, 0, dayOf);
+    },
+    ledger: () => ledger,
+    used: () => [ledger.day, usedOn(ledger, ledger.day) / minute] as const,
+  };
+}
+
+test("what is played counts on its day, and midnight opens a new one", () => {
+  const one = start(undefined, monday);
+  one.play(20 * minute);
+  one.rest(hour);
+  one.play(10 * minute);
+  expect(one.used()).toEqual(["2031-05-05", 30]);
+  one.rest(10 * hour);
+  expect(one.used()).toEqual(["2031-05-06", 0]);
+});
+
+test("after the plug was pulled the day goes on where it was, though the clock begins at nowhere", () => {
+  const before = start(undefined, monday);
+  before.play(50 * minute);
+  const after = start(before.ledger(), nowhere);
+  expect(after.ledger().isBelieved).toBe(false);
+  expect(after.used()).toEqual(["2031-05-05", 50]);
+  after.play(5 * minute);
+  expect(after.used()).toEqual(["2031-05-05", 55]);
+});
+
+test("a clock that began too early and passes its own midnight opens no day", () => {
+  const before = start(undefined, monday);
+  before.play(50 * minute);
+  for (const wrong of [nowhere + 23.9 * hour, Date.UTC(2027, 0, 1, 23, 54), monday - hour]) {
+    const after = start(before.ledger(), wrong);
+    after.rest(12 * minute);
+    expect(after.used()).toEqual(["2031-05-05", 50]);
+  }
+});
+
+test("once the network has set the clock, what was played since the start is carried to the right day", () => {
+  const before = start(undefined, monday);
+  before.play(50 * minute);
+  const after = start(before.ledger(), nowhere);
+  after.play(7 * minute);
+  after.set(monday + 2 * day);
+  expect(after.ledger().isBelieved).toBe(true);
+  expect(after.used()).toEqual(["2031-05-07", 7]);
+  expect(usedOn(after.ledger(), "2031-05-05")).toBe(50 * minute);
+});
+
+test("set to the day that it was, the day goes on with both", () => {
+  const before = start(undefined, monday);
+  before.play(50 * minute);
+  const after = start(before.ledger(), nowhere);
+  after.play(7 * minute);
+  after.set(monday + hour);
+  expect(after.used()).toEqual(["2031-05-05", 57]);
+});
+
+test("a clock that is put right in two steps carries all of it", () => {
+  const one = start(undefined, nowhere);
+  one.play(5 * minute);
+  one.set(monday - 3 * day);
+  one.play(5 * minute);
+  one.set(monday);
+  expect(one.used()).toEqual(["2031-05-05", 10]);
+  expect(usedOn(one.ledger(), "1970-01-01")).toBe(0);
+});
+
+test("a clock that ran years ahead is believed when it is set back, and the days go on from there", () => {
+  const ahead = start(undefined, monday + 3650 * day);
+  ahead.play(30 * minute);
+  ahead.set(monday);
+  expect(ahead.used()).toEqual(["2031-05-05", 30]);
+  ahead.rest(day);
+  expect(ahead.used()).toEqual(["2031-05-06", 0]);
+});
+
+test("set to a time that cannot be, the clock is not believed and the day goes on", () => {
+  const one = start(undefined, monday);
+  one.play(30 * minute);
+  one.set(nowhere);
+  one.play(minute);
+  expect(one.used()).toEqual(["2031-05-05", 31]);
+  expect(one.ledger().isBelieved).toBe(false);
+});
+
+test("a machine that sleeps with a right clock has not had it set", () => {
+  const one = start(undefined, monday);
+  one.play(30 * minute);
+  one.rest(day);
+  expect(one.used()).toEqual(["2031-05-06", 0]);
+  expect(usedOn(one.ledger(), "2031-05-05")).toBe(30 * minute);
+});
+
+test("a clock that nobody ever sets still gives a day after 24 hours", () => {
+  const before = start(undefined, monday);
+  before.play(60 * minute);
+  const after = start(before.ledger(), nowhere);
+  after.rest(day - minute);
+  expect(after.used()[1]).toBe(60);
+  after.rest(minute);
+  expect(after.used()[1]).toBe(0);
+});
+
+test("whatever happens to the clock, what is played is on some day, and never comes to less than nothing", () => {
+  const step = fc.record({
+    kind: fc.constantFrom("play", "rest", "set", "restart"),
+    ms: fc.integer({ min: 0, max: 5 * hour }),
+    wall: fc.integer({ min: -day, max: 40 * 365 * day }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      let one = start(undefined, monday);
+      let played = 0;
+      let doubted = false;
+      for (const { kind, ms, wall } of steps) {
+        if (kind === "play") {
+          one.play(ms);
+          played += ms;
+        } else if (kind === "rest") one.rest(ms);
+        else if (kind === "set") one.set(nowhere + wall);
+        else one = start(one.ledger(), nowhere + wall);
+        doubted ||= !one.ledger().isBelieved;
+        const { days } = one.ledger();
+        expect(Math.min(0, ...days.values())).toBe(0);
+        // A doubted clock gives a day for nothing each 24 hours; else every minute stands somewhere.
+        if (!doubted) expect([...days.values()].reduce((sum, used) => sum + used, 0)).toBe(played);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+const noLimits: PlayTimeLimits = {
+  dailyMinutes: 0,
+  sessionMinutes: 0,
+  sessionResetMinutes: 20,
+  warningMinutes: [5, 1],
+};
+const media = { systemId: "", systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" };
+
+function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord) {
+  const clock = createManualClock(monday);
+  const bus = createBus(silentLog);
+  const told: string[] = [];
+  const saves: PlayRecord[] = [];
+  let limits = { ...noLimits, ...first };
+  const minutes = () => Math.round((clock.now() - monday) / minute);
+  bus.on("playtime.warning", ({ limit, minutesLeft }) => told.push(`${minutes()} ${limit} ${minutesLeft}`));
+  const keeper = createPlayTime({
+    limits: () => limits,
+    bus,
+    clock,
+    log: silentLog,
+    store: { read: () => saved, save: (record) => void saves.push(record) },
+    stopMedia: (why) => told.push(`${minutes()} stop: ${why}`),
+    elapsedMs: () => clock.now() - monday,
+    uptimeMs: () => clock.now() - monday,
+    dayOf,
+  });
+  return {
+    clock,
+    told,
+    saves,
+    keeper,
+    begin: () => bus.emit("media.started", media),
+    pause: () => bus.emit("media.paused", media),
+    resume: () => bus.emit("media.resumed", media),
+    end: () => bus.emit("media.stopped", { ...media, elapsed: 0, exitCode: 0 }),
+    set(more: Partial<PlayTimeLimits>) {
+      limits = { ...limits, ...more };
+      keeper.configure();
+    },
+  };
+}
+
+test("a day's limit warns, stops what plays, and refuses until tomorrow", () => {
+  const { clock, told, keeper, begin, end } = makeKeeper({ dailyMinutes: 30 });
+  begin();
+  clock.advance(10 * minute);
+  end();
+  clock.advance(hour);
+  expect(keeper.refusal()).toBeUndefined();
+  begin();
+  clock.advance(20 * minute);
+  const why = "today's play time of 30 minutes is used up: there is more tomorrow";
+  expect(told).toEqual(["85 day 5", "89 day 1", "90 day 0", `90 stop: ${why}`]);
+  end();
+  expect(keeper.refusal()).toBe(why);
+  expect(keeper.state()).toMatchObject({ enabled: true, day: { usedMs: 30 * minute, remainingMs: 0 } });
+  clock.advance(10 * hour);
+  expect(keeper.refusal()).toBeUndefined();
+});
+
+test("a session's limit comes again after its pause, and not before", () => {
+  const { clock, told, keeper, begin, end } = makeKeeper({ sessionMinutes: 15 });
+  begin();
+  clock.advance(15 * minute);
+  expect(told.at(-1)).toBe(
+    "15 stop: the play time of 15 minutes is used up: there is more after a pause of 20 minutes",
+  );
+  end();
+  clock.advance(19 * minute);
+  expect(keeper.refusal()).toMatch(/pause of 20 minutes/);
+  clock.advance(minute);
+  expect(keeper.refusal()).toBeUndefined();
+  expect(keeper.state().session).toEqual({ usedMs: 0, remainingMs: 15 * minute });
+});
+
+test("what is paused does not count, and is neither warned nor stopped", () => {
+  const { clock, told, keeper, begin, pause, resume } = makeKeeper({ dailyMinutes: 30, sessionMinutes: 25 });
+  begin();
+  clock.advance(10 * minute);
+  pause();
+  clock.advance(19 * minute);
+  expect(keeper.state()).toMatchObject({ day: { usedMs: 10 * minute }, session: { usedMs: 10 * minute } });
+  expect(told).toEqual([]);
+  resume();
+  clock.advance(minute);
+  pause();
+  // So long a pause begins a new session, though nothing was stopped.
+  clock.advance(20 * minute);
+  expect(keeper.state()).toMatchObject({ day: { usedMs: 11 * minute }, session: { usedMs: 0 } });
+  resume();
+  clock.advance(19 * minute);
+  expect(told.at(-1)).toMatch(/^69 stop: today's play time of 30 minutes is used up/);
+});
+
+test("a start with less left than a warning is warned at once, once", () => {
+  const { clock, told, begin, end } = makeKeeper({ dailyMinutes: 3 });
+  begin();
+  clock.advance(minute);
+  end();
+  begin();
+  expect(told).toEqual(["0 day 3"]);
+});
+
+test("limits that are set, raised or taken away while something plays count from then on", () => {
+  const { clock, told, keeper, begin, set } = makeKeeper({});
+  begin();
+  clock.advance(hour);
+  set({ dailyMinutes: 10 });
+  expect(keeper.state().day.usedMs).toBe(0);
+  clock.advance(9 * minute);
+  set({ dailyMinutes: 20 });
+  clock.advance(10 * minute);
+  expect(told).toEqual(["65 day 5", "69 day 1", "75 day 5", "79 day 1"]);
+  expect(keeper.refusal()).toBeUndefined();
+  set({ dailyMinutes: 0 });
+  clock.advance(hour);
+  expect(told.some((line) => line.includes("stop"))).toBe(false);
+});
+
+test("while something plays it is saved once a minute, and while nothing does, never", () => {
+  const { clock, saves, keeper, begin, end } = makeKeeper({ dailyMinutes: 600 });
+  clock.advance(5 * hour);
+  expect(saves).toHaveLength(0);
+  begin();
+  clock.advance(10 * minute);
+  expect(saves.length).toBeGreaterThanOrEqual(9);
+  expect(saves.length).toBeLessThanOrEqual(11);
+  for (let song = 0; song < 60; song++) {
+    end();
+    begin();
+    clock.advance(1000);
+  }
+  end();
+  const then = saves.length;
+  expect(then).toBeLessThanOrEqual(13);
+  clock.advance(hour);
+  expect(saves.length - then).toBeLessThanOrEqual(1);
+  clock.advance(5 * hour);
+  expect(saves.length - then).toBeLessThanOrEqual(1);
+  expect(saves.at(-1)?.days.get("2031-05-05")).toBe(11 * minute);
+  keeper[Symbol.dispose]();
+});
+
+test("without limits nothing is counted, written or told", () => {
+  const { clock, saves, told, keeper, begin, end } = makeKeeper({});
+  begin();
+  clock.advance(5 * hour);
+  end();
+  keeper[Symbol.dispose]();
+  expect(saves).toEqual([]);
+  expect(told).toEqual([]);
+  expect(keeper.refusal()).toBeUndefined();
+});
+
+test("what is saved is read again, and the oldest days are let go", () => {
+  const folder = stores.newFolder();
+  const first = stores.open(folder);
+  expect(first.playTimes.read()).toBeUndefined();
+  const days = new Map(Array.from({ length: 40 }, (_, at) => [dayOf(monday + at * day), at * 1000]));
+  const record = { day: dayOf(monday + 39 * day), days, sessionMs: 1234, seenMs: monday };
+  first.playTimes.save(record);
+  first.playTimes.save(record);
+  stores.close(first);
+  const read = stores.open(folder).playTimes.read();
+  expect(read).toEqual({ ...record, days: new Map([...days].slice(-31)) });
+});
+
+test("a launch while the time is used up is refused with the sentence, and what plays is left alone", async () => {
+  let why: string | undefined;
+  await using deck = await makeDeck({ refusal: () => why });
+  await deck.files("SNES/a.sleep", "SNES/b.sleep");
+  await deck.run("SNES/a.sleep");
+  why = "the time is up";
+  expect(await deck.run("SNES/b.sleep")).toBe("the time is up");
+  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
+  expect(await deck.run("**echo:all else goes on")).toBe(true);
+  deck.launcher.stopMedia("the time is up");
+  await eventually(() => deck.count("media.stopped") === 1);
+});
+
+test("a volume is held between nothing and the ceiling", () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true }), fc.integer({ min: 0, max: 100 }), (percent, ceiling) => {
+      const clamped = clampVolume(percent, ceiling);
+      expect(clamped).toBeGreaterThanOrEqual(0);
+      expect(clamped).toBeLessThanOrEqual(ceiling);
+      // Of a minus zero, a zero comes.
+      if (percent >= 0 && percent <= ceiling) expect(clamped - Math.round(percent)).toBe(0);
+    }),
+  );
+});

@@ -1,0 +1,291 @@
+/** Mappings as the service keeps them: what is refused, what is stored, and what a token's text becomes. */
+import { Database } from "bun:sqlite";
+import { afterEach, expect, test } from "bun:test";
+import type { MappingFiles } from "../../../src/config/mapping-files.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { mappingOverrideBytesMax, mappingsCharsMax, mappingsMax } from "../../../src/core/limits.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import type { MappingParams } from "../../../src/core/mapping.ts";
+import { checkMapping } from "../../../src/mappings/check-mapping.ts";
+import { createMapper, type Mapper } from "../../../src/mappings/mapper.ts";
+import { regexFault } from "../../../src/mappings/regex.ts";
+import { createGuard } from "../../../src/store/durable.ts";
+import { createMappings } from "../../../src/store/mapping-table.ts";
+import { migrations } from "../../../src/store/migrations/index.ts";
+
+const base: MappingParams = {
+  enabled: true,
+  label: "",
+  type: "text",
+  match: "exact",
+  pattern: "a",
+  override: "b",
+};
+const card = (text: string, uid = "", data = "") => ({ type: "", uid, text, data });
+const noFiles: MappingFiles = { start: async () => {}, close() {} };
+
+const opened: Disposable[] = [];
+
+afterEach(() => {
+  for (const one of opened.splice(0).reverse()) one[Symbol.dispose]();
+});
+
+function openDatabase(): Database {
+  const database = new Database(":memory:", { strict: true });
+  for (const sql of migrations) database.run(sql);
+  opened.push({ [Symbol.dispose]: () => database.close() });
+  return database;
+}
+
+function mappingsOf(database: Database) {
+  return createMappings(database, createGuard(database, { onWritten() {}, onDamage() {} }));
+}
+
+async function open(database = openDatabase(), files = noFiles): Promise<Mapper> {
+  const store = { mappings: mappingsOf(database) };
+  const mapper = await createMapper({ store, files, log: silentLog, clock: systemClock });
+  opened.push({ [Symbol.dispose]: () => mapper.close() });
+  return mapper;
+}
+
+function refusal(run: () => unknown): { code: string; message: string; data: unknown } | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { code: error.code, message: error.message, data: error.data };
+  }
+}
+
+const wrong: readonly [string, Partial<MappingParams>, string][] = [
+  ["an empty pattern", { pattern: "" }, "pattern: it is empty"],
+  ["a pattern of more than 4 KiB", { pattern: "é".repeat(2049) }, "pattern: it is longer than 4096 bytes"],
+  ["an empty override", { override: "" }, "override: it is empty"],
+  [
+    "an override of more than 4 KiB",
+    { override: "é".repeat(2049) },
+    "override: it is longer than 4096 bytes",
+  ],
+  ["a label of more than 255 characters", { label: "a".repeat(256) }, "label: it has 256 characters"],
+  ["a uid of nothing but separators", { type: "uid", pattern: " : " }, "pattern: nothing is left"],
+  [
+    "exact data that is no hexadecimal",
+    { type: "data", pattern: "0g" },
+    "pattern: data is bytes in hexadecimal",
+  ],
+  ["exact data with half a byte", { type: "data", pattern: "01 2" }, "pattern: data is bytes in hexadecimal"],
+];
+
+test.each(wrong)("refused with the field and what to do: %s", (_, params, message) => {
+  const found = refusal(() => checkMapping({ ...base, ...params }));
+  expect(found?.code).toBe("invalid-params");
+  expect(found?.message).toStartWith(message);
+});
+
+test.each([
+  ["a pattern of 4 KiB", { pattern: "é".repeat(2048) }],
+  ["a label of 255 characters", { label: "a".repeat(255) }],
+  ["a uid that is no hexadecimal", { type: "uid", pattern: "my card" }],
+  ["half a byte of partial data", { type: "data", match: "partial", pattern: "1:2 f" }],
+  ["exact data with spaces, colons and capitals", { type: "data", pattern: "01:FF 0a" }],
+  ["a regular expression", { match: "regex", pattern: "^(?i)a[b-c]{2,3}$" }],
+  ["a character by its number", { match: "regex", pattern: "\\x{10428}" }],
+] as const)("kept: %s", (_, params) => {
+  expect(refusal(() => checkMapping({ ...base, ...params }))).toBeUndefined();
+});
+
+const faults: readonly [string, number | undefined, RegExp][] = [
+  ["a(b", 1, /not closed/],
+  ["a(b(c)[)]\\)", 1, /not closed/],
+  ["\\Q(\\E(", 5, /not closed/],
+  ["(a)b)c", 4, /closes nothing/],
+  ["ab[a-", 2, /\[ is not closed/],
+  ["a**", 1, /repetition/],
+  ["ab++", 2, /repetition/],
+  ["*a", 0, /missing argument/],
+  ["abc\\", 3, /trailing backslash/],
+  ["\\\\1(a)\\1", 6, /back references such as \\1/],
+  ["(?P<x>a)\\k<x>", 8, /back references/],
+  ["ab(?=c)", 2, /looking ahead or behind, \(\?=/],
+  ["ab(?!c)", 2, /looking ahead or behind, \(\?!/],
+  ["(?<=a)b", 0, /looking ahead or behind, \(\?<=/],
+  ["x(?<!a)b", 1, /looking ahead or behind, \(\?<!/],
+  ["x(?>a)", 1, /atomic/],
+  ["x[b-a]", 2, /range/],
+  ["aa\\q", 2, /escape/],
+  ["a{1001}", 1, /repeat/],
+  ["(?P<n>a)(?P<n>b)", 12, /duplicate/],
+  ["(".repeat(1500) + ")".repeat(1500), undefined, /nests too deeply/],
+  ["(\\pL{1000})".repeat(300), undefined, /counted repetitions/],
+  ["((a{10}){10}){10}".repeat(60), undefined, /counted repetitions/],
+  ["(a{10}){10}b{10}".repeat(60), undefined, /steps/],
+  ["\\pL".repeat(33), undefined, /more than 32 classes/],
+];
+
+test.each(faults)(
+  "a regular expression is refused with the place of the fault: %#",
+  (pattern, offset, sentence) => {
+    const fault = regexFault(pattern);
+    expect(fault?.sentence).toMatch(sentence);
+    expect(fault?.offset).toBe(offset);
+  },
+);
+
+test("the refusal of a regular expression names field and offset, for people and programs", () => {
+  const found = refusal(() => checkMapping({ ...base, match: "regex", pattern: "ab(?=c)" }));
+  expect(found?.message).toStartWith("pattern: at offset 2, looking ahead");
+  expect(found?.data).toEqual({ field: "pattern", offset: 2 });
+});
+
+test("a mapping is listed as it was given, with its id and the time of its creation", async () => {
+  const mapper = await open();
+  const params: MappingParams = { ...base, enabled: false, label: "One", type: "uid", pattern: "04:AA" };
+  const id = mapper.add(params);
+  const [listed] = mapper.list();
+  expect(listed).toEqual({ ...params, id, added: expect.any(String) });
+  expect(Math.abs(Date.parse(listed?.added ?? "") - Date.now())).toBeLessThan(60_000);
+});
+
+test("a mapping counts from the moment it is added, changed, switched off and deleted", async () => {
+  const mapper = await open();
+  const id = mapper.add({ ...base, pattern: "a", override: "one" });
+  expect(mapper.map(card("a"))).toBe("one");
+  mapper.update(id, { pattern: "c" });
+  expect([mapper.map(card("a")), mapper.map(card("c"))]).toEqual([undefined, "one"]);
+  mapper.update(id, { enabled: false, label: undefined });
+  expect(mapper.map(card("c"))).toBeUndefined();
+  mapper.update(id, { enabled: true, override: "two" });
+  expect(mapper.map(card("c"))).toBe("two");
+  mapper.remove(id);
+  expect(mapper.map(card("c"))).toBeUndefined();
+  expect(mapper.list()).toEqual([]);
+});
+
+test("a changed mapping keeps its place in the order", async () => {
+  const mapper = await open();
+  const first = mapper.add({ ...base, override: "first" });
+  mapper.add({ ...base, override: "second" });
+  mapper.update(first, { override: "still first" });
+  expect(mapper.map(card("a"))).toBe("still first");
+});
+
+test("an update changes the keys given and no others", async () => {
+  const mapper = await open();
+  const id = mapper.add({ ...base, label: "One", pattern: "04:aa" });
+  const steps = [
+    { label: "" },
+    { type: "uid" },
+    { match: "partial" },
+    { pattern: "ff" },
+    { override: "x" },
+    { enabled: false },
+    {},
+  ] as const;
+  const first = mapper.list()[0];
+  if (first === undefined) throw new Error("it is listed");
+  let expected: typeof first = first;
+  for (const changes of steps) {
+    mapper.update(id, changes);
+    expected = { ...expected, ...changes };
+    expect(mapper.list()[0]).toEqual(expected);
+  }
+});
+
+test("an update that would make a mapping wrong is refused, and changes nothing", async () => {
+  const mapper = await open();
+  const id = mapper.add({ ...base, pattern: "(" });
+  expect(refusal(() => mapper.update(id, { match: "regex" }))?.code).toBe("invalid-params");
+  expect(refusal(() => mapper.update(id, { override: "" }))?.code).toBe("invalid-params");
+  expect(mapper.map(card("("))).toBe("b");
+});
+
+test("what an earlier version kept can be switched off and deleted, and is passed over", async () => {
+  const database = openDatabase();
+  const id = mappingsOf(database).add({ ...base, match: "regex", pattern: "a(" }, 0);
+  const mapper = await open(database);
+  expect(mapper.map(card("a("))).toBeUndefined();
+  mapper.update(id, { enabled: false });
+  expect(refusal(() => mapper.update(id, { enabled: true }))?.code).toBe("invalid-params");
+  mapper.remove(id);
+});
+
+test("an unknown id is not found, and a deleted one is never given again", async () => {
+  const mapper = await open();
+  const id = mapper.add(base);
+  mapper.remove(id);
+  expect(refusal(() => mapper.remove(id))).toMatchObject({ code: "not-found" });
+  expect(refusal(() => mapper.update(id, { label: "x" }))).toMatchObject({ code: "not-found" });
+  expect(mapper.add(base)).toBeGreaterThan(id);
+});
+
+test("mappings are there after the start, enabled ones and others", async () => {
+  const database = openDatabase();
+  const stored = mappingsOf(database);
+  stored.add({ ...base, enabled: false, override: "off" }, 0);
+  stored.add({ ...base, override: "on" }, 0);
+  const mapper = await open(database);
+  expect(mapper.list().map(({ override }) => override)).toEqual(["off", "on"]);
+  expect(mapper.map(card("a"))).toBe("on");
+});
+
+test("there is a limit, and it is named", async () => {
+  const database = openDatabase();
+  const insert = database.query(
+    `INSERT INTO mappings (added_ms, enabled, label, type, "match", pattern, override)
+     VALUES (0, 1, '', 'text', 'exact', $pattern, 'x')`,
+  );
+  database.transaction(() => {
+    for (let place = 0; place < mappingsMax; place++) insert.run({ pattern: `p${place}` });
+  })();
+  const mapper = await open(database);
+  expect(refusal(() => mapper.add(base))).toMatchObject({ code: "busy", data: { limit: "mappingsMax" } });
+  expect(mapper.map(card("p9999"))).toBe("x");
+  mapper.remove(mapper.list()[0]?.id ?? 0);
+  mapper.add(base);
+  expect(mapper.map(card("a"))).toBe("b");
+});
+
+test("all their texts together have a limit; what makes one shorter is taken all the same", async () => {
+  const mapper = await open();
+  const long: MappingParams = { ...base, override: "x".repeat(mappingOverrideBytesMax) };
+  const fits = Math.floor(mappingsCharsMax / (mappingOverrideBytesMax + base.pattern.length));
+  const ids = Array.from({ length: fits }, () => mapper.add(long));
+  const full = { code: "busy", data: { limit: "mappingsCharsMax" } };
+  expect(refusal(() => mapper.add(long))).toMatchObject(full);
+  const [first = 0, second = 0] = ids;
+  mapper.update(first, { override: "short" });
+  mapper.update(second, { enabled: false });
+  mapper.add({ ...long, override: "x".repeat(mappingOverrideBytesMax - 5) });
+  expect(refusal(() => mapper.update(first, { override: long.override }))).toMatchObject(full);
+  expect(mapper.list()).toHaveLength(fits + 1);
+});
+
+test("mappings of files are listed behind the others, are tried after them, and are not changed over the API", async () => {
+  const mapping = {
+    ...base,
+    id: -5,
+    added: "2027-01-15T08:00:00.000Z",
+    override: "file",
+    file: "cards.toml",
+  };
+  const files: MappingFiles = {
+    start: async (_, changed) => changed([mapping, { ...mapping, id: -6, enabled: false }]),
+    close() {},
+  };
+  const mapper = await open(openDatabase(), files);
+  expect(mapper.map(card("a"))).toBe("file");
+  const { file: _, ...shown } = mapping;
+  expect(mapper.list()[0]).toEqual({ ...shown, readOnly: true });
+  const id = mapper.add({ ...base, override: "database" });
+  expect(mapper.map(card("a"))).toBe("database");
+  expect(mapper.list().map((one) => one.id)).toEqual([id, -5, -6]);
+  for (const run of [() => mapper.update(-6, { enabled: true }), () => mapper.remove(-5)]) {
+    expect(refusal(run)).toMatchObject({
+      code: "forbidden",
+      message: "this mapping is kept in the file cards.toml: change it there",
+    });
+  }
+  expect(refusal(() => mapper.remove(-7))?.code).toBe("not-found");
+});

@@ -1,0 +1,71 @@
+/** Several libraries that answer as one, beside one library of all their files. */
+import { expect, test } from "bun:test";
+import { joinedAny, joinedSearch, joinedStatus, joinedTitle } from "../../../../src/media/sticks/joined.ts";
+import { makeFiles } from "../../../helpers/library.ts";
+import { mediaTrial, pathsOf, type Trial } from "../../../helpers/media.ts";
+
+const [here, there] = [
+  ["SNES/Mario Paint.sfc", "SNES/Super Mario World (USA).sfc", "SNES/Pokémario.sfc", "SNES/Zelda.sfc"],
+  ["SNES/Mario.sfc", "SNES/Mario Kart.sfc", "NES/Xmario.nes", "NES/Super Mario Bros (Europe).nes"],
+];
+
+async function trialWith(files: readonly string[]): Promise<Trial> {
+  const trial = await mediaTrial();
+  makeFiles(trial.root, files);
+  await trial.media.index([]);
+  return trial;
+}
+
+test("the results of two libraries come in the order that one library of both gives", async () => {
+  await using first = await trialWith(here);
+  await using second = await trialWith(there);
+  await using both = await trialWith([...here, ...there]);
+  const libraries = [first.media, second.media];
+  for (const query of [
+    "mario",
+    "m",
+    "super mario",
+    "mario super",
+    "zelda",
+    "nothing at all",
+    "SNES",
+    "(usa)",
+  ]) {
+    for (const maxResults of [1, 3, 1000]) {
+      const asked = { query, systems: [], maxResults };
+      expect([query, joinedSearch(libraries, asked)]).toEqual([query, both.media.search(asked)]);
+    }
+  }
+  expect(pathsOf(both.media, "mario")).toHaveLength(7);
+  expect(joinedStatus(libraries)).toMatchObject({ exists: true, indexing: false, totalMedia: 8 });
+});
+
+test("a file that both have is shown once, and the title that is spelt right comes before one that is nearly so", async () => {
+  await using first = await trialWith(["SNES/Chrono Trigge.sfc", "SNES/Same.sfc"]);
+  await using second = await trialWith(["SNES/Chrono Trigger.sfc", "SNES/Same.sfc"]);
+  const libraries = [first.media, second.media];
+  const { results } = joinedSearch(libraries, { query: "same", systems: [], maxResults: 10 });
+  expect(results.map(({ path }) => path)).toEqual(["SNES/Same.sfc"]);
+  expect((await joinedTitle(libraries, "SNES", "Chrono Trigger"))?.media.path).toBe(
+    "SNES/Chrono Trigger.sfc",
+  );
+  expect(await joinedTitle(libraries, "SNES", "Another Title")).toBeUndefined();
+});
+
+test("a random choice gives each file of all libraries the same odds", async () => {
+  await using first = await trialWith(here);
+  await using second = await trialWith(there);
+  await using none = await trialWith([]);
+  const drawn: string[] = [];
+  for (let at = 0; at < 8; at++) {
+    // The first draw chooses the library, the second one a file of it.
+    const draws = [(at + 0.5) / 8, ((at % 4) + 0.5) / 4];
+    const found = await joinedAny(
+      [none.media, first.media, second.media],
+      [{ kind: "search", query: "", systems: [] }],
+      () => draws.shift() ?? 0,
+    );
+    drawn.push(found?.path ?? "");
+  }
+  expect(drawn.toSorted()).toEqual([...here, ...there].toSorted());
+});

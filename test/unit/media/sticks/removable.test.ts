@@ -1,0 +1,64 @@
+/** Folders that appear where a system mounts USB sticks: which of them count, and when. */
+import { afterEach, expect, test } from "bun:test";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { systemClock } from "../../../../src/core/clock.ts";
+import { sticksMax } from "../../../../src/core/limits.ts";
+import { watchRemovable } from "../../../../src/media/sticks/removable.ts";
+import { eventually } from "../../../helpers/processes.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function watched() {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-removable-"));
+  const usb = join(folder, "media/usb");
+  const told: string[][] = [];
+  const watching = watchRemovable({
+    clock: systemClock,
+    changed: (present) => told.push(present.map((path) => basename(path))),
+  });
+  closing.push(async () => {
+    watching[Symbol.dispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const stick = async (name: string, where = usb) => {
+    await mkdir(join(folder, "drawer", name), { recursive: true });
+    await writeFile(join(folder, "drawer", name, "file"), "");
+    await rename(join(folder, "drawer", name), join(where, name));
+  };
+  return { folder, usb, told, watching, stick };
+}
+
+test("a stick is told when it comes and when it goes, also where the folder for it is made later", async () => {
+  const { usb, told, watching, stick } = await watched();
+  watching.aim([usb]);
+  await mkdir(usb, { recursive: true });
+  await stick("ONE");
+  await eventually(() => told.at(-1)?.join() === "ONE");
+  await stick("TWO");
+  await eventually(() => told.at(-1)?.join() === "ONE,TWO");
+  await rm(join(usb, "ONE"), { recursive: true });
+  await eventually(() => told.at(-1)?.join() === "TWO");
+  watching.aim([]);
+  await eventually(() => told.at(-1)?.join() === "");
+});
+
+test("files, links, hidden and empty folders are no sticks, and no more count than may", async () => {
+  const { folder, usb, told, watching, stick } = await watched();
+  await mkdir(join(usb, "EMPTY"), { recursive: true });
+  await mkdir(join(usb, ".hidden/SNES"), { recursive: true });
+  await writeFile(join(usb, "file"), "");
+  await symlink(folder, join(usb, "LINK"));
+  for (let at = 0; at < sticksMax + 3; at++) await stick(`S${String(at).padStart(2, "0")}`);
+  watching.aim([usb]);
+  // The empty folder, which comes first by its name, takes a place.
+  await eventually(() => told.at(-1)?.length === sticksMax - 1);
+  expect(told.at(-1)?.[0]).toBe("S00");
+  // Once something is mounted there it counts; a mount makes no event, and the folder is looked at again.
+  await mkdir(join(usb, "EMPTY/SNES"));
+  await eventually(() => told.at(-1)?.includes("EMPTY") === true);
+});

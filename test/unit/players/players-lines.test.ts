@@ -1,0 +1,227 @@
+/** What players say to us: bytes that may be cut anywhere, noise, lines without end, and no answer at all. */
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { systemClock } from "../../../src/core/clock.ts";
+import { playerRequestsMax } from "../../../src/core/limits.ts";
+import { cutLines } from "../../../src/players/lines.ts";
+import { startMpv } from "../../../src/players/mpv.ts";
+import { messageIn } from "../../../src/players/mpv-line.ts";
+import type { PlayerOrder } from "../../../src/players/player.ts";
+import { openRetroArchLine, statusIn } from "../../../src/players/retroarch-line.ts";
+import { spawnPlayer } from "../../../src/system/process.ts";
+import { lastLines } from "../../../src/system/stderr-tail.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+import { eventually } from "../../helpers/processes.ts";
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+function linesOf(bytesMax: number, ...chunks: readonly Uint8Array[]): readonly string[] {
+  const lines: string[] = [];
+  const cut = cutLines(bytesMax, (line) => lines.push(line));
+  for (const chunk of chunks) {
+    const used = chunk.slice();
+    cut(used);
+    used.fill(0);
+  }
+  return lines;
+}
+
+test("every split of a text gives the same lines", () => {
+  const whole = bytesOf('{"event":"idle"}\n\n{"data":"p\u00e9"}\r\nrest');
+  const lines = linesOf(100, whole);
+  expect(lines).toEqual(['{"event":"idle"}', "", '{"data":"p\u00e9"}\r']);
+  for (let cut = 0; cut <= whole.length; cut++)
+    expect(linesOf(100, whole.subarray(0, cut), whole.subarray(cut))).toEqual(lines);
+});
+
+test("a line that is too long is left out, and the next one is whole", () => {
+  expect(linesOf(5, bytesOf("12345\n"), bytesOf("123"), bytesOf("456\nabc\n"))).toEqual(["12345", "abc"]);
+});
+
+test("bytes without a line's end are not kept without end", () => {
+  const lines: string[] = [];
+  const cut = cutLines(64, (line) => lines.push(line));
+  const before = process.memoryUsage().arrayBuffers;
+  for (let index = 0; index < 10_000; index++) cut(new Uint8Array(64 * 1024).fill(65));
+  cut(bytesOf("\nwhole\n"));
+  expect(lines).toEqual(["whole"]);
+  Bun.gc(true);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 1024 * 1024);
+});
+
+test("a message is an answer, an event or noise, and nothing throws", () => {
+  expect(messageIn('{"request_id":3,"error":"success","data":1.5}')).toEqual({
+    kind: "answer",
+    id: 3,
+    error: "success",
+    data: 1.5,
+  });
+  expect(messageIn('{"event":"end-file","reason":"eof"}')).toMatchObject({ kind: "event", name: "end-file" });
+  for (const noise of ["", "null", "7", "[]", "{", '{"event":1}', '{"request_id":"3","error":"success"}'])
+    expect(messageIn(noise)).toEqual({ kind: "noise" });
+  fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => messageIn(text).kind !== undefined));
+});
+
+const behind = "GET_CONFIG_PARAM ask7 unsupported";
+
+test.each([
+  [`${behind}GET_STATUS PLAYING nes,Game,crc32=bcb5d3f\n`, "playing"],
+  [`${behind}\nGET_STATUS PAUSED super_nes,A, B,crc32=0\n`, "paused"],
+  [`GET_STATUS PLAYING x${behind} a core says something\nGET_STATUS CONTENTLESS`, "contentless"],
+  ["GET_CONFIG_PARAM ask6 unsupportedGET_STATUS PLAYING nes,Game,crc32=0\n", undefined],
+  ["GET_CONFIG_PARAM ask77 unsupportedGET_STATUS PLAYING nes,Game,crc32=0\n", undefined],
+  ["GET_STATUS PLAYING nes,Game,crc32=0\n", undefined],
+  [`GET_STATUS PAUSED ${behind}GET_STATUS`, undefined],
+  [`${behind}1.14.0\n`, undefined],
+  ["\0\0", undefined],
+] as const)("behind question 7, %p says %p", (text, status) => {
+  expect(statusIn(text, 7)).toBe(status);
+});
+
+/** A program in the place of RetroArch, in the shell's words, and the line to it. */
+function talkWith(script: string, ...words: readonly string[]) {
+  const player = spawnPlayer(["/bin/sh", "-c", script, ...words], { hasTalk: true });
+  return {
+    player,
+    line: openRetroArchLine(player, systemClock),
+    [Symbol.asyncDispose]: async () => void (await player.stop(1000)),
+  };
+}
+
+test("a RetroArch that does not listen yet has no answer, and is asked one thing at a time", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const [ready, heard] = [join(folder, "ready"), join(folder, "heard")];
+  const script = 'until [ -e "$0" ]; do sleep 0.01; done; exec cat >"$1"';
+  await using talk = talkWith(script, ready, heard);
+  const { line } = talk;
+  const asked = await Promise.all([line.status(5), line.status(5), line.status(5)]);
+  expect([...asked, await line.status(5)]).toEqual([undefined, undefined, undefined, undefined]);
+  line.say("RESET");
+  await writeFile(ready, "");
+  const lines = () => readFileSync(heard, "utf8").split("\n");
+  await eventually(() => existsSync(heard) && lines().includes("RESET"));
+  expect(lines().filter((one) => !one.endsWith(" -") && one !== "")).toEqual([
+    "GET_CONFIG_PARAM ask1",
+    "GET_STATUS",
+    "RESET",
+  ]);
+  await rm(folder, { recursive: true });
+});
+
+test("an answer counts only behind its own question, however it is cut", async () => {
+  // What is left of an earlier question in its buffer comes first.
+  const answers = [
+    "noiseGET_CONFIG_PARAM ask0 unsupportedGET_STATUS PLAYING nes,A,crc32=0\n",
+    "GET_CONFIG_PARAM - unsupported".repeat(300),
+    "GET_STATUS PLAYING nes,A,crc32=0\nGET_CONFIG_PARAM ask1 unsupportedGET_STATUS PAUSED nes,A,crc32=0\n",
+    "GET_CONFIG_PARAM - unsupported".repeat(300),
+  ].join("");
+  for (const bytes of [1, 7, 64, 100, 4096]) {
+    const output = new ReadableStream<Uint8Array>({
+      start(stream) {
+        for (let at = 0; at < answers.length; at += bytes)
+          stream.enqueue(bytesOf(answers.slice(at, at + bytes)));
+        stream.close();
+      },
+    });
+    const said: string[] = [];
+    const talk = { output, say: (text: string) => void said.push(text) };
+    const line = openRetroArchLine({ pid: process.pid, talk }, systemClock);
+    expect(await line.status(30_000)).toBe("paused");
+    expect(said.length).toBe(1);
+  }
+});
+
+test("a RetroArch that has ended is told nothing, and that is no fault", async () => {
+  await using talk = talkWith("exit 3");
+  await talk.player.exited;
+  talk.line.say("RESET");
+  expect(await talk.line.status(5)).toBeUndefined();
+  talk.line.say("QUIT");
+});
+
+test("last lines are those that say something, few and short, without what only terminals understand", () => {
+  expect(lastLines("")).toBe("");
+  expect(lastLines("\x1b[1;31mred\x1b[0m\r\n\n \n a\tb \0")).toBe("red\na\tb");
+  expect(lastLines("1\n2\n3\n4\n5\n6")).toBe("3\n4\n5\n6");
+  expect(lastLines("x".repeat(1000)).length).toBeLessThan(300);
+});
+
+/** A program in the place of mpv, in the shell's words: its end of the line is descriptor 3. */
+const order = (script: string): PlayerOrder => ({
+  kind: "mpv",
+  argv: ["/bin/sh", "-c", script, "mpv"],
+  optionsAt: 4,
+});
+
+const onPause = () => {};
+
+test("an mpv that never answers holds up nobody, and takes no more than so many questions", async () => {
+  const clock = createManualClock();
+  const player = startMpv(order("exec sleep 600"), { clock, volume: undefined, onPause });
+  try {
+    const state = player.state();
+    const refused = player.control({ kind: "pause" }).catch((error) => error.message);
+    clock.advance(2000);
+    expect(await state).toEqual({ playbackState: "loading" });
+    expect(await refused).toBe("mpv does not answer");
+    const asked = Array.from({ length: playerRequestsMax + 1 }, () => player.control({ kind: "pause" }));
+    const last = asked.at(-1)?.catch((error) => error.message);
+    for (const one of asked.slice(0, -1)) one.catch(() => {});
+    expect(await last).toBe("mpv does not answer");
+  } finally {
+    await player.process.stop(1000);
+  }
+  expect(await player.control({ kind: "pause" }).catch((error) => error.message)).toBe("mpv has ended");
+});
+
+test("an mpv that talks nonsense is not believed, and one that hangs up has ended", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const said = join(folder, "said");
+  const script = `printf 'noise\\n{"event":7}\\n{"request_id":999,"error":"success"}\\n{"event":"file-loaded"}\\n' >&3; cat <&3 >${said} & exec 3>&-; exec sleep 600`;
+  const player = startMpv(order(script), { clock: systemClock, volume: undefined, onPause });
+  try {
+    await player.ready;
+    await eventually(async () =>
+      (
+        await Bun.file(said)
+          .text()
+          .catch(() => "")
+      ).includes("observe_property"),
+    );
+    expect(await player.state()).toEqual({ playbackState: "playing" });
+  } finally {
+    await player.process.stop(1000);
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("the owner's ceiling holds for the volume of mpv, from its start on", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
+  const said = join(folder, "said");
+  // Answers everything by 58, and notes what it was asked and what it was started with.
+  const script = `echo "$*" >${said}; while read -r line <&3; do
+    echo "$line" >>${said}
+    id=\${line##*:}
+    echo "{\\"request_id\\":\${id%\\}},\\"error\\":\\"success\\",\\"data\\":58}" >&3
+  done`;
+  const player = startMpv(order(script), { clock: systemClock, volume: 60, onPause });
+  try {
+    expect(await player.changeVolume?.({ kind: "by", percent: 5 }, 60)).toBe(60);
+    expect(await player.changeVolume?.({ kind: "to", percent: 90 }, 60)).toBe(60);
+    expect(await player.changeVolume?.({ kind: "by", percent: -8 }, 60)).toBe(50);
+    const text = await Bun.file(said).text();
+    expect(text).toMatch(/^--access-references=no .*--input-ipc-client=fd:\/\/3 --volume=60\n/);
+    const volumes = [...text.matchAll(/"set_property","volume",(\d+)/g)].map(([, percent]) =>
+      Number(percent),
+    );
+    expect(volumes).toEqual([60, 60, 50]);
+  } finally {
+    await player.process.stop(1000);
+    await rm(folder, { recursive: true });
+  }
+});

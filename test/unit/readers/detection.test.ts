@@ -1,0 +1,281 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLog } from "../../../src/core/log.ts";
+import { createDetection, type Found } from "../../../src/readers/detection.ts";
+import { createRefusals } from "../../../src/readers/detection-refusals.ts";
+import type { Candidate, Driver } from "../../../src/readers/driver.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+import { eventually } from "../../helpers/processes.ts";
+
+const sweepMs = 10_000;
+const soonMs = 200;
+
+interface Attended {
+  readonly driver: string;
+  readonly path: string;
+  readonly stablePath: string;
+  /** What its supervisor asks after a failed open. */
+  readonly wanted: (everOpened: boolean) => Promise<boolean>;
+  readonly found: Found;
+}
+
+/** A driver that finds what stands in `candidates`, counts its looks, and fails where it is opened. */
+function finder(id: string) {
+  const found = {
+    id,
+    candidates: [] as readonly Candidate[],
+    looks: 0,
+    fails: false,
+    capabilities: [],
+    async detect() {
+      found.looks += 1;
+      if (found.fails) throw new Error("sysfs is gone");
+      return found.candidates;
+    },
+    open: () => Promise.reject(new Error("detection opens nothing by itself")),
+  };
+  return found satisfies Driver;
+}
+
+type Finder = ReturnType<typeof finder>;
+
+const port = (path: string, stamp = "1"): Candidate => ({ path, stamp, stablePath: `by-path/${path}` });
+
+async function detecting(
+  drivers: readonly Finder[],
+  run: (bench: {
+    readonly attended: readonly Attended[];
+    readonly names: () => readonly string[];
+    taken: readonly string[];
+    /** Time passes, and the look that falls due is over. */
+    readonly look: (afterMs: number) => Promise<void>;
+  }) => Promise<void>,
+  others: readonly Driver[] = [],
+): Promise<void> {
+  const clock = createManualClock();
+  const attended: Attended[] = [];
+  // Asked when all that the others found was looked at, however long the file system takes to resolve its paths.
+  const last = finder("last");
+  const bench = {
+    attended,
+    names: () => attended.map(({ driver, path }) => `${driver}:${path}`),
+    taken: [] as readonly string[],
+    async look(afterMs: number) {
+      const { looks } = last;
+      clock.advance(afterMs);
+      await eventually(() => last.looks > looks);
+      // It has nothing to be looked at: the look ends in this turn.
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+  const detection = createDetection({
+    drivers: [...others, ...drivers, last],
+    clock,
+    log: silentLog,
+    taken: () => bench.taken,
+    attend: ({ driver, path }, stablePath, wanted, found) =>
+      attended.push({ driver: driver.id, path, stablePath, wanted, found }),
+  });
+  try {
+    await run(bench);
+  } finally {
+    detection[Symbol.dispose]();
+  }
+}
+
+test("every port that a driver names is attended, once and by its stable name, and no other", async () => {
+  const finds = finder("finds");
+  finds.candidates = [port("/no/ttyUSB0"), port("/no/ttyUSB1"), port("/no/ttyAMA0")];
+  const blind: Driver = { id: "blind", capabilities: [], open: () => Promise.reject(new Error("opened")) };
+  const run = () =>
+    detecting(
+      [finds],
+      async ({ look, names, attended }) => {
+        await look(0);
+        const expected = ["finds:/no/ttyUSB0", "finds:/no/ttyUSB1", "finds:/no/ttyAMA0"];
+        await eventually(() => names().length === expected.length);
+        expect(names()).toEqual(expected);
+        expect(attended.map(({ stablePath }) => stablePath)).toEqual(
+          finds.candidates.map(({ stablePath }) => stablePath),
+        );
+      },
+      [blind],
+    );
+  await run();
+});
+
+/** The seconds at which a port is tried within so many minutes, where each try is in vain. */
+function triesWithin(minutes: number, what: { readonly isShared?: true }): readonly number[] {
+  const seen: Candidate = { ...port("/no/ttyUSB0"), ...what };
+  let nowMs = 0;
+  const refusals = createRefusals({ now: () => nowMs });
+  const seconds: number[] = [];
+  for (; nowMs <= minutes * 60_000; nowMs += 1000) {
+    if (!refusals.mayTry("a", seen)) continue;
+    refusals.add("a", seen);
+    seconds.push(nowMs / 1000);
+  }
+  return seconds;
+}
+
+// One whose power or wires came later than its port was deaf until the service began anew: such a port is never re-plugged.
+test("a port of the board's own where nothing answered is tried again, at last once a minute for good", () => {
+  expect(triesWithin(5, {})).toEqual([0, 1, 11, 31, 71, 131, 191, 251]);
+});
+
+// Behind such a converter there may be a printer that begins anew whenever its port is opened.
+test("a port that other people have, too, is tried four times, and then left alone", () => {
+  expect(triesWithin(24 * 60, { isShared: true })).toEqual([0, 1, 61, 661]);
+});
+
+test("a port that was something else is opened again when its time has come, which is no news", async () => {
+  const finds = finder("finds");
+  finds.candidates = [port("/no/ttyAMA0")];
+  await detecting([finds], async ({ look, attended }) => {
+    await look(0);
+    for (let tries = 1; tries <= 6; tries++) {
+      await eventually(() => attended.length === tries);
+      expect(attended.at(-1)?.found.wasRefused).toBe(tries > 1);
+      expect(await attended.at(-1)?.wanted(false)).toBe(false);
+      await look(soonMs);
+      expect(attended.length).toBe(tries);
+      await look(60_000);
+    }
+  });
+});
+
+test("a port that was given up is tried at once when it was re-plugged", async () => {
+  const finds = finder("finds");
+  const shared = (stamp: string) => ({ ...port("/no/ttyUSB0", stamp), isShared: true }) as const;
+  finds.candidates = [shared("1")];
+  await detecting([finds], async ({ look, attended }) => {
+    await look(0);
+    for (let tries = 1; tries <= 4; tries++) {
+      await eventually(() => attended.length === tries);
+      expect(await attended.at(-1)?.wanted(false)).toBe(false);
+      await look(20 * 60_000);
+    }
+    expect(attended.length).toBe(4);
+    finds.candidates = [shared("2")];
+    await look(sweepMs);
+    await eventually(() => attended.length === 5);
+    expect(attended.at(-1)?.found.wasRefused).toBe(false);
+  });
+});
+
+test("a clock that was set back by a day had a refused port wait for a day", () => {
+  let nowMs = 1_800_000_000_000;
+  const refusals = createRefusals({ now: () => nowMs });
+  refusals.add("a", { stamp: "1" });
+  refusals.add("b", { stamp: "1", isShared: true });
+  for (let times = 0; times < 3; times++) refusals.add("b", { stamp: "1", isShared: true });
+  expect([refusals.mayTry("a", { stamp: "1" }), refusals.mayTry("b", { stamp: "1" })]).toEqual([
+    false,
+    false,
+  ]);
+  nowMs -= 86_400_000;
+  expect([refusals.mayTry("a", { stamp: "1" }), refusals.mayTry("b", { stamp: "1" })]).toEqual([true, false]);
+});
+
+test("a device that is a reader for sure is wanted also where it cannot be opened, until it was pulled", async () => {
+  const finds = finder("finds");
+  finds.candidates = [{ ...port("1-1.4"), isCertain: true }];
+  await detecting([finds], async ({ look, attended }) => {
+    await look(0);
+    await eventually(() => attended.length === 1);
+    expect(await attended[0]?.wanted(false)).toBe(true);
+    finds.candidates = [];
+    expect(await attended[0]?.wanted(false)).toBe(false);
+  });
+});
+
+test("a reader that failed is wanted while its port is the same, and no more once it was pulled or re-plugged", async () => {
+  const finds = finder("finds");
+  finds.candidates = [port("/no/ttyUSB0"), port("/no/ttyUSB1")];
+  await detecting([finds], async ({ look, attended }) => {
+    await look(0);
+    await eventually(() => attended.length === 2);
+    expect(await attended[0]?.wanted(true)).toBe(true);
+    finds.candidates = [port("/no/ttyUSB1", "2")];
+    expect(await attended[0]?.wanted(true)).toBe(false);
+    expect(await attended[1]?.wanted(true)).toBe(false);
+  });
+});
+
+test("a reader that was re-plugged while its old supervision ended waited ten seconds for the next sweep", async () => {
+  const finds = finder("finds");
+  finds.candidates = [port("/no/ttyUSB0")];
+  await detecting([finds], async (bench) => {
+    await bench.look(0);
+    await eventually(() => bench.attended.length === 1);
+    bench.taken = ["/no/ttyUSB0"];
+    finds.candidates = [port("/no/ttyUSB0", "2")];
+    expect(await bench.attended[0]?.wanted(true)).toBe(false);
+    bench.taken = [];
+    await bench.look(soonMs);
+    await eventually(() => bench.attended.length === 2);
+  });
+});
+
+test("two drivers that know the same port had it open at once, and the second gave it up for good", async () => {
+  const [first, second] = [finder("first"), finder("second")];
+  first.candidates = [port("/no/ttyUSB0")];
+  second.candidates = [port("/no/ttyUSB0")];
+  await detecting([first, second], async ({ look, names, attended }) => {
+    await look(0);
+    await eventually(() => attended.length > 0);
+    expect(names()).toEqual(["first:/no/ttyUSB0"]);
+    expect(await attended[0]?.wanted(false)).toBe(false);
+    await look(soonMs);
+    await eventually(() => attended.length > 1);
+    expect(names()).toEqual(["first:/no/ttyUSB0", "second:/no/ttyUSB0"]);
+  });
+});
+
+test("a port that is taken under another name, or with options behind it, is left alone", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tapdeck-detection-"));
+  try {
+    const [node, link] = [join(folder, "ttyUSB0"), join(folder, "by-id")];
+    writeFileSync(node, "");
+    symlinkSync(node, link);
+    const finds = finder("finds");
+    finds.candidates = [port(node), port("/no/ttyUSB1")];
+    await detecting([finds], async (bench) => {
+      bench.taken = [`${link}?baud=115200`];
+      await bench.look(0);
+      await eventually(() => bench.attended.length > 0);
+      expect(bench.names()).toEqual(["finds:/no/ttyUSB1"]);
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a driver that cannot look kept the others from looking", async () => {
+  const [broken, finds] = [finder("broken"), finder("finds")];
+  broken.fails = true;
+  finds.candidates = [port("/no/ttyUSB0")];
+  await detecting([broken, finds], async ({ look, names, attended }) => {
+    await look(0);
+    await eventually(() => attended.length === 1);
+    broken.fails = false;
+    broken.candidates = [port("/no/ttyUSB1")];
+    await look(sweepMs);
+    await eventually(() => attended.some(({ driver }) => driver === "broken"));
+    expect(names()).toContain("broken:/no/ttyUSB1");
+  });
+});
+
+test("detection that has ended looks no more", async () => {
+  const finds = finder("finds");
+  const clock = createManualClock();
+  const options = { drivers: [finds], clock, log: silentLog, taken: () => [], attend: () => {} };
+  const detection = createDetection(options);
+  clock.advance(0);
+  await eventually(() => finds.looks === 1);
+  detection[Symbol.dispose]();
+  clock.advance(10 * sweepMs);
+  expect(finds.looks).toBe(1);
+});

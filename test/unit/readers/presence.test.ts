@@ -1,0 +1,103 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Sighting } from "../../../src/core/token.ts";
+import { createPresence, removalDebounceMs } from "../../../src/readers/presence.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+
+const card = (uid: string, text = ""): Sighting => ({ type: "NTAG", uid, text, data: "" });
+const [a, b] = [card("04aa"), card("04bb")];
+
+function watched() {
+  const clock = createManualClock();
+  const events: string[] = [];
+  const presence = createPresence({
+    clock,
+    added: (sighting) => events.push(`+${sighting.uid}${sighting.text}`),
+    removed: (sighting) => events.push(`-${sighting.uid}${sighting.text}`),
+  });
+  return { clock, events, presence };
+}
+
+test("a card that is seen again and again is one token", () => {
+  const { events, presence } = watched();
+  for (let round = 0; round < 10; round++) presence.see([a]);
+  expect(events).toEqual(["+04aa"]);
+});
+
+test("a card that is lost for less than the debounce never left", () => {
+  const { clock, events, presence } = watched();
+  presence.see([a]);
+  presence.see([]);
+  clock.advance(removalDebounceMs - 1);
+  presence.see([a]);
+  clock.advance(10_000);
+  expect(events).toEqual(["+04aa"]);
+});
+
+test("a card that stays away leaves once, and comes back as a new token", () => {
+  const { clock, events, presence } = watched();
+  presence.see([a]);
+  presence.see([]);
+  presence.see([]);
+  clock.advance(removalDebounceMs);
+  presence.see([]);
+  clock.advance(10_000);
+  presence.see([a]);
+  expect(events).toEqual(["+04aa", "-04aa", "+04aa"]);
+});
+
+test("another card takes over at once", () => {
+  const { events, presence } = watched();
+  presence.see([a]);
+  presence.see([b]);
+  expect(events).toEqual(["+04aa", "-04aa", "+04bb"]);
+});
+
+test("a fault of the reader is no removal, however long it lasts", () => {
+  const { clock, events, presence } = watched();
+  presence.see([a]);
+  presence.see([]);
+  presence.hold();
+  clock.advance(3_600_000);
+  presence.see([a]);
+  clock.advance(10_000);
+  expect(events).toEqual(["+04aa"]);
+});
+
+test("a card that was taken off during a fault leaves when the reader is back", () => {
+  const { clock, events, presence } = watched();
+  presence.see([a]);
+  presence.hold();
+  presence.see([]);
+  clock.advance(removalDebounceMs);
+  expect(events).toEqual(["+04aa", "-04aa"]);
+});
+
+test("a card that was rewritten where it lies is a new token", () => {
+  const { events, presence } = watched();
+  presence.see([card("04aa", "one")]);
+  presence.see([card("04aa", "two")]);
+  expect(events).toEqual(["+04aaone", "-04aaone", "+04aatwo"]);
+});
+
+test("whatever the reader does, nothing leaves that did not come, and nothing comes twice", () => {
+  const step = fc.oneof(
+    fc.subarray([a, b]).map((cards) => ({ kind: "see" as const, cards })),
+    fc.constant({ kind: "hold" as const }),
+    fc.nat(2 * removalDebounceMs).map((ms) => ({ kind: "wait" as const, ms })),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const { clock, events, presence } = watched();
+      for (const one of steps) {
+        if (one.kind === "see") presence.see(one.cards);
+        else if (one.kind === "hold") presence.hold();
+        else clock.advance(one.ms);
+      }
+      for (const uid of ["04aa", "04bb"]) {
+        const own = events.filter((event) => event.endsWith(uid)).map((event) => event[0]);
+        expect(own).toEqual(own.map((_, index) => (index % 2 === 0 ? "+" : "-")));
+      }
+    }),
+  );
+});

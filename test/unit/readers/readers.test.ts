@@ -1,0 +1,172 @@
+import { expect, test } from "bun:test";
+import { createType2Tag } from "../../../drivers/emulator/emulated-tags.ts";
+import { createPn532Device, type Pn532Device } from "../../../drivers/emulator/pn532-device.ts";
+import { pn532Uart } from "../../../drivers/pn532-uart.ts";
+import { simulated } from "../../../drivers/simulated.ts";
+import { createBus } from "../../../src/bus.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import type { Driver } from "../../../src/readers/driver.ts";
+import { type Readers, startReaders } from "../../../src/readers/readers.ts";
+import { eventually } from "../../helpers/processes.ts";
+
+const [one, two] = ["04a1a2a3a4a5a6", "04b1b2b3b4b5b6"].map((uid) =>
+  createType2Tag("ntag213", { uid: Uint8Array.fromHex(uid), text: uid }),
+);
+const card = { type: "", uid: "", data: "", text: "" };
+
+interface Bench {
+  readonly readers: Readers;
+  /** `readers.added` and the like, each with the UID or the path that it is about. */
+  readonly events: readonly string[];
+}
+
+async function withReaders(
+  connect: readonly string[],
+  run: (bench: Bench) => Promise<void>,
+  drivers: readonly Driver[] = [pn532Uart, simulated],
+): Promise<void> {
+  const bus = createBus(silentLog);
+  const events: string[] = [];
+  bus.on("readers.added", ({ path }) => events.push(`readers.added ${path}`));
+  bus.on("readers.removed", ({ path }) => events.push(`readers.removed ${path}`));
+  bus.on("tokens.added", ({ uid }) => events.push(`tokens.added ${uid}`));
+  bus.on("tokens.removed", ({ uid }) => events.push(`tokens.removed ${uid}`));
+  const readers = startReaders({ drivers, connect, detect: false, bus, clock: systemClock, log: silentLog });
+  try {
+    await run({ readers, events });
+  } finally {
+    await readers.close();
+  }
+}
+
+async function withDevice(run: (device: Pn532Device, path: string) => Promise<void>): Promise<void> {
+  const device = createPn532Device({ timing: "none" });
+  try {
+    await run(device, device.path);
+  } finally {
+    await device.close();
+  }
+}
+
+test("a card that comes and goes is a token that is added and removed", () =>
+  withDevice((device, path) =>
+    withReaders([`pn532-uart:${path}`], async ({ readers, events }) => {
+      await eventually(() => events.length === 1);
+      if (one !== undefined) device.put(one);
+      await eventually(() => events.length === 2);
+      const [reader] = readers.list();
+      expect(readers.tokens().active).toMatchObject([{ uid: "04a1a2a3a4a5a6", readerId: reader?.readerId }]);
+      device.take();
+      await eventually(() => events.length === 3);
+      expect(events).toEqual([
+        `readers.added ${path}`,
+        "tokens.added 04a1a2a3a4a5a6",
+        "tokens.removed 04a1a2a3a4a5a6",
+      ]);
+      expect(readers.tokens()).toMatchObject({ active: [], last: { uid: "04a1a2a3a4a5a6" } });
+    }),
+  ));
+
+test("a card that lies on its reader through a re-plugging is not tapped again", () =>
+  withDevice((device, path) =>
+    withReaders([`pn532-uart:${path}`], async ({ readers, events }) => {
+      if (one !== undefined) device.put(one);
+      await eventually(() => events.includes("tokens.added 04a1a2a3a4a5a6"));
+      await device.unplug();
+      await eventually(() => events.includes(`readers.removed ${path}`));
+      expect(readers.tokens().active.length).toBe(1);
+      device.plug();
+      await eventually(() => events.filter((event) => event.startsWith("readers.added")).length === 2);
+      // Another card settles what lay there.
+      device.take();
+      if (two !== undefined) device.put(two);
+      await eventually(() => events.includes("tokens.added 04b1b2b3b4b5b6"));
+      expect(events.filter((event) => event.startsWith("tokens"))).toEqual([
+        "tokens.added 04a1a2a3a4a5a6",
+        "tokens.removed 04a1a2a3a4a5a6",
+        "tokens.added 04b1b2b3b4b5b6",
+      ]);
+    }),
+  ));
+
+test("a card that was changed while the reader was unplugged is one that left and one that came", () =>
+  withDevice((device, path) =>
+    withReaders([`pn532-uart:${path}`], async ({ events }) => {
+      if (one !== undefined) device.put(one);
+      await eventually(() => events.includes("tokens.added 04a1a2a3a4a5a6"));
+      await device.unplug();
+      device.take();
+      if (two !== undefined) device.put(two);
+      device.plug();
+      await eventually(() => events.includes("tokens.added 04b1b2b3b4b5b6"));
+      expect(events.filter((event) => event.startsWith("tokens.")).slice(1)).toEqual([
+        "tokens.removed 04a1a2a3a4a5a6",
+        "tokens.added 04b1b2b3b4b5b6",
+      ]);
+    }),
+  ));
+
+test("a configured reader that is not there is listed, and what is wrong is told", () =>
+  withReaders(["pn532-uart:/no/such/port", "acr1:/dev/x", "nonsense"], async ({ readers }) => {
+    await eventually(() => readers.faults().some((fault) => fault.includes("there is no such device")));
+    expect(readers.list()).toMatchObject([{ path: "/no/such/port", connected: false, info: "" }]);
+    const faults = readers.faults();
+    expect(faults.filter((fault) => fault.includes("is not a reader")).length).toBe(2);
+    expect(faults.join()).toContain("pn532-uart:, simulated:");
+  }));
+
+test("several readers are told apart, by ids that stay the same", async () => {
+  const ids: (readonly string[])[] = [];
+  for (let round = 0; round < 2; round++) {
+    await withReaders(["simulated:left", "simulated:right"], async ({ readers, events }) => {
+      await eventually(() => events.length === 2);
+      ids.push(readers.list().map(({ readerId }) => readerId));
+    });
+  }
+  expect(new Set(ids[0]).size).toBe(2);
+  expect(ids[1]).toEqual(ids[0] ?? []);
+});
+
+test("a tap over the API reaches the simulated reader that it names, and the virtual one where it names none", () =>
+  withReaders(["simulated:"], async ({ readers, events }) => {
+    await eventually(() => events.length === 1);
+    const readerId = readers.list()[0]?.readerId;
+    readers.scan({ ...card, text: "hello", uid: "04c1c2c3c4c5c6" }, 60_000, readerId);
+    await eventually(() => events.includes("tokens.added 04c1c2c3c4c5c6"));
+    readers.scan({ ...card, uid: "virtual" }, 10, undefined);
+    await eventually(() => events.includes("tokens.removed virtual"));
+    expect(readers.tokens().active.map(({ uid }) => uid)).toEqual(["04c1c2c3c4c5c6"]);
+  }));
+
+test("a tap on a reader that is unknown, gone or real is refused, each with its code", () =>
+  withDevice((_device, path) =>
+    withReaders([`pn532-uart:${path}`, "pn532-uart:/no/such/port"], async ({ readers, events }) => {
+      await eventually(() => events.length === 1);
+      const codeOf = (readerId: string | undefined) => {
+        try {
+          readers.scan(card, 1000, readerId);
+          return undefined;
+        } catch (error) {
+          return error instanceof ServiceError ? error.code : error;
+        }
+      };
+      const ids = readers.list().map(({ readerId }) => readerId);
+      expect(codeOf("pn532-uart-00000000")).toBe("not-found");
+      expect(codeOf(ids[0])).toBe("invalid-params");
+      expect(codeOf(ids[1])).toBe("no-reader");
+    }),
+  ));
+
+test("closing ends an opening that never would", async () => {
+  const stuck: Driver = {
+    id: "stuck",
+    capabilities: [],
+    open: (_path, _context, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      }),
+  };
+  await withReaders(["stuck:"], async ({ readers }) => expect(readers.list().length).toBe(1), [stuck]);
+});

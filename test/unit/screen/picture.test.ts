@@ -1,0 +1,217 @@
+/** The graphical screen: which picture is shown, what stands in it, and what it looks like as pixels. */
+import { expect, test } from "bun:test";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { findMediaFile } from "../../../src/launch/media-file.ts";
+import { noTextSentence } from "../../../src/launch/no-text.ts";
+import { createIndexPort } from "../../../src/launch/ports/index-port.ts";
+import { render } from "../../../src/screen/draw-job.ts";
+import {
+  noticeOf,
+  type Picture,
+  pictureOf,
+  type ScreenFacts,
+  startingOf,
+  stopNoticeOf,
+} from "../../../src/screen/picture.ts";
+import { escapeXml, fitText, plainText } from "../../../src/screen/screen-lines.ts";
+import { marginShare, screenSvg } from "../../../src/screen/status-template.ts";
+import { english } from "../../../src/screen/texts.ts";
+import { stopPlayersOn } from "../../../src/wiring/usb-sticks.ts";
+
+const base = "http://192.168.178.142:7497";
+const long = "Wild Magnificent Adventures of WWWWWWWWWWWWWWWWWWWW and of the Mammoths ".repeat(20);
+const pictures: Readonly<Record<Picture["kind"], Picture>> = {
+  ready: { kind: "ready" },
+  "no-reader": { kind: "no-reader" },
+  empty: { kind: "empty" },
+  "not-found": { kind: "not-found", name: "Zelda" },
+  failed: { kind: "failed", reason: "the player ended with code 1" },
+  starting: { kind: "starting", name: "Mario" },
+  "stick-away": { kind: "stick-away", name: "GAMES" },
+  "stick-gone": { kind: "stick-gone", name: "GAMES" },
+  "time-over": { kind: "time-over", reason: "there is more tomorrow" },
+  pairing: { kind: "pairing", link: `${base}/#code=012345`, base, code: "012345" },
+};
+const sizes = [
+  { width: 1280, height: 720 },
+  { width: 640, height: 480 },
+  { width: 1024, height: 600 },
+] as const;
+const facts: ScreenFacts = {
+  hasReader: true,
+  isSettled: true,
+  isPlaying: false,
+  refusal: undefined,
+  pairing: undefined,
+  notice: undefined,
+};
+
+for (const [kind, picture] of Object.entries(pictures)) {
+  test(`the picture "${kind}" is sound XML, is not blank, and keeps clear of the edges`, async () => {
+    for (const size of sizes) {
+      const pixels = await render(screenSvg(picture, { base }, size, english), size);
+      expect(colorsIn(pixels, { x: 0, y: 0, ...size }, size.width).size).toBeGreaterThan(3);
+      for (const edge of edgesOf(size)) expect(colorsIn(pixels, edge, size.width).size).toBe(1);
+    }
+  });
+}
+
+test("no two states look alike, with and without a network", async () => {
+  const size = sizes[1];
+  const seen = new Set<string>();
+  for (const place of [{ base }, { base: undefined }])
+    for (const picture of Object.values(pictures))
+      seen.add(Bun.SHA256.hash(await render(screenSvg(picture, place, size, english), size), "hex"));
+  // What starts, and pairing, show nothing of the network.
+  expect(seen.size).toBe(2 * Object.keys(pictures).length - 2);
+});
+
+test("what is wrong with the machine is shown below, with a network and without, and stays within the screen", async () => {
+  const fault = "tapdeck.conf, line 4: there is no such key; line 5: it is not key=value";
+  for (const size of sizes)
+    for (const place of [{ base }, { base: undefined }]) {
+      const well = await render(screenSvg(pictures.ready, place, size, english), size);
+      const ill = await render(screenSvg(pictures.ready, { ...place, fault }, size, english), size);
+      expect(Bun.SHA256.hash(ill, "hex")).not.toBe(Bun.SHA256.hash(well, "hex"));
+      expect(screenSvg(pictures.ready, { ...place, fault }, size, english)).toContain("tapdeck.conf, line 4");
+      for (const edge of edgesOf(size)) expect(colorsIn(ill, edge, size.width).size).toBe(1);
+    }
+});
+
+test("how a controller ends a game stands below what starts, and below the ready screen where games are played", () => {
+  const svgOf = (picture: Picture, hasGames: boolean) =>
+    screenSvg(picture, { base, hasGames }, sizes[0], english);
+  const hint = escapeXml(english.endGame);
+  expect(svgOf(startingOf("Mario", true), false)).toContain(hint);
+  expect(svgOf(startingOf("A film"), true)).not.toContain(hint);
+  expect(svgOf(pictures.ready, true)).toContain(hint);
+  expect(svgOf(pictures.ready, false)).not.toContain(hint);
+  // What is wrong with the machine comes first.
+  const ill = screenSvg(pictures.ready, { base, fault: "no disk", hasGames: true }, sizes[0], english);
+  expect(ill).not.toContain(hint);
+});
+
+test("the longest names and reasons stay within the screen", async () => {
+  const unbroken = "W".repeat(500);
+  for (const size of sizes)
+    for (const text of [long, unbroken]) {
+      const failed: Picture = { kind: "failed", reason: plainText(text, 120) };
+      for (const picture of [startingOf(text), failed, { ...pictures["not-found"], name: text }]) {
+        const pixels = await render(screenSvg(picture, { base }, size, english), size);
+        for (const edge of edgesOf(size)) expect(colorsIn(pixels, edge, size.width).size).toBe(1);
+      }
+    }
+});
+
+test("a name is text, whatever it contains: no markup, no control characters, no turned direction", async () => {
+  const hostile = `</text><script>"'&amp;\x1b[2J\u202egpj\u0000\ud800 a\u0301\u0301\u0301\u0301\u0301`;
+  const svg = screenSvg(startingOf(hostile), { base }, sizes[0], english);
+  expect(svg).not.toContain("<script");
+  expect(svg).toContain(escapeXml("</text><script>\"'&amp;"));
+  expect(svg.replaceAll("\n", "")).not.toMatch(/\p{C}/u);
+  expect(plainText(hostile, 80)).toEndWith("gpj \u00e1\u0301\u0301");
+  await render(svg, sizes[0]);
+});
+
+test("a text that is too long is cut off with dots, and one that fits is as large as it may be", () => {
+  const room = { width: 400, linesMax: 2, sizeMax: 50, sizeMin: 20 };
+  const { size, lines } = fitText(plainText(long, 1000), room);
+  expect(size).toBe(20);
+  expect(lines.length).toBe(2);
+  expect(lines[1]).toEndWith("…");
+  expect(fitText("Mario", room)).toEqual({ size: 50, lines: ["Mario"] });
+  expect(fitText("", room).lines).toEqual([]);
+});
+
+test("a player has the screen, then pairing, the end of play time, what went wrong, and whether a reader is there", () => {
+  const { pairing } = pictures;
+  const shown = pairing.kind === "pairing" ? pairing : undefined;
+  const all: ScreenFacts = { ...facts, pairing: shown, refusal: "more tomorrow", notice: { kind: "empty" } };
+  expect(pictureOf({ ...all, isPlaying: true })).toBeUndefined();
+  expect(pictureOf({ ...all, isPlaying: true, notice: startingOf("Mario") })).toEqual(pictures.starting);
+  expect(pictureOf(all)).toEqual(pairing);
+  expect(pictureOf({ ...all, pairing: undefined })).toEqual({ kind: "time-over", reason: "more tomorrow" });
+  expect(pictureOf({ ...facts, notice: { kind: "empty" } })).toEqual(pictures.empty);
+  expect(pictureOf(facts)).toEqual(pictures.ready);
+  expect(pictureOf({ ...facts, hasReader: false })).toEqual(pictures["no-reader"]);
+  expect(pictureOf({ ...facts, hasReader: false, isSettled: false })).toBeUndefined();
+});
+
+test("the launcher's own refusals become the states of the screen", async () => {
+  const sentence = (promise: Promise<unknown>) =>
+    promise.then(
+      () => "",
+      (error) => (error instanceof ServiceError ? error.message : ""),
+    );
+  const folders = { roots: ["/no/such/roms"], own: [], systems: [] };
+  const port = createIndexPort({
+    any: async () => undefined,
+    findTitle: async () => undefined,
+    search: () => ({ results: [], total: 0 }),
+  });
+  const missing = [
+    await sentence(
+      findMediaFile("SNES/Zelda.sfc", { ...folders, closed: { folders: [], files: [], open: "" } }, []),
+    ),
+    await sentence(port.title({ system: "SNES", title: "Zelda", tags: [] })),
+    await sentence(port.search({ pattern: "zel*" })),
+  ];
+  for (const error of missing)
+    expect([error, noticeOf({ text: "SNES/Zelda.sfc", hasScript: true, error })]).toEqual([
+      error,
+      { kind: "not-found", name: "Zelda" },
+    ]);
+  for (const problem of [undefined, "blank", "unformatted"] as const)
+    expect(noticeOf({ text: "", hasScript: false, error: noTextSentence(problem) })).toEqual({
+      kind: "empty",
+    });
+  expect(noticeOf({ text: "", hasScript: false, error: noTextSentence("locked") })?.kind).toBe("failed");
+  expect(noticeOf({ text: "x", hasScript: true, error: "another card took over" })).toBeUndefined();
+});
+
+test("a USB stick that is away, or that was pulled out, is shown by its name", async () => {
+  const folders = { roots: [], own: [], removable: ["/media/usb"] };
+  const said: unknown = await findMediaFile("/media/usb/MY GAMES/SNES/x.sfc", folders, []).catch(
+    (error: unknown) => error,
+  );
+  const error = said instanceof ServiceError ? said.message : "";
+  expect(noticeOf({ text: "x", hasScript: true, error })).toEqual({ kind: "stick-away", name: "MY GAMES" });
+  const stops: string[] = [];
+  stopPlayersOn({ stopMediaIn: (_, why) => stops.push(why) }, ["/media/usb/GAMES"]);
+  expect(stopNoticeOf(stops[0] ?? "")).toEqual({ kind: "stick-gone", name: "GAMES" });
+  expect(stopNoticeOf("its card was taken off")).toBeUndefined();
+});
+
+test("of a script or an address nothing is shown, for it may hold a secret", () => {
+  for (const text of ["**http.get:http://lamp/?key=secret", "smb://me:secret@nas/x"])
+    expect(noticeOf({ text, hasScript: true, error: "there is no file x" })).toEqual({
+      kind: "not-found",
+      name: "",
+    });
+});
+
+interface Area {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The four strips that a television may cut off; half of what is kept free, since drawings have round ends. */
+function edgesOf({ width, height }: { readonly width: number; readonly height: number }): readonly Area[] {
+  const strip = Math.floor((Math.min(width, height) * marginShare) / 2);
+  return [
+    { x: 0, y: 0, width, height: strip },
+    { x: 0, y: height - strip, width, height: strip },
+    { x: 0, y: 0, width: strip, height },
+    { x: width - strip, y: 0, width: strip, height },
+  ];
+}
+
+function colorsIn(pixels: Uint8Array, area: Area, width: number): Set<number> {
+  const view = new DataView(pixels.buffer, pixels.byteOffset);
+  const colors = new Set<number>();
+  for (let y = area.y; y < area.y + area.height; y++)
+    for (let x = area.x; x < area.x + area.width; x++) colors.add(view.getUint32((y * width + x) * 4));
+  return colors;
+}

@@ -1,0 +1,243 @@
+import { Database } from "bun:sqlite";
+import { afterEach, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exitCodes, StartError } from "../../../src/core/errors.ts";
+import { historyPageCharsMax, historyRowsMax } from "../../../src/core/limits.ts";
+import { createGuard } from "../../../src/store/durable.ts";
+import type { LaunchRow } from "../../../src/store/history.ts";
+import { migrations } from "../../../src/store/migrations/index.ts";
+import { openStore, type Store } from "../../../src/store/open.ts";
+import { eventually } from "../../helpers/processes.ts";
+
+const folders: string[] = [];
+const stores: Store[] = [];
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) store.close();
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-store-"));
+  folders.push(folder);
+  return folder;
+}
+
+function open(folder: string): Store {
+  const store = openStore(folder);
+  stores.push(store);
+  return store;
+}
+
+function close(store: Store): void {
+  stores.splice(stores.indexOf(store), 1);
+  store.close();
+}
+
+const timeMs = 1_800_000_000_000;
+const row = (text: string, afterMs = 0): LaunchRow => ({
+  timeMs: timeMs + afterMs,
+  type: "NTAG",
+  uid: "04aa",
+  text,
+  data: "0102",
+  readerId: "reader",
+  script: `**launch:${text}`,
+});
+
+test("a launch that went well is listed as it was, with its time in RFC 3339", async () => {
+  const { history } = open(await newFolder());
+  history.finish(history.open(row("a")));
+  expect(history.list({ limit: 10 })).toEqual([
+    {
+      type: "NTAG",
+      uid: "04aa",
+      text: "a",
+      data: "0102",
+      success: true,
+      time: "2027-01-15T08:00:00.000Z",
+      readerId: "reader",
+      script: "**launch:a",
+    },
+  ]);
+});
+
+test("a launch that failed tells why, and what it did not have is absent", async () => {
+  const { history } = open(await newFolder());
+  history.finish(history.open({ ...row("a"), readerId: "", script: "" }), "no such file");
+  const [entry] = history.list({ limit: 10 });
+  expect(entry).toMatchObject({ success: false, error: "no such file" });
+  expect(entry).not.toHaveProperty("readerId");
+  expect(entry).not.toHaveProperty("script");
+});
+
+test("a launch that still runs is no success yet", async () => {
+  const { history } = open(await newFolder());
+  history.open(row("a"));
+  expect(history.list({ limit: 1 })[0]).toMatchObject({ success: false, error: "it is still running" });
+});
+
+test("the newest come first, a page at a time", async () => {
+  const { history } = open(await newFolder());
+  for (let index = 0; index < 5; index++) history.finish(history.open(row(`${index}`, index)));
+  const texts = (page: { limit: number; beforeMs?: number }) => history.list(page).map(({ text }) => text);
+  expect(texts({ limit: 2 })).toEqual(["4", "3"]);
+  expect(texts({ limit: 2, beforeMs: timeMs + 3 })).toEqual(["2", "1"]);
+  expect(texts({ limit: 2, beforeMs: timeMs })).toEqual([]);
+});
+
+test("a page of long texts is shorter than was asked for, and the next begins where it ends", async () => {
+  const { history } = open(await newFolder());
+  const long = "x".repeat(historyPageCharsMax / 8);
+  for (let index = 0; index < 40; index++) history.open({ ...row(`${index}`, index), data: long });
+  history.open({ ...row("40", 40), data: "x".repeat(historyPageCharsMax + 1) });
+  const seen: string[][] = [];
+  for (let beforeMs = timeMs + 41; beforeMs > timeMs; ) {
+    const page = history.list({ limit: 1000, beforeMs });
+    seen.push(page.map(({ text }) => text));
+    beforeMs = Date.parse(page.at(-1)?.time ?? "");
+  }
+  expect(seen.flat()).toEqual(Array.from({ length: 41 }, (_, index) => `${40 - index}`));
+  expect(seen.map(({ length }) => length)).toEqual([1, 7, 7, 7, 7, 7, 5]);
+});
+
+test("launches that end in another order than they began keep their own ends", async () => {
+  const { history } = open(await newFolder());
+  const [a, b] = [history.open(row("a")), history.open(row("b"))];
+  history.finish(b, "b failed");
+  history.finish(a);
+  expect(history.list({ limit: 2 })).toMatchObject([
+    { text: "b", error: "b failed" },
+    { text: "a", success: true },
+  ]);
+});
+
+test("rows survive a close, and new ones are numbered behind them", async () => {
+  const folder = await newFolder();
+  const first = open(folder);
+  first.history.finish(first.history.open(row("a")));
+  close(first);
+  const { history } = open(folder);
+  history.finish(history.open(row("b")));
+  expect(history.list({ limit: 10 }).map(({ text }) => text)).toEqual(["b", "a"]);
+});
+
+test("a launch that was open when the service died is closed as a failure at the next start", async () => {
+  const folder = await newFolder();
+  const first = open(folder);
+  first.history.open(row("a"));
+  close(first);
+  expect(open(folder).history.list({ limit: 10 })).toMatchObject([
+    { text: "a", success: false, error: "the service ended before the script did" },
+  ]);
+});
+
+test("a row is on the disk a moment later, without anybody asking", async () => {
+  const folder = await newFolder();
+  const { history } = open(folder);
+  history.open(row("a"));
+  using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
+  const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
+  await eventually(() => count.get()?.n === 1);
+});
+
+test("nothing is written while a tap is under way", async () => {
+  const folder = await newFolder();
+  const { history } = open(folder);
+  using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
+  history.finish(history.open(row("a")));
+  expect(other.query<{ n: number }, []>("SELECT count(*) AS n FROM history").get()?.n).toBe(0);
+});
+
+test("the history keeps its newest rows only", async () => {
+  const { history } = open(await newFolder());
+  for (let index = 0; index < historyRowsMax + 5; index++) history.open(row(`${index}`, index));
+  const entries = history.list({ limit: historyRowsMax + 5 });
+  expect(entries).toHaveLength(historyRowsMax);
+  expect(entries.at(-1)?.text).toBe("5");
+});
+
+test("a backlog of rows to drop goes in steps, without anybody asking", async () => {
+  const folder = await newFolder();
+  close(open(folder));
+  using other = new Database(join(folder, "tapdeck.db"));
+  fillHistory(other, historyRowsMax + 2000);
+  const { history } = open(folder);
+  history.open(row("new"));
+  expect(history.list({ limit: 1 })[0]?.text).toBe("new");
+  const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
+  expect(count.get()?.n).toBeGreaterThan(historyRowsMax);
+  await eventually(() => count.get()?.n === historyRowsMax);
+});
+
+test("a write that the disk refuses stops no tap, and is told by check until one succeeds", async () => {
+  const folder = await newFolder();
+  const { history } = open(folder);
+  using other = new Database(join(folder, "tapdeck.db"));
+  other.run("ALTER TABLE history RENAME TO away");
+  history.finish(history.open(row("a")));
+  expect(() => history.check()).toThrow(/history/);
+  other.run("ALTER TABLE away RENAME TO history");
+  history.finish(history.open(row("b")));
+  expect(() => history.check()).not.toThrow();
+  expect(history.list({ limit: 5 }).map(({ text }) => text)).toEqual(["b"]);
+});
+
+test("the database is in WAL mode and knows its version", async () => {
+  const folder = await newFolder();
+  open(folder);
+  using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
+  expect(other.query("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+  expect(other.query("PRAGMA user_version").get()).toEqual({ user_version: migrations.length });
+});
+
+test("a durable write inside another transaction is a fault of ours, for it would not be on the disk", () => {
+  using database = new Database(":memory:");
+  const { durable } = createGuard(database, { onWritten: () => {}, onDamage: () => {} });
+  expect(durable(() => 7)).toBe(7);
+  const inside = database.transaction(() => durable(() => 7));
+  expect(() => inside()).toThrow(/^must hold: a durable write/);
+});
+
+test("a statement that is wrong is no refusal of the world", () => {
+  using database = new Database(":memory:");
+  const { durable, damage } = createGuard(database, { onWritten: () => {}, onDamage: () => {} });
+  expect(() => durable(() => database.run("INSERT INTO nowhere VALUES (1)"))).toThrow(/no such table/);
+  expect(damage()).toBeUndefined();
+});
+
+test("a folder that is not there is refused", async () => {
+  expect(refusalOf(join(await newFolder(), "none")).exitCode).toBe(exitCodes.cannotCreate);
+});
+
+test("a database of a newer version is refused and left as it is", async () => {
+  const folder = await newFolder();
+  close(open(folder));
+  const path = join(folder, "tapdeck.db");
+  {
+    using database = new Database(path);
+    database.run("PRAGMA user_version = 99");
+  }
+  expect(refusalOf(folder).message).toMatch(/made by a newer version \(99; this one knows \d+\)/);
+  using database = new Database(path);
+  expect(database.query("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+});
+
+function fillHistory(database: Database, rows: number): void {
+  database.run(`
+    WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < ${rows})
+    INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script, success)
+    SELECT id, ${timeMs} + id, 'NTAG', '04aa', 'text ' || id, '0102', 'reader', '', 1 FROM n`);
+}
+
+function refusalOf(folder: string): StartError {
+  try {
+    open(folder);
+  } catch (error) {
+    if (error instanceof StartError) return error;
+    throw error;
+  }
+  throw new Error("it was opened");
+}

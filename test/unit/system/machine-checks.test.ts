@@ -1,0 +1,99 @@
+/** What the image's start and the watchdog tell, as `health` passes it on. */
+import { expect, test } from "bun:test";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../../src/core/clock.ts";
+import { machineFaultBytesMax, machineFaultsMax } from "../../../src/core/limits.ts";
+import { machineChecks, watchdogSentence } from "../../../src/system/machine-checks.ts";
+
+const nowMs = 1_700_000_000_000;
+const dayMs = 24 * 60 * 60 * 1000;
+const line = (event: string, resets = 0) =>
+  `event=${event} time=1700000000 restarts=1 resets=${resets} why=it hung\n`;
+
+async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-machine-"));
+  try {
+    await run(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+test("a machine that names no places has no such checks", () => {
+  expect(machineChecks({}, systemClock)).toEqual([]);
+  expect(machineChecks({ TAPDECK_FAULTS: "", TAPDECK_WATCHDOG_STATE: "" }, systemClock)).toEqual([]);
+});
+
+test("each fault of the start is told, by the name of its file, and a folder without one is well", () =>
+  withFolder(async (folder) => {
+    const [device] = machineChecks({ TAPDECK_FAULTS: folder }, systemClock);
+    expect(device?.ask()).toBe("");
+    await writeFile(join(folder, "data"), "the data partition is damaged\n");
+    await writeFile(join(folder, "conf"), "line 3 is not key=value\n");
+    await writeFile(join(folder, "empty"), "");
+    expect(device?.ask()).toBe("line 3 is not key=value; the data partition is damaged");
+  }));
+
+test("faults without end are cut at the limits", () =>
+  withFolder(async (folder) => {
+    for (let n = 0; n < machineFaultsMax + 10; n++)
+      await writeFile(join(folder, `${n}`), "x".repeat(machineFaultBytesMax + 100));
+    const [device] = machineChecks({ TAPDECK_FAULTS: folder }, systemClock);
+    expect(device?.ask().replaceAll("; ", "")).toBe("x".repeat(machineFaultsMax * machineFaultBytesMax));
+  }));
+
+test("what is there and cannot be read is told, for it may say that all is lost", () =>
+  withFolder(async (folder) => {
+    await mkdir(join(folder, "state"));
+    const checks = machineChecks(
+      { TAPDECK_FAULTS: folder, TAPDECK_WATCHDOG_STATE: join(folder, "state") },
+      systemClock,
+    );
+    for (const { ask } of checks) expect(ask).toThrow("EISDIR");
+  }));
+
+test("a folder of faults that is gone is told, for then nobody knows", () =>
+  withFolder(async (folder) => {
+    const [device] = machineChecks({ TAPDECK_FAULTS: join(folder, "gone") }, systemClock);
+    expect(() => device?.ask()).toThrow("ENOENT");
+  }));
+
+test("the watchdog's word is told with its reason", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "state");
+    const [watchdog] = machineChecks({ TAPDECK_WATCHDOG_STATE: path }, { ...systemClock, now: () => nowMs });
+    expect(watchdog?.ask()).toBe("");
+    for (const [event, sentence] of [
+      ["restart", "the watchdog started the service again: it hung"],
+      ["giving-up", "the watchdog is about to reset this machine: it hung"],
+      ["reset", "the watchdog reset this machine: it hung"],
+      ["silent", "the watchdog got no answer: it hung"],
+      ["unguarded", "nothing resets this machine should it hang: it hung"],
+    ] as const) {
+      await writeFile(path, line(event));
+      expect(watchdog?.ask()).toBe(sentence);
+    }
+    await writeFile(path, line("reset", 2));
+    expect(watchdog?.ask()).toBe("the watchdog reset this machine, 2 times in a row: it hung");
+  }));
+
+test("after a day it is history, unless the machine is still unguarded; a time to come is one of a wrong clock", () => {
+  expect(watchdogSentence(line("restart"), nowMs + dayMs)).not.toBe("");
+  expect(watchdogSentence(line("restart"), nowMs + dayMs + 1)).toBe("");
+  expect(watchdogSentence(line("restart"), 0)).not.toBe("");
+  expect(watchdogSentence(line("unguarded"), nowMs + 9 * dayMs)).not.toBe("");
+});
+
+test("what is no such line says nothing", () => {
+  for (const text of [
+    "",
+    "\n",
+    "event=restart",
+    line("dancing"),
+    "event= time=1 restarts=1 resets=0 why=x",
+    "\0\xff",
+  ])
+    expect(watchdogSentence(text, nowMs)).toBe("");
+});

@@ -1,0 +1,264 @@
+/**
+ * Updates against two fake firmwares that follow the rules of the real ones, on a card whose power can go at any step:
+ * whatever happens, what starts is whole, and it is a system that was healthy before or one that is tried once.
+ */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { seededRandom } from "../../../drivers/emulator/emulated-faults.ts";
+import { checkUpdate } from "../../../src/update/check-bundle.ts";
+import { goBack, writeUpdate } from "../../../src/update/install.ts";
+import { type BootControl, otherSlot, type Slot, slotFolder } from "../../../src/update/slots.ts";
+import { createTryboot, slotOfConfig } from "../../../src/update/tryboot.ts";
+import { createUboot, keptText, slotOfKept } from "../../../src/update/uboot.ts";
+import { type CuttableCard, createCard, PowerCut } from "../../emulators/card-with-cuts.ts";
+import { bundleOf, contentsOf, makeKeys, sourceOf } from "../../helpers/bundles.ts";
+
+const keys = await makeKeys();
+const rootBytesMax = 256;
+
+/** What decides before any system runs. It keeps the mark of a restart until it is cleared. */
+interface Firmware {
+  readonly name: string;
+  prepare(card: CuttableCard): void;
+  control(card: CuttableCard, running: Slot): BootControl;
+  /** A start; `word` is what the restart before it handed over, and a loss of power hands over none. */
+  boot(card: CuttableCard, word: string | undefined): Slot;
+}
+
+const tryboot: Firmware = {
+  name: "tryboot",
+  prepare: (card) =>
+    card.put("config.txt", bytesOf("os_prefix=slot-a/\ncmdline=cmdline-a.txt\narm_64bit=1\n")),
+  control: (card, running) => createTryboot(card.files, running),
+  boot(card, word) {
+    const tried = word === "0 tryboot" ? card.textOf("tryboot.txt") : undefined;
+    const text = tried ?? card.textOf("config.txt") ?? "";
+    const slot = slotOfConfig(text);
+    if (slot === undefined || !text.includes(`cmdline=cmdline-${slot}.txt`) || !text.includes("arm_64bit=1"))
+      throw new Error(`the firmware cannot read ${text}`);
+    return slot;
+  },
+};
+
+const uboot: Firmware = {
+  name: "U-Boot",
+  prepare: (card) => card.put("kept.env", bytesOf(keptText("a"))),
+  control: (card, running) => createUboot(card.files, running),
+  boot(card) {
+    const kept = slotOfKept(card.textOf("kept.env") ?? "");
+    const [, tries, slot] =
+      /^tries=([01])\nslot=([ab])\nend=yes\n$/.exec(card.textOf("trial.env") ?? "") ?? [];
+    if (tries === "1" && (slot === "a" || slot === "b")) {
+      // One digit in its place: it is there or not.
+      card.put("trial.env", bytesOf(`tries=0\nslot=${slot}\nend=yes\n`));
+      return slot;
+    }
+    if (kept === undefined) throw new Error("the script falls back to anything at all");
+    return kept;
+  },
+};
+
+type Happening =
+  | { readonly kind: "update"; readonly older: boolean; readonly isDamaged: boolean }
+  | { readonly kind: "undo" | "power-loss" };
+/** What becomes of a system that is tried. */
+type Fate = "healthy" | "hangs" | "power-loss";
+
+interface Turn {
+  readonly happening: Happening;
+  readonly fate: Fate;
+  /** The step at which the power goes; past the last one it stays. */
+  readonly cut: number;
+  /** Of what is kept of unsynced writes. */
+  readonly seed: number;
+}
+
+/** A machine that lives through one turn after the other; each start is looked at. */
+function createMachine(firmware: Firmware, { syncs = true } = {}) {
+  const card = createCard(rootBytesMax, { syncs });
+  let version = 1;
+  let last = 1;
+  const healthy = new Set([versionText(1)]);
+  firmware.prepare(card);
+  for (const [name, bytes] of contentsOf(versionText(1), rootBytesMax).boot)
+    card.put(`slot-a/${name}`, bytes);
+  card.putRoot("a", contentsOf(versionText(1), rootBytesMax).root);
+  const first = bundleOf(versionText(1), keys, rootBytesMax);
+  card.put("slot-a/manifest.json", bytesOf(first.manifestText));
+
+  let running: Slot = "a";
+  const boot = (word: string | undefined) => {
+    running = firmware.boot(card, word);
+    const found = wholeVersion(card, running);
+    if (found === undefined) throw new Error(`slot ${running} was started, and is not whole`);
+    return found;
+  };
+  const lose = (seed: number) => {
+    card.powerCycle(seededRandom(seed));
+    return boot(undefined);
+  };
+  const installation = (isOlder: boolean) => ({
+    files: card.files,
+    control: firmware.control(card, running),
+    root: async (slot: Slot) => card.root(slot),
+    keys: [keys.publicKey],
+    board: "test",
+    version: wholeVersion(card, running) ?? "",
+    allowOlder: isOlder,
+    progress: () => {},
+  });
+  /** Does it, and restarts; true where a trial runs now. */
+  const begin = async ({ happening }: Turn): Promise<boolean> => {
+    if (happening.kind === "power-loss") throw new PowerCut();
+    if (happening.kind === "update") {
+      version = happening.older ? Math.max(1, last - 1) : ++last;
+      const bundle = bundleOf(versionText(version), keys, rootBytesMax);
+      const bytes = happening.isDamaged
+        ? bundle.bytes.with(-1, (bundle.bytes.at(-1) ?? 0) ^ 1)
+        : bundle.bytes;
+      const before = card.steps;
+      const whole = { ...installation(happening.older), source: sourceOf(bytes) };
+      const checked = await checkUpdate(whole).catch(() => undefined);
+      expect(checked === undefined).toBe(happening.isDamaged);
+      expect(card.steps).toBe(before);
+      if (checked === undefined) return false;
+      await writeUpdate(whole, checked);
+    } else if ((await goBack(installation(true)).catch(unlessCut)) === undefined) return false;
+    const { restart } = firmware.control(card, running);
+    boot(restart[1]);
+    return true;
+  };
+  return {
+    card,
+    get version() {
+      return wholeVersion(card, running);
+    },
+    async turn(turn: Turn): Promise<void> {
+      card.cutAt(turn.cut);
+      try {
+        const before = running;
+        if (!(await begin(turn))) return;
+        expect(running).toBe(otherSlot(before));
+        if (turn.fate !== "healthy") {
+          // A reset clears the mark as a loss of power does; nothing was being written.
+          card.cutAt(Number.POSITIVE_INFINITY);
+          boot(undefined);
+          expect(running).toBe(before);
+          return;
+        }
+        healthy.add(wholeVersion(card, running) ?? "");
+        await firmware.control(card, running).keep(running);
+      } catch (error) {
+        if (!(error instanceof PowerCut)) throw error;
+        let started = lose(turn.seed);
+        // A trial that was armed before the cut is made now; by a hang or a loss of power it ends like every other.
+        if (running !== (await firmware.control(card, running).kept())) started = lose(turn.seed + 1);
+        expect(running).toBe(await firmware.control(card, running).kept());
+        expect([...healthy]).toContain(started);
+      } finally {
+        card.cutAt(Number.POSITIVE_INFINITY);
+      }
+    },
+    reboot: () => boot(undefined),
+  };
+}
+
+for (const firmware of [tryboot, uboot]) {
+  const update: Happening = { kind: "update", older: false, isDamaged: false };
+
+  test(`${firmware.name}: an update that nothing disturbs is kept, and another goes into the first slot`, async () => {
+    const machine = createMachine(firmware);
+    for (const version of ["1.0.2", "1.0.3", "1.0.4"]) {
+      await machine.turn({ happening: update, fate: "healthy", cut: Number.POSITIVE_INFINITY, seed: 1 });
+      expect(machine.reboot()).toBe(version);
+    }
+    await machine.turn({
+      happening: { kind: "undo" },
+      fate: "healthy",
+      cut: Number.POSITIVE_INFINITY,
+      seed: 1,
+    });
+    expect(machine.reboot()).toBe("1.0.3");
+  });
+
+  test(`${firmware.name}: an update that does not become healthy is gone with the next start`, async () => {
+    const machine = createMachine(firmware);
+    await machine.turn({ happening: update, fate: "hangs", cut: Number.POSITIVE_INFINITY, seed: 1 });
+    expect(machine.version).toBe("1.0.1");
+    expect(machine.reboot()).toBe("1.0.1");
+  });
+
+  test(`${firmware.name}: an update that is cut at any of its steps leaves a whole system`, async () => {
+    const measured = createMachine(firmware);
+    await measured.turn({ happening: update, fate: "healthy", cut: Number.POSITIVE_INFINITY, seed: 1 });
+    const { steps } = measured.card;
+    expect(steps).toBeGreaterThan(20);
+    for (let cut = 0; cut < steps; cut++)
+      for (let seed = 0; seed < 6; seed++) {
+        const machine = createMachine(firmware);
+        await machine.turn({ happening: update, fate: "healthy", cut, seed });
+        expect(["1.0.1", "1.0.2"]).toContain(machine.reboot());
+        // It can be begun anew.
+        await machine.turn({ happening: update, fate: "healthy", cut: Number.POSITIVE_INFINITY, seed });
+        expect(machine.reboot()).toBe("1.0.3");
+      }
+  });
+
+  test(`${firmware.name}: updates, ways back, hangs and cuts in any order always leave a whole and healthy system`, async () => {
+    const happening = fc.oneof(
+      fc.record({ kind: fc.constant("update" as const), older: fc.boolean(), isDamaged: fc.boolean() }),
+      fc.record({ kind: fc.constantFrom("undo" as const, "power-loss" as const) }),
+    );
+    const turn = fc.record({
+      happening,
+      fate: fc.constantFrom<Fate>("healthy", "healthy", "hangs", "power-loss"),
+      cut: fc.oneof(fc.nat(60), fc.constant(Number.POSITIVE_INFINITY)),
+      seed: fc.nat(1_000_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 12 }), async (turns) => {
+        const machine = createMachine(firmware);
+        for (const each of turns) await machine.turn(each);
+        machine.reboot();
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test(`${firmware.name}: the cuts are harsh: without its syncs, an update does not survive them`, async () => {
+    let fallen = 0;
+    for (let seed = 0; seed < 200; seed++) {
+      const machine = createMachine(firmware, { syncs: false });
+      const fell = await machine
+        .turn({ happening: update, fate: "healthy", cut: 10 + (seed % 40), seed })
+        .then(() => false)
+        .catch(() => true);
+      if (fell) fallen++;
+    }
+    expect(fallen).toBeGreaterThan(0);
+  });
+}
+
+function versionText(version: number): string {
+  return `1.0.${version}`;
+}
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+function unlessCut(error: unknown): undefined {
+  if (error instanceof PowerCut) throw error;
+  return undefined;
+}
+
+/** The version that a slot holds to the last byte; undefined where it holds none. */
+function wholeVersion(card: CuttableCard, slot: Slot): string | undefined {
+  const [, version = ""] = /version (\S+)/.exec(card.textOf(`${slotFolder(slot)}Image`) ?? "") ?? [];
+  if (version === "") return undefined;
+  const { boot, root } = contentsOf(version, rootBytesMax);
+  const isWhole =
+    Buffer.compare(card.rootBytes(slot).subarray(0, root.length), root) === 0 &&
+    boot.every(([name, bytes]) => card.textOf(slotFolder(slot) + name) === new TextDecoder().decode(bytes));
+  return isWhole ? version : undefined;
+}

@@ -1,0 +1,249 @@
+/** `tapdeck-confine` by itself: what it hides and allows, and how it says that it cannot. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { closeSync, writeSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { eventually } from "../../helpers/processes.ts";
+
+const source = join(import.meta.dir, "../../../watchdog/tapdeck-confine.c");
+const spareSource = join(import.meta.dir, "../../../watchdog/spare.h");
+let folder = "";
+let program = "";
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "tapdeck-confine-")));
+  program = join(folder, "tapdeck-confine");
+  const flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-static"];
+  const built = Bun.spawnSync(["cc", ...flags, source, "-o", program]);
+  expect(built.stderr.toString()).toBe("");
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const ask = (...words: readonly string[]) => {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([program, ...words]);
+  return { exitCode, out: stdout.toString(), error: stderr.toString() };
+};
+
+/** Files below the folder, by their paths; each holds its own path. */
+async function put(...paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), `${path}\n`);
+  }
+}
+
+/** Of these files, those that a confined program reads. */
+function readable(options: readonly string[], paths: readonly string[]): readonly string[] {
+  const { out } = ask(...options, "--", "/bin/cat", "cat", ...paths.map((path) => join(folder, path)));
+  return out.trim().split("\n");
+}
+
+test("it is short enough to be read whole", async () => {
+  expect((await readFile(source, "utf8")).split("\n").length - 1).toBeLessThan(120);
+  expect((await readFile(spareSource, "utf8")).split("\n").length - 1).toBeLessThan(70);
+});
+
+test("what is hidden stays so, also where a part of it is named again", async () => {
+  await put("a/secret", "a/inner/key", "a/inner/other", "b/media");
+  const all = ["a/secret", "a/inner/key", "a/inner/other", "b/media"];
+  const at = (path: string) => `--hide=${join(folder, path)}`;
+  expect(readable([at("a/inner/key")], all)).toEqual(["a/secret", "a/inner/other", "b/media"]);
+  expect(readable([at("a")], all)).toEqual(["b/media"]);
+  expect(readable([at("a"), at("a/inner/key")], all)).toEqual(["b/media"]);
+  expect(readable([at("a/inner/key"), at("a")], all)).toEqual(["b/media"]);
+  // What begins with the same letters is another place.
+  await put("ab/media");
+  expect(readable([at("a")], ["ab/media"])).toEqual(["ab/media"]);
+});
+
+test("of an own folder, files are hidden, and folders and what begins with a dot are not", async () => {
+  const all = ["own/db", "own/.dot", "own/.db.7.new", "own/.new", "own/folder/file", "own/.config/file"];
+  await put(...all);
+  const own = `--own=${join(folder, "own")}`;
+  expect(readable([own], all)).toEqual(["own/.dot", "own/folder/file", "own/.config/file"]);
+  const hide = `--hide=${join(folder, "own/folder")}`;
+  expect(readable([own, hide], all)).toEqual(["own/.dot", "own/.config/file"]);
+});
+
+test("a link beside a hidden place opens nothing", async () => {
+  await put("c/secret");
+  for (const [name, target] of [
+    ["to-all", "/"],
+    ["to-above", folder],
+    ["to-it", join(folder, "c")],
+  ] as const)
+    await symlink(target, join(folder, name));
+  const paths = ["to-it/secret", "to-above/c/secret", `to-all${folder}/c/secret`];
+  expect(readable([], paths)).toEqual(["c/secret", "c/secret", "c/secret"]);
+  expect(readable([`--hide=${join(folder, "c")}`], paths)).toEqual([""]);
+});
+
+test("words, environment, descriptors and folder of the program are as they were", () => {
+  const script =
+    'printf "%s|" "$@"; echo "$PWD $NAME"; ls /proc/$$/fd; tr "\\0" "\\n" </proc/$$/cmdline | head -n 1';
+  const words = ["/bin/sh", "called so", "-c", script, "sh", "", "a b", "--offline", "--"];
+  const { stdout } = Bun.spawnSync([program, "--offline", `--hide=${folder}/none/x`, "--", ...words], {
+    cwd: "/usr",
+    env: { NAME: "kept", PATH: "/usr/bin:/bin" },
+  });
+  expect(stdout.toString().split("\n").filter(Boolean)).toEqual([
+    "|a b|--offline|--|/usr kept",
+    "0",
+    "1",
+    "2",
+    "called so",
+  ]);
+});
+
+test("a player without a network outlives the reader of its output, and any other program does not", () => {
+  // The bit of SIGPIPE, 13, in the mask of ignored signals (proc_pid_status(5)).
+  const ignoresPipe = (...options: readonly string[]) => {
+    const { out } = ask(...options, "--", "/bin/grep", "grep", "SigIgn", "/proc/self/status");
+    return (Number.parseInt(out.split(/\s+/)[1] ?? "", 16) & (1 << 12)) !== 0;
+  };
+  expect([ignoresPipe("--offline"), ignoresPipe()]).toEqual([true, false]);
+});
+
+test("each refusal has its code and a sentence", async () => {
+  await put("plain", "foreign");
+  await chmod(join(folder, "foreign"), 0o755);
+  expect(ask("--probe")).toEqual({ exitCode: 0, out: "", error: "" });
+  const refused = (exitCode: number, why: string) => ({
+    exitCode,
+    out: "",
+    error: `tapdeck-confine: ${why}\n`,
+  });
+  expect(ask()).toEqual(refused(64, "wrong usage: no program is named"));
+  expect(ask("--", "/bin/true")).toEqual(refused(64, "wrong usage: no program is named"));
+  expect(ask("--")).toEqual(refused(64, "wrong usage: no program is named"));
+  expect(ask("--hide=relative", "--", "/bin/true", "true")).toEqual(
+    refused(64, "--hide=relative: wrong usage"),
+  );
+  const many = Array.from({ length: 20 }, (_, n) => `--hide=/none/${n}`);
+  expect(ask(...many, "--", "/bin/true", "true")).toEqual(refused(64, "--hide=/none/15: wrong usage"));
+  expect(ask("--", "/no/such", "such")).toEqual(refused(127, "/no/such: there is no such program"));
+  const [plain, foreign] = [join(folder, "plain"), join(folder, "foreign")];
+  expect(ask("--", plain, "plain")).toEqual(refused(126, `${plain}: Permission denied`));
+  expect(ask("--", foreign, "foreign")).toEqual(
+    refused(126, `${foreign}: it is not a program for this machine`),
+  );
+});
+
+/** A helper that waits for its words; the message is sent as it is, and nothing behind it. */
+function startAhead(options: readonly string[], before: readonly string[] = []) {
+  const child = Bun.spawn([...before, program, "--from=3", ...options], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+  });
+  const [, , , socket] = child.stdio;
+  if (typeof socket !== "number") throw new Error("there is no socket");
+  return {
+    pid: child.pid,
+    /** Resolves when it has made its rules, and waits. */
+    waits: () =>
+      eventually(async () =>
+        // proc(5), `stat`: nothing else makes it sleep.
+        (await readFile(`/proc/${child.pid}/stat`, "latin1")).includes(" (tapdeck-confine) S "),
+      ),
+    async send(message: Uint8Array) {
+      if (message.length > 0) writeSync(socket, message);
+      closeSync(socket);
+      const [out, error] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+      ]);
+      return { out, error, exitCode: await child.exited };
+    },
+  };
+}
+
+/** As src/system/spare-player.ts sends it. */
+function messageOf(...words: readonly string[]): Buffer {
+  const text = Buffer.from([...words, ""].join("\0"));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  return Buffer.concat([length, text]);
+}
+
+test("one that waits becomes the program whose words it is sent, which has no descriptor more", async () => {
+  const ahead = startAhead(["--offline"]);
+  const script = 'printf "%s|" "$@"; echo; ls /proc/$$/fd';
+  const told = await ahead.send(messageOf("/bin/sh", "called so", "-c", script, "sh", "", "a b", "ä", "--"));
+  expect(told).toEqual({ out: "|a b|ä|--|\n0\n1\n2\n", error: "", exitCode: 0 });
+});
+
+test("a message that is cut short, too long or no text ends it without a word", async () => {
+  const whole = messageOf("/bin/echo", "echo", "began");
+  const wrong = [
+    whole.subarray(0, 0),
+    ...Array.from({ length: whole.length - 1 }, (_, at) => whole.subarray(0, at + 1)),
+    Buffer.concat([whole, Buffer.from("x\0")]),
+    messageOf("/bin/echo", "echo", "x".repeat(32 * 1024)),
+    Buffer.concat([Buffer.from([3, 0, 0, 0]), Buffer.from("abc")]),
+    Buffer.from([255, 255, 255, 255, 0]),
+  ];
+  const told = await Promise.all(wrong.map((message) => startAhead([]).send(message)));
+  expect(told).toEqual(wrong.map(() => ({ out: "", error: "", exitCode: 0 })));
+  expect((await startAhead([]).send(whole)).out).toBe("began\n");
+});
+
+test("one that waits says what it cannot start, as the others do", async () => {
+  expect(await startAhead([]).send(messageOf("/no/such", "such"))).toEqual({
+    out: "",
+    error: "tapdeck-confine: /no/such: there is no such program\n",
+    exitCode: 127,
+  });
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  "what is made, mounted or moved while it waits counts as for one that is started then",
+  async () => {
+    await put("w/own/.dot", "w/own/keys/key", "w/own/mounted/old", "w/beside/old");
+    const options = [`--own=${join(folder, "w/own")}`, `--hide=${join(folder, "w/own/keys")}`];
+    const paths = ["new/file", "own/new/file", "own/mounted/new", "own/keys/.dot", "own/dot", "beside/old"];
+    const change = [
+      `cd "${join(folder, "w")}"`,
+      "mkdir new own/new && echo 1 >new/file && echo 2 >own/new/file",
+      "mount -t tmpfs none own/mounted && echo 3 >own/mounted/new",
+      "mv own/.dot own/dot && ln own/dot own/keys/.dot",
+    ].join(" && ");
+    const ahead = startAhead(options, ["unshare", "--mount"]);
+    await ahead.waits();
+    const inside = ["nsenter", `--target=${ahead.pid}`, "--mount", "sh", "-c", change];
+    expect(Bun.spawnSync(inside).stderr.toString()).toBe("");
+    const { out } = await ahead.send(
+      messageOf("/bin/cat", "cat", ...paths.map((path) => join(folder, "w", path))),
+    );
+    expect(out).toBe("1\n2\n3\nw/beside/old\n");
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)("a mount alone, while it waits, is seen", async () => {
+  const own = join(folder, "m/own");
+  await put("m/own/mounted/old");
+  // Folders that were changed a moment ago are listed again in any case.
+  await eventually(async () => Date.now() - (await stat(own)).ctimeMs > 100);
+  const ahead = startAhead([`--own=${own}`], ["unshare", "--mount"]);
+  await ahead.waits();
+  const mount = `mount -t tmpfs none "${own}/mounted" && echo new >"${own}/mounted/new"`;
+  const inside = ["nsenter", `--target=${ahead.pid}`, "--mount", "sh", "-c", mount];
+  expect(Bun.spawnSync(inside).stderr.toString()).toBe("");
+  expect((await ahead.send(messageOf("/bin/cat", "cat", `${own}/mounted/new`))).out).toBe("new\n");
+});
+
+test("each single change while it waits is seen", async () => {
+  const own = join(folder, "s/own");
+  const changes: readonly (readonly [string, string])[] = [
+    [`mkdir "${own}/made" && echo made >"${own}/made/file"`, `${own}/made/file`],
+    [`mkdir "${folder}/s/made" && echo made >"${folder}/s/made/file"`, `${folder}/s/made/file`],
+    [`echo made >"${folder}/s/file"`, `${folder}/s/file`],
+  ];
+  for (const [change, path] of changes) {
+    await put("s/own/.dot");
+    const ahead = startAhead([`--own=${own}`]);
+    await ahead.waits();
+    expect(Bun.spawnSync(["sh", "-c", change]).exitCode).toBe(0);
+    expect((await ahead.send(messageOf("/bin/cat", "cat", path))).out).toBe("made\n");
+  }
+});

@@ -1,0 +1,144 @@
+/** Clients as the API manages them: links that end, names that are unique, and who is cut off. */
+import { afterEach, expect, test } from "bun:test";
+import type { AuditNote } from "../../../src/core/audit.ts";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { clientNameCharsMax, pairingLinkMs } from "../../../src/core/limits.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import { createClientService, freeName, seenIn } from "../../../src/wiring/client-registry.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+import { createStores } from "../../helpers/stores.ts";
+
+const { newFolder, open, close, clean } = createStores();
+afterEach(clean);
+
+function world(folder = newFolder(), clock = createManualClock()) {
+  const store = open(folder, { clock });
+  const cut: string[] = [];
+  const audited: string[] = [];
+  const clients = createClientService({
+    store,
+    clock,
+    log: silentLog,
+    audit: {
+      note: (note: AuditNote) => audited.push("name" in note ? `${note.event} ${note.name}` : note.event),
+      refused() {},
+      launched() {},
+      changed() {},
+    },
+    cut: (id) => cut.push(id),
+  });
+  const add = (name: string, more: { role?: "member" | "player"; isLink?: boolean } = {}) =>
+    clients.add({ name, role: "member", isLink: false, ...more });
+  return { store, clock, clients, add, cut, audited, use: seenIn(store), folder };
+}
+
+function refusalOf(run: () => unknown): ServiceError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+test("a link that nobody uses within ten minutes leaves no client, and its session is cut", () => {
+  const { clock, clients, add, cut, audited, store } = world();
+  const link = add("Anna", { role: "player", isLink: true });
+  expect(link).toMatchObject({
+    role: "player",
+    expires: new Date(clock.now() + pairingLinkMs).toISOString(),
+  });
+  clock.advance(pairingLinkMs - 1);
+  expect(store.clients.get(link.id)?.secret).toBe(link.secret);
+  clock.advance(1);
+  expect(store.clients.get(link.id)).toBeUndefined();
+  expect(clients.list()).toEqual([]);
+  expect(store.clients.nextExpiryMs()).toBeUndefined();
+  expect(cut).toEqual([link.id]);
+  expect(audited).toEqual(["paired Anna", "expired Anna"]);
+});
+
+test("links end one after another, and the used one among them stays", () => {
+  const { clock, clients, add, use } = world();
+  const [first, second] = [add("first", { isLink: true }), add("second", { isLink: true })];
+  clock.advance(60_000);
+  add("third", { isLink: true });
+  use(second.id, "192.0.2.1");
+  clock.advance(pairingLinkMs - 60_000);
+  expect(clients.list().map(({ name }) => name)).toEqual(["second", "third"]);
+  clock.advance(60_000);
+  expect(clients.list()).toMatchObject([{ id: second.id, address: "192.0.2.1" }]);
+  expect(clients.list()[0]).not.toHaveProperty("expires");
+  expect(() => use(first.id, "192.0.2.1")).toThrow("does not open");
+});
+
+test("a link that was made before a restart ends at its time, in the next run or before it", () => {
+  const clock = createManualClock();
+  const first = world(newFolder(), clock);
+  first.add("soon", { isLink: true });
+  clock.advance(60_000);
+  first.add("later", { isLink: true });
+  first.clients[Symbol.dispose]();
+  close(first.store);
+  clock.advance(pairingLinkMs - 60_000);
+  const next = world(first.folder, clock);
+  expect(next.clients.list().map(({ name }) => name)).toEqual(["later"]);
+  expect(next.audited).toEqual(["expired soon"]);
+  clock.advance(60_000);
+  expect(next.clients.list()).toEqual([]);
+});
+
+test("a client that was made by hand never ends", () => {
+  const { clock, clients, add } = world();
+  const made = add("program");
+  clock.advance(1000 * pairingLinkMs);
+  expect(clients.list()).toEqual([made]);
+});
+
+test("a name can be given once, however it is written; no name may be given again", () => {
+  const { clients, add } = world();
+  add("Zoë's phone");
+  for (const same of ["Zoë's phone", "  zoË's PHONE ", "Zoe\u0308's phone"]) {
+    const refusal = refusalOf(() => add(same));
+    expect([refusal.code, refusal.message]).toEqual([
+      "conflict",
+      "there is a client with the name Zoë's phone already: choose another name, or revoke that client first (tapdeck pair --revoke)",
+    ]);
+    expect(refusalOf(() => add(same, { isLink: true })).code).toBe("conflict");
+  }
+  add("");
+  add(" ");
+  expect(clients.list().map(({ name }) => name)).toEqual(["Zoë's phone", "", ""]);
+});
+
+test("a name of an older client is in use as well", () => {
+  const { store, add } = world();
+  store.v1Clients.add({ id: "old", name: "Anna", token: "t", key: "k", address: "" }, 1);
+  expect(refusalOf(() => add("anna")).code).toBe("conflict");
+});
+
+test("a second link with the same name takes the place of the first one that nobody used", () => {
+  const { clients, add, use, cut } = world();
+  const first = add("Anna", { isLink: true });
+  const second = add("anna", { isLink: true });
+  expect(clients.list()).toEqual([second]);
+  expect(cut).toEqual([first.id]);
+  expect(refusalOf(() => add("Anna")).code).toBe("conflict");
+  use(second.id, "192.0.2.1");
+  expect(refusalOf(() => add("Anna", { isLink: true })).code).toBe("conflict");
+});
+
+test("a phone that chooses a name in use gets a number behind it", () => {
+  const { clients } = world();
+  const names = ["phone", "Phone", "phone ", "", ""].map((name) => clients.addPaired(name, "player").name);
+  expect(names).toEqual(["phone", "Phone 2", "phone 3", "", ""]);
+  expect(clients.list()[0]).toMatchObject({ role: "player" });
+});
+
+test("a number behind a long name keeps within the limit, and halves no character", () => {
+  const long = "🎮".repeat(127);
+  const name = freeName(long, [{ name: long }]);
+  expect(name).toBe(`${"🎮".repeat(126)} 2`);
+  expect(name.length).toBeLessThanOrEqual(clientNameCharsMax);
+});
