@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check build deb image test-buildroot image-qemu test-image test-vm update-bundle fuzz soak bench hostile clean tools
+.PHONY: help run test test-unit mutate check build deb image test-buildroot image-qemu test-image test-vm update-bundle fuzz soak bench hostile clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -15,11 +15,21 @@ help: ## Show this list
 run: dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Start Tapdeck with your reader, or with a simulated one and a small library
 	@$(BUN) tools/demo.ts
 
-test: node_modules/.ready ## Set up what is missing, build for both processors, check, and run every test
+# Tests that measure the whole machine, or take all of it, run one after another; the others, a file to a processor.
+ALONE := test/unit/system/process.test.ts test/e2e/load.test.ts test/e2e/flood.test.ts test/e2e/hostile.test.ts test/e2e/attacks-flood.test.ts test/e2e/kill.test.ts
+test: node_modules/.ready ## Set up what is missing, build for both processors, check, and run every test; FILE=PATH runs that one alone
+ifneq ($(FILE),)
+	@$(BUN) test --timeout 180000 $(FILE:%=./%)
+else
 	@tools/test-setup
 	@$(MAKE) --no-print-directory check build
 	@mkdir -p build
-	@$(BUN) test --timeout 180000 --reporter=junit --reporter-outfile=build/junit.xml
+	@$(BUN) test --parallel=2 --timeout 180000 --reporter=junit --reporter-outfile=build/junit.xml $(ALONE:%=--path-ignore-patterns=%)
+	@$(BUN) test --timeout 180000 --reporter=junit --reporter-outfile=build/junit-alone.xml $(ALONE:%=./%)
+endif
+
+test-unit: node_modules/.ready ## Run the tests of test/unit, without root and without Debian packages, a file to a processor
+	@$(BUN) test --parallel=2 --timeout 180000 ./test/unit
 
 check: node_modules/.ready ## Types, lint, format and the rules of the house
 	@$(BIN)/tsc -p .
@@ -79,6 +89,9 @@ test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual mach
 	@mkdir -p build
 	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/suite.ts
 
+mutate: node_modules/.ready ## Show which small changes of FILE=src/... its unit tests do not notice (SAMPLE=N, TESTS="...")
+	@FILE="$(FILE)" SAMPLE="$(SAMPLE)" $(if $(TESTS),TESTS="$(TESTS)") $(BUN) tools/mutate.ts
+
 FUZZED := drivers/protocol/pn532-frame drivers/ccid/ccid drivers/protocol/ndef drivers/tags/tag-fuzz drivers/protocol/line-readers script/parser script/run
 fuzz: node_modules/.ready ## Give each parser of outside bytes 1,000,000 random inputs (FUZZ_ROUNDS=N for others)
 	@FUZZ_ROUNDS=$(or $(FUZZ_ROUNDS),1000000) $(BUN) test --timeout 7200000 $(FUZZED:%=test/unit/%.test.ts) test/unit/linear-time.test.ts
@@ -98,4 +111,5 @@ clean: ## Remove everything that the other targets made
 # No install script is run: the packages work without, Bun included.
 node_modules/.ready: package.json package-lock.json
 	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@ln -sf ../@oven/bun-linux-$(RUNTIME)/bin/bun node_modules/.bin/bun
 	@touch $@

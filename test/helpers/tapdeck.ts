@@ -88,7 +88,11 @@ export async function startTapdeck(
   command: readonly string[] = [program],
   url = `ws://127.0.0.1:${place.port}/api/v0.1`,
 ): Promise<Running> {
-  const child = Bun.spawn([...command, `--data=${place.folder}`], { stdio: ["ignore", "ignore", "pipe"] });
+  const child = Bun.spawn([...command, `--data=${place.folder}`], {
+    stdio: ["ignore", "ignore", "pipe"],
+    // Without the variable that test/helpers/seed.ts removes.
+    env: { ...process.env },
+  });
   const log = gather(child.stderr).text;
   const client = await reach(url, () => child.exitCode !== null, log).catch((error: unknown) => {
     child.kill();
