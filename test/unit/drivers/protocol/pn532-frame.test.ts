@@ -9,6 +9,7 @@ import {
   errorFrame,
   nackFrame,
 } from "../../../../drivers/protocol/pn532-frame.ts";
+import { chipFrameBytesMax } from "../../../../src/core/limits.ts";
 import { fuzzRounds } from "../../../helpers/rounds.ts";
 
 const answer = encodeFrame(Uint8Array.fromHex("d50332010607"));
@@ -37,6 +38,63 @@ function summary(cuts: readonly Cut[]) {
 test("a frame is laid out as the manual draws it", () => {
   // UM0701-02, section 6.2.1.1, with the example of GetFirmwareVersion.
   expect(encodeFrame(Uint8Array.of(0xd4, 0x02)).toHex()).toBe("0000ff02fed4022a00");
+});
+
+test("255 bytes are a normal frame, 256 to 264 an extended one, and all of them come back", () => {
+  for (const length of [1, 2, 255, 256, 257, chipFrameBytesMax]) {
+    const payload = Uint8Array.from({ length }, (_, at) => (at * 7 + length) & 0xff);
+    const frame = encodeFrame(payload);
+    const header =
+      length <= 255
+        ? [0, 0, 0xff, length, -length & 0xff]
+        : [0, 0, 0xff, 0xff, 0xff, length >> 8, length & 0xff];
+    expect([...frame.subarray(0, header.length)]).toEqual(header);
+    expect(frame.at(-1)).toBe(0);
+    expect(cutsOf(frame)).toEqual([{ kind: "frame", payload }]);
+  }
+});
+
+test("a frame carries 1 to 264 bytes: no others are encoded, and no others are read", () => {
+  for (const length of [0, chipFrameBytesMax + 1]) {
+    expect(() => encodeFrame(new Uint8Array(length))).toThrow("a frame carries 1 to 264 bytes");
+    // A correct length sum, and more zeros than the frame needs, whose sums are correct too.
+    const header = [0, 0, 0xff, 0xff, 0xff, length >> 8, length & 0xff, -((length >> 8) + length) & 0xff];
+    const cuts = cutsOf(Uint8Array.from([...header, ...new Uint8Array(300)]), answer);
+    expect(cuts[0]).toEqual({ kind: "noise", bytes: 2, why: "length" });
+    expect(summary(cuts).frames).toEqual(cutsOf(answer));
+  }
+});
+
+test("an extended frame whose length sum is wrong is noise, and the frame after it is read", () => {
+  for (const place of [5, 6, 7]) {
+    const broken = extended.slice();
+    broken[place] = (broken[place] ?? 0) ^ 1;
+    const cuts = cutsOf(broken.subarray(0, 8), answer);
+    expect(cuts[0]).toEqual({ kind: "noise", bytes: 2, why: "length-sum" });
+    expect(cuts.at(-1)).toMatchObject({ kind: "frame", payload: Uint8Array.fromHex("d50332010607") });
+  }
+});
+
+test("a good frame within a false one is found", () => {
+  const inner = answer.subarray(0, -1);
+  // Its length is right, and its data sum is not.
+  const sums = [...inner].reduce((total, byte) => total + byte, 0);
+  const around = [0, 0, 0xff, inner.length, -inner.length & 0xff, ...inner, (-sums & 0xff) ^ 1, 0];
+  const { frames } = summary(cutsOf(Uint8Array.from(around)));
+  expect(frames).toEqual([{ kind: "frame", payload: Uint8Array.fromHex("d50332010607") }]);
+});
+
+test("the error frame is one byte 7F; another byte alone, and a longer frame with 7F, carry data", () => {
+  for (const payload of [Uint8Array.of(0x7e), Uint8Array.of(0x7f, 0x00)])
+    expect(cutsOf(encodeFrame(payload))).toEqual([{ kind: "frame", payload }]);
+  expect(cutsOf(encodeFrame(Uint8Array.of(0x7f)))).toEqual([{ kind: "error" }]);
+});
+
+test("a payload is a copy that later bytes do not change", () => {
+  const cutter = createFrameCutter();
+  const [cut] = cutter.push(answer);
+  cutter.push(encodeFrame(new Uint8Array(6).fill(0xee)));
+  expect(cut).toEqual({ kind: "frame", payload: Uint8Array.fromHex("d50332010607") });
 });
 
 test("an exchange of every kind of frame is cut into its frames without noise", () => {
