@@ -179,20 +179,32 @@ const noLimits: PlayTimeLimits = {
 };
 const media = { systemId: "", systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" };
 
-function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord) {
+/** `full`: the disk takes nothing while it returns true. */
+function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord, full = () => false) {
   const clock = createManualClock(monday);
   const bus = createBus(silentLog);
   const told: string[] = [];
   const saves: PlayRecord[] = [];
+  const savedAt: number[] = [];
+  let looks = 0;
   let limits = { ...noLimits, ...first };
   const minutes = () => Math.round((clock.now() - monday) / minute);
   bus.on("playtime.warning", ({ limit, minutesLeft }) => told.push(`${minutes()} ${limit} ${minutesLeft}`));
+  const save = (record: PlayRecord) => {
+    savedAt.push((clock.now() - monday) / minute);
+    if (full()) throw new Error("the disk is full");
+    saves.push(record);
+  };
+  const after: typeof clock.after = (ms, run) => {
+    looks += 1;
+    return clock.after(ms, run);
+  };
   const keeper = createPlayTime({
     limits: () => limits,
     bus,
-    clock,
+    clock: { now: clock.now, after },
     log: silentLog,
-    store: { read: () => saved, save: (record) => void saves.push(record) },
+    store: { read: () => saved, save },
     stopMedia: (why) => told.push(`${minutes()} stop: ${why}`),
     elapsedMs: () => clock.now() - monday,
     uptimeMs: () => clock.now() - monday,
@@ -202,6 +214,8 @@ function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord) {
     clock,
     told,
     saves,
+    savedAt,
+    looks: () => looks,
     keeper,
     begin: () => bus.emit("media.started", media),
     pause: () => bus.emit("media.paused", media),
@@ -245,6 +259,73 @@ test("a session's limit comes again after its pause, and not before", () => {
   clock.advance(minute);
   expect(keeper.refusal()).toBeUndefined();
   expect(keeper.state().session).toEqual({ usedMs: 0, remainingMs: 15 * minute });
+});
+
+test("a session warns at its own moments, and says one minute in the singular", () => {
+  const { clock, told, keeper, begin, end } = makeKeeper({ sessionMinutes: 7, sessionResetMinutes: 1 });
+  begin();
+  clock.advance(7 * minute - 1);
+  expect(told).toEqual(["2 session 5", "6 session 1"]);
+  expect(keeper.refusal()).toBeUndefined();
+  clock.advance(1);
+  const why = "the play time of 7 minutes is used up: there is more after a pause of 1 minute";
+  expect(told.slice(2)).toEqual(["7 session 0", `7 stop: ${why}`]);
+  end();
+  clock.advance(minute);
+  expect(keeper.refusal()).toBeUndefined();
+});
+
+test("a player that outlives its end is stopped once, and waked for no more", () => {
+  const { clock, told, looks, begin } = makeKeeper({ dailyMinutes: 2 });
+  begin();
+  clock.advance(2 * minute);
+  const [lines, waits] = [told.length, looks()];
+  clock.advance(hour);
+  expect(told.filter((line) => line.includes("stop"))).toHaveLength(1);
+  expect(told).toHaveLength(lines);
+  expect(looks() - waits).toBeLessThanOrEqual(1);
+});
+
+test("it looks when something is due, and at no other time", () => {
+  const { clock, looks, savedAt, begin, pause, keeper } = makeKeeper({ dailyMinutes: 10, sessionMinutes: 9 });
+  begin();
+  expect(looks()).toBe(1);
+  clock.advance(8.5 * minute);
+  // Each minute something is saved, and warnings fall on full minutes.
+  expect(savedAt).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  expect(looks()).toBe(9);
+  pause();
+  // Half a minute is not saved yet: it waits for the minute to be full, and then for nothing.
+  expect(looks()).toBe(10);
+  clock.advance(minute);
+  expect(savedAt).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  clock.advance(hour);
+  expect(looks()).toBe(10);
+  keeper[Symbol.dispose]();
+  expect(savedAt).toHaveLength(9);
+});
+
+test("what is not saved yet is saved in the end, once", () => {
+  const { clock, saves, keeper, begin } = makeKeeper({ dailyMinutes: 10 });
+  begin();
+  clock.advance(90_000);
+  keeper[Symbol.dispose]();
+  expect(saves.map(({ days }) => days.get("2031-05-05"))).toEqual([minute, 90_000]);
+  clock.advance(hour);
+  expect(saves).toHaveLength(2);
+});
+
+test("a disk that is full stops nothing, and the next minute tries again", () => {
+  let isFull = true;
+  const one = makeKeeper({ dailyMinutes: 10 }, undefined, () => isFull);
+  one.begin();
+  one.clock.advance(3 * minute);
+  expect(one.saves).toEqual([]);
+  expect(one.savedAt).toEqual([1, 2, 3]);
+  expect(one.told).toEqual([]);
+  isFull = false;
+  one.clock.advance(minute);
+  expect(one.saves.map(({ days }) => days.get("2031-05-05"))).toEqual([4 * minute]);
 });
 
 test("what is paused does not count, and is neither warned nor stopped", () => {
