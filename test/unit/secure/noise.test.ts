@@ -215,3 +215,46 @@ test("secrets, private keys, shared secrets and the keys of a handshake are zero
   expect(seen.length).toBe(14);
   expect(seen.filter((key) => key.some((byte) => byte !== 0))).toEqual([]);
 });
+
+/** A side of a handshake whose pattern is `messages`. */
+function side(
+  role: "initiator" | "responder",
+  messages: HandshakePattern["messages"],
+  psks: Uint8Array[] = [],
+) {
+  const pattern = { protocolName: nnPsk0.protocolName, messages };
+  const ephemeral = primitives.randomBytes(32);
+  return createHandshake(primitives, { pattern, role, prologue: text("x"), psks, ephemeral });
+}
+
+test("a message that is shorter than its public key is refused, and one of exactly that length is read", () => {
+  const pattern = [["e"]] as const;
+  const message = side("initiator", pattern).write(new Uint8Array(0)) ?? new Uint8Array(0);
+  expect(message).toHaveLength(32);
+  expect(side("responder", pattern).read(message)).toEqual(new Uint8Array(0));
+  expect(side("responder", pattern).read(message.subarray(0, 31))).toBeUndefined();
+  expect(side("responder", pattern).read(new Uint8Array(0))).toBeUndefined();
+});
+
+test("a second public key in a message is read behind the first one", () => {
+  const pattern = [["e", "e"]] as const;
+  const message = side("initiator", pattern).write(text("payload")) ?? new Uint8Array(0);
+  expect(side("responder", pattern).read(message)).toEqual(text("payload"));
+  expect(side("responder", pattern).read(message.subarray(0, 63))).toBeUndefined();
+});
+
+test("a handshake without the pre-shared key or the public key of its pattern ends, on both sides", () => {
+  for (const tokens of [["psk", "e"], ["ee"]] as const) {
+    expect(side("initiator", [tokens]).write(text("payload"))).toBeUndefined();
+    expect(side("responder", [tokens]).read(new Uint8Array(48))).toBeUndefined();
+  }
+});
+
+test("a public key of small order ends the handshake", () => {
+  const responder = side(
+    "responder",
+    nnPsk0.messages.map((tokens) => tokens.filter((token) => token !== "psk")),
+  );
+  expect(responder.read(new Uint8Array(32))).toEqual(new Uint8Array(0));
+  expect(responder.write(text("payload"))).toBeUndefined();
+});
