@@ -101,3 +101,62 @@ test("whatever the reader does, nothing leaves that did not come, and nothing co
     }),
   );
 });
+
+test("a card that is written is the same one, whatever it says then", () => {
+  const { clock, events, presence } = watched();
+  presence.see([a]);
+  expect(presence.wasWritten(a.uid)).toBe(false);
+  presence.writing(a.uid);
+  expect(presence.wasWritten(a.uid)).toBe(true);
+  expect(presence.wasWritten(b.uid)).toBe(false);
+  presence.see([card(a.uid, "new text")]);
+  expect(events).toEqual(["+04aa"]);
+  presence.see([]);
+  clock.advance(removalDebounceMs);
+  // It leaves as the token that came, and the next one is news.
+  expect(events).toEqual(["+04aa", "-04aa"]);
+  expect(presence.wasWritten(a.uid)).toBe(false);
+  presence.see([card(a.uid, "new text")]);
+  expect(events.at(-1)).toBe("+04aanew text");
+});
+
+test("a write that begins while its card is leaving keeps the card", () => {
+  const { clock, events, presence } = watched();
+  presence.see([a]);
+  presence.see([]);
+  clock.advance(removalDebounceMs - 1);
+  presence.writing(a.uid);
+  clock.advance(10_000);
+  expect(events).toEqual(["+04aa"]);
+  expect(presence.wasWritten(a.uid)).toBe(true);
+  presence.see([]);
+  clock.advance(removalDebounceMs);
+  expect(events).toEqual(["+04aa", "-04aa"]);
+});
+
+test("a card that comes to be written is neither added nor removed, and is news once it has left", () => {
+  const { clock, events, presence } = watched();
+  presence.writing(a.uid);
+  expect(presence.wasWritten(a.uid)).toBe(true);
+  presence.see([a]);
+  presence.see([card(a.uid, "new text")]);
+  presence.see([]);
+  clock.advance(removalDebounceMs);
+  expect(events).toEqual([]);
+  expect(presence.wasWritten(a.uid)).toBe(false);
+  presence.see([a]);
+  expect(events).toEqual(["+04aa"]);
+});
+
+test("a write concerns its own card alone, of two that lie there", () => {
+  const { events, presence } = watched();
+  presence.see([a, b]);
+  presence.writing(b.uid);
+  presence.see([card(a.uid, "x"), card(b.uid, "y")]);
+  expect(events).toEqual(["+04aa", "+04bb", "-04aa", "+04aax"]);
+  // A second write of the same card makes no second card of it.
+  presence.writing(b.uid);
+  presence.see([card(a.uid, "x"), card(b.uid, "z")]);
+  presence.see([card(a.uid, "x")]);
+  expect(events).toHaveLength(4);
+});

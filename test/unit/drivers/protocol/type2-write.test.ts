@@ -167,6 +167,51 @@ describe("a write that is interrupted at any byte", () => {
   });
 });
 
+test("a container that is good as it is stays so: a later version, and a size below that of the memory", () => {
+  const memory = tagWith("ntag216", "x");
+  memory.set([0xe1, 0x11, 0x06, 0x00], 12);
+  const writes = steps(planFor("ntag216", memory, "y".repeat(20)));
+  expect(writes.map(({ page }) => page)).not.toContain(3);
+  for (const write of writes) apply(memory, write);
+  expect(textIn(memory)).toBe("y".repeat(20));
+  expect(planFor("ntag216", memory, "y".repeat(60))).toMatchObject({ kind: "too-small" });
+});
+
+test("a message of 254 bytes has a length of one byte, one of 255 bytes a length of three", () => {
+  for (const [length, block] of [
+    [254, [0x03, 0xfe]],
+    [255, [0x03, 0xff, 0x00, 0xff]],
+  ] as const) {
+    const memory = tagWith("ntag216");
+    const plan = planWrite(imageOf("ntag216", memory), new Uint8Array(length).fill(0x5a), false);
+    for (const write of steps(plan)) apply(memory, write);
+    expect([...memory.subarray(16, 16 + block.length + 1)]).toEqual([...block, 0x5a]);
+  }
+});
+
+test("a tag of zeros, or of ones, is blank: it is formatted first, and its data area is no data", () => {
+  for (const byte of [0x00, 0xff]) {
+    const memory = tagWith("ultralight");
+    memory.fill(byte, 16);
+    const writes = steps(planFor("ultralight", memory, "y"));
+    expect(writes[0]?.page).toBe(3);
+    for (const write of writes) apply(memory, write);
+    expect(textIn(memory)).toBe("y");
+  }
+});
+
+test("a message that just fits has no end block behind it, and one a byte longer misses one byte", () => {
+  const memory = tagWith("ntag213");
+  const text = "z".repeat(roomBytes.ntag213 - 2 - 4 - 3);
+  const before = memory.slice();
+  for (const write of steps(planFor("ntag213", memory, text))) apply(memory, write);
+  expect(textIn(memory)).toBe(text);
+  expect(memory.subarray(160)).toEqual(before.subarray(160));
+  expect(planFor("ntag213", before, `${text}z`)).toEqual({ kind: "too-small", bytesMissing: 1 });
+  for (const write of steps(planFor("ntag213", before, text.slice(1)))) apply(before, write);
+  expect(before[159]).toBe(0xfe);
+});
+
 test("a tag that holds this very text already is not written", () => {
   for (const kind of type2Kinds)
     expect(planFor(kind, tagWith(kind, "same"), "same")).toMatchObject({ kind: "plan", draft: [] });
@@ -209,6 +254,16 @@ describe("a tag is refused, and nothing written,", () => {
     expect(why(planFor("ntag215", memory, "y".repeat(100)))).toBe("password");
     memory[0x83 * 4 + 3] = 0x04;
     expect(why(planFor("ntag215", memory, "y"))).toBe("password");
+  });
+
+  test("where AUTH0 is the last page to be written, and not where it is the page behind it", () => {
+    const memory = tagWith("ntag215", "x");
+    const text = "y".repeat(90);
+    const last = Math.max(...steps(planFor("ntag215", memory, text)).map(({ page }) => page));
+    memory[0x83 * 4 + 3] = last;
+    expect(why(planFor("ntag215", memory, text))).toBe("password");
+    memory[0x83 * 4 + 3] = last + 1;
+    expect(why(planFor("ntag215", memory, text))).toBe("plan");
   });
 
   test("where it is an amiibo; force does not help, for its container was set for good", () => {
