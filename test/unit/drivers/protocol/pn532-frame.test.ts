@@ -61,7 +61,7 @@ test("a frame carries 1 to 264 bytes: no others are encoded, and no others are r
     const header = [0, 0, 0xff, 0xff, 0xff, length >> 8, length & 0xff, -((length >> 8) + length) & 0xff];
     const cuts = cutsOf(Uint8Array.from([...header, ...new Uint8Array(300)]), answer);
     expect(cuts[0]).toEqual({ kind: "noise", bytes: 2, why: "length" });
-    expect(summary(cuts).frames).toEqual(cutsOf(answer));
+    expect(summary(cuts).frames).toEqual(summary(cutsOf(answer)).frames);
   }
 });
 
