@@ -1,5 +1,6 @@
 /** The frame buffer of Linux (Documentation/fb/framebuffer.rst): its size from sysfs, and pixels in its layout. */
-import { readFile } from "node:fs/promises";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { screenPixelsMax } from "../core/limits.ts";
 
@@ -45,8 +46,66 @@ function checked(
   return isSound ? { ...found, bitsPerPixel } : undefined;
 }
 
+const bandRows = 64; // At a time, rather than the whole picture once more: 0.5 MB on a screen of 1920 columns.
+
+/** The bands of a picture, each in zstd and base64: a few kB together, since colors are flat. */
+export type PackedFrame = readonly string[];
+
+export function packFrame(rgba: Uint8Array, frame: FrameBuffer): PackedFrame {
+  return [...bandsOf(rgba, frame)].map((band) => Bun.zstdCompressSync(band).toString("base64"));
+}
+
+/** Another thread unpacks each band, and a tap has its turn between two. */
+export function writePacked(packed: PackedFrame, { device }: FrameBuffer): Promise<void> {
+  return writeBands(
+    device,
+    packed.values().map((band) => Bun.zstdDecompress(Buffer.from(band, "base64"))),
+  );
+}
+
+export function writeFrame(rgba: Uint8Array, frame: FrameBuffer): Promise<void> {
+  return writeBands(frame.device, bandsOf(rgba, frame));
+}
+
+function* bandsOf(rgba: Uint8Array, frame: FrameBuffer): Generator<Uint8Array> {
+  for (let first = 0; first < frame.height; first += bandRows)
+    yield framePixels(rgba, frame, { first, count: Math.min(bandRows, frame.height - first) });
+}
+
+/**
+ * Writes bands that follow each other; at once, so that a half of a picture is not seen. Never makes a file where no frame
+ * buffer is, and never cuts one.
+ */
+async function writeBands(device: string, bands: Iterable<Uint8Array | Promise<Uint8Array>>): Promise<void> {
+  const fd = openSync(device, "r+");
+  try {
+    let start = 0;
+    for (const band of bands) {
+      const bytes = await band;
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, start + at);
+      start += bytes.length;
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const displays = /^\/dev\/(dri\/card|fb)\d+$/;
+
+/** Whether a process of this user has a display open. Other users' processes do not say. */
+export async function isDisplayTaken(folder = "/proc"): Promise<boolean> {
+  for (const pid of await readdir(folder)) {
+    if (!/^\d+$/.test(pid)) continue;
+    const open = join(folder, pid, "fd");
+    const numbers = await readdir(open).catch(() => []);
+    const paths = await Promise.all(numbers.map((number) => readlink(join(open, number)).catch(() => "")));
+    if (paths.some((path) => displays.test(path))) return true;
+  }
+  return false;
+}
+
 /** Rows of a picture: from `first` on, `count` of them. */
-export interface Band {
+interface Band {
   readonly first: number;
   readonly count: number;
 }

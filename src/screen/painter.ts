@@ -12,7 +12,7 @@ export const drawArgument = "draw-job";
 export interface Painter {
   /** Resolves when the job has ended; a fault is a result too. Never called while another one runs. */
   run(job: DrawJob): Promise<DrawResult>;
-  /** Ends what is being drawn. */
+  /** Ends what is being drawn, which is late then. */
   cancel(): void;
 }
 
@@ -24,7 +24,7 @@ export interface PainterParts {
 
 export function createPainter({ clock, command }: PainterParts): Painter {
   const own = command ?? ownCommand(drawArgument, join(import.meta.dir, "../main.ts"));
-  let running: ReturnType<typeof start> | undefined;
+  let endDrawing: (() => void) | undefined;
   return {
     async run(job) {
       // The end of the service waits for the console's text: that job yields to nobody.
@@ -33,25 +33,26 @@ export function createPainter({ clock, command }: PainterParts): Painter {
       let isLate = false;
       try {
         const child = start(words);
-        running = child;
-        using _late = clock.after(msMax, () => {
+        const end = () => {
           isLate = true;
           child.kill("SIGKILL");
-        });
+        };
+        if (job.kind === "draw") endDrawing = end;
+        using _late = clock.after(msMax, end);
         await tell(child, job);
         const [line, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);
-        if (line === "" && isLate) return { kind: "late" };
+        if (isLate) return { kind: "late" };
         return line === ""
           ? { kind: "failed", why: `its process ended with ${child.signalCode ?? code}` }
           : JSON.parse(line);
       } catch (error) {
-        // It could not be started, or was ended in the middle of its answer.
+        // It could not be started.
         return { kind: "failed", why: messageOf(error) };
       } finally {
-        running = undefined;
+        endDrawing = undefined;
       }
     },
-    cancel: () => running?.kill("SIGKILL"),
+    cancel: () => endDrawing?.(),
   };
 }
 

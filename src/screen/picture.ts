@@ -20,6 +20,7 @@ export type Notice =
 
 interface Starting {
   readonly kind: "starting";
+  /** Empty until the start proves slow. */
   readonly name: string;
   /** A controller plays it, and ends it. */
   readonly isGame?: true;

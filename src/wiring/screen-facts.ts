@@ -20,8 +20,12 @@ const noticeMs = 8000;
 
 type Parts = Pick<ScreenOptions, "bus" | "clock" | "readers" | "refusal">;
 
-/** Calls `changed` when the screen may have to show something else. */
-export function followFacts({ bus, clock, readers, refusal }: Parts, changed: () => void): FollowedFacts {
+/** Calls `changed` when the screen may have to show something else. A start shows its name after `nameAfterMs`. */
+export function followFacts(
+  { bus, clock, readers, refusal }: Parts,
+  changed: () => void,
+  nameAfterMs: () => number,
+): FollowedFacts {
   let isPlaying = false;
   let hasPlayed = false;
   let isSettled = false;
@@ -31,10 +35,10 @@ export function followFacts({ bus, clock, readers, refusal }: Parts, changed: ()
   /** Launches for which nothing stands; each ends with its `launch.finished`. */
   const empty = new Set<string>();
 
-  const note = (now: Notice | undefined) => {
+  const note = (now: Notice | undefined, ms = noticeMs, next?: Notice) => {
     ending?.[Symbol.dispose]();
     notice = now;
-    ending = now === undefined ? undefined : clock.after(noticeMs, () => note(undefined));
+    ending = now === undefined ? undefined : clock.after(ms, () => note(next));
     changed();
   };
   const finished = (launch: LaunchFinished) => {
@@ -54,7 +58,8 @@ export function followFacts({ bus, clock, readers, refusal }: Parts, changed: ()
     bus.on("media.started", ({ mediaName, launcherId }) => {
       isPlaying = true;
       hasPlayed = true;
-      note(startingOf(mediaName, launcherId === gameLauncherId));
+      const isGame = launcherId === gameLauncherId;
+      note(startingOf("", isGame), nameAfterMs(), startingOf(mediaName, isGame));
     }),
     bus.on("media.stopped", ({ why }) => {
       isPlaying = false;

@@ -7,10 +7,16 @@ import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { type FrameBuffer, findFrameBuffer } from "../screen/frame-buffer.ts";
+import {
+  type FrameBuffer,
+  findFrameBuffer,
+  isDisplayTaken,
+  type PackedFrame,
+  writePacked,
+} from "../screen/frame-buffer.ts";
 import { createPainter, type Painter } from "../screen/painter.ts";
-import { pictureOf } from "../screen/picture.ts";
-import { screenSvg } from "../screen/status-template.ts";
+import { type Picture, pictureOf, startingOf } from "../screen/picture.ts";
+import { type ScreenPlace, screenSvg } from "../screen/status-template.ts";
 import { english } from "../screen/texts.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
 import { pairingText, screenText, writeTerminal } from "./console-text.ts";
@@ -42,12 +48,17 @@ export interface ScreenOptions {
   /** Absent: the machine's, where the terminal is one of its own. */
   readonly findFrame?: () => Promise<FrameBuffer | undefined>;
   readonly painter?: Painter;
+  /** Absent: whether a process of this user has a display. */
+  readonly isTaken?: () => Promise<boolean>;
 }
 
 // The kernel tells nobody in this process of a new address: looked for as often as a person would look again.
 const lookMs = 5000;
 // What starts goes first, and a burst of events is one drawing.
 const drawDelayMs = 150;
+// A start that takes no longer needs no name; a drawing costs as much as the start of a player.
+const namelessMs = { min: 1500, max: 8000 } as const;
+const namelessDrawings = 3;
 
 /** How a phone is let in. */
 export interface ShownPairing {
@@ -109,7 +120,9 @@ export function followScreen(options: ScreenOptions): Screen {
     if (isGraphical) pending ??= clock.after(drawDelayMs, show);
     else show();
   };
-  const facts = followFacts(options, changed);
+  const facts = followFacts(options, changed, drawn.namelessMs);
+  // The player needs the processor more than what is being drawn.
+  const listening = options.bus.on("media.started", drawn.interrupt);
   const lookAgain = () => {
     facts.settle();
     show();
@@ -127,6 +140,7 @@ export function followScreen(options: ScreenOptions): Screen {
       timer?.[Symbol.dispose]();
       pending?.[Symbol.dispose]();
       facts[Symbol.dispose]();
+      listening[Symbol.dispose]();
       drawn.cancel();
       await showing;
       await drawn.giveBack();
@@ -154,9 +168,12 @@ function createTerminal(path: string, { port, readers }: ScreenOptions) {
   };
 }
 
+// What starts, without its name: these are drawn ahead, and shown without a process.
+const [aStart, aGame] = [startingOf(""), startingOf("", true)];
+
 /** The picture, as long as drawing works. */
 function createDrawn(terminal: string, options: ScreenOptions) {
-  const { place, clock, log } = options;
+  const { place, clock, log, hasGames = false, isTaken = isDisplayTaken } = options;
   const findFrame = options.findFrame ?? (() => ownFrame(terminal));
   const painter = options.painter ?? createPainter({ clock });
   let last = "";
@@ -164,29 +181,41 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   let isConsoleOurs = false;
   let isCancelled = false;
   let isTold = false;
+  let drawingMs = 0;
+  /** What starts, without its name, by `keyOf`. */
+  const packed = new Map<string, PackedFrame>();
 
   const giveBack = async () => {
     if (!isConsoleOurs) return;
     isConsoleOurs = false;
     last = "";
+    packed.clear();
     await painter.run({ kind: "text", terminal });
   };
-  const draw = async (svg: string, frame: FrameBuffer): Promise<boolean> => {
+  const draw = async (picture: Picture, place: ScreenPlace, frame: FrameBuffer): Promise<boolean> => {
     isConsoleOurs = true;
-    const result = await painter.run({ kind: "draw", svg, frame, terminal });
+    const svgOf = (shown: Picture) => screenSvg(shown, place, frame, english);
+    const isAhead = (start: Picture) => picture.kind !== "starting" && !packed.has(keyOf(start, frame));
+    const ahead = (hasGames ? [aStart, aGame] : [aStart]).filter(isAhead);
+    const { device } = frame;
+    const svgs = { svg: svgOf(picture), ahead: ahead.map(svgOf) };
+    const result = await painter.run({ kind: "draw", ...svgs, frame, terminal });
     if (isCancelled) return true;
     if (result.kind === "late") {
       // What was there stays, and the next look tries again.
       last = "";
-      log.debug("screen", "there was no time to draw it", { device: frame.device });
+      log.debug("screen", "there was no time to draw it", { device });
       return true;
     }
     if (result.kind === "failed") {
       isBroken = true;
-      log.warn("screen", "cannot be drawn, and shows text", { device: frame.device, error: result.why });
+      log.warn("screen", "cannot be drawn, and shows text", { device, error: result.why });
       await giveBack();
       return false;
     }
+    if (ahead.length > 0) packed.clear();
+    for (const [at, start] of ahead.entries()) packed.set(keyOf(start, frame), result.ahead[at] ?? []);
+    drawingMs = result.ms;
     if (!result.isConsoleOff && !isTold) {
       isTold = true;
       log.warn("screen", "the console's text may show through", { path: terminal });
@@ -207,20 +236,34 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       if (facts.hasPlayed()) last = "";
       if (picture === undefined || isCancelled) return true;
       const base = host === undefined ? undefined : `http://${host}:${port}`;
-      // What starts shows no address, and so a change of that draws nothing over its player.
       const fault = options.fault?.() || undefined;
-      const key = JSON.stringify([picture, frame, picture.kind === "starting" ? undefined : [base, fault]]);
+      // What starts shows no address, and so a change of that draws nothing over its player.
+      const isStart = picture.kind === "starting";
+      const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, fault], frame);
       if (key === last) return true;
+      const start = packed.get(key);
+      // The player needs the processor more, and then the screen is its own.
+      if (isStart && start === undefined && (picture.name === "" || (await isTaken()))) return true;
       last = key;
-      const { hasGames = false } = options;
-      return draw(screenSvg(picture, { base, fault, hasGames }, frame, english), frame);
+      if (start === undefined) return draw(picture, { base, fault, hasGames }, frame);
+      // A frame buffer that is gone by now is found missing by the next look.
+      await writePacked(start, frame).catch(() => {});
+      return true;
     },
+    /** How long a start may take before its name is drawn. */
+    namelessMs: () => Math.min(Math.max(namelessMs.min, namelessDrawings * drawingMs), namelessMs.max),
+    /** What is being drawn may be drawn later. */
+    interrupt: () => painter.cancel(),
     cancel() {
       isCancelled = true;
       painter.cancel();
     },
     giveBack,
   };
+}
+
+function keyOf(shown: unknown, frame: FrameBuffer): string {
+  return JSON.stringify([shown, frame]);
 }
 
 /** The machine's frame buffer, where the terminal is the machine's console, and no file or line. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setConsole } from "../../drivers/index.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { screenDrawMsMax } from "../../src/core/limits.ts";
-import type { FrameBuffer } from "../../src/screen/frame-buffer.ts";
+import { type FrameBuffer, writePacked } from "../../src/screen/frame-buffer.ts";
 import { createPainter, drawArgument } from "../../src/screen/painter.ts";
 import { screenSvg } from "../../src/screen/status-template.ts";
 import { english } from "../../src/screen/texts.ts";
@@ -36,14 +36,26 @@ function paint(
   command: readonly string[] = program,
 ) {
   const svg = screenSvg({ kind: "ready" }, place, frame, english);
-  return createPainter({ clock: systemClock, command }).run({ kind: "draw", svg, frame, terminal });
+  return createPainter({ clock: systemClock, command }).run({
+    kind: "draw",
+    svg,
+    ahead: [svg],
+    frame,
+    terminal,
+  });
 }
 
 for (const bits of [32, 16] as const) {
   test(`the program draws on a frame buffer of ${bits} bits a pixel, of which the rows are longer than the picture`, async () => {
     const frame = await makeFrame(bits);
-    expect(await paint(frame)).toEqual({ kind: "done", isConsoleOff: false, ms: expect.any(Number) });
+    const painted = await paint(frame);
+    const ahead = [expect.arrayContaining([expect.any(String)])];
+    expect(painted).toEqual({ kind: "done", isConsoleOff: false, ms: expect.any(Number), ahead });
     const bytes = await readFile(frame.device);
+    // The same picture, packed.
+    await writeFile(frame.device, new Uint8Array(bytes.length));
+    for (const packed of painted.kind === "done" ? painted.ahead : []) await writePacked(packed, frame);
+    expect(bytes.equals(await readFile(frame.device))).toBe(true);
     expect(bytes.length).toBe(frame.stride * frame.height);
     // The background, #14183a, as B G R X or as 5, 6 and 5 bits: (2 << 11) | (6 << 5) | 7.
     const background = bits === 32 ? [0x3a, 0x18, 0x14, 0] : [0xc7, 0x10];
@@ -78,14 +90,17 @@ test("a frame buffer that is gone, and a program that cannot start, are results 
   expect(killed).toEqual({ kind: "failed", why: "its process ended with SIGKILL" });
 });
 
-test("a drawing that takes too long is ended, and told as late", async () => {
+test("a drawing that takes too long, or is cancelled, is ended, and told as late", async () => {
   const frame = await makeFrame(32);
   const clock = createManualClock();
   const painter = createPainter({ clock, command: ["/bin/sh", "-c", "exec sleep 600"] });
   const svg = screenSvg({ kind: "ready" }, place, frame, english);
-  const drawn = painter.run({ kind: "draw", svg, frame, terminal: terminal() });
-  clock.advance(screenDrawMsMax);
-  expect(await drawn).toEqual({ kind: "late" });
+  const draw = () => painter.run({ kind: "draw", svg, ahead: [], frame, terminal: terminal() });
+  for (const end of [() => clock.advance(screenDrawMsMax), () => painter.cancel()]) {
+    const drawn = draw();
+    end();
+    expect(await drawn).toEqual({ kind: "late" });
+  }
 });
 
 const terminal = () => join(folder, "tty");

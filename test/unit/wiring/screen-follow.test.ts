@@ -1,4 +1,4 @@
-/** The graphical screen beside the events of the service: what is drawn, when, and what happens where drawing fails. */
+/** The graphical screen beside the events of the service: what is drawn, when, and what happens if drawing fails. */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,12 +6,10 @@ import { join } from "node:path";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { DrawJob, DrawResult } from "../../../src/screen/draw-job.ts";
-import { findFrameBuffer, framePixels } from "../../../src/screen/frame-buffer.ts";
 import { followScreen, type ShownReader } from "../../../src/wiring/screen.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
-const frame = { device: "/dev/null", width: 640, height: 480, stride: 2560, bitsPerPixel: 32 } as const;
 const reader = { path: "/dev/ttyUSB0", info: "reader", connected: true };
 const added = { id: "", readerId: "one", driver: "x", capabilities: [], ...reader };
 const media = {
@@ -29,51 +27,71 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
+interface World {
+  readers: readonly ShownReader[];
+  refusal: string | undefined;
+  readonly warnings: string[];
+  /** A player has the display. */
+  isTaken: boolean;
+  /** Of the frame buffer. */
+  height: number;
+}
+
+/** A drawing that took `ms`; its packed pictures are their SVGs. */
+const doneIn =
+  (ms: number) =>
+  (job: DrawJob): DrawResult => ({
+    ...{ kind: "done", isConsoleOff: true, ms },
+    ahead: job.kind === "text" ? [] : job.ahead.map((svg) => [Bun.zstdCompressSync(svg).toString("base64")]),
+  });
+
 /** A screen with a painter that notes its jobs. */
 async function makeScreen(
   readers: readonly ShownReader[] = [reader],
-  result: () => DrawResult = () => ({ kind: "done", isConsoleOff: true, ms: 1 }),
+  result: (job: DrawJob) => DrawResult | Promise<DrawResult> = doneIn(1),
+  cancel = () => {},
 ) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-screen-"));
   const path = join(folder, "terminal");
   await writeFile(path, "");
+  const device = join(folder, "frame-buffer");
+  await writeFile(device, "");
   const jobs: DrawJob[] = [];
   const clock = createManualClock();
   const bus = createBus(silentLog);
-  const world: { readers: readonly ShownReader[]; refusal: string | undefined; warnings: string[] } = {
-    readers,
-    refusal: undefined,
-    warnings: [],
-  };
+  const world: World = { readers, refusal: undefined, warnings: [], isTaken: false, height: 480 };
   const screen = followScreen({
     ...{ path, port: 7497, bus, clock },
     log: { ...silentLog, warn: (area, text) => world.warnings.push(`${area}: ${text}`) },
     readers: () => world.readers,
     refusal: () => world.refusal,
     place: async () => ({ hosts: ["deck.local"], port: 7497 }),
-    findFrame: async () => frame,
+    findFrame: async () => ({ device, width: 640, height: world.height, stride: 2560, bitsPerPixel: 32 }),
     painter: {
       async run(job) {
         jobs.push(job);
-        return job.kind === "text" ? { kind: "done", isConsoleOff: false, ms: 1 } : result();
+        return job.kind === "text" ? doneIn(1)(job) : result(job);
       },
-      cancel() {},
+      cancel,
     },
+    isTaken: async () => world.isTaken,
   });
   closing.push(async () => {
     await screen.close();
     await rm(folder, { recursive: true });
   });
+  const wordsIn = (svg: string) =>
+    [...svg.matchAll(/>([^<>\n]+)<\/text>/g)].map(([, text]) => text).join(" ");
   /** The words of what was drawn last. */
   const words = () => {
     const last = jobs.findLast((job) => job.kind === "draw");
-    return [...(last?.kind === "draw" ? last.svg : "").matchAll(/>([^<>\n]+)<\/text>/g)]
-      .map(([, text]) => text)
-      .join(" ");
+    return wordsIn(last?.kind === "draw" ? last.svg : "");
   };
+  /** The words of what the service itself wrote to the frame buffer. */
+  const written = async () => wordsIn(await readFile(device, "utf8"));
   /** Lets everything that was begun end: a drawing here takes no time. */
   const shows = (text: string) => eventually(() => words().includes(text));
-  return { screen, jobs, clock, bus, world, words, shows, path };
+  return { screen, jobs, clock, bus, world, words, written, shows, path };
 }
 
 test("a card that is empty says so for a while, and then the screen is ready again", async () => {
@@ -89,29 +107,90 @@ test("a card that is empty says so for a while, and then the screen is ready aga
   await shows("Tap a card");
 });
 
-test("while a player runs nothing is drawn but its name, once, and after it the screen is drawn again", async () => {
-  const { bus, clock, shows, jobs } = await makeScreen();
+test("what starts is shown without a process, and by its name when it proves slow; after it the screen is drawn again", async () => {
+  const { bus, clock, shows, written, jobs } = await makeScreen();
   await shows("Tap a card");
+  const before = jobs.length;
   bus.emit("media.started", media);
   clock.advance(200);
-  await shows("Mario");
-  const before = jobs.length;
+  await eventually(async () => (await written()) === "Starting");
+  clock.advance(1200);
+  await new Promise(setImmediate);
+  expect(jobs.length).toBe(before);
+  clock.advance(300);
+  await shows("Starting Mario");
+  expect(jobs.length).toBe(before + 1);
   bus.emit("readers.removed", added);
   bus.emit("launch.finished", { ...launch, text: "SNES/x.sfc", success: false, error: "there is no file x" });
   clock.advance(60_000);
   await new Promise(setImmediate);
-  expect(jobs.length).toBe(before);
+  expect(jobs.length).toBe(before + 1);
   bus.emit("media.stopped", { ...media, elapsed: 3, exitCode: null, reason: "failed" });
   clock.advance(200);
   await shows("Tap a card");
-  expect(jobs.length).toBe(before + 1);
+  expect(jobs.length).toBe(before + 2);
+});
+
+test("no name is drawn over a player that has the display", async () => {
+  const { bus, clock, shows, written, jobs, world } = await makeScreen();
+  await shows("Tap a card");
+  bus.emit("media.started", media);
+  clock.advance(200);
+  await eventually(async () => (await written()) === "Starting");
+  world.isTaken = true;
+  clock.advance(2000);
+  await new Promise(setImmediate);
+  clock.advance(20_000);
+  await new Promise(setImmediate);
+  expect(jobs.length).toBe(1);
+});
+
+test("a machine that draws slowly waits longer before it draws a name", async () => {
+  const { bus, clock, shows, jobs } = await makeScreen([reader], doneIn(2000));
+  await shows("Tap a card");
+  bus.emit("media.started", media);
+  clock.advance(5900);
+  await new Promise(setImmediate);
+  expect(jobs.length).toBe(1);
+  clock.advance(300);
+  await shows("Mario");
+});
+
+test("the picture of what starts is drawn ahead, once for each size of the screen", async () => {
+  const { clock, shows, jobs, world } = await makeScreen();
+  await shows("Tap a card");
+  world.readers = [];
+  clock.advance(5000);
+  await shows("Plug in");
+  world.height = 400;
+  clock.advance(5000);
+  await eventually(() => jobs.length === 3);
+  expect(jobs.map((job) => job.kind === "draw" && job.ahead.length)).toEqual([1, 0, 1]);
+});
+
+test("a drawing that goes on when something starts is ended, and drawn after the player", async () => {
+  const cut = Promise.withResolvers<DrawResult>();
+  const results = [cut.promise];
+  const { bus, clock, shows, jobs, path } = await makeScreen(
+    [reader],
+    (job) => results.shift() ?? doneIn(1)(job),
+    () => cut.resolve({ kind: "late" }),
+  );
+  await shows("Tap a card");
+  bus.emit("media.started", media);
+  await cut.promise;
+  bus.emit("media.stopped", { ...media, elapsed: 0, exitCode: 0, reason: "ended" });
+  clock.advance(200);
+  await eventually(() => jobs.length === 2);
+  await shows("Tap a card");
+  expect(await readFile(path, "utf8")).toBe("");
 });
 
 test("a USB stick that was pulled out during play is told by its name for a while", async () => {
   const { bus, clock, shows } = await makeScreen();
   await shows("Tap a card");
   bus.emit("media.started", media);
-  clock.advance(200);
+  clock.advance(2000);
   await shows("Mario");
   const why = "the USB stick GAMES was removed";
   bus.emit("media.stopped", { ...media, elapsed: 3, exitCode: null, reason: "stopped", why });
@@ -201,10 +280,7 @@ test("where drawing fails, the console's text comes back, with one line in the l
 
 test("a drawing for which the machine had no time is tried again, and stays a drawing", async () => {
   const results: DrawResult[] = [{ kind: "late" }, { kind: "late" }];
-  const { jobs, clock, world, path } = await makeScreen(
-    [reader],
-    () => results.shift() ?? { kind: "done", isConsoleOff: true, ms: 1 },
-  );
+  const { jobs, clock, world, path } = await makeScreen([reader], (job) => results.shift() ?? doneIn(1)(job));
   for (const count of [1, 2, 3, 3]) {
     await eventually(() => jobs.length >= count);
     await new Promise(setImmediate);
@@ -221,42 +297,4 @@ test("the end of the service gives the console back", async () => {
   await screen.close();
   expect(jobs.at(-1)).toEqual({ kind: "text", terminal: path });
   expect(screen.isThere).toBe(false);
-});
-
-test("pixels stand in the order of the frame buffer, row by row of its stride", () => {
-  const rgba = Uint8Array.of(255, 128, 8, 255, 1, 2, 3, 255, 10, 20, 30, 255, 0, 0, 0, 255);
-  const small = { device: "", width: 2, height: 2 };
-  const all = { first: 0, count: 2 };
-  expect([...framePixels(rgba, { ...small, stride: 12, bitsPerPixel: 32 }, all)]).toEqual([
-    8, 128, 255, 0, 3, 2, 1, 0, 0, 0, 0, 0, 30, 20, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-  ]);
-  // 255, 128 and 8 are 31, 32 and 1 of 5, 6 and 5 bits: 0xfc01.
-  const low = { ...small, stride: 4, bitsPerPixel: 16 } as const;
-  expect([...framePixels(rgba, low, all)]).toEqual([0x01, 0xfc, 0x00, 0x00, 0xa3, 0x08, 0x00, 0x00]);
-  expect([...framePixels(rgba, low, { first: 1, count: 1 })]).toEqual([0xa3, 0x08, 0x00, 0x00]);
-});
-
-test("a frame buffer is known by sysfs, and one that is odd, too large or not there is none", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "tapdeck-fb-"));
-  closing.push(() => rm(folder, { recursive: true }));
-  const found = async (size: string, stride: string, bits: string) => {
-    await writeFile(join(folder, "virtual_size"), `${size}\n`);
-    await writeFile(join(folder, "stride"), `${stride}\n`);
-    await writeFile(join(folder, "bits_per_pixel"), `${bits}\n`);
-    return findFrameBuffer(folder, "/dev/fb0");
-  };
-  expect(await found("1280,800", "5120", "32")).toEqual({
-    ...{ device: "/dev/fb0", width: 1280, height: 800, stride: 5120, bitsPerPixel: 32 },
-  });
-  expect((await found("640,480", "1280", "16"))?.bitsPerPixel).toBe(16);
-  for (const [size, stride, bits] of [
-    ["1280,800", "5120", "24"],
-    ["1280,800", "5000", "32"],
-    ["1280", "5120", "32"],
-    ["x,y", "5120", "32"],
-    ["99999,99999", "399996", "32"],
-    ["1280,800", "99999999", "32"],
-  ] as const)
-    expect([size, stride, bits, await found(size, stride, bits)]).toEqual([size, stride, bits, undefined]);
-  expect(await findFrameBuffer(join(folder, "none"))).toBeUndefined();
 });

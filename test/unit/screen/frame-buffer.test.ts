@@ -1,0 +1,96 @@
+/** The frame buffer: its size, the order of its pixels, a picture that is kept packed, and whether a player has the display. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  findFrameBuffer,
+  framePixels,
+  isDisplayTaken,
+  packFrame,
+  writeFrame,
+  writePacked,
+} from "../../../src/screen/frame-buffer.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-fb-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test("pixels stand in the order of the frame buffer, row by row of its stride", () => {
+  const rgba = Uint8Array.of(255, 128, 8, 255, 1, 2, 3, 255, 10, 20, 30, 255, 0, 0, 0, 255);
+  const small = { device: "", width: 2, height: 2 };
+  const all = { first: 0, count: 2 };
+  expect([...framePixels(rgba, { ...small, stride: 12, bitsPerPixel: 32 }, all)]).toEqual([
+    8, 128, 255, 0, 3, 2, 1, 0, 0, 0, 0, 0, 30, 20, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+  ]);
+  // 255, 128 and 8 are 31, 32 and 1 of 5, 6 and 5 bits: 0xfc01.
+  const low = { ...small, stride: 4, bitsPerPixel: 16 } as const;
+  expect([...framePixels(rgba, low, all)]).toEqual([0x01, 0xfc, 0x00, 0x00, 0xa3, 0x08, 0x00, 0x00]);
+  expect([...framePixels(rgba, low, { first: 1, count: 1 })]).toEqual([0xa3, 0x08, 0x00, 0x00]);
+});
+
+test("a frame buffer is known by sysfs, and one that is odd, too large or not there is none", async () => {
+  const found = async (size: string, stride: string, bits: string) => {
+    await writeFile(join(folder, "virtual_size"), `${size}\n`);
+    await writeFile(join(folder, "stride"), `${stride}\n`);
+    await writeFile(join(folder, "bits_per_pixel"), `${bits}\n`);
+    return findFrameBuffer(folder, "/dev/fb0");
+  };
+  expect(await found("1280,800", "5120", "32")).toEqual({
+    ...{ device: "/dev/fb0", width: 1280, height: 800, stride: 5120, bitsPerPixel: 32 },
+  });
+  expect((await found("640,480", "1280", "16"))?.bitsPerPixel).toBe(16);
+  for (const [size, stride, bits] of [
+    ["1280,800", "5120", "24"],
+    ["1280,800", "5000", "32"],
+    ["1280", "5120", "32"],
+    ["x,y", "5120", "32"],
+    ["99999,99999", "399996", "32"],
+    ["1280,800", "99999999", "32"],
+  ] as const)
+    expect([size, stride, bits, await found(size, stride, bits)]).toEqual([size, stride, bits, undefined]);
+  expect(await findFrameBuffer(join(folder, "none"))).toBeUndefined();
+});
+
+for (const bitsPerPixel of [32, 16] as const)
+  test(`a packed picture is written as it is drawn, at ${bitsPerPixel} bits a pixel, and is much smaller`, async () => {
+    const [width, height] = [320, 200];
+    const device = join(folder, "fb");
+    const frame = { device, width, height, stride: (width * bitsPerPixel) / 8 + 64, bitsPerPixel };
+    // Flat areas of ten colors, and a last band that is shorter than the others.
+    const rgba = new Uint8Array(width * height * 4).map((_, at) => 25 * (Math.floor(at / 25_600) + (at % 4)));
+    const written = async (write: () => Promise<void>) => {
+      await writeFile(device, new Uint8Array(frame.stride * height + 8).fill(0xee));
+      await write();
+      return readFile(device);
+    };
+    const packed = packFrame(rgba, frame);
+    const drawn = await written(() => writeFrame(rgba, frame));
+    expect(drawn.equals(await written(() => writePacked(packed, frame)))).toBe(true);
+    expect([...drawn.subarray(0, bitsPerPixel / 8)]).toEqual([
+      ...framePixels(rgba, frame, { first: 0, count: 1 }).subarray(0, bitsPerPixel / 8),
+    ]);
+    expect([...drawn.subarray(-8)]).toEqual(Array.from({ length: 8 }, () => 0xee));
+    expect(packed.join("").length).toBeLessThan(2000);
+    await rm(device);
+    expect(writePacked(packed, frame)).rejects.toThrow("ENOENT");
+  });
+
+test("a process that has a display open is found, and one that renders without a display is not", async () => {
+  const opens = async (pid: string, path: string) => {
+    await mkdir(join(folder, pid, "fd"), { recursive: true });
+    await symlink(path, join(folder, pid, "fd/7"));
+  };
+  await writeFile(join(folder, "uptime"), "");
+  await mkdir(join(folder, "12"));
+  await opens("13", "/dev/dri/renderD128");
+  await opens("self", "/dev/dri/card0");
+  expect(await isDisplayTaken(folder)).toBe(false);
+  await opens("14", "/dev/dri/card1");
+  expect(await isDisplayTaken(folder)).toBe(true);
+  await rm(join(folder, "14"), { recursive: true });
+  await opens("15", "/dev/fb0");
+  expect(await isDisplayTaken(folder)).toBe(true);
+});
