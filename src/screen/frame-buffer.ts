@@ -55,7 +55,7 @@ export function packFrame(rgba: Uint8Array, frame: FrameBuffer): PackedFrame {
   return [...bandsOf(rgba, frame)].map((band) => Bun.zstdCompressSync(band).toString("base64"));
 }
 
-/** Another thread unpacks each band, and a tap has its turn between two. */
+/** Another thread unpacks each band, and the event loop has a turn between two bands. */
 export function writePacked(packed: PackedFrame, { device }: FrameBuffer): Promise<void> {
   return writeBands(
     device,
@@ -72,16 +72,14 @@ function* bandsOf(rgba: Uint8Array, frame: FrameBuffer): Generator<Uint8Array> {
     yield framePixels(rgba, frame, { first, count: Math.min(bandRows, frame.height - first) });
 }
 
-/**
- * Writes bands that follow each other; at once, so that a half of a picture is not seen. Never makes a file where no frame
- * buffer is, and never cuts one.
- */
+/** Writes bands that follow each other. Never makes a file where no frame buffer is, and never cuts one. */
 async function writeBands(device: string, bands: Iterable<Uint8Array | Promise<Uint8Array>>): Promise<void> {
   const fd = openSync(device, "r+");
   try {
     let start = 0;
     for (const band of bands) {
       const bytes = await band;
+      // Not by another thread: at the lowest priority, half a picture would stand for long.
       for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, start + at);
       start += bytes.length;
     }

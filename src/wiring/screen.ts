@@ -56,7 +56,7 @@ export interface ScreenOptions {
 const lookMs = 5000;
 // What starts goes first, and a burst of events is one drawing.
 const drawDelayMs = 150;
-// A start that takes no longer needs no name; a drawing costs as much as the start of a player.
+// A name is drawn only if the start takes longer, or three times as long as a drawing: that costs more than RetroArch's start.
 const namelessMs = { min: 1500, max: 8000 } as const;
 const namelessDrawings = 3;
 
@@ -121,7 +121,7 @@ export function followScreen(options: ScreenOptions): Screen {
     else show();
   };
   const facts = followFacts(options, changed, drawn.namelessMs);
-  // The player needs the processor more than what is being drawn.
+  // The player needs the processor more than a drawing.
   const listening = options.bus.on("media.started", drawn.interrupt);
   const lookAgain = () => {
     facts.settle();
@@ -168,7 +168,7 @@ function createTerminal(path: string, { port, readers }: ScreenOptions) {
   };
 }
 
-// What starts, without its name: these are drawn ahead, and shown without a process.
+// The pictures of a start without its name: the idle screen's job packs them, and no process shows them.
 const [aStart, aGame] = [startingOf(""), startingOf("", true)];
 
 /** The picture, as long as drawing works. */
@@ -182,7 +182,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   let isCancelled = false;
   let isTold = false;
   let drawingMs = 0;
-  /** What starts, without its name, by `keyOf`. */
+  /** Those pictures, by `keyOf`. */
   const packed = new Map<string, PackedFrame>();
 
   const giveBack = async () => {
@@ -242,7 +242,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, fault], frame);
       if (key === last) return true;
       const start = packed.get(key);
-      // The player needs the processor more, and then the screen is its own.
+      // Without a process there is only a packed picture, and a player keeps the display that it has.
       if (isStart && start === undefined && (picture.name === "" || (await isTaken()))) return true;
       last = key;
       if (start === undefined) return draw(picture, { base, fault, hasGames }, frame);
@@ -252,7 +252,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     },
     /** How long a start may take before its name is drawn. */
     namelessMs: () => Math.min(Math.max(namelessMs.min, namelessDrawings * drawingMs), namelessMs.max),
-    /** What is being drawn may be drawn later. */
+    /** Ends a drawing, which the next look repeats. */
     interrupt: () => painter.cancel(),
     cancel() {
       isCancelled = true;
