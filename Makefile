@@ -75,7 +75,7 @@ test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the powe
 	@test -e dist/tapdeck-qemu.img || $(MAKE) --no-print-directory image-qemu
 	@mkdir -p build
 	@rm -f build/image/consoles-$(REPORT).log
-	@CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.ts)
+	@CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.suite.ts)
 
 # What is bundled: by default the stand-in image's system, made a second time as an update of itself.
 BOARD ?= qemu
@@ -87,7 +87,7 @@ update-bundle: node_modules/.ready ## Sign dist/tapdeck-BOARD.update with KEY=FI
 test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual machine: four readers, plugged and unplugged, and macros
 	@tools/image-setup
 	@mkdir -p build
-	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/suite.ts
+	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/kernel.suite.ts
 
 mutate: node_modules/.ready ## Show which small changes of FILE=src/... its unit tests do not notice (SAMPLE=N, TESTS="...")
 	@FILE="$(FILE)" SAMPLE="$(SAMPLE)" $(if $(TESTS),TESTS="$(TESTS)") $(BUN) tools/mutate.ts

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { lineReader } from "./lines.ts";
 
 export interface EmulatorProcess {
-  /** Says one command of `test/emulators/pn532-main.ts` and returns its answer's time in nanoseconds (monotonic). */
+  /** Says one command of `test/programs/pn532-main.ts` and returns its answer's time in nanoseconds (monotonic). */
   say(command: string): Promise<bigint>;
   /** Monotonic time, in nanoseconds, at which the last byte of the chip's last answer before `ns` left. */
   answerEndBefore(ns: bigint): bigint;
@@ -11,7 +11,7 @@ export interface EmulatorProcess {
 }
 
 export async function startEmulator(link: string): Promise<EmulatorProcess> {
-  const program = join(import.meta.dir, "../emulators/pn532-main.ts");
+  const program = join(import.meta.dir, "../programs/pn532-main.ts");
   const child = Bun.spawn([process.execPath, program, "--link", link, "--precise", "--real-time"], {
     stdio: ["pipe", "pipe", "inherit"],
   });

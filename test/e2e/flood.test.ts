@@ -26,7 +26,7 @@ async function flood(descriptorsMax: number, patienceMs: number): Promise<void> 
   await device.place.file("SNES/Game.sfc");
   const descriptors = async () => (await readdir(`/proc/${service.pid}/fd`)).length;
   const atRest = await descriptors();
-  const script = join(import.meta.dir, "../load/attacker.ts");
+  const script = join(import.meta.dir, "../programs/attacker.ts");
   const attack = [process.execPath, script, "idle", network.deviceAddress, "120", "10.77.0.2"];
   const attacker = Bun.spawn([...network.onNeighbour(attack)], { stdio: ["ignore", "ignore", "inherit"] });
   const flooded = Math.min(descriptorsMax, connections) / 2;
@@ -96,7 +96,7 @@ test.skipIf(!canMakeNetworks)(
     };
     const own = asks(network.onDevice, "127.0.0.1");
     const neighbour = asks(network.onNeighbour, network.deviceAddress);
-    const script = join(import.meta.dir, "../load/attacker.ts");
+    const script = join(import.meta.dir, "../programs/attacker.ts");
     const attack = [process.execPath, script, "unsealed", network.deviceAddress, "120", ...sources];
     const attacker = Bun.spawn([...network.onNeighbour(attack)], { stdio: ["ignore", "ignore", "inherit"] });
     await eventually(() => device.log().includes("a flood of requests from afar"));

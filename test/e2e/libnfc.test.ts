@@ -16,7 +16,7 @@ import { writeTag } from "../../drivers/tags/write-tag.ts";
 import { channelOn } from "../helpers/tag-channel.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");
-const emulator = join(import.meta.dir, "../emulators/pn532-main.ts");
+const emulator = join(import.meta.dir, "../programs/pn532-main.ts");
 
 /** Runs one of libnfc's programs on the emulator, which is a process of its own, and returns what it said. */
 async function libnfc(put: string, command: readonly string[], folder: string, answers = "") {

@@ -23,7 +23,7 @@ import {
 } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
-const peer = join(import.meta.dir, "../helpers/paired-peer.ts");
+const peer = join(import.meta.dir, "../programs/paired-peer.ts");
 const device = deviceForAll(`${noReaders}[log]\ndebug = true\n`);
 
 /** A client in the neighbour's namespace: what it is told as JSON, and what it tells as JSON. */

@@ -13,7 +13,7 @@ import { noisePython, noisePythonSetUpMs, startPythonClient } from "../helpers/n
 import { eventually, printed } from "../helpers/processes.ts";
 import { readerConfig, sleeper } from "../helpers/tapdeck.ts";
 
-const peer = join(import.meta.dir, "../helpers/paired-peer.ts");
+const peer = join(import.meta.dir, "../programs/paired-peer.ts");
 const script = join(import.meta.dir, "noise-python/v1.py");
 const request = (method: string, params?: unknown) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });

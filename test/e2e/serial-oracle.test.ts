@@ -10,7 +10,7 @@ import { openPty, type Pty } from "../../drivers/io/pty.ts";
 import { eventually } from "../helpers/processes.ts";
 import { createSink } from "../helpers/serial-line.ts";
 
-const scenario = join(import.meta.dir, "../helpers/serial-scenario.mjs");
+const scenario = join(import.meta.dir, "../programs/serial-scenario.mjs");
 
 const childMsMax = 20_000; // A run takes under a second; one that hangs is shown by its transcript.
 

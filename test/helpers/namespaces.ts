@@ -94,7 +94,7 @@ export async function visit(
   via: (command: readonly string[]) => readonly string[],
   what: Visit,
 ): Promise<Outcome> {
-  const script = join(import.meta.dir, "visitor.ts");
+  const script = join(import.meta.dir, "../programs/visitor.ts");
   const { out, error, code } = await run(via([process.execPath, script, JSON.stringify(what)]));
   if (code !== 0) throw new Error(`the visitor failed: ${error}`);
   return JSON.parse(out);

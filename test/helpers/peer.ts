@@ -109,7 +109,7 @@ export function startPeer(
   via: (command: readonly string[]) => readonly string[],
   sources: readonly string[] = [],
 ): Peer {
-  const script = join(import.meta.dir, "peer-child.ts");
+  const script = join(import.meta.dir, "../programs/peer-child.ts");
   const child = Bun.spawn([...via([process.execPath, script, JSON.stringify(sources)])], {
     stdio: ["pipe", "pipe", "inherit"],
   });

@@ -101,7 +101,7 @@ async function attack(
   sources: readonly string[],
   processor: string | undefined,
 ): Promise<string> {
-  const script = join(import.meta.dir, "attacker.ts");
+  const script = join(import.meta.dir, "../programs/attacker.ts");
   const command = [process.execPath, script, kind, network.deviceAddress, String(seconds), ...sources];
   // In life an attacker has a processor of its own: here it gets what the service leaves.
   const pinned = processor === undefined ? [] : ["taskset", "-c", processor];

@@ -415,7 +415,7 @@ test("closing waits for the updates under way, and refuses new ones", async () =
   expect((await refusalOf(settings.update({ debug: false }))).code).toBe("busy");
 });
 
-const child = join(import.meta.dir, "../../helpers/settings-child.ts");
+const child = join(import.meta.dir, "../../programs/settings-child.ts");
 const inSmallDisk = (folder: string, ...argv: string[]) =>
   Bun.spawnSync([
     ...["unshare", "--map-root-user", "--mount", "sh", "-c"],

@@ -193,7 +193,7 @@ test.skipIf(Bun.which("strace") === null)(
   async () => {
     const folder = newFolder();
     const trace = join(folder, "trace");
-    const child = [process.execPath, join(import.meta.dir, "../../helpers/store-child.ts"), "sync", folder];
+    const child = [process.execPath, join(import.meta.dir, "../../programs/store-child.ts"), "sync", folder];
     const argv = ["strace", "--follow-forks", "--trace=fsync,fdatasync,write", `--output=${trace}`, ...child];
     expect(await Bun.spawn(argv, { stdout: "ignore" }).exited).toBe(0);
     const lines = readFileSync(trace, "utf8").split("\n");

@@ -5,7 +5,7 @@ import { createStores } from "../../helpers/stores.ts";
 const { newFolder, clean } = createStores();
 afterEach(clean);
 
-const child = join(import.meta.dir, "../../helpers/store-child.ts");
+const child = join(import.meta.dir, "../../programs/store-child.ts");
 // A disk of its own, which only the child sees and which ends with it.
 const inSmallDisk = (folder: string, ...argv: string[]) =>
   Bun.spawnSync([

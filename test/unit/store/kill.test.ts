@@ -9,7 +9,7 @@ import { createStores } from "../../helpers/stores.ts";
 const { newFolder, clean } = createStores();
 afterEach(clean);
 
-const child = join(import.meta.dir, "../../helpers/store-child.ts");
+const child = join(import.meta.dir, "../../programs/store-child.ts");
 const kills = 100;
 const lanes = 2;
 

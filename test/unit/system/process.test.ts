@@ -189,7 +189,7 @@ test.skipIf(!canSetLastId)(
   "nothing outlives a stop where the kernel came to its highest process id meanwhile, and began anew",
   () =>
     withFolder(async (folder) => {
-      const script = join(import.meta.dir, "../../helpers/past-last-id.ts");
+      const script = join(import.meta.dir, "../../programs/past-last-id.ts");
       const { out, error } = await run([...alone, process.execPath, script, join(folder, "said")]);
       expect(error).toBe("");
       const { leader, lowest, alive } = JSON.parse(out);

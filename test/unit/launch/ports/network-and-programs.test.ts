@@ -349,7 +349,7 @@ test("an address with a password is refused", async () => {
 
 async function overTls(trusted: boolean, ...names: readonly string[]) {
   const child = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "../../../helpers/https-child.ts"), ...names],
+    [process.execPath, join(import.meta.dir, "../../../programs/https-child.ts"), ...names],
     {
       env: { ...process.env, ...(trusted ? { NODE_EXTRA_CA_CERTS: certificate } : {}) },
       stdio: ["ignore", "pipe", "ignore"],

@@ -328,7 +328,7 @@ test("what cannot be carried home is tried again, and another game's newer file 
   expect(scene.keeper.fault()).toBe("");
 });
 
-const child = join(import.meta.dir, "../../../helpers/saves-child.ts");
+const child = join(import.meta.dir, "../../../programs/saves-child.ts");
 // A disk of its own, which only the child sees and which ends with it.
 const onSmallDisk = (folder: string, ...argv: string[]) =>
   Bun.spawnSync([

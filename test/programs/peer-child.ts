@@ -16,9 +16,9 @@ import {
   readerOf,
   textFrame,
   upgradeHeaders,
-} from "./hand-wire.ts";
-import { linesOf } from "./lines.ts";
-import type { Came, Command, Visited } from "./peer.ts";
+} from "../helpers/hand-wire.ts";
+import { linesOf } from "../helpers/lines.ts";
+import type { Came, Command, Visited } from "../helpers/peer.ts";
 
 interface Line {
   send(text: string): void;

@@ -1,5 +1,5 @@
 /** One visit to the service, told as JSON in the first argument; prints what came of it. Run in a namespace. */
-import type { Outcome, Visit } from "./namespaces.ts";
+import type { Outcome, Visit } from "../helpers/namespaces.ts";
 
 const what = JSON.parse(process.argv[2] ?? "") as Visit;
 process.stdout.write(JSON.stringify(what.url.startsWith("ws") ? await talk(what) : await ask(what)));

@@ -5,7 +5,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { spawnPlayer } from "../../src/system/process.ts";
-import { eventually } from "./processes.ts";
+import { eventually } from "../helpers/processes.ts";
 
 const [said = ""] = process.argv.slice(2);
 const [idsLeft, childCount] = [6, 12];

@@ -1,5 +1,5 @@
 /**
- * The emulated PN532 as a program: `bun test/emulators/pn532-main.ts --link PATH [--baud-time] [--precise]`. With
+ * The emulated PN532 as a program: `bun test/programs/pn532-main.ts --link PATH [--baud-time] [--precise]`. With
  * `--baud-time` (or `--real-time`) the line and the field cost what they cost.
  *
  * Prints the path of its port, then answers each line of its input with `ok` and the monotonic time in nanoseconds,
