@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb image test-buildroot image-qemu test-image test-vm update-bundle fuzz soak bench hostile clean tools
+.PHONY: help run test test-unit mutate check build deb image test-buildroot image-qemu test-image test-vm update-bundle fuzz soak bench hostile pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -104,6 +104,9 @@ bench: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Me
 
 hostile: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Attack the service for ten minutes from a network of its own (root)
 	@$(BUN) test/load/hostile.ts 600
+
+pictures: node_modules/.ready dist/tapdeck-linux-$(ARCH) ## Make the README's two pictures in docs/pictures again (root, chromium)
+	@$(BUN) tools/pictures.ts
 
 clean: ## Remove everything that the other targets made
 	@rm -rf node_modules dist build

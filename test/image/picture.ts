@@ -147,13 +147,14 @@ export function pngOf({ width, height, pixels }: Picture): Uint8Array {
   const data = deflateSync(rows);
   return Buffer.concat([
     signature,
-    chunk("IHDR", header),
-    chunk("IDAT", data),
-    chunk("IEND", new Uint8Array()),
+    pngChunk("IHDR", header),
+    pngChunk("IDAT", data),
+    pngChunk("IEND", new Uint8Array()),
   ]);
 }
 
-function chunk(type: string, data: Uint8Array): Uint8Array {
+/** One chunk of a PNG file: its length, type, bytes and CRC. */
+export function pngChunk(type: string, data: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(12 + data.length);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, data.length);
