@@ -1,0 +1,45 @@
+/** The documents: each file that they name is in the tree, and each link leads to one. */
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+const root = join(import.meta.dir, "../..");
+const documents = [
+  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "buildroot/HARDWARE.md"],
+  ...["USE", "READERS", "PLAYERS", "IMAGE", "NETWORK", "SECURE", "API", "SCRIPT"].map(
+    (name) => `docs/${name}.md`,
+  ),
+];
+const tops = "src|drivers|test|tools|overlay|buildroot|packaging|watchdog|docs";
+// `src/core/limits.ts`, `drivers/io`; neither patterns (`test/**`) nor places for a name (`drivers/<id>.ts`).
+const named = new RegExp(`\`((?:${tops})/[\\w./-]+)\``, "g");
+const link = /\]\(([^)#:]+)\)|src="([^"]+)"/g;
+
+for (const path of documents) {
+  test(`${path} names only files that exist`, async () => {
+    const text = await readFile(join(root, path), "utf8");
+    const files = [...text.matchAll(named)].map(([, file = ""]) => join(root, file));
+    const links = [...text.matchAll(link)].map(([, to = "", from = ""]) =>
+      join(root, dirname(path), to === "" ? from : to),
+    );
+    expect([...files, ...links].filter((file) => !existsSync(file))).toEqual([]);
+    expect(text.split("\n").length).toBeGreaterThan(20);
+  });
+}
+
+test("ARCHITECTURE names every folder of sources, and every file by a name that is in the tree", async () => {
+  const text = await readFile(join(root, "ARCHITECTURE.md"), "utf8");
+  const files = [...new Bun.Glob("{src,drivers}/**/*.ts").scanSync(root)];
+  const folders = new Set(files.flatMap((file) => dirname(file).split("/").slice(1)));
+  expect([...folders].filter((folder) => !text.includes(`${folder}/`))).toEqual([]);
+  const names = new Set(files.map((file) => basename(file)));
+  const bare = [...text.matchAll(/`([\w-]+\.ts)`/g)].map(([, name = ""]) => name);
+  expect(bare.filter((name) => !names.has(name))).toEqual([]);
+  expect(bare.length).toBeGreaterThan(10);
+});
+
+test("README and ARCHITECTURE are read at one sitting: 120 lines", async () => {
+  for (const path of ["README.md", "ARCHITECTURE.md"])
+    expect((await readFile(join(root, path), "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(120);
+});
