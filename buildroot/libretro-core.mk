@@ -8,10 +8,10 @@
 # of its signed index, and were compared with the files.
 LIBRETRO_CORE_DEBIAN = https://snapshot.debian.org/archive/debian/20250901T000000Z/pool
 
-# Rules for a core with a makefile of its own: it lies in _MAKE_DIR and leaves
-# _OUTPUT. The makefiles add to the flags of the environment, and would lose
-# their own if these stood on the command line. Without GIT_VERSION they would
-# take the commit of whatever tree the build lies in.
+# Rules for a core with its own makefile, in _MAKE_DIR, which writes _OUTPUT.
+# The makefiles add to flags from the environment; flags on the command line
+# would replace their own. Without GIT_VERSION they would use the commit of the
+# tree around the build.
 define inner-libretro-core
 define $(1)_BUILD_CMDS
 	$$(TARGET_MAKE_ENV) CFLAGS="$$(TARGET_CFLAGS)" \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# post-build.sh TARGET_DIR [BOARD]: what the overlay cannot say, since git keeps neither empty folders nor all modes. Buildroot calls
-# it behind the overlay, and so does the stand-in image of tools/image.
+# post-build.sh TARGET_DIR [BOARD]: makes what the overlay cannot hold, because git keeps neither empty folders nor all modes.
+# Buildroot calls it after the overlay, and so does the stand-in image of tools/image.
 set -eu
 
 target=$1
@@ -10,7 +10,7 @@ profiles="$target/usr/share/libretro/autoconfig/sdl2"
 . "$here/meta"
 
 for folder in proc sys dev run tmp var data boot root mnt media; do
-  # Where the skeleton has links below /var, a whole file system in memory takes their place.
+  # A whole file system in memory replaces the links of the skeleton below /var.
   if [ -L "$target/$folder" ]; then rm "$target/$folder"; fi
   mkdir -p "$target/$folder"
 done
@@ -18,11 +18,11 @@ rm -rf "$target/root/.ssh"
 ln -s ../run/ssh "$target/root/.ssh" # The key comes from tapdeck.conf.
 chmod 0600 "$target/etc/shadow"
 chmod 0700 "$target/root"
-# An update says which board it is for. Buildroot hands the name over by BR2_ROOTFS_POST_SCRIPT_ARGS.
+# An update names its board. Buildroot passes the name by BR2_ROOTFS_POST_SCRIPT_ARGS.
 mkdir -p "$target/etc/tapdeck" "$profiles"
 printf '%s\n' "${2:-unknown}" >"$target/etc/tapdeck/board"
 printf 'Tapdeck %s\n' "$TAPDECK_VERSION" >"$target/etc/tapdeck-release"
-# One profile for each line of `controllers`, in the layout of the others.
+# One profile for each line of `controllers`, in the layout of RetroArch's own profiles.
 while read -r vendor product name; do
   case $vendor in "" | \#*) continue ;; esac
   {
@@ -31,9 +31,9 @@ while read -r vendor product name; do
     cat "$here/controller-buttons.cfg"
   } >"$profiles/tapdeck-$vendor-$product.cfg"
 done <"$here/controllers"
-# A wrapper of a player that is not in this image would be taken for it.
+# Without its player, a wrapper would be taken for the player.
 for wrapper in "$target"/usr/lib/tapdeck/players/*; do
   [ -e "$target/usr/bin/${wrapper##*/}" ] || rm -f "$wrapper"
 done
-# Where the board's clock starts from, at the latest.
+# The board's clock never starts before this date.
 [ -z "${SOURCE_DATE_EPOCH:-}" ] || touch -d "@$SOURCE_DATE_EPOCH" "$target/etc/tapdeck-release"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# post-image.sh BINARIES_DIR BOARD: the card, out of what Buildroot made. Firmware and what people edit lie on the FAT, the
-# kernel of slot A below them in slot-a/; genimage.cfg joins it with the slots and the data partition.
+# post-image.sh BINARIES_DIR BOARD: makes the card from Buildroot's output. The FAT has the firmware, tapdeck.conf and, in slot-a/,
+# the kernel of slot A. genimage.cfg joins it with the slots and the data partition.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-# Read by genimage too.
+# genimage reads these, too.
 set -a
 # shellcheck source=buildroot/board/common/meta
 . "$here/meta"

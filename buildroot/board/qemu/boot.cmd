@@ -1,4 +1,4 @@
-# What U-Boot does on the emulated board; `mkimage` makes boot.scr of it. src/update/uboot.ts tells the two files' format.
+# The script of U-Boot on the emulated board; `mkimage` makes boot.scr of it. src/update/uboot.ts documents its two files.
 
 setenv note 0x40300000
 setenv from ${devtype} ${devnum}:${distro_bootpart}
@@ -11,7 +11,7 @@ if load ${from} ${note} kept.env; then
   if test "${end}" = yes; then setenv kept ${slot}; fi
 fi
 
-# One try, and it is written down before it is made: what cannot be written down is not tried.
+# One try, which is recorded before it starts. If the record cannot be written, the slot is not tried.
 setenv next ${kept}
 setenv tries
 setenv slot
@@ -28,7 +28,7 @@ if load ${from} ${note} trial.env; then
   fi
 fi
 
-# Behind the one that is wanted, whatever starts at all. A variable of the environment would hide the loop's of its name.
+# After the wanted slot, any slot that starts. A variable of the environment would hide the loop variable of the same name.
 for start in ${next} ${kept} a b; do
   echo "Tapdeck: starting slot ${start}"
   setenv number 2

@@ -11,7 +11,7 @@ LIBRETRO_MGBA_LICENSE = MPL-2.0
 LIBRETRO_MGBA_LICENSE_FILES = LICENSE
 LIBRETRO_MGBA_DEPENDENCIES = inih
 
-# The core alone, without the programs and what they would be linked to.
+# The core alone, without mGBA's programs and their libraries.
 LIBRETRO_MGBA_CONF_OPTS = \
 	-DBUILD_LIBRETRO=ON \
 	-DCMAKE_C_STANDARD_LIBRARIES=-linih \

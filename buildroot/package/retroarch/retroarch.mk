@@ -20,9 +20,9 @@ RETROARCH_DEPENDENCIES = \
 	zlib \
 	$(if $(BR2_PACKAGE_HAS_UDEV),udev,libudev)
 
-# The picture goes to KMS by EGL and OpenGL ES, the sound to ALSA; SDL2 reads
-# controllers, and udev keyboards. The service gives its commands over the
-# standard input, which configure finds by itself.
+# The picture goes to KMS by EGL and OpenGL ES, and the sound to ALSA. SDL2 reads
+# controllers, and udev reads keyboards. The service writes commands to the
+# standard input; configure enables that by itself.
 RETROARCH_CONF_OPTS = \
 	--enable-alsa \
 	--enable-dylib \
@@ -36,8 +36,8 @@ RETROARCH_CONF_OPTS = \
 	--enable-udev \
 	--enable-zlib
 
-# Debian's archive lacks the copies of libraries that some of these need. The
-# others are for desktops, or fetch from the network.
+# Some of these need bundled libraries that Debian's archive lacks. The others
+# are for desktops, or download from the network.
 RETROARCH_CONF_OPTS += \
 	$(addprefix --disable-,accessibility blissbox bluetooth builtinflac \
 		builtinglslang builtinzlib caca cdrom cg chd cheevos discord ffmpeg \
@@ -54,12 +54,12 @@ define RETROARCH_CONFIGURE_CMDS
 		./configure --host="$(GNU_TARGET_NAME)" --prefix=/usr $(RETROARCH_CONF_OPTS)
 endef
 
-# The makefile asks git for a version, and would get that of the tree around.
+# The makefile asks git for a version, and would get that of the tree around it.
 define RETROARCH_BUILD_CMDS
 	$(TARGET_MAKE_ENV) $(MAKE) -C $(@D) GIT_VERSION=
 endef
 
-# The program alone: its menu is the one without pictures.
+# The program alone, because its menu has no pictures.
 define RETROARCH_INSTALL_TARGET_CMDS
 	$(INSTALL) -D -m 0755 $(@D)/retroarch $(TARGET_DIR)/usr/bin/retroarch
 endef

@@ -5,21 +5,21 @@
 ################################################################################
 
 TAPDECK_VERSION = 0.1.0
-# Buildroot wants a site of every package, chosen or not.
+# Buildroot requires a site for every package, selected or not.
 TAPDECK_SITE = $(or $(call qstrip,$(BR2_PACKAGE_TAPDECK_DIST)),$(BR2_EXTERNAL_TAPDECK_PATH)/../dist/buildroot)
 TAPDECK_SITE_METHOD = local
-# The screen is drawn by a renderer whose sources are at https://github.com/yisibl/resvg-js.
+# The renderer of the screen has its sources at https://github.com/yisibl/resvg-js.
 TAPDECK_LICENSE = MIT, MPL-2.0 (renderer), Bitstream-Vera (font)
 TAPDECK_LICENSE_FILES = LICENSE LICENSE.font
 TAPDECK_DEPENDENCIES = libusb $(if $(BR2_PACKAGE_HAS_UDEV),udev,libudev)
 TAPDECK_PROGRAM = tapdeck-linux-$(if $(BR2_aarch64),arm64,x64)
 
-# What was copied is what was compiled: a program that is cut short starts as another one.
+# Checks the copy: a truncated binary would start as the plain Bun runtime.
 define TAPDECK_BUILD_CMDS
 	cd $(@D) && sha256sum --check --ignore-missing --strict SHA256SUMS
 endef
 
-# Stripped, the program loses what it runs: BR2_STRIP_EXCLUDE_FILES must name it, and post-build looks at its sum.
+# A stripped binary loses its code, so BR2_STRIP_EXCLUDE_FILES must name it. post-build checks its sum.
 define TAPDECK_INSTALL_TARGET_CMDS
 	$(INSTALL) -D -m 0755 $(@D)/$(TAPDECK_PROGRAM) \
 		$(TARGET_DIR)/usr/bin/tapdeck
