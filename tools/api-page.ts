@@ -1,7 +1,4 @@
-/**
- * Makes docs/API.md from the API's own description: `bun tools/api-page.ts`. A test fails where the page is not what this
- * makes.
- */
+/** Makes docs/API.md from the API's own description: `bun tools/api-page.ts`. A test compares the page with its output. */
 import { join } from "node:path";
 import { type DescribedMethod, describeApi } from "../src/api/openrpc.ts";
 import { rpcCodes } from "../src/api/rpc-codes.ts";
@@ -30,11 +27,15 @@ export function apiPage(): string {
   ];
   return `# The control API
 
-Made from the methods themselves by \`tools/api-page.ts\`; \`rpc.discover\` gives the same as an OpenRPC document.
+\`tools/api-page.ts\` makes this page from the methods. \`rpc.discover\` returns the same as an OpenRPC document.
+[NETWORK.md](NETWORK.md) says how to connect.
 
-JSON-RPC 2.0 over WebSocket at \`ws://<host>:7497/api/v0.1\`, by \`POST\` to the same path, and notifications as Server-Sent
-Events at \`/api/v0.1/events\`. The text \`ping\` is answered by \`pong\`. Params go by name or by place; \`?\` marks what may be
-left out. \`data.reason\` of an error is a word for programs:
+- JSON-RPC 2.0 over WebSocket is at \`ws://<host>:7497/api/v0.1\`. \`POST\` uses the same path.
+- Notifications also come as Server-Sent Events at \`/api/v0.1/events\`.
+- The text \`ping\` is answered with \`pong\`.
+- Params go by name or by place; \`?\` marks an optional one.
+
+\`data.reason\` of an error is a word for programs:
 
 | code | reason |
 |---|---|
@@ -44,13 +45,13 @@ ${Object.entries(rpcCodes)
 
 ## Rights
 
-Each method requires one right, and each notification is sent to callers that have its right. A refusal is \`forbidden\` with
-\`data.right\`.
+Each method requires one right. Each notification goes to the callers that have its right. A call without the right is refused
+with \`forbidden\` and \`data.right\`.
 
 | right | allows | callers that have it |
 |---|---|---|
-| \`look\` | the state of the device and its media, and nothing about cards | all below; over TLS also strangers, unless \`api.anonymous\` is \`none\` |
-| \`play\` | to start and stop media; scripts are not trusted | all below; over TLS also strangers, by default |
+| \`look\` | the state of the device and its media, and nothing about cards | all below; over TLS also unpaired callers, unless \`api.anonymous\` is \`none\` |
+| \`play\` | to start and stop media; scripts are not trusted | all below; over TLS also unpaired callers, by default |
 | \`change\` | to work with cards, mappings and settings; scripts are trusted | paired members, callers on the device |
 | \`own\` | to administer the device | callers on the device |
 

@@ -116,7 +116,7 @@ function typeOf(schema: Schema): string {
 const readme = `# tapdeck-client
 
 A client of Tapdeck's control API, for browsers, Node (22 or newer, or 20 with
-its WebSocket switched on) and Bun. It has no dependencies.
+its WebSocket enabled) and Bun. It has no dependencies.
 
 \`\`\`js
 import { connect } from "tapdeck-client";
@@ -126,7 +126,7 @@ await client.call("launch", "SNES/Super Game.sfc");
 for await (const { method, params } of client.notifications()) console.log(method, params);
 \`\`\`
 
-From another machine it takes an identity, by the code that \`tapdeck pair --code\` shows on the device. Keep it as a password:
+On another machine a client needs an identity. It gets one by the code that \`tapdeck pair --code\` shows. Keep it like a password:
 
 \`\`\`js
 import { connect, pair } from "tapdeck-client";
