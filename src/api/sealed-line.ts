@@ -13,7 +13,7 @@ import {
 import { SecureFailure } from "../secure/failure.ts";
 import type { Accepted } from "../secure/handshake.ts";
 import type { Session } from "../secure/secure-session.ts";
-import type { AcceptedV1 } from "../v1/v1-accept.ts";
+import type { AcceptedV1 } from "../v1/v1-session.ts";
 import { errorText } from "./envelope.ts";
 
 /** Answers a hello. Never rejects: what is wrong with it is a refusal. */

@@ -1,15 +1,15 @@
 /**
  * The bearer token of a client, for HTTP over TLS. The token is derived from the client's secret and the certificate's
- * fingerprint, so that a man in the middle with another certificate receives nothing that the device accepts.
+ * fingerprint, so that a man in the middle with another certificate gets no token that the device accepts.
  *
  *   token = lower-case hex of HMAC-SHA256(secret, "tapdeck-bearer:" + fingerprint in lower-case hex without colons)
  */
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { clean } from "@noble/hashes/utils.js";
 import { ServiceError } from "../core/errors.ts";
 import { fromHex, toHex } from "../core/hex.ts";
-import { hashBytes, hmacSha256 } from "./sha256.ts";
-import { wipe } from "./wipe.ts";
-
-const secretBytes = 32;
+import { keyBytes } from "./primitives.ts";
 
 /**
  * 64 hex characters. `secretHex` has 64 hex characters; `fingerprint` is the certificate's SHA-256 in either case, with or
@@ -18,13 +18,13 @@ const secretBytes = 32;
 export function bearerToken(secretHex: string, fingerprint: string): string {
   const secret = fromHex(secretHex);
   const print = fromHex(fingerprint);
-  if (secret?.length !== secretBytes || print?.length !== hashBytes)
+  if (secret?.length !== keyBytes || print?.length !== sha256.outputLen)
     throw new ServiceError(
       "invalid-params",
       "a bearer token needs a secret and a fingerprint of 32 bytes each",
     );
   const message = new TextEncoder().encode(`tapdeck-bearer:${toHex(print)}`);
-  const token = toHex(hmacSha256(secret, message));
-  wipe(secret);
+  const token = toHex(hmac(sha256, secret, message));
+  clean(secret);
   return token;
 }

@@ -1,46 +1,49 @@
 /**
- * CPace (draft-irtf-cfrg-cpace), the suite CPACE-X25519-SHA512 between an initiator and a responder: two who know the same
- * short code get the same key, and nobody who listens, or guesses wrong, learns anything to guess on with.
+ * CPace (draft-irtf-cfrg-cpace), the suite CPACE-X25519-SHA512 between an initiator and a responder. Two sides that know
+ * the same short code get the same key. A listener learns nothing, and a wrong guess excludes one code only.
  *
  *   g    = elligator2(the first 32 bytes of SHA-512(generator string of PRS, CI, sid))   section "Common function ..."
  *   Y    = X25519(y, g), y being 32 random bytes                                         section "... protocol instructions"
- *   K    = X25519(own y, the other's Y); zero means a forged Y, and ends it
+ *   K    = X25519(own y, the other's Y); zero means a forged Y and ends the exchange
  *   ISK  = SHA-512(lv_cat("CPace255_ISK", sid, K) || lv_cat(Ya, ADa) || lv_cat(Yb, ADb))
  *   tags = HMAC-SHA512(SHA-512("CPaceMac" || sid || ISK), lv_cat(Y, AD)), of each its own  section "Key confirmation"
  *
- * X25519 is libsodium's. The map from hash to point is arithmetic on BigInts, whose time depends on the code a little:
- * a device does it once for each code, a client once for each exchange.
+ * X25519 is libsodium's. The map from hash to point computes with BigInts, whose time depends on the code a little.
+ * A device does it once for each code, a client once for each exchange.
  */
-import { keyBytes, type Primitives } from "./primitives.ts";
-import { hmacSha512, sha512, sha512BlockBytes } from "./sha512.ts";
-import { wipe } from "./wipe.ts";
+import { invert, mod, pow } from "@noble/curves/abstract/modular.js";
+import { bytesToNumberLE, numberToBytesLE } from "@noble/curves/utils.js";
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha512 } from "@noble/hashes/sha2.js";
+import { clean, concatBytes } from "@noble/hashes/utils.js";
+import { hashOf, keyBytes, type Primitives } from "./primitives.ts";
 
 const ascii = (text: string) => new TextEncoder().encode(text);
 const domain = ascii("CPace255");
 
 export interface CpaceInputs {
-  /** What both know: the code. */
+  /** The code that both sides know. */
   readonly prs: Uint8Array;
   /** Names the use and its two roles. */
   readonly ci: Uint8Array;
   readonly sid: Uint8Array;
 }
 
-/** A public share of 32 bytes, and what its sender wants to be sure of that the other got. */
+/** A public share of 32 bytes, and the data that the confirmation covers. */
 export interface CpaceMessage {
   readonly share: Uint8Array;
   readonly data: Uint8Array;
 }
 
-/** The point that both start from: 32 bytes. */
+/** The point that both sides start from: 32 bytes. */
 export function generatorOf({ prs, ci, sid }: CpaceInputs): Uint8Array {
-  const hash = sha512(generatorString({ prs, ci, sid })).subarray(0, keyBytes);
+  const hash = hashOf(sha512, generatorString({ prs, ci, sid })).subarray(0, keyBytes);
   const generator = elligator2(hash);
-  wipe(hash);
+  clean(hash);
   return generator;
 }
 
-/** The share that belongs to a private scalar of 32 bytes. Undefined with a chance of 2^-250: draw another. */
+/** The share of a private scalar of 32 bytes. Undefined with a chance of 2^-250: the caller draws another scalar. */
 export function shareOf(
   primitives: Pick<Primitives, "sharedSecret">,
   generator: Uint8Array,
@@ -49,12 +52,12 @@ export function shareOf(
   return primitives.sharedSecret(scalar, generator);
 }
 
-/** The same text for all bytes that X25519 reads as this share: it ignores the top bit (RFC 7748, 5). */
+/** The same text for all spellings of a share: with and without the top bit. */
 export function shareName(share: Uint8Array): string {
-  return (bytesToNumber(share) & (2n ** 255n - 1n)).toString(16);
+  return (bytesToNumberLE(share) & withoutTopBit).toString(16);
 }
 
-/** The key ISK of 64 bytes; undefined where the other's share is no honest one. */
+/** The key ISK of 64 bytes; undefined if the other side's share is forged. */
 export function sessionKey(
   primitives: Pick<Primitives, "sharedSecret">,
   own: { readonly scalar: Uint8Array; readonly theirs: Uint8Array },
@@ -64,16 +67,16 @@ export function sessionKey(
   const shared = primitives.sharedSecret(own.scalar, own.theirs);
   if (shared === undefined) return undefined;
   const secretPart = lvCat(ascii("CPace255_ISK"), sid, shared);
-  const key = sha512(secretPart, messageBytes(initiator), messageBytes(responder));
-  wipe(shared, secretPart);
+  const key = hashOf(sha512, secretPart, messageBytes(initiator), messageBytes(responder));
+  clean(shared, secretPart);
   return key;
 }
 
-/** The tag by which the sender of `message` shows that it has the key: 64 bytes. */
+/** The tag that proves that the sender of `message` has the key: 64 bytes. */
 export function confirmationOf(key: Uint8Array, sid: Uint8Array, message: CpaceMessage): Uint8Array {
-  const macKey = sha512(ascii("CPaceMac"), sid, key);
-  const tag = hmacSha512(macKey, messageBytes(message));
-  wipe(macKey);
+  const macKey = hashOf(sha512, ascii("CPaceMac"), sid, key);
+  const tag = hmac(sha512, macKey, messageBytes(message));
+  clean(macKey);
   return tag;
 }
 
@@ -81,25 +84,18 @@ function messageBytes({ share, data }: CpaceMessage): Uint8Array {
   return lvCat(share, data);
 }
 
-/** Zeros fill the first block of the hash, so that its time does not tell the length of the code. */
+/** Zeros fill the first block of the hash, so that the time of the hash does not depend on the length of the code. */
 export function generatorString({ prs, ci, sid }: CpaceInputs): Uint8Array {
-  const zeros = Math.max(0, sha512BlockBytes - 1 - prependLength(prs).length - prependLength(domain).length);
+  const zeros = Math.max(0, sha512.blockLen - 1 - prependLength(prs).length - prependLength(domain).length);
   return lvCat(domain, prs, new Uint8Array(zeros), ci, sid);
 }
 
 /** The parts with their lengths before them (`lv_cat`). */
 export function lvCat(...parts: readonly Uint8Array[]): Uint8Array {
-  const pieces = parts.map(prependLength);
-  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
+  return concatBytes(...parts.map(prependLength));
 }
 
-/** `prepend_len`: the length as LEB128, seven bits a byte, the low ones first; the top bit says that more follow. */
+/** `prepend_len`: the length as LEB128, seven bits a byte, the low ones first; the top bit is set if more follow. */
 export function prependLength(bytes: Uint8Array): Uint8Array {
   const length: number[] = [];
   let left = bytes.length;
@@ -108,39 +104,18 @@ export function prependLength(bytes: Uint8Array): Uint8Array {
 }
 
 const prime = 2n ** 255n - 19n;
+const withoutTopBit = 2n ** 255n - 1n; // X25519 ignores the top bit (RFC 7748, 5).
 const curveA = 486662n; // RFC 7748, 4.1.
 
 /**
  * The u-coordinate on Curve25519 for 32 bytes of hash (RFC 9380, 6.7.1, with Z = 2; the draft's appendix "Elligator 2
- * reference implementation"): `-A / (1 + 2r²)` where that is one of the curve's, else its mirror `-A - x`.
+ * reference implementation"): `-A / (1 + 2r²)` if that is on the curve, else its mirror `-A - x`.
  */
 export function elligator2(bytes: Uint8Array): Uint8Array {
-  const r = bytesToNumber(bytes) & (2n ** 255n - 1n); // RFC 7748, 5: the top bit is not looked at.
-  const x = mod(-curveA * power(mod(1n + 2n * r * r), prime - 2n));
-  const right = mod(x * x * x + curveA * x * x + x);
+  const r = bytesToNumberLE(bytes) & withoutTopBit;
+  const x = mod(-curveA * invert(1n + 2n * r * r, prime), prime);
+  const right = mod(x * x * x + curveA * x * x + x, prime);
   // Neither `1 + 2r²` nor `right` is ever 0: -1/2 and A² - 4 are no squares in this field.
-  const isOnCurve = power(right, (prime - 1n) / 2n) === 1n;
-  return numberToBytes(isOnCurve ? x : mod(-curveA - x));
-}
-
-function mod(value: bigint): bigint {
-  const rest = value % prime;
-  return rest < 0n ? rest + prime : rest;
-}
-
-function power(base: bigint, exponent: bigint): bigint {
-  let [result, square] = [1n, mod(base)];
-  for (let left = exponent; left > 0n; left >>= 1n) {
-    if ((left & 1n) === 1n) result = (result * square) % prime;
-    square = (square * square) % prime;
-  }
-  return result;
-}
-
-function bytesToNumber(bytes: Uint8Array): bigint {
-  return bytes.reduceRight((value, byte) => (value << 8n) | BigInt(byte), 0n);
-}
-
-function numberToBytes(value: bigint): Uint8Array {
-  return Uint8Array.from({ length: keyBytes }, (_, index) => Number((value >> BigInt(8 * index)) & 0xffn));
+  const isOnCurve = pow(right, (prime - 1n) / 2n, prime) === 1n;
+  return numberToBytesLE(isOnCurve ? x : mod(-curveA - x, prime), keyBytes);
 }

@@ -1,12 +1,13 @@
-/** The refusals of the secure layer. What does not open is told apart by nothing: one sentence for every cause. */
+/** The errors of the secure layer. All causes of `SecureFailure` share one sentence, so that it tells an attacker nothing. */
 import { ServiceError } from "../core/errors.ts";
 
-/** The version of the secure layer that is spoken here, the `v` of its handshake. */
+/** The version of this secure layer: `v` of its handshake. */
 export const secureVersion = 2;
 
 /**
- * Something does not open: a stranger, a wrong secret, a message that was altered, cut, repeated, sent back or out of
- * order, a second handshake, or use after `close()`. The session is over and its keys are gone; close the connection.
+ * A message does not open: an unknown client, a wrong secret, a message that was altered, cut, repeated, reflected or
+ * reordered, a second handshake, or a call after `close()`. The session is over and its keys are wiped; the caller closes
+ * the connection.
  */
 export class SecureFailure extends ServiceError {
   constructor() {
@@ -17,7 +18,7 @@ export class SecureFailure extends ServiceError {
   }
 }
 
-/** A handshake of another version than those that are spoken here. */
+/** The handshake has a version that is not supported. */
 export function unsupportedVersion(supported: readonly number[] = [secureVersion]): ServiceError {
   return new ServiceError(
     "unsupported-secure-version",
@@ -26,7 +27,7 @@ export function unsupportedVersion(supported: readonly number[] = [secureVersion
   );
 }
 
-/** Neither a handshake nor a sealed message. */
+/** The first text of a remote connection is no handshake. */
 export function encryptionRequired(): ServiceError {
   return new ServiceError(
     "encryption-required",

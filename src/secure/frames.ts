@@ -1,31 +1,36 @@
 /**
- * The JSON around what the secure layer sends, and base64 (decisions, "The secure layer, version 2"):
+ * The texts of the secure layer: its JSON frames, base64, and the text of a payload (docs/SECURE.md).
  *
  *   hello   {"v":2,"t":"<client id>","e":"<base64 of Noise message 1>"}   the client's
  *   reply   {"v":2,"e":"<base64 of Noise message 2>"}                     the service's
- *   sealed  {"e":"<base64 of one or more transport messages>"}            of either, after these two
+ *   sealed  {"e":"<base64 of one or more transport messages>"}            either side's, after these two
  *
- * Unknown members are ignored. Base64 has one spelling only (`base64.ts`), so that no text can be altered without altering
- * its bytes.
+ * Unknown members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0, so
+ * that a text with another character has other bytes, or none.
  */
-import { handshakeCharsMax, sealedClientIdCharsMax, sealedFrameCharsMax } from "../core/limits.ts";
-import { fromBase64, toBase64 } from "./base64.ts";
+import { ServiceError } from "../core/errors.ts";
+import {
+  handshakeCharsMax,
+  messageBytesMax,
+  sealedClientIdCharsMax,
+  sealedFrameCharsMax,
+} from "../core/limits.ts";
 import { secureVersion } from "./failure.ts";
 import { keyBytes, tagBytes } from "./primitives.ts";
 
-/** A handshake message of ours: a public key, and the tag of the empty payload. */
+/** A handshake message: a public key, and the tag of the empty payload. */
 export const handshakeMessageBytes = keyBytes + tagBytes;
 
 export type Hello =
   | { readonly kind: "hello"; readonly clientId: string; readonly message: Uint8Array }
   /** A handshake of another version. */
   | { readonly kind: "other-version" }
-  /** Meant for the secure layer, and wrong. */
+  /** A handshake of this version with a wrong member. */
   | { readonly kind: "malformed" }
-  /** Nothing of the secure layer's. */
+  /** No frame of the secure layer. */
   | { readonly kind: "cleartext" };
 
-/** The first text of a connection. Texts beyond `handshakeCharsMax` are not looked into: cleartext. */
+/** Reads the first text of a connection. A text beyond `handshakeCharsMax` counts as cleartext. */
 export function readHello(text: string): Hello {
   const frame = readObject(text, handshakeCharsMax);
   if (frame === undefined || (frame.v === undefined && frame.e === undefined)) return { kind: "cleartext" };
@@ -40,7 +45,7 @@ export function helloText(clientId: string, message: Uint8Array): string {
   return JSON.stringify({ v: secureVersion, t: clientId, e: toBase64(message) });
 }
 
-/** Noise message 2; undefined where the text is anything else. */
+/** Noise message 2; undefined for any other text. */
 export function readReply(text: string): Uint8Array | undefined {
   const frame = readObject(text, handshakeCharsMax);
   if (frame?.v !== secureVersion) return undefined;
@@ -52,7 +57,7 @@ export function replyText(message: Uint8Array): string {
   return JSON.stringify({ v: secureVersion, e: toBase64(message) });
 }
 
-/** The transport messages, one behind the other; undefined where the text is anything else, such as a handshake. */
+/** The transport messages, one after the other; undefined for any other text, such as a handshake. */
 export function readSealed(text: string): Uint8Array | undefined {
   const frame = readObject(text, sealedFrameCharsMax);
   return frame === undefined || frame.v !== undefined ? undefined : readBytes(frame.e);
@@ -62,28 +67,80 @@ export function sealedText(messages: Uint8Array): string {
   return `{"e":"${toBase64(messages)}"}`;
 }
 
-/** 1 to `sealedClientIdCharsMax` characters of ASCII that are seen: it stands in the prologue byte by byte. */
+/** 1 to `sealedClientIdCharsMax` printable characters of ASCII, because the id is part of the prologue. */
 export function isClientId(value: unknown): value is string {
   return typeof value === "string" && value.length <= sealedClientIdCharsMax && /^[\x21-\x7e]+$/.test(value);
 }
 
-interface Frame {
-  readonly v?: unknown;
-  readonly t?: unknown;
-  readonly e?: unknown;
-}
-
-function readObject(text: string, charsMax: number): Frame | undefined {
+/** The members of a JSON object; undefined for a longer text and for any other JSON. */
+export function readObject(text: string, charsMax: number): Readonly<Record<string, unknown>> | undefined {
   if (text.length > charsMax) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
-    // Not JSON, or nested too deep for the parser: both are no frame.
+    // Text that is not JSON, or nested too deep for the parser, is no frame.
     return undefined;
   }
 }
 
-function readBytes(value: unknown): Uint8Array | undefined {
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The bytes of a member in base64; undefined for any other value. */
+export function readBytes(value: unknown): Uint8Array | undefined {
   return typeof value === "string" ? fromBase64(value) : undefined;
+}
+
+// The number of arguments that a call takes in every browser.
+const pieceBytes = 0x8000;
+
+/** Browsers before 2025 and Node before 25 have no `toBase64`. */
+export function toBase64(bytes: Uint8Array): string {
+  if (typeof bytes.toBase64 === "function") return bytes.toBase64();
+  let text = "";
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    text += String.fromCharCode(...bytes.subarray(at, at + pieceBytes));
+  return btoa(text);
+}
+
+/** Undefined for a text that `toBase64` does not write. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  try {
+    if (typeof Uint8Array.fromBase64 !== "function") return fromBase64ByAtob(text);
+    const bytes = Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
+    // The decoder skips white space; a text longer than its bytes need has some.
+    return text.length === Math.ceil(bytes.length / 3) * 4 ? bytes : undefined;
+  } catch {
+    // The text is not base64.
+    return undefined;
+  }
+}
+
+/** `fromBase64` of older browsers. Throws if `atob` does. */
+export function fromBase64ByAtob(text: string): Uint8Array | undefined {
+  const binary = atob(text);
+  // `atob` accepts white space, missing padding and stray bits, which `btoa` never writes.
+  return btoa(binary) === text ? Uint8Array.from(binary, (char) => char.charCodeAt(0)) : undefined;
+}
+
+/** The bytes of a payload to seal. Throws `busy` beyond `messageBytesMax`. */
+export function payloadBytes(text: string): Uint8Array {
+  // No text has fewer bytes than UTF-16 units: a longer one needs no encoding to be refused.
+  const bytes = text.length > messageBytesMax ? undefined : new TextEncoder().encode(text);
+  if (bytes !== undefined && bytes.length <= messageBytesMax) return bytes;
+  throw new ServiceError("busy", `a sealed payload may have ${messageBytesMax} bytes`, {
+    data: { limit: "messageBytesMax" },
+  });
+}
+
+/** The text of an opened payload; undefined if it is not UTF-8. A byte order mark stays. */
+export function payloadText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    // The bytes are not UTF-8.
+    return undefined;
+  }
 }

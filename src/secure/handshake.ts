@@ -1,6 +1,6 @@
 /**
  * Both ends of the handshake, from text to session: `acceptHandshake` for the service, `startHandshake` for a client
- * (decisions, "The secure layer, version 2").
+ * (docs/SECURE.md).
  */
 import { assert, ServiceError } from "../core/errors.ts";
 import { fromHex, toHex } from "../core/hex.ts";
@@ -10,39 +10,39 @@ import { createHandshake, type Handshake, nnPsk0 } from "./noise.ts";
 import { keyBytes, loadPrimitives, type Primitives } from "./primitives.ts";
 import { createSession, type Session } from "./secure-session.ts";
 
-/** The secret of a client, 64 hex characters; undefined where there is no such client. */
+/** The secret of a client, 64 hex characters; undefined for an unknown client. */
 export type SecretLookup = (clientId: string) => string | undefined;
 
 export type Accepted =
-  /** Send `reply` before anything that the session seals. */
+  /** The caller sends `reply` before anything that the session seals. */
   | { readonly kind: "accepted"; readonly session: Session; readonly reply: string }
-  /** Send the error without an id, and close the connection. */
+  /** The caller sends the error without an id and closes the connection. */
   | { readonly kind: "refused"; readonly error: ServiceError };
 
 export interface StartedHandshake {
   /** The text to send first. */
   readonly hello: string;
-  /** Takes the service's answer, once. Throws `SecureFailure` where it is anything but the one that belongs to `hello`. */
+  /** Takes the service's reply, once. Throws `SecureFailure` for any text but the reply to `hello`. */
   finish(reply: string): Session;
-  /** Gives up: forgets the keys. */
+  /** Gives up and wipes the keys. */
   close(): void;
 }
 
 /**
- * Answers the first text of a connection from afar. Refusals are `secure-failure` (an unknown client and a wrong secret
- * look the same, byte by byte, and cost the same work), `unsupported-secure-version`, and `encryption-required` for what
- * is no message of the secure layer. The first call loads libsodium: what the connection sends meanwhile must wait.
+ * Answers the first text of a remote connection. It refuses with `secure-failure`, `unsupported-secure-version`, or
+ * `encryption-required` for a text that is no handshake. An unknown client and a wrong secret get the same bytes after the
+ * same work. The first call loads libsodium, and the caller holds back later texts of the connection meanwhile.
  */
 export async function acceptHandshake(text: string, lookup: SecretLookup): Promise<Accepted> {
   return accept(await loadPrimitives(), text, lookup);
 }
 
-/** Begins a session as a client. Throws `invalid-params` where id or secret cannot be right. */
+/** Begins a session as a client. Throws `invalid-params` for an id or a secret of the wrong form. */
 export async function startHandshake(clientId: string, secret: string): Promise<StartedHandshake> {
   return start(await loadPrimitives(), clientId, secret);
 }
 
-/** `acceptHandshake` at once, with primitives that are loaded. */
+/** `acceptHandshake` with loaded primitives. */
 export function accept(primitives: Primitives, text: string, lookup: SecretLookup): Accepted {
   const hello = readHello(text);
   switch (hello.kind) {
@@ -57,14 +57,14 @@ export function accept(primitives: Primitives, text: string, lookup: SecretLooku
   }
 }
 
-/** `startHandshake` at once, with primitives that are loaded. */
+/** `startHandshake` with loaded primitives. */
 export function start(primitives: Primitives, clientId: string, secret: string): StartedHandshake {
   if (!isClientId(clientId)) throw notPaired("id");
   const psk = readSecret(secret);
   if (psk === undefined) throw notPaired("secret");
   const handshake = begin(primitives, "initiator", clientId, psk);
   const message = handshake.write(noPayload);
-  assert(message !== undefined, "a first message needs nothing of the other side");
+  assert(message !== undefined, "the first message does not depend on the other side's key");
   let isOver = false;
   const close = () => {
     isOver = true;
@@ -92,9 +92,9 @@ function answer(
   message: Uint8Array,
   lookup: SecretLookup,
 ): Accepted {
-  // A stranger is held against a secret that nobody has. It is drawn for everyone, so that the work is the same.
-  const nobodys = toHex(primitives.randomBytes(keyBytes));
-  const psk = readSecret(lookup(clientId) ?? nobodys);
+  // An unknown client is checked against a random secret, drawn for every client so that the work is the same.
+  const random = toHex(primitives.randomBytes(keyBytes));
+  const psk = readSecret(lookup(clientId) ?? random);
   assert(psk !== undefined, "a client is stored with a secret of 64 hex characters");
   const handshake = begin(primitives, "responder", clientId, psk);
   const isOurs = handshake.read(message) !== undefined;

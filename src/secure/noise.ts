@@ -1,24 +1,25 @@
 /**
- * The handshake of the Noise Protocol Framework (revision 34, 5.3 and 9), for patterns without static keys.
+ * The handshake of the Noise Protocol Framework (revision 34, 5 and 9), for patterns without static keys.
  *
  * A message is, in the order of its pattern's tokens: for `e` a public key of 32 bytes in the clear, for `ee` and `psk`
  * nothing; then the payload, with a tag of 16 bytes as soon as there is a key.
+ *
+ * The nonce of a message has 12 bytes: 4 zeros, then the counter as 64 bits, little-endian (12.3).
  */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { clean, concatBytes } from "@noble/hashes/utils.js";
 import { assert } from "../core/errors.ts";
-import type { CipherState } from "./cipher-state.ts";
-import { keyBytes, type Primitives } from "./primitives.ts";
-import { createSymmetricState, type SymmetricState } from "./symmetric-state.ts";
-import { wipe } from "./wipe.ts";
+import { hashOf, keyBytes, noiseHkdf, type Primitives } from "./primitives.ts";
 
 export type HandshakeToken = "e" | "ee" | "psk";
 
 export interface HandshakePattern {
   readonly protocolName: string;
-  /** The tokens of each message; the initiator writes the first, then the two take turns. */
+  /** The tokens of each message. The initiator writes the first, then the two take turns. */
   readonly messages: readonly (readonly HandshakeToken[])[];
 }
 
-/** What Tapdeck speaks: two strangers' keys, held together by a secret that both know beforehand. */
+/** The pattern of Tapdeck: two fresh keys, and a secret that both sides know beforehand. */
 export const nnPsk0: HandshakePattern = {
   protocolName: "Noise_NNpsk0_25519_ChaChaPoly_SHA256",
   messages: [
@@ -31,18 +32,18 @@ export interface HandshakeOptions {
   readonly pattern: HandshakePattern;
   readonly role: "initiator" | "responder";
   readonly prologue: Uint8Array;
-  /** One of 32 bytes for each `psk` of the pattern. Taken over: wiped by the handshake. */
+  /** 32 bytes for each `psk` of the pattern. The handshake wipes them. */
   readonly psks: readonly Uint8Array[];
-  /** A fresh private key of 32 random bytes. Taken over: wiped by the handshake. */
+  /** A fresh private key of 32 random bytes. The handshake wipes it. */
   readonly ephemeral: Uint8Array;
 }
 
 export interface Handshake {
-  /** The next message; undefined where the other side's key is weak. */
+  /** The next message; undefined if the other side's key is weak. */
   write(payload: Uint8Array): Uint8Array | undefined;
-  /** The payload of the other side's message; undefined where it does not open. Then only `wipe` is left to do. */
+  /** The payload of the other side's message; undefined if it does not open. The caller then calls `wipe`. */
   read(message: Uint8Array): Uint8Array | undefined;
-  /** After the last message: what this side sends and receives with. Wipes all else. */
+  /** After the last message: the states to send and receive with. Wipes everything else. */
   split(): { readonly send: CipherState; readonly receive: CipherState; readonly hash: Uint8Array };
   wipe(): void;
 }
@@ -60,25 +61,29 @@ export function createHandshake(primitives: Primitives, options: HandshakeOption
     return tokens;
   };
   const wipeAll = () => {
-    wipe(ephemeral, ...psks);
+    clean(ephemeral, ...psks);
     state.wipe();
   };
   return {
     write(payload) {
       const parts: Uint8Array[] = [];
       for (const token of nextTokens()) {
-        if (token === "e") parts.push(writeKey(primitives, state, keys));
-        else if (!mix(token, primitives, state, keys)) return undefined;
+        if (token === "e") {
+          const publicKey = primitives.publicKeyOf(ephemeral);
+          mixPublicKey(publicKey, state, keys);
+          parts.push(publicKey);
+        } else if (!mix(token, primitives, state, keys)) return undefined;
       }
       const sealed = state.encryptAndHash(payload);
-      return sealed === undefined ? undefined : joined([...parts, sealed]);
+      return sealed === undefined ? undefined : concatBytes(...parts, sealed);
     },
     read(message) {
       let at = 0;
       for (const token of nextTokens()) {
         if (token === "e") {
           if (message.length < at + keyBytes) return undefined;
-          readKey(message.slice(at, at + keyBytes), state, keys);
+          keys.theirs = message.slice(at, at + keyBytes);
+          mixPublicKey(keys.theirs, state, keys);
           at += keyBytes;
         } else if (!mix(token, primitives, state, keys)) return undefined;
       }
@@ -98,57 +103,154 @@ export function createHandshake(primitives: Primitives, options: HandshakeOption
 
 interface Keys {
   readonly ephemeral: Uint8Array;
-  /** Those not mixed in yet. */
+  /** The secrets that are not mixed in yet. */
   readonly psks: Uint8Array[];
   readonly hasPsk: boolean;
   theirs: Uint8Array | undefined;
 }
 
-function writeKey(primitives: Primitives, state: SymmetricState, keys: Keys): Uint8Array {
-  const publicKey = primitives.publicKeyOf(keys.ephemeral);
-  mixPublicKey(publicKey, state, keys);
-  return publicKey;
-}
-
-function readKey(publicKey: Uint8Array, state: SymmetricState, keys: Keys): void {
-  keys.theirs = publicKey;
-  mixPublicKey(publicKey, state, keys);
-}
-
-/** With a pre-shared key, a public key is mixed into the key as well, so that no nonce repeats (9.2). */
+/** With a pre-shared key, a public key goes into the key as well, so that no nonce repeats (9.2). */
 function mixPublicKey(publicKey: Uint8Array, state: SymmetricState, keys: Keys): void {
   state.mixHash(publicKey);
   if (keys.hasPsk) state.mixKey(publicKey);
 }
 
-/** False where there is nothing fit to mix in. */
+/** False if the secret is missing or the other side's key is weak. */
 function mix(token: "ee" | "psk", primitives: Primitives, state: SymmetricState, keys: Keys): boolean {
   switch (token) {
     case "psk": {
       const psk = keys.psks.shift();
       if (psk === undefined) return false;
       state.mixKeyAndHash(psk);
-      wipe(psk);
+      clean(psk);
       return true;
     }
     case "ee": {
       if (keys.theirs === undefined) return false;
       const shared = primitives.sharedSecret(keys.ephemeral, keys.theirs);
-      wipe(keys.ephemeral);
+      clean(keys.ephemeral);
       if (shared === undefined) return false;
       state.mixKey(shared);
-      wipe(shared);
+      clean(shared);
       return true;
     }
   }
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+/** The keys and the hash of a handshake under way (5.2). */
+interface SymmetricState {
+  mixHash(data: Uint8Array): void;
+  mixKey(input: Uint8Array): void;
+  mixKeyAndHash(input: Uint8Array): void;
+  /** The payload as it goes over the wire: in the clear until there is a key. */
+  encryptAndHash(plaintext: Uint8Array): Uint8Array | undefined;
+  /** Undefined if it does not open. */
+  decryptAndHash(ciphertext: Uint8Array): Uint8Array | undefined;
+  /** The initiator's and the responder's sending states. Wipes this state. */
+  split(): readonly [CipherState, CipherState];
+  /** 32 bytes that both sides share and that name the session; not secret. */
+  handshakeHash(): Uint8Array;
+  wipe(): void;
+}
+
+function createSymmetricState(primitives: Primitives, protocolName: string): SymmetricState {
+  let hash: Uint8Array = nameHash(protocolName);
+  let chainingKey: Uint8Array = hash.slice();
+  let cipher: CipherState | undefined;
+
+  const mixHash = (data: Uint8Array) => {
+    hash = hashOf(sha256, hash, data);
+  };
+  const chain = (next: Uint8Array) => {
+    clean(chainingKey);
+    chainingKey = next;
+  };
+  const useKey = (key: Uint8Array) => {
+    cipher?.wipe();
+    cipher = createCipherState(primitives, key);
+  };
+  const wipeAll = () => {
+    clean(chainingKey);
+    cipher?.wipe();
+  };
+
+  return {
+    mixHash,
+    mixKey(input) {
+      const [next, key, unused] = noiseHkdf(chainingKey, input);
+      clean(unused);
+      chain(next);
+      useKey(key);
+    },
+    mixKeyAndHash(input) {
+      const [next, hashed, key] = noiseHkdf(chainingKey, input);
+      chain(next);
+      mixHash(hashed);
+      clean(hashed);
+      useKey(key);
+    },
+    encryptAndHash(plaintext) {
+      const ciphertext = cipher === undefined ? plaintext : cipher.encrypt(hash, plaintext);
+      if (ciphertext !== undefined) mixHash(ciphertext);
+      return ciphertext;
+    },
+    decryptAndHash(ciphertext) {
+      const plaintext = cipher === undefined ? ciphertext : cipher.decrypt(hash, ciphertext);
+      if (plaintext !== undefined) mixHash(ciphertext);
+      return plaintext;
+    },
+    split() {
+      const [first, second, unused] = noiseHkdf(chainingKey, new Uint8Array(0));
+      clean(unused);
+      wipeAll();
+      return [createCipherState(primitives, first), createCipherState(primitives, second)];
+    },
+    handshakeHash: () => hash.slice(),
+    wipe: wipeAll,
+  };
+}
+
+/** A name of up to 32 bytes is padded with zeros; a longer name is hashed (5.2). */
+function nameHash(protocolName: string): Uint8Array {
+  const name = new TextEncoder().encode(protocolName);
+  if (name.length > sha256.outputLen) return sha256(name);
+  return concatBytes(name, new Uint8Array(sha256.outputLen - name.length));
+}
+
+const reservedNonce = 2n ** 64n - 1n;
+
+/** One direction's key and counter (5.1). */
+export interface CipherState {
+  /** The ciphertext with its tag; undefined after the last nonce. */
+  encrypt(ad: Uint8Array, plaintext: Uint8Array): Uint8Array | undefined;
+  /** Undefined if it does not open, or after the last nonce. A message that does not open uses no nonce. */
+  decrypt(ad: Uint8Array, ciphertext: Uint8Array): Uint8Array | undefined;
+  /** Wipes the key; later calls return undefined. */
+  wipe(): void;
+}
+
+/** Takes the key over and wipes it with the state. Only tests of the last nonce give a `firstNonce`. */
+export function createCipherState(primitives: Primitives, key: Uint8Array, firstNonce = 0n): CipherState {
+  assert(key.length === keyBytes, "a key has 32 bytes");
+  const nonce = new DataView(new ArrayBuffer(12));
+  const nonceBytes = new Uint8Array(nonce.buffer);
+  let counter = firstNonce;
+  let isWiped = false;
+
+  function once(run: () => Uint8Array | undefined): Uint8Array | undefined {
+    if (isWiped || counter >= reservedNonce) return undefined;
+    nonce.setBigUint64(4, counter, true);
+    const result = run();
+    if (result !== undefined) counter += 1n;
+    return result;
   }
-  return whole;
+
+  return {
+    encrypt: (ad, plaintext) => once(() => primitives.encrypt(key, nonceBytes, ad, plaintext)),
+    decrypt: (ad, ciphertext) => once(() => primitives.decrypt(key, nonceBytes, ad, ciphertext)),
+    wipe() {
+      isWiped = true;
+      clean(key);
+    },
+  };
 }

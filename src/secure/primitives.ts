@@ -1,8 +1,11 @@
 /**
- * What libsodium does for us, as few functions: X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439) and random bytes. It
- * is loaded with the first handshake, so that a device without clients from afar never pays for it.
+ * The cryptography of two libraries. libsodium does X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439) and random bytes; it is
+ * loaded with the first handshake, because it takes 460 KB. `@noble/hashes` does the hashes: the libsodium that is small
+ * enough for a page has no SHA-256, and a page that came over plain HTTP has no `crypto.subtle`.
  */
-import { wipe } from "./wipe.ts";
+import { hkdf } from "@noble/hashes/hkdf.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { type CHash, clean } from "@noble/hashes/utils.js";
 
 export const keyBytes = 32;
 export const tagBytes = 16;
@@ -40,7 +43,7 @@ async function load(): Promise<Primitives> {
     sharedSecret: (privateKey, publicKey) => {
       const shared = unlessThrown(() => sodium.crypto_scalarmult(privateKey, publicKey));
       if (shared?.every((byte) => byte === 0) !== true) return shared;
-      wipe(shared);
+      clean(shared);
       return undefined;
     },
     encrypt: (key, nonce, ad, plaintext) =>
@@ -62,4 +65,23 @@ function unlessThrown(run: () => Uint8Array): Uint8Array | undefined {
     // libsodium throws where a key is weak or a tag does not fit; which of them it was is nobody's business.
     return undefined;
   }
+}
+
+/** The hash of the parts, one after the other. */
+export function hashOf(hash: CHash, ...parts: readonly Uint8Array[]): Uint8Array {
+  const open = hash.create();
+  for (const part of parts) open.update(part);
+  return open.digest();
+}
+
+/** Noise's HKDF (Noise revision 34, 4.3): three keys of 32 bytes. A caller that needs two wipes the third. */
+export function noiseHkdf(
+  chainingKey: Uint8Array,
+  input: Uint8Array,
+): readonly [Uint8Array, Uint8Array, Uint8Array] {
+  const keys = hkdf(sha256, input, chainingKey, undefined, 3 * keyBytes);
+  const [first, second] = [keys.slice(0, keyBytes), keys.slice(keyBytes, 2 * keyBytes)];
+  const third = keys.slice(2 * keyBytes);
+  clean(keys);
+  return [first, second, third];
 }

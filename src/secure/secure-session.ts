@@ -1,19 +1,17 @@
 /**
- * A session after its handshake: payloads are sealed into frames, and frames of the other side opened.
+ * A session after its handshake: it seals payloads into frames and opens the frames of the other side (docs/SECURE.md).
  *
- * A transport message's plaintext is one byte, 1 (more follows) or 0 (last), and a piece of the payload's UTF-8; the
- * message has at most 65,535 bytes with its tag. A frame holds one or more messages without anything between them: each
- * is 65,535 bytes long but the last, which takes what is left. A payload may go on in the next frame; a frame never
- * holds more than one payload's messages (decisions, "The secure layer, version 2").
+ * The plaintext of a transport message is one byte, 1 (more follows) or 0 (last), and a piece of the payload's UTF-8. A
+ * message has at most 65,535 bytes with its tag. A frame holds one or more messages and nothing else; all but the last
+ * have 65,535 bytes. A payload may continue in the next frame, and a frame holds messages of one payload only.
  */
+import { clean } from "@noble/hashes/utils.js";
 import { assert } from "../core/errors.ts";
 import { messageBytesMax, sealedMessageBytesMax } from "../core/limits.ts";
-import type { CipherState } from "./cipher-state.ts";
 import { SecureFailure } from "./failure.ts";
-import { readSealed, sealedText } from "./frames.ts";
-import { tooLong, utf8Text } from "./payload-text.ts";
+import { payloadBytes, payloadText, readSealed, sealedText } from "./frames.ts";
+import type { CipherState } from "./noise.ts";
 import { tagBytes } from "./primitives.ts";
-import { wipe } from "./wipe.ts";
 
 const flagBytes = 1;
 const more = 1;
@@ -23,22 +21,22 @@ export const pieceBytesMax = sealedMessageBytesMax - tagBytes - flagBytes;
 
 export type Opened =
   | { readonly kind: "payload"; readonly text: string }
-  /** The payload goes on in the next frame. */
+  /** The payload continues in the next frame. */
   | { readonly kind: "partial" };
 
 export interface Session {
   readonly clientId: string;
   /**
-   * True once the other side has shown, in this session, that it knows the secret. A client's is from the start; the
-   * service's is not before the first frame has opened, since an eavesdropper can repeat somebody's hello.
+   * True after the other side has proved in this session that it knows the secret. The handshake proves the service. The
+   * first frame that opens proves the client, because an eavesdropper can repeat a hello.
    */
   readonly peerIsProved: boolean;
   /**
-   * A payload as one frame; frames are sent in the order in which they were sealed. Throws `busy` for more than
-   * `messageBytesMax` bytes, which leaves the session as it was, and `SecureFailure` after the session's end.
+   * Seals a payload into one frame. The caller sends frames in the order in which they were sealed. Throws `busy` for more
+   * than `messageBytesMax` bytes, which does not change the session, and `SecureFailure` after the session's end.
    */
   seal(text: string): string;
-  /** A frame, in the order received. Throws `SecureFailure` for anything wrong, which ends the session. */
+  /** Opens a frame, in the order received. A frame that does not open throws `SecureFailure` and ends the session. */
   open(text: string): Opened;
   /** Forgets all keys; a second call does nothing. */
   close(): void;
@@ -51,7 +49,7 @@ export interface SessionKeys {
   readonly peerIsProved: boolean;
 }
 
-/** Takes the cipher states over. */
+/** Takes the cipher states over and wipes them. */
 export function createSession({ clientId, send, receive, peerIsProved }: SessionKeys): Session {
   const gathered = createGatherer();
   let isOpen = true;
@@ -75,9 +73,7 @@ export function createSession({ clientId, send, receive, peerIsProved }: Session
     },
     seal(text) {
       if (!isOpen) throw new SecureFailure();
-      const payload = text.length > messageBytesMax ? undefined : new TextEncoder().encode(text);
-      if (payload === undefined || payload.length > messageBytesMax) throw tooLong();
-      return sealedText(sealPieces(payload, send) ?? fail());
+      return sealedText(sealPieces(payloadBytes(text), send) ?? fail());
     },
     open(text) {
       if (!isOpen) throw new SecureFailure();
@@ -86,13 +82,13 @@ export function createSession({ clientId, send, receive, peerIsProved }: Session
       if (end === undefined) return fail();
       isProved = true;
       if (end === "more") return { kind: "partial" };
-      return { kind: "payload", text: utf8Text(gathered.take()) ?? fail() };
+      return { kind: "payload", text: payloadText(gathered.take()) ?? fail() };
     },
     close,
   };
 }
 
-/** All messages of a payload, one behind the other; undefined once the sending counter is used up. */
+/** All messages of a payload, one after the other; undefined after the last nonce. */
 function sealPieces(payload: Uint8Array, send: CipherState): Uint8Array | undefined {
   const pieces = Math.max(1, Math.ceil(payload.length / pieceBytesMax));
   const messages = new Uint8Array(payload.length + pieces * (flagBytes + tagBytes));
@@ -111,7 +107,7 @@ function sealPieces(payload: Uint8Array, send: CipherState): Uint8Array | undefi
   return messages;
 }
 
-/** What the frame's last message says of its payload; undefined where anything is wrong. */
+/** The flag of the frame's last message; undefined if a message does not open or is out of place. */
 function openPieces(
   messages: Uint8Array,
   receive: CipherState,
@@ -119,7 +115,7 @@ function openPieces(
 ): "more" | "last" | undefined {
   let flag: number | undefined;
   for (let at = 0; at < messages.length; at += sealedMessageBytesMax) {
-    // Behind the last message of a payload nothing may follow.
+    // Nothing may follow the last message of a payload.
     if (flag === last) return undefined;
     const plaintext = receive.decrypt(nothing, messages.subarray(at, at + sealedMessageBytesMax));
     flag = plaintext?.[0];
@@ -131,14 +127,14 @@ function openPieces(
 }
 
 interface Gatherer {
-  /** False where the payload would become longer than `messageBytesMax`. */
+  /** False if the payload would be longer than `messageBytesMax`. */
   add(piece: Uint8Array): boolean;
-  /** The payload; the next one starts afresh. */
+  /** Returns the payload and starts the next one. */
   take(): Uint8Array;
   wipe(): void;
 }
 
-/** One growing buffer, so that a payload of many small pieces costs no more than its bytes. */
+/** One buffer that doubles, so that a payload of many small pieces costs no more than its bytes. */
 function createGatherer(): Gatherer {
   let buffer: Uint8Array = nothing;
   let length = 0;
@@ -149,7 +145,7 @@ function createGatherer(): Gatherer {
       if (needed > buffer.length) {
         const grown = new Uint8Array(Math.min(messageBytesMax, Math.max(needed, 2 * buffer.length)));
         grown.set(buffer.subarray(0, length));
-        wipe(buffer);
+        clean(buffer);
         buffer = grown;
       }
       buffer.set(piece, length);
@@ -162,7 +158,7 @@ function createGatherer(): Gatherer {
       length = 0;
       return whole;
     },
-    wipe: () => wipe(buffer),
+    wipe: () => clean(buffer),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The password exchange of the secure layer's version 1: SPAKE2 on P-256 with the constants and the messages that known
- * clients use. Whoever listens, or guesses a wrong PIN, learns nothing of the PIN but that one guess was wrong.
+ * The password exchange of the secure layer's version 1: SPAKE2 on P-256 with the constants and the messages of known
+ * clients. A listener learns nothing of the PIN, and a wrong guess excludes one PIN only.
  *
  *   pw   the digits of the PIN, their ASCII bytes read as one big-endian number
  *   X = pw·U + a·G     the client's, role 0
@@ -8,52 +8,65 @@
  *   Z = b·(X - pw·U) = a·(Y - pw·V)
  *   K = SHA-256(pw ‖ Xx ‖ Xy ‖ Yx ‖ Yy ‖ Zx ‖ Zy), numbers big-endian without leading zeros
  *
- * A message is JSON: `{"role":0,"ux":"...","uy":...,"vx","vy","xx","xy","yx","yy"}`, coordinates as decimal texts, those
- * that are not known yet as "0".
+ * A message is JSON: `{"role":0,"ux":"...","uy":...,"vx","vy","xx","xy","yx","yy"}`. Coordinates are decimal texts, and
+ * unknown coordinates are "0".
  */
+import { createHash } from "node:crypto";
+import { p256 } from "@noble/curves/nist.js";
+import { bytesToNumberBE } from "@noble/curves/utils.js";
 import { assert } from "../core/errors.ts";
 import { v1PakeBytesMax } from "../core/limits.ts";
-import { sha256 } from "../secure/sha256.ts";
-import { add, generator, isOnCurve, multiply, negative, order, type Point } from "./p256.ts";
 
-/** The points that the PIN is multiplied with; nobody knows their logarithms. */
-export const constantU: Point = {
+type Point = typeof p256.Point.BASE;
+
+/** The points that the PIN is multiplied with. Nobody knows their logarithms. */
+export const constantU = p256.Point.fromAffine({
   x: 793136080485469241208656611513609866400481671852n,
   y: 59748757929350367369315811184980635230185250460108398961713395032485227207304n,
-};
-export const constantV: Point = {
+});
+export const constantV = p256.Point.fromAffine({
   x: 1086685267857089638167386722555472967068468061489n,
   y: 9157340230202296554417312816309453883742349874205386245733062928888341584123n,
-};
+});
 
-export interface PakeAnswer {
-  /** The service's message, as bytes: both sides hash what went over the wire. */
-  readonly message: Uint8Array;
-  /** 32 bytes, the same on both sides where both knew the PIN. */
-  readonly key: Uint8Array;
-}
-
-/** Answers a client's message. `random` is 48 bytes. Undefined where the message is none, or its point is not on the curve. */
-export function answerPake(pin: string, message: Uint8Array, random: Uint8Array): PakeAnswer | undefined {
+/**
+ * Answers a client's message. `random` has 48 bytes. `message` is the service's message as bytes, because both sides hash
+ * the bytes on the wire; `key` has 32 bytes. Undefined for a malformed message and for a point that is not on the curve.
+ */
+export function answerPake(
+  pin: string,
+  message: Uint8Array,
+  random: Uint8Array,
+): { readonly message: Uint8Array; readonly key: Uint8Array } | undefined {
   const X = clientPointOf(message);
   if (X === undefined) return undefined;
-  const pw = numberOf(new TextEncoder().encode(pin));
+  const pw = bytesToNumberBE(new TextEncoder().encode(pin));
   const b = scalarOf(random);
-  const [pwU, pwV] = [multiply(pw, constantU), multiply(pw, constantV)];
-  const bG = multiply(b, generator);
-  assert(pwU !== undefined && pwV !== undefined && bG !== undefined, "scalars are from 1 to below the order");
-  const Y = add(pwV, bG);
-  const masked = add(X, negative(pwU));
-  const Z = masked === undefined ? undefined : multiply(b, masked);
-  if (Y === undefined || Z === undefined) return undefined;
-  const key = sha256(...[pw, X.x, X.y, Y.x, Y.y, Z.x, Z.y].map(bytesOf));
-  return { message: new TextEncoder().encode(messageText(X, Y)), key };
+  const Y = constantV.multiply(pw).add(p256.Point.BASE.multiply(b));
+  const unmasked = X.subtract(constantU.multiply(pw));
+  if (Y.is0() || unmasked.is0()) return undefined;
+  const Z = unmasked.multiply(b);
+  const hash = createHash("sha256");
+  for (const number of [pw, X.x, X.y, Y.x, Y.y, Z.x, Z.y]) hash.update(bytesOf(number));
+  return { message: new TextEncoder().encode(messageText(X, Y)), key: hash.digest() };
 }
 
-/** A scalar from 1 to below the order, even enough: 384 bits are reduced to 256 (FIPS 186-5, A.2.1). */
+/** A scalar from 1 to below the order. 384 bits reduced to 256 are even enough (FIPS 186-5, A.2.1). */
 export function scalarOf(random: Uint8Array): bigint {
   assert(random.length === 48, "a scalar is drawn from 48 bytes");
-  return (numberOf(random) % (order - 1n)) + 1n;
+  return (bytesToNumberBE(random) % (p256.Point.Fn.ORDER - 1n)) + 1n;
+}
+
+/** The point with these coordinates; undefined if it is not on the curve. The curve has no points of small order. */
+export function pointOf(x: bigint, y: bigint): Point | undefined {
+  try {
+    const point = p256.Point.fromAffine({ x, y });
+    point.assertValidity();
+    return point;
+  } catch {
+    // The library throws for coordinates beyond the prime and for points off the curve.
+    return undefined;
+  }
 }
 
 function messageText(X: Point, Y: Point): string {
@@ -68,22 +81,16 @@ function clientPointOf(message: Uint8Array): Point | undefined {
   if (message.length > v1PakeBytesMax) return undefined;
   try {
     const { role, xx, xy } = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(message)) ?? {};
-    if (role !== 0 || !isDecimal(xx) || !isDecimal(xy)) return undefined;
-    const point = { x: BigInt(xx), y: BigInt(xy) };
-    return isOnCurve(point) ? point : undefined;
+    return role === 0 && isDecimal(xx) && isDecimal(xy) ? pointOf(BigInt(xx), BigInt(xy)) : undefined;
   } catch {
-    // Not JSON is all that there is to say of it.
+    // The message is not JSON.
     return undefined;
   }
 }
 
-/** Two to the 256th has 78 digits. */
+/** 2^256 has 78 digits. */
 function isDecimal(value: unknown): value is string {
   return typeof value === "string" && /^\d{1,78}$/.test(value);
-}
-
-function numberOf(bytes: Uint8Array): bigint {
-  return BigInt(`0x${bytes.toHex()}`);
 }
 
 /** Big-endian, without leading zeros. */

@@ -1,5 +1,5 @@
-/** The way in for known clients, version 1 of the secure layer, where `api.allow_v1_clients` opens it. */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+/** Pairing and sessions of clients of the secure layer's version 1, which `api.allow_v1_clients` allows. */
+import { randomBytes } from "node:crypto";
 import type { PairByPin } from "../api/pin-pairing-endpoint.ts";
 import type { AcceptHello } from "../api/sealed-line.ts";
 import type { Audit } from "../core/audit.ts";
@@ -9,48 +9,24 @@ import type { Log } from "../core/log.ts";
 import { SecureFailure, secureVersion, unsupportedVersion } from "../secure/failure.ts";
 import { acceptHandshake } from "../secure/handshake.ts";
 import type { Store } from "../store/open.ts";
-import { acceptFirstFrame } from "./v1-accept.ts";
 import { createV1Pairing } from "./v1-pairing.ts";
-import { type AesGcm, type FirstFrame, readFirstFrame } from "./v1-session.ts";
-
-const [tagBytes, algorithm] = [16, "aes-256-gcm"] as const;
-
-/** The runtime's AES-256-GCM. */
-export const aes: AesGcm = {
-  seal(key, nonce, ad, plaintext) {
-    const cipher = createCipheriv(algorithm, key, nonce);
-    cipher.setAAD(ad);
-    return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
-  },
-  open(key, nonce, ad, sealed) {
-    if (sealed.length < tagBytes) return undefined;
-    const decipher = createDecipheriv(algorithm, key, nonce);
-    decipher.setAAD(ad);
-    decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
-    try {
-      return Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - tagBytes)), decipher.final()]);
-    } catch {
-      // The tag does not fit, which is all that there is to say of it.
-      return undefined;
-    }
-  },
-};
+import { acceptFirstFrame, type FirstFrame, readFirstFrame } from "./v1-session.ts";
 
 export interface V1Parts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
-  /** The name under which a phone that chose this one is kept: no other client has it. */
+  /** The name to store for a phone that chose this name: no other client has it. */
   readonly nameFor: (chosen: string) => string;
-  /** What `api.allow_v1_clients` says now. */
+  /** The present value of `api.allow_v1_clients`. */
   readonly isAllowed: () => boolean;
 }
 
 export interface Accepting {
-  /** Answers the hello of either version; that of version 1 only where it is allowed. Never rejects. */
+  /** Answers the hello of either version, that of version 1 only if it is allowed. Never rejects. */
   readonly accept: AcceptHello;
-  /** As `accept`, of version 1 only. */
+  /** Answers the hello of version 1 only. */
   readonly acceptV1: AcceptHello;
 }
 
@@ -61,7 +37,7 @@ export function acceptHellos({ store, log, isAllowed }: V1Parts): Accepting {
       log.warn("api", "a client of version 1 has used up its sessions: pair it again", { client: clientId });
     return found === "new";
   };
-  const parts = { aes, find: store.v1Clients.find, remember, randomBytes };
+  const parts = { find: store.v1Clients.find, remember, randomBytes };
   const acceptFrame = async (frame: FirstFrame | "malformed") => {
     try {
       return await acceptFirstFrame(frame, parts);
@@ -91,7 +67,7 @@ function refused(error: ServiceError) {
   return { kind: "refused", error } as const;
 }
 
-/** Pairing by PIN, as the API offers it. */
+/** Pairing by PIN for the API. */
 export function createPairByPin({ store, clock, audit, nameFor, isAllowed }: V1Parts): PairByPin {
   const pairing = createV1Pairing({
     now: clock.now,

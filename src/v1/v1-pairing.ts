@@ -1,7 +1,13 @@
 /**
- * Pairing by PIN, the service's side of the secure layer's version 1: opened at the device, for one client, for five
- * minutes and three wrong tries in all, whoever makes them from wherever.
+ * Pairing by PIN, the service's side of the secure layer's version 1. It is opened at the device, for one client, five
+ * minutes and three wrong tries of all callers together.
+ *
+ * Its keys come from HKDF (RFC 5869) with SHA-256: ikm is the key of the password exchange, salt is both messages as they
+ * went over the wire.
  */
+import { createHmac, hkdfSync } from "node:crypto";
+import { equalBytes } from "@noble/curves/utils.js";
+import { clean } from "@noble/hashes/utils.js";
 import {
   v1ClientNameBytesMax,
   v1ExchangeMsMax,
@@ -9,9 +15,7 @@ import {
   v1PinMsMax,
   v1PinTriesMax,
 } from "../core/limits.ts";
-import { wipe } from "../secure/wipe.ts";
 import { answerPake } from "./pake.ts";
-import { confirmation, pairingKeys, type Transcript } from "./v1-keys.ts";
 
 export interface OpenPairing {
   /** Six digits. */
@@ -23,11 +27,10 @@ export interface V1PairingParts {
   readonly now: () => number;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly newId: () => string;
-  /** Keeps the client, and returns the id that it is listed by; throws where there is no room for one more. */
+  /** Stores the client and returns its id in the list of clients. Throws if the list is full. */
   readonly keep: (client: NewV1Client) => string;
-  /** Undefined where there is room for one more client; else why there is none. */
+  /** Why no further client can be stored; undefined if one can. */
   readonly full: () => string | undefined;
-  /** A try ended: who it was is for the caller to know. */
   readonly onWrongPin: () => void;
 }
 
@@ -38,13 +41,13 @@ export interface NewV1Client {
   readonly key: string;
 }
 
-/** Refusals in the words and numbers that known clients tell apart. */
+/** Refusals have the status and the words that known clients expect. */
 export type PairingAnswer<T> =
   | ({ readonly kind: "answer" } & T)
   | { readonly kind: "refused"; readonly status: number; readonly error: string };
 
 export interface V1Pairing {
-  /** Opens it anew: a PIN that was open until now no longer counts. */
+  /** Opens a pairing with a new PIN. An earlier PIN is no longer valid. */
   open(): OpenPairing;
   cancel(): void;
   readonly isOpen: boolean;
@@ -68,7 +71,7 @@ interface Opening extends OpenPairing {
 
 export function createV1Pairing(parts: V1PairingParts): V1Pairing {
   let opening: Opening | undefined;
-  /** Kept for a while after the third wrong try, so that the person in front of the phone learns why. */
+  /** Stays true after the third wrong try, so that the phone can show the reason. */
   let isExhausted = false;
 
   const current = (): Opening | ReturnType<typeof refused> => {
@@ -125,11 +128,11 @@ export function createV1Pairing(parts: V1PairingParts): V1Pairing {
       now.exchanges.delete(session);
       if (parts.now() >= exchange.endsMs) return refused(410, "pairing expired");
       const keys = pairingKeys(exchange.key, exchange.toService, exchange.toClient);
-      wipe(exchange.key);
-      const isRight = isSame(confirm, confirmation(keys.clientConfirm, "client", exchange));
+      clean(exchange.key);
+      const isRight = equalBytes(confirm, confirmation(keys.clientConfirm, "client", exchange));
       const answer = confirmation(keys.serviceConfirm, "server", exchange);
       const key = keys.pairing.toHex();
-      wipe(keys.clientConfirm, keys.serviceConfirm, keys.pairing);
+      clean(keys.clientConfirm, keys.serviceConfirm, keys.pairing);
       if (!isRight) {
         now.wrong += 1;
         if (now.wrong >= v1PinTriesMax) {
@@ -151,7 +154,7 @@ function refused(status: number, error: string) {
   return { kind: "refused", status, error } as const;
 }
 
-/** Six digits, each number as likely as every other: draws above the last whole million are drawn again. */
+/** Six digits, all equally likely: a draw above the last whole million is repeated. */
 function newPin(randomBytes: (count: number) => Uint8Array): string {
   for (;;) {
     const drawn = new DataView(randomBytes(4).slice().buffer).getUint32(0);
@@ -159,12 +162,38 @@ function newPin(randomBytes: (count: number) => Uint8Array): string {
   }
 }
 
-/** In a time that does not depend on where they differ. */
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) return false;
-  let difference = 0;
-  one.forEach((byte, index) => {
-    difference |= byte ^ (other[index] ?? 0);
-  });
-  return difference === 0;
+export interface Transcript {
+  readonly name: string;
+  readonly toService: Uint8Array;
+  readonly toClient: Uint8Array;
+}
+
+/** The keys that both sides confirm with, and `pairing`, which both keep and never send. */
+export function pairingKeys(exchanged: Uint8Array, toService: Uint8Array, toClient: Uint8Array) {
+  const salt = Buffer.concat([toService, toClient]);
+  const key = (info: string) => new Uint8Array(hkdfSync("sha256", exchanged, salt, info, 32));
+  return {
+    clientConfirm: key("zaparoo-confirm-A"),
+    serviceConfirm: key("zaparoo-confirm-B"),
+    pairing: key("zaparoo-pairing-v1"),
+  };
+}
+
+/** Proves that a side knows its confirmation key: an HMAC of the transcript, each part after its length. */
+export function confirmation(
+  key: Uint8Array,
+  side: "client" | "server",
+  { name, toService, toClient }: Transcript,
+): Uint8Array {
+  const hmac = createHmac("sha256", key);
+  const texts = ["zaparoo-v1", "p256", side, name].map((text) => Buffer.from(text));
+  for (const part of [...texts, toService, toClient]) hmac.update(lengthOf(part)).update(part);
+  return hmac.digest();
+}
+
+/** 4 bytes, big-endian. */
+function lengthOf(part: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, part.length);
+  return bytes;
 }

@@ -1,37 +1,30 @@
 /**
- * A session of the secure layer's version 1, the service's side.
+ * A session of the secure layer's version 1, the service's side, from its first frame on.
  *
  *   first    {"v":1,"t":"<token>","s":"<base64 of 16 bytes of salt>","e":"<base64 of a sealed payload>"}   the client's
- *   sealed   {"e":"<base64 of a sealed payload>"}                                                       of either
+ *   sealed   {"e":"<base64 of a sealed payload>"}                                                       either side's
  *
- * A payload is sealed whole by AES-256-GCM with its tag behind it. The nonce is a base of 12 bytes whose last 8 are
- * XORed with a counter, big-endian, from 0 in each direction; the additional data is `<token>:ws`.
+ * A payload is sealed by AES-256-GCM (NIST SP 800-38D) and followed by its tag. The nonce is a base of 12 bytes whose last
+ * 8 are XORed with a counter, big-endian, from 0 in each direction. The additional data is `<token>:ws`.
  *
- * The service adds nothing of its own to the keys, so that a recorded session would open again: whoever accepts one must
- * have seen its salt never before.
+ * Keys and nonces come from HKDF (RFC 5869) with SHA-256: ikm is the pairing key, salt are the client's 16 bytes. The
+ * service adds nothing to them, so that a recorded session would open again. The service therefore remembers each salt.
  */
+import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
+import { clean } from "@noble/hashes/utils.js";
+import { assert } from "../core/errors.ts";
+import { fromHex } from "../core/hex.ts";
 import {
   messageBytesMax,
   sealedFrameCharsMax,
   v1FirstFrameCharsMax,
   v1TokenCharsMax,
 } from "../core/limits.ts";
-import { fromBase64 } from "../secure/base64.ts";
 import { SecureFailure } from "../secure/failure.ts";
-import { tooLong, utf8Text } from "../secure/payload-text.ts";
+import { payloadBytes, payloadText, readBytes, readObject } from "../secure/frames.ts";
 import type { Session } from "../secure/secure-session.ts";
-import { wipe } from "../secure/wipe.ts";
-import { sessionSecrets } from "./v1-keys.ts";
 
-/** AES-256-GCM (NIST SP 800-38D), which libsodium offers on some processors only. */
-export interface AesGcm {
-  /** The ciphertext, and its tag of 16 bytes. */
-  seal(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, plaintext: Uint8Array): Uint8Array;
-  /** Undefined where the tag does not fit. */
-  open(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, sealed: Uint8Array): Uint8Array | undefined;
-}
-
-export const saltBytes = 16;
+const [saltBytes, tagBytes, algorithm] = [16, 16, "aes-256-gcm"] as const;
 
 export interface FirstFrame {
   readonly token: string;
@@ -39,12 +32,12 @@ export interface FirstFrame {
   readonly sealed: Uint8Array;
 }
 
-/** Undefined where the text is no first frame of version 1; `malformed` where it says that it is one, and is not. */
+/** Undefined for a text without `"v":1`; `malformed` if a member of the first frame is wrong. */
 export function readFirstFrame(text: string): FirstFrame | "malformed" | undefined {
-  const frame = text.length <= v1FirstFrameCharsMax ? objectOf(text) : undefined;
+  const frame = readObject(text, v1FirstFrameCharsMax);
   if (frame?.v !== 1) return undefined;
-  const salt = bytesOf(frame.s);
-  const sealed = bytesOf(frame.e);
+  const salt = readBytes(frame.s);
+  const sealed = readBytes(frame.e);
   const isToken = typeof frame.t === "string" && frame.t !== "" && frame.t.length <= v1TokenCharsMax;
   if (!isToken || salt?.length !== saltBytes || sealed === undefined) return "malformed";
   return { token: String(frame.t), salt, sealed };
@@ -56,23 +49,22 @@ export interface V1SessionParts {
   /** 32 bytes. */
   readonly pairingKey: Uint8Array;
   readonly salt: Uint8Array;
-  readonly aes: AesGcm;
 }
 
-/** The peer counts as proved only once `openFirst` has returned a payload. */
+/** The client is proved after `openFirst` returned a payload. */
 export interface V1Session extends Session {
-  /** The payload of the first frame; throws `SecureFailure`, which ends the session. */
+  /** The payload of the first frame. Throws `SecureFailure` and ends the session if it does not open. */
   openFirst(sealed: Uint8Array): string;
 }
 
-export function createV1Session({ clientId, token, pairingKey, salt, aes }: V1SessionParts): V1Session {
+export function createV1Session({ clientId, token, pairingKey, salt }: V1SessionParts): V1Session {
   const { toService, toClient } = sessionSecrets(pairingKey, salt);
   const ad = new TextEncoder().encode(`${token}:ws`);
   let [received, sent] = [0n, 0n];
   let [isOpen, isProved] = [true, false];
   const close = () => {
     isOpen = false;
-    wipe(toService.key, toService.nonce, toClient.key, toClient.nonce);
+    clean(toService.key, toService.nonce, toClient.key, toClient.nonce);
   };
   const fail = (): never => {
     close();
@@ -80,11 +72,11 @@ export function createV1Session({ clientId, token, pairingKey, salt, aes }: V1Se
   };
   const openBytes = (sealed: Uint8Array | undefined): string => {
     if (!isOpen || sealed === undefined) return fail();
-    const plaintext = aes.open(toService.key, nonceOf(toService.nonce, received), ad, sealed);
+    const plaintext = openAesGcm(toService.key, nonceOf(toService.nonce, received), ad, sealed);
     received += 1n;
     if (plaintext === undefined || plaintext.length > messageBytesMax) return fail();
     isProved = true;
-    return utf8Text(plaintext) ?? fail();
+    return payloadText(plaintext) ?? fail();
   };
   return {
     clientId,
@@ -93,16 +85,14 @@ export function createV1Session({ clientId, token, pairingKey, salt, aes }: V1Se
     },
     seal(text) {
       if (!isOpen) throw new SecureFailure();
-      const plaintext = text.length > messageBytesMax ? undefined : new TextEncoder().encode(text);
-      if (plaintext === undefined || plaintext.length > messageBytesMax) throw tooLong();
-      const sealed = aes.seal(toClient.key, nonceOf(toClient.nonce, sent), ad, plaintext);
+      const sealed = sealAesGcm(toClient.key, nonceOf(toClient.nonce, sent), ad, payloadBytes(text));
       sent += 1n;
       return `{"e":"${sealed.toBase64()}"}`;
     },
     open(text) {
-      const frame = text.length <= sealedFrameCharsMax ? objectOf(text) : undefined;
+      const frame = readObject(text, sealedFrameCharsMax);
       const isSealed = frame !== undefined && frame.v === undefined;
-      return { kind: "payload", text: openBytes(isSealed ? bytesOf(frame.e) : undefined) };
+      return { kind: "payload", text: openBytes(isSealed ? readBytes(frame.e) : undefined) };
     },
     openFirst: openBytes,
     close,
@@ -116,23 +106,85 @@ function nonceOf(base: Uint8Array, counter: bigint): Uint8Array {
   return nonce;
 }
 
-interface Frame {
-  readonly v?: unknown;
-  readonly t?: unknown;
-  readonly s?: unknown;
-  readonly e?: unknown;
+function sessionSecrets(pairing: Uint8Array, salt: Uint8Array) {
+  const bytes = (info: string, length: number) =>
+    new Uint8Array(hkdfSync("sha256", pairing, salt, info, length));
+  return {
+    toService: { key: bytes("zaparoo-c2s-v1", 32), nonce: bytes("zaparoo-c2s-nonce-v1", 12) },
+    toClient: { key: bytes("zaparoo-s2c-v1", 32), nonce: bytes("zaparoo-s2c-nonce-v1", 12) },
+  };
 }
 
-function objectOf(text: string): Frame | undefined {
+/** The ciphertext and its tag of 16 bytes. */
+export function sealAesGcm(
+  key: Uint8Array,
+  nonce: Uint8Array,
+  ad: Uint8Array,
+  plaintext: Uint8Array,
+): Buffer {
+  const cipher = createCipheriv(algorithm, key, nonce);
+  cipher.setAAD(ad);
+  return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Undefined if the tag does not fit. */
+function openAesGcm(
+  key: Uint8Array,
+  nonce: Uint8Array,
+  ad: Uint8Array,
+  sealed: Uint8Array,
+): Uint8Array | undefined {
+  if (sealed.length < tagBytes) return undefined;
+  const decipher = createDecipheriv(algorithm, key, nonce);
+  decipher.setAAD(ad);
+  decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+    return Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - tagBytes)), decipher.final()]);
   } catch {
-    // Not JSON, or nested too deep for the parser: both are no frame.
+    // The tag does not fit.
     return undefined;
   }
 }
 
-function bytesOf(value: unknown): Uint8Array | undefined {
-  return typeof value === "string" ? fromBase64(value) : undefined;
+interface KnownV1Client {
+  readonly id: string;
+  /** The pairing key, 64 hex characters. */
+  readonly key: string;
+}
+
+export interface FirstFrameParts {
+  readonly find: (token: string) => KnownV1Client | undefined;
+  /** Stores the salt durably before the session opens. False if the salt is known, or if there is no room for it. */
+  readonly remember: (clientId: string, salt: Uint8Array) => Promise<boolean>;
+  readonly randomBytes: (count: number) => Uint8Array;
+}
+
+/** A session that is open. Its first frame proved the client and brought a payload. */
+export interface AcceptedV1 {
+  readonly kind: "accepted-v1";
+  readonly session: V1Session;
+  readonly payload: string;
+}
+
+/**
+ * Opens a session with its first frame. Throws `SecureFailure` for an unknown client, a wrong key and a recorded session
+ * alike. An unknown client is checked against a random key, so that the work is the same.
+ */
+export async function acceptFirstFrame(
+  frame: FirstFrame | "malformed",
+  parts: FirstFrameParts,
+): Promise<AcceptedV1> {
+  if (frame === "malformed") throw new SecureFailure();
+  const { token, salt, sealed } = frame;
+  const client = parts.find(token);
+  const random = parts.randomBytes(32);
+  const pairingKey = client === undefined ? random : fromHex(client.key);
+  assert(pairingKey?.length === 32, "a client is stored with a key of 64 hex characters");
+  const session = createV1Session({ clientId: client?.id ?? "", token, pairingKey, salt });
+  clean(pairingKey, random);
+  const payload = session.openFirst(sealed);
+  if (client !== undefined && (await parts.remember(client.id, salt)))
+    return { kind: "accepted-v1", session, payload };
+  session.close();
+  throw new SecureFailure();
 }

@@ -4,7 +4,7 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { generator } from "../../src/v1/p256.ts";
+import { p256 } from "@noble/curves/nist.js";
 import { constantU, constantV } from "../../src/v1/pake.ts";
 
 const [kind = "", host = "", seconds = "1", ...addresses] = process.argv.slice(2);
@@ -85,7 +85,7 @@ function afterUpgrade(socket: Socket, more: Uint8Array): void {
   });
 }
 
-const decimals = (name: string, { x, y }: typeof generator) => ({
+const decimals = (name: string, { x, y }: { readonly x: bigint; readonly y: bigint }) => ({
   [`${name}x`]: `${x}`,
   [`${name}y`]: `${y}`,
 });
@@ -94,7 +94,7 @@ const pinStart = text({
   role: 0,
   ...decimals("u", constantU),
   ...decimals("v", constantV),
-  ...decimals("x", generator),
+  ...decimals("x", p256.Point.BASE),
   yx: "0",
   yy: "0",
 });

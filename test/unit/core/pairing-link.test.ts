@@ -10,7 +10,7 @@ import {
   withoutPairingSecrets,
 } from "../../../src/core/pairing-link.ts";
 import { createTokens } from "../../../src/readers/tokens.ts";
-import { fromBase64, fromBase64ByAtob, toBase64 } from "../../../src/secure/base64.ts";
+import { fromBase64, fromBase64ByAtob, toBase64 } from "../../../src/secure/frames.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 const hex = (bytes: Uint8Array) => bytes.toHex();

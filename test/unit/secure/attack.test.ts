@@ -3,9 +3,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ServiceError } from "../../../src/core/errors.ts";
 import { messageBytesMax, sealedFrameCharsMax, sealedMessageBytesMax } from "../../../src/core/limits.ts";
-import { createCipherState } from "../../../src/secure/cipher-state.ts";
 import { SecureFailure } from "../../../src/secure/failure.ts";
 import { accept, start } from "../../../src/secure/handshake.ts";
+import { createCipherState } from "../../../src/secure/noise.ts";
 import type { Primitives } from "../../../src/secure/primitives.ts";
 import { createSession, type Session } from "../../../src/secure/secure-session.ts";
 import {

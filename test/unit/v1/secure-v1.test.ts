@@ -1,27 +1,27 @@
 /** The secure layer's version 1: its curve against the runtime's, its vectors, and sessions that somebody disturbs. */
 import { expect, test } from "bun:test";
-import { createECDH, hkdfSync, randomBytes } from "node:crypto";
+import { createECDH, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { p256 } from "@noble/curves/nist.js";
 import fc from "fast-check";
 import { v1ExchangeMsMax, v1ExchangesMax, v1PinMsMax } from "../../../src/core/limits.ts";
 import { SecureFailure } from "../../../src/secure/failure.ts";
-import { sha256 } from "../../../src/secure/sha256.ts";
-import { add, generator, isOnCurve, multiply, negative, order, type Point } from "../../../src/v1/p256.ts";
-import { constantU, constantV, scalarOf } from "../../../src/v1/pake.ts";
-import { acceptFirstFrame } from "../../../src/v1/v1-accept.ts";
-import { aes } from "../../../src/v1/v1-clients-service.ts";
-import { confirmation, pairingKeys } from "../../../src/v1/v1-keys.ts";
-import { createV1Pairing } from "../../../src/v1/v1-pairing.ts";
-import { createV1Session, readFirstFrame } from "../../../src/v1/v1-session.ts";
+import { constantU, constantV, pointOf, scalarOf } from "../../../src/v1/pake.ts";
+import { confirmation, createV1Pairing, pairingKeys } from "../../../src/v1/v1-pairing.ts";
+import { acceptFirstFrame, createV1Session, readFirstFrame, sealAesGcm } from "../../../src/v1/v1-session.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { changes } from "../../helpers/secure-pair.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const numberOf = (hex: Uint8Array) => BigInt(`0x${hex.toHex()}`);
 const hex32 = (number: bigint) => number.toString(16).padStart(64, "0");
+type Point = NonNullable<ReturnType<typeof pointOf>>;
 const some = (point: Point | undefined): Point => {
-  if (point === undefined) throw new Error("the point at infinity");
+  if (point === undefined) throw new Error("no point of the curve");
   return point;
 };
+const generator = p256.Point.BASE;
+const order = p256.Point.Fn.ORDER;
+const isOnCurve = ({ x, y }: { readonly x: bigint; readonly y: bigint }) => pointOf(x, y) !== undefined;
 
 test("multiples of the generator, and of any point, are those of the runtime's own curve", () => {
   for (let n = 0; n < 20; n++) {
@@ -29,12 +29,14 @@ test("multiples of the generator, and of any point, are those of the runtime's o
     theirs.generateKeys();
     const scalar = scalarOf(randomBytes(48));
     ours.setPrivateKey(Buffer.from(hex32(scalar), "hex"));
-    const { x, y } = some(multiply(scalar, generator));
+    const { x, y } = generator.multiply(scalar);
     expect(`04${hex32(x)}${hex32(y)}`).toBe(ours.getPublicKey("hex"));
     const other = theirs.getPublicKey();
     const point = { x: numberOf(other.subarray(1, 33)), y: numberOf(other.subarray(33)) };
     expect(isOnCurve(point)).toBe(true);
-    expect(hex32(some(multiply(scalar, point)).x)).toBe(ours.computeSecret(other, undefined, "hex"));
+    expect(hex32(some(pointOf(point.x, point.y)).multiply(scalar).x)).toBe(
+      ours.computeSecret(other, undefined, "hex"),
+    );
   }
 });
 
@@ -42,15 +44,20 @@ test("sums and multiples agree, at the ends of the group too", () => {
   const scalar = fc.bigInt({ min: 1n, max: order - 1n });
   fc.assert(
     fc.property(scalar, scalar, (one, other) => {
-      const sum = add(some(multiply(one, generator)), some(multiply(other, generator)));
-      expect(sum).toEqual(multiply((one + other) % order, generator));
+      const sum = generator.multiply(one).add(generator.multiply(other));
+      expect(sum.equals(generator.multiplyUnsafe((one + other) % order))).toBe(true);
     }),
     { numRuns: 15 },
   );
-  expect(multiply(order, generator)).toBeUndefined();
-  expect(multiply(order - 1n, generator)).toEqual(negative(generator));
-  expect(add(generator, negative(generator))).toBeUndefined();
-  expect(add(generator, generator)).toEqual(multiply(2n, generator));
+  expect(
+    generator
+      .multiply(order - 1n)
+      .add(generator)
+      .is0(),
+  ).toBe(true);
+  expect(generator.multiply(order - 1n).equals(generator.negate())).toBe(true);
+  expect(generator.add(generator.negate()).is0()).toBe(true);
+  expect(generator.add(generator).equals(generator.multiply(2n))).toBe(true);
 });
 
 test("the constants are on the curve, and a point off it, or with a coordinate beyond the prime, is none", () => {
@@ -86,16 +93,18 @@ test("pairing keys are those of the runtime's HKDF, with a salt longer than a bl
 function clientOf(pin: string) {
   const pw = numberOf(bytes(pin));
   const a = scalarOf(randomBytes(48));
-  const X = some(add(some(multiply(pw, constantU)), some(multiply(a, generator))));
+  const X = constantU.multiply(pw).add(generator.multiply(a));
   const message = bytes(JSON.stringify({ role: 0, xx: String(X.x), xy: String(X.y), yx: "0", yy: "0" }));
   const short = (number: bigint) => Uint8Array.fromHex(number.toString(16).replace(/^(.(..)*)$/, "0$1"));
   return {
     message,
     confirm(answer: Uint8Array, name: string) {
       const { yx, yy } = JSON.parse(new TextDecoder().decode(answer));
-      const Y = { x: BigInt(yx), y: BigInt(yy) };
-      const Z = some(multiply(a, some(add(Y, negative(some(multiply(pw, constantV)))))));
-      const exchanged = sha256(...[pw, X.x, X.y, Y.x, Y.y, Z.x, Z.y].map(short));
+      const Y = some(pointOf(BigInt(yx), BigInt(yy)));
+      const Z = Y.subtract(constantV.multiply(pw)).multiply(a);
+      const hash = createHash("sha256");
+      for (const number of [pw, X.x, X.y, Y.x, Y.y, Z.x, Z.y]) hash.update(short(number));
+      const exchanged = hash.digest();
       const keys = pairingKeys(exchanged, message, answer);
       return {
         key: keys.pairing.toHex(),
@@ -207,7 +216,7 @@ function clientFrames(salt: Uint8Array, payloads: readonly string[]): readonly s
     const nonce = base.slice();
     const low = new DataView(nonce.buffer);
     low.setBigUint64(4, low.getBigUint64(4) ^ BigInt(counter));
-    const e = new Uint8Array(aes.seal(key, nonce, bytes(`${token}:ws`), bytes(payload))).toBase64();
+    const e = new Uint8Array(sealAesGcm(key, nonce, bytes(`${token}:ws`), bytes(payload))).toBase64();
     return JSON.stringify(counter === 0 ? { v: 1, e, t: token, s: salt.toBase64() } : { e });
   });
 }
@@ -216,7 +225,6 @@ const serviceOf = async (first: string, seen = new Set<string>()) => {
   const frame = readFirstFrame(first);
   if (frame === undefined) throw new Error("no frame of version 1");
   return acceptFirstFrame(frame, {
-    aes,
     randomBytes,
     find: (name) => (name === token ? { id: "id", key: pairingKey.toHex() } : undefined),
     async remember(_, salt) {
@@ -279,7 +287,7 @@ test("a first or a later frame that is altered in any place, in any way, is refu
 });
 
 test("answers are sealed on keys of their own direction, with a counter that never repeats a nonce", () => {
-  const session = createV1Session({ clientId: "id", token, pairingKey, salt: new Uint8Array(16), aes });
+  const session = createV1Session({ clientId: "id", token, pairingKey, salt: new Uint8Array(16) });
   const texts = Array.from({ length: 50 }, () => session.seal("the same"));
   expect(new Set(texts).size).toBe(50);
 });
