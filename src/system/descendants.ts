@@ -4,14 +4,13 @@
  */
 import { readdir, readFile } from "node:fs/promises";
 import { uptime } from "node:os";
-import { type Elder, youngerOf } from "./process-age.ts";
 
 /** The variable that a player and all that it starts carry. */
 export const markName = "TAPDECK_LAUNCH";
 
 export interface Family {
-  /** Its id is that of its process group. */
-  readonly leader: Elder;
+  /** Process group of the player: the id of the program that was started. */
+  readonly groupId: number;
   /** The value of `markName`. */
   readonly mark: string;
   /** `os.uptime()` before it was started, in seconds: what is older is none of it. */
@@ -36,7 +35,7 @@ const emptyLooksMax = 10;
 const becomingMsMax = 1000;
 
 /** A mark that no other launch has, of this service or another one. */
-export function createMarks(): () => Omit<Family, "leader"> {
+export function createMarks(): () => Omit<Family, "groupId"> {
   const service = crypto.randomUUID();
   let count = 0;
   return () => ({ mark: `${service}.${++count}`, bornSeconds: uptime() - bornMarginSeconds });
@@ -44,9 +43,8 @@ export function createMarks(): () => Omit<Family, "leader"> {
 
 /** Looks through the processes, off the main thread; the dead that nobody has reaped are none of the living. */
 export async function livingOf(family: Family): Promise<readonly Member[]> {
-  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-  const younger = await youngerOf(ids, family.leader);
-  const members = await Promise.all(younger.map((id) => memberOf(id, family)));
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const members = await Promise.all(ids.map((id) => memberOf(Number(id), family)));
   return members.filter((member) => member !== undefined);
 }
 
@@ -60,7 +58,7 @@ async function memberOf(pid: number, family: Family): Promise<Member | undefined
   if (stat === undefined) return undefined;
   const { state, group, flags, startedSeconds } = stat;
   const isStuck = state === "D";
-  if (group === family.leader.pid) return { pid, isInGroup: true, isStuck };
+  if (group === family.groupId) return { pid, isInGroup: true, isStuck };
   if ((flags & kernelThread) !== 0 || startedSeconds < family.bornSeconds) return undefined;
   return (await isMarked(pid, family.mark)) ? { pid, isInGroup: false, isStuck } : undefined;
 }

@@ -153,7 +153,7 @@ async function endFamily(
   { signal, deadlineMs }: EndOrder,
 ): Promise<void> {
   const asked = new Set<number>();
-  send(-family.leader.pid, signal);
+  send(-family.groupId, signal);
   for (;;) {
     const left = await livingOf(family);
     if (!leaderRuns() && left.length === 0) return;
@@ -169,7 +169,7 @@ async function endFamily(
   const killedMs = performance.now();
   // What was just about to fork may have done so between two looks: hence once more each time.
   for (;;) {
-    send(-family.leader.pid, "SIGKILL");
+    send(-family.groupId, "SIGKILL");
     const left = await livingOf(family);
     if (!leaderRuns() && left.length === 0) return;
     for (const { pid, isInGroup } of left) if (!isInGroup) send(pid, "SIGKILL");

@@ -7,7 +7,6 @@ import { messageOf, ServiceError } from "../core/errors.ts";
 import { confined, type Reach } from "./confine.ts";
 import { createMarks, type Family, markName } from "./descendants.ts";
 import { playerEnvironment } from "./player-environment.ts";
-import { forksEver } from "./process-age.ts";
 
 export interface StartOptions {
   /** Added to the service's own variables. */
@@ -54,7 +53,7 @@ export function startCommand(
 ): Started {
   const birth = nextMark();
   const child = spawn(command, birth.mark, options, extra);
-  return { child, family: { leader: { pid: child.pid, forks: forksEver() }, ...birth } };
+  return { child, family: { groupId: child.pid, ...birth } };
 }
 
 const nextMark = createMarks();

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMarks, livingOf, markName } from "../../../src/system/descendants.ts";
 import { spawnPlayer } from "../../../src/system/process.ts";
-import { forksEver, isInTurn, youngerOf } from "../../../src/system/process-age.ts";
 import { eventually, liveMembers, run } from "../../helpers/processes.ts";
 
 // Says that it is ready by making the file $0, so that no signal comes before its traps are set.
@@ -132,12 +131,11 @@ test("a process that is about to become another program is not taken for a stran
     await writeFile(script, '#!/bin/sh\nexec "$0"\n');
     await chmod(script, 0o755);
     const birth = createMarks()();
-    const forks = forksEver();
     const env = { ...process.env, [markName]: birth.mark };
     const child = Bun.spawn([script], { env, stdio: ["ignore", "ignore", "ignore"] });
     try {
       // It leads no group, as what has left the player's does not.
-      const family = { ...birth, leader: { pid: await neverGiven(), forks } };
+      const family = { ...birth, groupId: await neverGiven() };
       for (let looks = 0; looks < 200; looks++)
         expect(await livingOf(family)).toEqual([
           { pid: child.pid, isInGroup: false, isStuck: expect.any(Boolean) },
@@ -148,37 +146,8 @@ test("a process that is about to become another program is not taken for a stran
     }
   }));
 
-/** No process has it, and the kernel would have to go round to come to it. */
+/** The id of no process. */
 const neverGiven = async () => Number(await readFile("/proc/sys/kernel/pid_max", "latin1"));
-
-test("all who came later have higher ids, until the kernel has gone round or may have", () => {
-  const idsMax = 32_768;
-  const rows: readonly [boolean, number, number, { readonly forks: number; readonly lastId: number }][] = [
-    [true, 1000, 50_000, { forks: 50_000, lastId: 1000 }],
-    [true, 1000, 50_000, { forks: 50_010, lastId: 1010 }],
-    // Started by others than us, and so without ids in our turn: a container counts its own.
-    [true, 1000, 50_000, { forks: 60_000, lastId: 1001 }],
-    [false, 32_760, 50_000, { forks: 50_020, lastId: 312 }],
-    [false, 1000, 50_000, { forks: 50_000 + idsMax / 2, lastId: 17_000 }],
-    [false, 1000, 50_000, { forks: 50_000 + 2 * idsMax, lastId: 1001 }],
-  ];
-  for (const [expected, pid, forksThen, now] of rows)
-    expect([pid, now, isInTurn(pid, forksThen, { ...now, idsMax })]).toEqual([pid, now, expected]);
-});
-
-test("what a player leaves is found among those that came later: the others are not looked into", async () => {
-  const leader = { pid: process.pid, forks: forksEver() };
-  const child = Bun.spawn(["sleep", "600"]);
-  try {
-    const ids = [1, process.pid - 1, process.pid, child.pid];
-    // On a machine that went round in between, all are.
-    const isHigher = child.pid > process.pid;
-    expect(await youngerOf(ids, leader)).toEqual(isHigher ? [process.pid, child.pid] : ids);
-  } finally {
-    child.kill();
-    await child.exited;
-  }
-});
 
 const alone = ["unshare", "--pid", "--fork", "--mount-proc"];
 const canSetLastId =
