@@ -16,7 +16,7 @@ import { jobArgument, watchArgument } from "./media/scan/indexer.ts";
 import { drawArgument } from "./screen/painter.ts";
 import { type PlaceOptions, placesOf } from "./system/folders.ts";
 import { createLogLines } from "./system/log-lines.ts";
-import { version } from "./system/version.ts";
+import { version } from "./system/own-program.ts";
 
 process.exitCode = await start(process.argv.slice(2));
 

@@ -12,7 +12,6 @@ import { closeSync, writeSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { playerLineBytesMax, playerRequestsMax } from "../core/limits.ts";
-import { cutLines } from "./lines.ts";
 
 export type MpvMessage =
   | { readonly kind: "answer"; readonly id: number; readonly error: string; readonly data: unknown }
@@ -115,4 +114,27 @@ function say(line: number, text: string): void {
 
 function gone(cause?: unknown): ServiceError {
   return new ServiceError("failed", "mpv has ended", { cause });
+}
+
+/** Returns a sink for chunks. `take` gets each line of at most `bytesMax` bytes, without its end. */
+export function cutLines(bytesMax: number, take: (line: string) => void): (chunk: Uint8Array) => void {
+  let parts: Uint8Array[] = [];
+  let bytes = 0;
+  const keep = (part: Uint8Array) => {
+    bytes += part.length;
+    if (bytes <= bytesMax) parts.push(part);
+    else parts = [];
+  };
+  return (chunk) => {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      keep(chunk.subarray(from, end));
+      if (bytes <= bytesMax) take(Buffer.concat(parts).toString("utf8"));
+      parts = [];
+      bytes = 0;
+      from = end + 1;
+    }
+    // A copy: the chunk may be used again.
+    if (from < chunk.length) keep(chunk.slice(from));
+  };
 }

@@ -1,8 +1,11 @@
 /** What a player is to the rest: a process, and, where it can be spoken with, a state and things that it does. */
 import type { Clock } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
 import type { PlaybackState } from "../core/media.ts";
 import type { ControlAction, PlayerKind, Resuming, StopHow, VolumeChange } from "../core/playback.ts";
-import type { Player } from "../system/process.ts";
+import { type Player, spawnPlayer } from "../system/process.ts";
+import { startMpv } from "./mpv.ts";
+import { startRetroArch } from "./retroarch.ts";
 
 /** How a player is to be started: a launcher with the file in its place. */
 export interface PlayerOrder {
@@ -71,4 +74,39 @@ export interface ControlledPlayer {
    * own that can be set.
    */
   changeVolume?(change: VolumeChange, volumeMax: number): Promise<number>;
+}
+
+/** Throws `ServiceError("failed")` with a sentence where the program cannot be started. */
+export function startPlayer(order: PlayerOrder, parts: PlayerParts): ControlledPlayer {
+  switch (order.kind) {
+    case "mpv":
+      return startMpv(order, parts);
+    case "retroarch":
+      return startRetroArch(order, parts);
+    case "process":
+      return startPlain(order, parts);
+  }
+}
+
+/** Starts it; throws as `spawnPlayer` does. */
+export function startPlain(
+  { argv, environment, folder, isUnconfined }: PlayerOrder,
+  { name }: Pick<PlayerParts, "name">,
+): ControlledPlayer {
+  const process = spawnPlayer(argv, {
+    ...(environment === undefined ? {} : { environment }),
+    folder,
+    ...(isUnconfined === true ? { reach: "everything" } : {}),
+  });
+  return {
+    process,
+    state: async () => ({}),
+    complaint: () => undefined,
+    async control({ kind }) {
+      throw new ServiceError(
+        "failed",
+        `the player ${name} can only be started and stopped: ${kind.replace("-", " ")} needs kind = "mpv" or "retroarch" in its [[launchers]]`,
+      );
+    },
+  };
 }

@@ -8,13 +8,10 @@ import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Requester } from "../core/rights.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
-import { type Attended, createAttendance } from "./attendance.ts";
+import { type Attended, changeAttended, createAttendance } from "./attendance.ts";
 import { createDetection, type Detection, type DetectionOptions } from "./detection.ts";
-import type { Driver, Signal } from "./driver.ts";
-import { createPresence, type Presence } from "./presence.ts";
-import { type Connection, parseConnection } from "./reader-connection.ts";
-import { changeAttended } from "./reconfigure.ts";
-import { createTokens } from "./tokens.ts";
+import { type Connection, type Driver, parseConnection, type Signal } from "./driver.ts";
+import { createPresence, createTokens, type Presence } from "./presence.ts";
 import { createWriting, type Writing } from "./writing.ts";
 
 export interface ReadersConfig {

@@ -6,9 +6,8 @@ import { type Clock, sleep } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Reader } from "../core/token.ts";
-import type { ReaderSession } from "./driver.ts";
+import { type Connection, type ReaderSession, readerIdOf } from "./driver.ts";
 import type { Presence } from "./presence.ts";
-import { type Connection, readerIdOf } from "./reader-connection.ts";
 
 // Opening a port that is not there costs one system call. Two seconds are promised from the moment a reader is back;
 // a probe of a silent chip takes about half a second of them.

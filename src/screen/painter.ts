@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { screenDrawMsMax, screenRestoreMsMax } from "../core/limits.ts";
-import { gently, jobEnvironment, ownCommand } from "../system/low-priority.ts";
+import { gently, jobEnvironment, ownCommand } from "../system/own-program.ts";
 import type { DrawJob, DrawResult } from "./draw-job.ts";
 
 /** The argument that makes the program draw rather than be the service. */

@@ -1,15 +1,16 @@
-/** IP addresses as bytes: which are this device's, and how far each of the others reaches. */
+/** IP addresses as bytes: the addresses of this device, the reach of any address, and how a phone reaches this device. */
 import { readFileSync } from "node:fs";
+import { access, readFile } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
 import { addressBytes } from "../core/ip-address.ts";
 
 /**
- * `loopback` is this device itself, `link-local` the same cable, `private` the home network, `special` what no server has
- * (groups, documentation, reserved), and `public` the rest.
+ * `loopback` is this device, `link-local` the same cable, `private` the home network, `special` an address that no server
+ * has (multicast, documentation, reserved), and `public` the rest.
  */
 export type Reach = "loopback" | "link-local" | "private" | "special" | "public";
 
-/** How far an address reaches; IPv4 inside of IPv6 counts as what it is. What is no address is `special`. */
+/** The reach of an address. IPv4 inside of IPv6 counts as IPv4, and a text that is no address is `special`. */
 export function reachOf(address: string): Reach {
   const bytes = addressBytes(address);
   if (bytes === undefined) return "special";
@@ -17,7 +18,7 @@ export function reachOf(address: string): Reach {
   return reachIn(inner === undefined ? ipv6Reaches : ipv4Reaches, inner ?? bytes);
 }
 
-/** True for loopback, and for the addresses that this device has now, in any spelling. */
+/** True for loopback and for the present addresses of this device, in any spelling. */
 export function isOwnAddress(address: string): boolean {
   if (reachOf(address) === "loopback") return true;
   const key = keyOf(address);
@@ -26,24 +27,22 @@ export function isOwnAddress(address: string): boolean {
 
 let last: ReturnType<typeof networkInterfaces> = {};
 
-/** As they are now; as they were, where a machine that is out of descriptors cannot tell: getifaddrs(3) takes a socket. */
+/** The present interfaces; the last known ones if the process is out of descriptors, because getifaddrs(3) takes a socket. */
 export function interfaces(): ReturnType<typeof networkInterfaces> {
   try {
     last = networkInterfaces();
   } catch {
-    // They are asked for again and again.
+    // The next call tries again.
   }
   return last;
 }
 
-/** Every address of every interface, loopback too. */
+/** Every address of every interface, with loopback. */
 export function ownAddresses(): readonly string[] {
   return Object.values(interfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }
 
-/**
- * As `ownAddresses`, without those of IPv6 that the kernel lists and does not use: another host may have them (RFC 4862, 5.4).
- */
+/** `ownAddresses` without the IPv6 addresses that the kernel does not use, because another host may have them (RFC 4862, 5.4). */
 export function heldAddresses(): readonly string[] {
   const unheld = unheldAddresses();
   return ownAddresses().filter((address) => !unheld.has(keyOf(address) ?? ""));
@@ -57,7 +56,7 @@ function unheldAddresses(): ReadonlySet<string> {
   try {
     table = readFileSync("/proc/net/if_inet6", "latin1");
   } catch {
-    // A kernel without IPv6 has no table of it.
+    // A kernel without IPv6 has no such table.
   }
   const isHeld = new Map<string, boolean>();
   for (const line of table.trim().split("\n")) {
@@ -68,15 +67,15 @@ function unheldAddresses(): ReadonlySet<string> {
   return new Set([...isHeld].flatMap(([address, isUsed]) => (isUsed ? [] : [address])));
 }
 
-// Of programs on this device: their bridges and tunnels.
+// Bridges and tunnels of programs on this device.
 const inner = /^(lo|docker|br-|veth|virbr|lxc|lxd|podman|cni|tun|tap|wg|tailscale)/;
 
-/** True for an interface that no phone in the same network is behind. */
+/** True for an interface that does not lead to the home network. */
 export function isInner(name: string): boolean {
   return inner.test(name);
 }
 
-/** The IPv4 addresses of the network cards: those of IPv6 are made up anew from time to time (RFC 8981). */
+/** The IPv4 addresses of the network cards. Addresses of IPv6 change from time to time (RFC 8981). */
 export function lastingAddresses(): readonly string[] {
   return Object.entries(interfaces())
     .filter(([name]) => !isInner(name))
@@ -84,7 +83,7 @@ export function lastingAddresses(): readonly string[] {
     .map(({ address }) => address);
 }
 
-/** The names by which others on the network may know this device. */
+/** The names of this device on the network. */
 export function ownNames(): readonly string[] {
   const name = hostname().toLowerCase();
   return [name, `${name}.local`, "localhost"];
@@ -92,7 +91,7 @@ export function ownNames(): readonly string[] {
 
 type Range = readonly [prefix: string, bits: number, reach: Reach];
 
-/** IANA's registries of special-purpose addresses; the first that fits counts. */
+/** IANA's registries of special-purpose addresses. The first match counts. */
 const ipv4Reaches = ranges([
   ["0.0.0.0", 8, "loopback"],
   ["127.0.0.0", 8, "loopback"],
@@ -121,7 +120,7 @@ const ipv6Reaches = ranges([
   ["::", 0, "special"],
 ]);
 
-/** Where IPv6 carries an IPv4 address, and at which byte: mapped, compatible, NAT64 (RFC 6052), and 6to4 (RFC 3056). */
+/** The IPv6 prefixes that carry an IPv4 address from byte `at` on: mapped, NAT64 (RFC 6052), 6to4 (RFC 3056), compatible. */
 const embedded: readonly (readonly [prefix: string, bits: number, at: number])[] = [
   ["::ffff:0:0", 96, 12],
   ["64:ff9b::", 96, 12],
@@ -131,7 +130,7 @@ const embedded: readonly (readonly [prefix: string, bits: number, at: number])[]
 ];
 
 function ipv4Within(bytes: Uint8Array): Uint8Array | undefined {
-  // The unspecified address and loopback, ::0 and ::1, look like compatible ones.
+  // ::0 and ::1 look like compatible addresses.
   if (startsWith(bytes, new Uint8Array(16), 127)) return undefined;
   const found = embedded.find(([prefix, bits]) => startsWith(bytes, addressBytes(prefix) ?? bytes, bits));
   return found === undefined ? undefined : bytes.subarray(found[2], found[2] + 4);
@@ -163,9 +162,63 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array, bits: number): boolea
   return true;
 }
 
-/** The same for every spelling of an address, mapped or not. */
+/** The same text for every spelling of an address, mapped or not. */
 function keyOf(address: string): string | undefined {
   const bytes = addressBytes(address);
   if (bytes === undefined) return undefined;
   return ((bytes.length === 16 && ipv4Within(bytes)) || bytes).toHex();
+}
+
+const responders = ["/run/avahi-daemon/socket", "/run/avahi-daemon/pid"];
+
+/**
+ * The hosts by which a phone on the same network reaches this device, the best first: the addresses that the config's
+ * `listen` names; else `<name>.local`, if a program on the device answers for that name, and the addresses of the network
+ * cards, that of the default route first. Empty if only the device itself can connect.
+ */
+export async function reachableHosts(listen: readonly string[]): Promise<readonly string[]> {
+  const isAll = listen.length === 0 || listen.some((address) => address === "::" || address === "0.0.0.0");
+  if (!isAll) return listen.filter((address) => reachOf(address) !== "loopback").map(forUrl);
+  const main = defaultDevice(await readFile("/proc/net/route", "utf8").catch(() => ""));
+  const cards = Object.entries(interfaces())
+    .filter(([name]) => !isInner(name))
+    .toSorted(([a], [b]) => Number(b === main) - Number(a === main));
+  const addresses = cards.flatMap(([, list]) =>
+    (list ?? [])
+      .filter(({ address, family }) => family === "IPv4" && isLan(address))
+      .map(({ address }) => address),
+  );
+  if (addresses.length === 0) return [];
+  const name = `${hostname().toLowerCase()}.local`;
+  return (await answersForName()) ? [name, ...addresses] : [...addresses, name];
+}
+
+function isLan(address: string): boolean {
+  const reach = reachOf(address);
+  return reach !== "loopback" && reach !== "link-local";
+}
+
+/** A URL has an IPv6 address in brackets. */
+function forUrl(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
+}
+
+async function answersForName(): Promise<boolean> {
+  const found = await Promise.all(
+    responders.map((path) =>
+      access(path).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return found.includes(true);
+}
+
+/** The device of the route to 0.0.0.0/0 (proc(5), /proc/net/route: name, destination and gateway in hex, ...). */
+function defaultDevice(table: string): string | undefined {
+  const rows = table.split("\n").map((line) => line.split("\t"));
+  return rows.find(
+    ([, destination, , , , , , mask]) => destination === "00000000" && mask === "00000000",
+  )?.[0];
 }

@@ -1,23 +1,27 @@
 /**
- * The audit log: JSON lines in the data folder, in three files, so that no flood can push pairings or changes out.
+ * The audit log: JSON lines in the data folder, in three files, so that a flood evicts neither pairings nor changes.
  *
  *   audit.jsonl           pairings and revocations, which people make
  *   audit-changes.jsonl   changes by remote callers, one line each; the write quota bounds them
- *   audit-traffic.jsonl   refusals and remote launches, counted: the first of a kind at once, the rest of a while as one
+ *   audit-traffic.jsonl   refusals and remote launches: the first of a kind at once, a count of the rest after ten minutes
  *
- * Whatever an attacker does costs a bounded number of lines in each while, and so a bounded wear of an SD card.
+ * An attacker causes a bounded number of lines in any ten minutes, and so a bounded wear of an SD card.
+ *
+ * `<name>.jsonl` is the file that is written; `<name>.1.jsonl` and so on are older. Lines are gathered and written together.
  */
+
+import { chmod, open, readFile, rename, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { Audit, AuditEntry, From, Refusal } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { auditBufferBytesMax, auditFileBytesMax, auditFilesMax, auditKindsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { createRotatedLines, type RotatedLines } from "./rotated-lines.ts";
 
 export interface AuditLog extends Audit {
   /** Newest first. */
   read(limit: number): Promise<readonly AuditEntry[]>;
-  /** Writes what waits. */
+  /** Writes the lines that wait. */
   close(): Promise<void>;
 }
 
@@ -27,9 +31,9 @@ export interface AuditLogOptions {
   readonly log: Log;
 }
 
-// What the plug may take of it. One write a while, and none where nothing happened.
+// A power cut may lose the lines of this time.
 const flushMs = 5000;
-// What comes of a kind in this time behind its first is one line: at most 65 kinds, 10 KB, each ten minutes.
+// The entries of a kind after its first are one line in this time: at most 65 kinds, 10 KB.
 const countMs = 10 * 60_000;
 
 interface Counted {
@@ -68,7 +72,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLo
   const flush = async () => {
     await Promise.all([people.flush(), changes.flush(), traffic.flush()]);
   };
-  /** Tells what was counted behind the first of each kind, and begins anew. */
+  /** Writes the count of each kind, and starts again from 0. */
   const settle = () => {
     counting?.[Symbol.dispose]();
     counting = undefined;
@@ -81,7 +85,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLo
     let entry = kind;
     let key = JSON.stringify(entry);
     if (!counted.has(key) && counted.size >= auditKindsMax) {
-      // From too many places to name them all.
+      // There are too many addresses to name them all.
       entry = { event: kind.event, ...(kind.why === undefined ? {} : { why: kind.why }), address: "others" };
       key = JSON.stringify(entry);
     }
@@ -125,17 +129,113 @@ function whoOf({ address, client }: From): { readonly address: string; readonly 
   return client === undefined ? { address } : { address, client };
 }
 
-/** None for a line that a pulled plug cut in two. */
+/** No entry for a line that a power cut ended early. */
 function entryOf(line: string): readonly AuditEntry[] {
   try {
     const value: unknown = JSON.parse(line);
     return isEntry(value) ? [value] : [];
   } catch {
-    // Half a line: the others are whole.
+    // The line is cut; the others are whole.
     return [];
   }
 }
 
 function isEntry(value: unknown): value is AuditEntry {
   return typeof value === "object" && value !== null && "time" in value && "event" in value;
+}
+
+interface RotatedLinesOptions {
+  readonly folder: string;
+  readonly name: string;
+  readonly fileBytesMax: number;
+  /** The number of files, with the one that is written. */
+  readonly filesMax: number;
+  /** The bytes that may wait to be written. Further lines are dropped. */
+  readonly bufferBytesMax: number;
+  readonly onFault: (error: unknown) => void;
+}
+
+type RotatedLines = ReturnType<typeof createRotatedLines>;
+
+const privateMode = 0o600;
+
+function createRotatedLines(options: RotatedLinesOptions) {
+  const { fileBytesMax, filesMax, bufferBytesMax, onFault } = options;
+  let waiting: string[] = [];
+  let waitingBytes = 0;
+  let size: number | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  const path = (age: number) =>
+    join(options.folder, age === 0 ? `${options.name}.jsonl` : `${options.name}.${age}.jsonl`);
+  const rotate = async () => {
+    for (let age = filesMax - 2; age >= 0; age--) await unlessMissing(rename(path(age), path(age + 1)));
+    size = 0;
+  };
+  const append = async (lines: string) => {
+    // A power cut may have left half a line: the first write starts a new one.
+    const isFirst = size === undefined;
+    size ??= (await unlessMissing(stat(path(0))))?.size ?? 0;
+    const text = isFirst && size > 0 ? `\n${lines}` : lines;
+    const bytes = Buffer.byteLength(text);
+    if (size > 0 && size + bytes > fileBytesMax) await rotate();
+    await using file = await open(path(0), "a", privateMode);
+    if (size === 0) await chmod(path(0), privateMode);
+    await file.writeFile(text);
+    size += bytes;
+  };
+  /** Writes the lines that wait. One write runs at a time. Never rejects. */
+  const flush = () => {
+    writing = writing.then(async () => {
+      if (waiting.length === 0) return;
+      const lines = waiting;
+      const bytes = waitingBytes;
+      [waiting, waitingBytes] = [[], 0];
+      try {
+        await append(lines.map((line) => `${line}\n`).join(""));
+      } catch (error) {
+        // The next flush tries again; the limit bounds the lines that wait.
+        waiting = [...lines, ...waiting];
+        waitingBytes += bytes;
+        size = undefined;
+        onFault(error);
+      }
+    });
+    return writing;
+  };
+
+  return {
+    /** Keeps a line for the next flush. */
+    add(line: string): void {
+      const bytes = Buffer.byteLength(line) + 1;
+      if (waitingBytes + bytes > bufferBytesMax) return;
+      waiting.push(line);
+      waitingBytes += bytes;
+    },
+    flush,
+    /** The newest lines, newest first, with those that are not written yet. */
+    async newest(count: number): Promise<readonly string[]> {
+      await writing;
+      const found = waiting.toReversed();
+      for (let age = 0; age < filesMax && found.length < count; age++) {
+        const text = (await unlessMissing(readFile(path(age), "utf8"))) ?? "";
+        found.push(
+          ...text
+            .split("\n")
+            .filter((line) => line !== "")
+            .reverse(),
+        );
+      }
+      return found.slice(0, count);
+    },
+  };
+}
+
+async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
 }

@@ -1,30 +1,38 @@
 /**
- * A certificate that the device signs itself: ECDSA on P-256 with SHA-256, for the names and addresses that it has now
- * (RFC 5280; DER of X.690). Written here because the libraries that do it bring some twenty packages and a global
- * polyfill for these hundred lines.
+ * The certificate of the service over TLS, in the data folder's `tls`: the owner's (`owner.pem`, `owner-key.pem`) if there is
+ * one. Otherwise the device makes its own, and makes a new one after its names or addresses change.
+ *
+ * The device signs its certificate itself: ECDSA on P-256 with SHA-256 (RFC 5280; DER of X.690). Libraries for that bring
+ * twenty packages and a global polyfill in place of a hundred lines.
  *
  *   Certificate     ::= SEQUENCE { tbs, algorithm, signature BIT STRING }
  *   TBSCertificate  ::= SEQUENCE { [0] version 2, serial, algorithm, issuer, validity, subject, spki, [3] extensions }
  */
 import {
-  createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
   randomBytes,
   sign,
+  X509Certificate,
 } from "node:crypto";
+import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../core/errors.ts";
+import { addressBytes } from "../core/ip-address.ts";
+import type { Log } from "../core/log.ts";
+import { lastingAddresses, ownAddresses, ownNames } from "./addresses.ts";
 
 export interface CertificateParams {
-  /** Of subject and issuer. */
+  /** The name of subject and issuer. */
   readonly commonName: string;
   /** DNS names, ASCII. */
   readonly names: readonly string[];
-  /** IPv4 as `10.0.0.1`, IPv6 as 16 bytes in hex. */
+  /** 4 or 16 bytes each. */
   readonly addresses: readonly Uint8Array[];
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** Of this key, on P-256; of a new one where absent. */
+  /** A key on P-256; a new key if absent. */
   readonly keyPem?: string;
 }
 
@@ -34,15 +42,9 @@ export interface Certificate {
   readonly keyPem: string;
 }
 
-/** Makes a certificate, and its key where none is given. */
-export function makeCertificate({
-  commonName,
-  names,
-  addresses,
-  notBefore,
-  notAfter,
-  keyPem,
-}: CertificateParams): Certificate {
+/** Makes a certificate, and a key if none is given. */
+export function makeCertificate(params: CertificateParams): Certificate {
+  const { commonName, names, addresses, notBefore, notAfter, keyPem } = params;
   const privateKey =
     keyPem === undefined
       ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
@@ -60,7 +62,7 @@ export function makeCertificate({
     extension(oids.keyUsage, tagged(0x03, Uint8Array.of(7, 0x80)), true),
     extension(oids.extKeyUsage, sequence(objectId(oids.serverAuth))),
   );
-  // Positive, and 127 bits of chance.
+  // A positive number with 120 random bits.
   const serial = Uint8Array.of(1, ...randomBytes(15));
   const tbs = sequence(
     tagged(0xa0, tagged(0x02, Uint8Array.of(2))),
@@ -82,9 +84,7 @@ export function makeCertificate({
 
 /** SHA-256 of a certificate in PEM, as browsers show it: `AB:CD:...`. */
 export function fingerprintOf(certificatePem: string): string {
-  const [, body = ""] = /-----BEGIN CERTIFICATE-----([^-]+)-----END/.exec(certificatePem) ?? [];
-  const digest = createHash("sha256").update(Buffer.from(body, "base64")).digest("hex").toUpperCase();
-  return digest.replace(/..(?=.)/g, "$&:");
+  return new X509Certificate(certificatePem).fingerprint256;
 }
 
 const oids = {
@@ -102,14 +102,14 @@ function extension(id: readonly number[], value: Uint8Array, critical = false): 
   return sequence(objectId(id), ...isCritical, tagged(0x04, value));
 }
 
-/** UTCTime until 2049, GeneralizedTime from then on (RFC 5280, 4.1.2.5). */
+/** UTCTime until 2049, then GeneralizedTime (RFC 5280, 4.1.2.5). */
 function time(date: Date): Uint8Array {
   const digits = date.toISOString().replace(/[-:T]/g, "").slice(0, 14);
   const isShort = date.getUTCFullYear() < 2050;
   return tagged(isShort ? 0x17 : 0x18, new TextEncoder().encode(`${isShort ? digits.slice(2) : digits}Z`));
 }
 
-/** The first two numbers share a byte; the rest are in base 128, high digits first and marked (X.690, 8.19). */
+/** The first two numbers share a byte. The others are in base 128, high digits first, all but the last marked (X.690, 8.19). */
 function objectId([first = 0, second = 0, ...rest]: readonly number[]): Uint8Array {
   const groups = rest.flatMap((number) => {
     const digits = [number & 0x7f];
@@ -131,7 +131,7 @@ function set(...parts: readonly Uint8Array[]): Uint8Array {
   return tagged(0x31, Buffer.concat(parts));
 }
 
-/** Tag, length (short, or as many bytes as it needs behind their number), content (X.690, 8.1). */
+/** Tag, length (one byte, or the number of its bytes and then these), content (X.690, 8.1). */
 function tagged(tag: number, content: Uint8Array): Uint8Array {
   const length: number[] = [];
   if (content.length < 0x80) length.push(content.length);
@@ -145,9 +145,88 @@ function tagged(tag: number, content: Uint8Array): Uint8Array {
 const ecdsaWithSha256 = sequence(objectId(oids.ecdsaWithSha256));
 
 function pem(label: string, der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString("base64")
-      .match(/.{1,64}/g) ?? [];
+  const lines = der.toBase64().match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
+}
+
+const yearsValid = 10;
+const dayMs = 24 * 60 * 60 * 1000;
+// The clock of a board without a battery starts in the past.
+const earliest = new Date("2020-01-01T00:00:00Z");
+const renewDaysBefore = 30;
+
+/** Reads the certificate, or makes it. Throws if the folder cannot be used. */
+export async function certificateIn(folder: string, nowMs: number, log: Log): Promise<Certificate> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const owners = await readPair(join(folder, "owner.pem"), join(folder, "owner-key.pem"));
+  if (owners !== undefined) {
+    const fault = faultOf(owners);
+    if (fault === undefined) return owners;
+    log.error("tls", "the owner's certificate cannot be used, so the device shows its own", { fault });
+  }
+  const [certificatePath, keyPath] = [join(folder, "device.pem"), join(folder, "device-key.pem")];
+  const known = await readPair(certificatePath, keyPath);
+  if (known !== undefined && faultOf(known) === undefined && isFresh(known, nowMs)) return known;
+  const made = makeCertificate({
+    commonName: ownNames()[0] ?? "tapdeck",
+    names: ownNames(),
+    addresses: addressesNow(),
+    notBefore: earliest,
+    notAfter: new Date(Math.max(nowMs, earliest.getTime()) + yearsValid * 365 * dayMs),
+    // The same key keeps the trust of clients.
+    ...(known === undefined || faultOf(known) !== undefined ? {} : { keyPem: known.keyPem }),
+  });
+  await writePrivate(keyPath, made.keyPem);
+  await writePrivate(certificatePath, made.certificatePem);
+  const addresses = lastingAddresses().join(" ");
+  log.info("tls", "made a certificate", { names: ownNames().join(" "), addresses });
+  return made;
+}
+
+async function readPair(certificatePath: string, keyPath: string): Promise<Certificate | undefined> {
+  try {
+    const [certificatePem, keyPem] = await Promise.all([
+      readFile(certificatePath, "utf8"),
+      readFile(keyPath, "utf8"),
+    ]);
+    return { certificatePem, keyPem };
+  } catch {
+    // One of the files is missing: there is no certificate.
+    return undefined;
+  }
+}
+
+function faultOf({ certificatePem, keyPem }: Certificate): string | undefined {
+  try {
+    const isPair = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));
+    return isPair ? undefined : "the key does not belong to it";
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** True if it covers all present names and lasting addresses, and does not expire soon. */
+function isFresh({ certificatePem }: Certificate, nowMs: number): boolean {
+  const certificate = new X509Certificate(certificatePem);
+  return (
+    Date.parse(certificate.validTo) - nowMs > renewDaysBefore * dayMs &&
+    ownNames().every((name) => certificate.checkHost(name) !== undefined) &&
+    lastingAddresses().every((address) => certificate.checkIP(address) !== undefined)
+  );
+}
+
+function addressesNow(): readonly Uint8Array[] {
+  return ownAddresses().flatMap((address) => addressBytes(address) ?? []);
+}
+
+async function writePrivate(path: string, text: string): Promise<void> {
+  const fresh = `${path}.new`;
+  const file = await open(fresh, "w", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(fresh, path);
 }

@@ -1,20 +1,15 @@
 /**
- * To be imported before anything else: begins the compiled program anew, in the same process, where variables are set that
- * steer its runtime, and without them.
+ * Restarts the compiled program in the same process without the variables of its runtime, if any are set. `main.ts` imports
+ * this file first.
  *
- * Variables that steer the runtime's engine are read before any of our code runs, and some (`BUN_JSC_*`) by their beginning
- * alone. The rest of them the build takes out of the runtime (`tools/sealed-runtime.ts`).
+ * The engine reads its variables before any code of this program runs, and some (`BUN_JSC_*`) by their prefix. The build
+ * removes the others from the runtime (`tools/sealed-runtime.ts`).
  */
 
-const steering = /^(BUN|JSC)_/;
-
-startClean();
-
-/** Returns where there are none, which is nearly always. */
-function startClean(): void {
-  const names = Object.keys(process.env).filter((name) => steering.test(name));
-  // Run from its sources, the runtime is the developer's own.
-  if (names.length === 0 || process.argv[1]?.startsWith("/$bunfs/") !== true) return;
-  const rest = Object.entries(process.env).filter(([name]) => !steering.test(name));
+const all = Object.entries(process.env);
+const rest = all.filter(([name]) => !/^(BUN|JSC)_/.test(name));
+// A program that runs from its sources uses the developer's runtime.
+if (rest.length < all.length && process.argv[1]?.startsWith("/$bunfs/") === true)
   process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(2)], Object.fromEntries(rest));
-}
+
+export {};

@@ -1,32 +1,32 @@
 /**
- * Tells whether a file belongs to the service itself, or is one of the kernel's. Both sides are compared as real paths, and
- * by device and inode, because links may change after the start, and a bind mount shows a folder under a second path.
+ * Files that are closed to media: those of the service and of the kernel. Paths are compared as real paths, and by device and
+ * inode, because links may change after the start, and a bind mount shows a folder under a second path.
  */
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import type { ClosedPlaces } from "../core/media.ts";
 
-/** One file or folder: its absolute path with each byte as one character, and its device and inode where it has some. */
+/** A file or folder: its absolute path with each byte as one character, and its device and inode if it exists. */
 interface Place {
   readonly path: string;
   readonly id: string | undefined;
 }
 
-/** Real places, compared by path or by id. */
+/** The closed places, and the open one inside them. */
 interface Walls {
-  readonly closed: Places;
-  readonly open: Places;
+  readonly closed: PlaceSet;
+  readonly open: PlaceSet;
 }
 
-interface Places {
+interface PlaceSet {
   readonly paths: ReadonlySet<string>;
   readonly ids: ReadonlySet<string>;
 }
 
-/** What is there is no medium, and much of it answers differently each time that it is read. */
+/** These hold no media, and many of their files change with each read. */
 const kernelFolders = ["/proc", "/sys", "/dev"];
 
-/** The places, with the real path of each that a link stands for. It reads the disk: to be called once, at the start. */
+/** The places with their real paths. It reads the disk, so that the caller calls it once, at the start. */
 export function withRealPaths({ folders, files, open }: ClosedPlaces): ClosedPlaces {
   const both = (paths: readonly string[]) => [
     ...new Set(paths.flatMap((path) => [path, orNothing(() => realpathSync(path)) ?? path])),
@@ -34,16 +34,11 @@ export function withRealPaths({ folders, files, open }: ClosedPlaces): ClosedPla
   return { folders: both(folders), files: both(files), open };
 }
 
-/** What is closed at this moment, to be asked about real paths, as bytes or text. */
-export interface ClosedNow {
-  isClosed(path: string | Uint8Array): Promise<boolean>;
-}
-
-/** It reads the disk without blocking, from now on: see `closedFor` for the synchronous form. */
-export function closedNow(places: ClosedPlaces | undefined): ClosedNow {
+/** The places that are closed at this moment. It reads the disk without blocking. `isClosed` takes a real path. */
+export function closedNow(places: ClosedPlaces | undefined) {
   const looking = wallsOf(places);
   return {
-    async isClosed(path) {
+    async isClosed(path: string | Uint8Array): Promise<boolean> {
       const chain = await Promise.all(
         ancestorsOf(latin1(path)).map(async (one) => ({ path: one, id: idOf(await statOf(one)) })),
       );
@@ -52,26 +47,23 @@ export function closedNow(places: ClosedPlaces | undefined): ClosedNow {
   };
 }
 
-/** Whether a folder is closed by itself; undefined where that is up to the folder that it lies in. */
-export type FolderState = "closed" | "open" | undefined;
+/** Undefined if the folder above decides. */
+type FolderState = "closed" | "open" | undefined;
 
-/** The synchronous form, for the process that builds the index. It resolves the closed places once. */
-export interface ClosedIndex {
-  /** For a real path. */
-  isClosed(path: string | Uint8Array): boolean;
-  /** For one folder, without those above it; the path need not be a real one. */
-  stateOf(folder: string | Uint8Array): FolderState;
-}
+export type ClosedIndex = ReturnType<typeof closedFor>;
 
-export function closedFor(places: ClosedPlaces | undefined): ClosedIndex {
+/** `closedNow` without promises, for the process that builds the index. */
+export function closedFor(places: ClosedPlaces | undefined) {
   const walls = wallsNow(places);
   const look = (path: string): Place => ({
     path,
     id: idOf(orNothing(() => statSync(bytes(path), { bigint: true }))),
   });
   return {
-    isClosed: (path) => judge(ancestorsOf(latin1(path)).map(look), walls),
-    stateOf: (folder) => stateOf(look(latin1(folder)), walls),
+    /** Takes a real path. */
+    isClosed: (path: string | Uint8Array): boolean => judge(ancestorsOf(latin1(path)).map(look), walls),
+    /** The state of one folder without the folders above it; its path may contain links. */
+    stateOf: (folder: string | Uint8Array): FolderState => stateOf(look(latin1(folder)), walls),
   };
 }
 
@@ -89,7 +81,7 @@ function stateOf(place: Place, { closed, open }: Walls): FolderState {
   return isAmong(place, open) ? "open" : undefined;
 }
 
-function isAmong({ path, id }: Place, { paths, ids }: Places): boolean {
+function isAmong({ path, id }: Place, { paths, ids }: PlaceSet): boolean {
   return paths.has(path) || (id !== undefined && ids.has(id));
 }
 
@@ -98,7 +90,7 @@ async function wallsOf(places: ClosedPlaces | undefined): Promise<Walls> {
   const { folders, files, open } = places;
   const [closed, opened] = await Promise.all([
     Promise.all([...folders, ...files].map(async (path) => placeOf(path, await statOf(latin1(path))))),
-    // Whatever keeps the folder from being looked at, nothing below it is found.
+    // Without a readable folder, no file below it is found.
     lstat(open, { bigint: true }).catch(() => undefined),
   ]);
   return makeWalls(closed, openPlace(open, opened));
@@ -121,7 +113,7 @@ function placeOf(path: string, found: Found | undefined): Place {
   return { path: latin1(path), id: idOf(found) };
 }
 
-/** Undefined for a link, and where there is nothing. */
+/** Undefined for anything but a folder. */
 function openPlace(open: string, found: Found | undefined): Place | undefined {
   return found?.isDirectory() ? placeOf(open, found) : undefined;
 }
@@ -131,7 +123,7 @@ function makeWalls(closed: readonly Place[], open: Place | undefined): Walls {
   return { closed: placesOf([...closed, ...kernel]), open: placesOf(open === undefined ? [] : [open]) };
 }
 
-function placesOf(places: readonly Place[]): Places {
+function placesOf(places: readonly Place[]): PlaceSet {
   return {
     paths: new Set(places.map(({ path }) => path)),
     ids: new Set(places.flatMap(({ id }) => id ?? [])),
@@ -149,7 +141,7 @@ function idOf(found: Found | undefined): string | undefined {
 }
 
 function statOf(path: string): Promise<Found | undefined> {
-  // A folder that cannot be looked at is judged by its path alone.
+  // An unreadable folder is compared by its path alone.
   return stat(bytes(path), { bigint: true }).catch(() => undefined);
 }
 
@@ -170,7 +162,7 @@ function ancestorsOf(path: string): readonly string[] {
   return all;
 }
 
-/** Each byte as one character, so that a name that is not UTF-8 stays what it is. */
+/** Each byte as one character, because a name may not be UTF-8. */
 function latin1(path: string | Uint8Array): string {
   const raw =
     typeof path === "string"

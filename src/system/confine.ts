@@ -1,7 +1,7 @@
 /**
- * Players and programs of cards are confined: they run behind tapdeck-confine (watchdog/tapdeck-confine.c), which keeps the
- * data folder's files, the keys and the settings from them. It stands beside the service's own program, and is asked once,
- * at the start, whether it can. Where it cannot, players start without it, and `health` says so.
+ * Confinement of players and programs of cards. tapdeck-confine (watchdog/tapdeck-confine.c) starts them without access to the
+ * data folder's files, the keys and the settings. It lies beside the service's program. The service probes it once, at the
+ * start. If it cannot confine, players start without it, and `health` says so.
  */
 import { existsSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
@@ -11,13 +11,13 @@ import { messageOf } from "../core/errors.ts";
 import { confineProbeMsMax } from "../core/limits.ts";
 import type { Environment, Places } from "./folders.ts";
 
-/** What a program may reach: every file too, or all sockets, or only the sockets of this machine. */
-export type Reach = "everything" | "network" | "offline";
+/** What a program may reach: every file and socket, every socket, or the sockets of this machine. */
+export type ProgramReach = "everything" | "network" | "offline";
 
 export interface Confinement {
-  /** What stands before a program and its words; empty where players are not confined. */
-  readonly prefixes: { readonly [Each in Reach]: readonly string[] };
-  /** Why they are not, as a sentence; undefined where they are. */
+  /** The words before a program and its arguments; empty if players are not confined. */
+  readonly prefixes: { readonly [Each in ProgramReach]: readonly string[] };
+  /** A sentence on why players are not confined; undefined if they are. */
   readonly fault?: string;
 }
 
@@ -26,7 +26,7 @@ const unconfined = (why: string): Confinement => ({
   fault: `players are not confined and could read this service's secrets: ${why}`,
 });
 
-// Set once, before the first player; the only state that is not handed from hand to hand, as the environment of players is.
+// Global state, set once before the first player.
 let current = unconfined("the service has not set it up");
 
 /** Why players are not confined, or an empty string. */
@@ -34,13 +34,13 @@ export function confinementFault(): string {
   return current.fault ?? "";
 }
 
-/** Has all players from now on confined, where this machine can. */
+/** Confines all later players, if this machine can. */
 export async function confinePlayers(places: Places, environment: Environment = process.env): Promise<void> {
   current = await findConfinement(places, join(dirname(process.execPath), "tapdeck-confine"));
   if (current.fault === undefined) await makeFolders(environment);
 }
 
-/** As `confinePlayers`, with the helper at `helper`, and without any effect. */
+/** The confinement by the program at `helper`; changes nothing. */
 export async function findConfinement(places: Places, helper: string): Promise<Confinement> {
   if (!existsSync(helper)) return unconfined(`${helper} is missing: install it again`);
   const why = await refusalOf(helper);
@@ -56,30 +56,34 @@ export async function findConfinement(places: Places, helper: string): Promise<C
   };
 }
 
-/** `argv` as it is to be spawned. Throws an error with a `code`, as a spawn does, where there is no such program. */
-export function confined(argv: readonly string[], reach: Reach, at: ProgramPlace = {}): readonly string[] {
+/** The command that starts `argv` confined. Throws an error with a `code`, as a spawn does, if there is no such program. */
+export function confined(
+  argv: readonly string[],
+  reach: ProgramReach,
+  at: ProgramPlace = {},
+): readonly string[] {
   const prefix = current.prefixes[reach];
   if (prefix.length === 0) return argv;
   return [...prefix, programOf(argv[0] ?? "", at), ...argv];
 }
 
 /**
- * The helper that makes its rules ahead, and waits for a program and its words at `descriptor`; empty where such a program
- * is not confined.
+ * The command of a helper that sets up the confinement and waits for a program at `descriptor`; empty if such a program is not
+ * confined.
  */
-export function waitingHelper(reach: Reach, descriptor: number): readonly string[] {
+export function waitingHelper(reach: ProgramReach, descriptor: number): readonly string[] {
   const [helper, ...options] = current.prefixes[reach];
   return helper === undefined ? [] : [helper, `--from=${descriptor}`, ...options];
 }
 
-export interface ProgramPlace {
-  /** The folders of programs, as `PATH` has them; the service's own where absent. */
+interface ProgramPlace {
+  /** The value of `PATH`; the service's own if absent. */
   readonly path?: string | undefined;
-  /** The folder that it works in. */
+  /** The working folder. */
   readonly folder?: string | undefined;
 }
 
-/** Its path; null where it is not there, or not a program. */
+/** The path of a program; null if there is none. */
 export function programFor(name: string, { path, folder }: ProgramPlace): string | null {
   return Bun.which(name, {
     ...(path === undefined ? {} : { PATH: path }),
@@ -95,7 +99,7 @@ function programOf(name: string, at: ProgramPlace): string {
   throw Object.assign(new Error(`cannot run ${name}`), { code: isThere ? "EACCES" : "ENOENT" });
 }
 
-/** What it says where it cannot confine; undefined where it can. */
+/** Why the helper cannot confine; undefined if it can. */
 async function refusalOf(helper: string): Promise<string | undefined> {
   try {
     const child = Bun.spawn([helper, "--probe"], {
@@ -110,15 +114,15 @@ async function refusalOf(helper: string): Promise<string | undefined> {
   }
 }
 
-/** Folders of the service in its data folder; those of others there are none of its secrets. */
+/** The folders in the data folder that hold files of the service. */
 const ownFolders = ["tls", "mappings", "tapdeck-sounds"] as const;
 
-/** The options that hide what is the service's own, by true paths. */
+/** The options that hide the service's files, by real paths. */
 async function hiddenBy({ configPath, configNamed, dataFolder }: Places): Promise<readonly string[]> {
   const data = await truePath(dataFolder);
   const configFolder = await truePath(dirname(configPath));
   const ours = ownFolders.map((name) => join(data, name));
-  // A folder that a person named may have media beside the config file, or be a home folder.
+  // The folder of a named config file may hold media, or be a home folder.
   const config = configNamed
     ? [join(configFolder, "mappings"), join(configFolder, basename(configPath)), await truePath(configPath)]
     : configFolder === data
@@ -131,7 +135,7 @@ async function hiddenBy({ configPath, configNamed, dataFolder }: Places): Promis
   ];
 }
 
-/** Without links; where the path does not exist yet, with those above it resolved. */
+/** The real path. For a path that does not exist yet, the folders above it are resolved. */
 async function truePath(path: string): Promise<string> {
   return realpath(path).catch(async () => {
     const above = dirname(path);
@@ -140,8 +144,8 @@ async function truePath(path: string): Promise<string> {
 }
 
 /**
- * Makes the folders that players expect, where they are missing: in the folders above hidden places players make nothing
- * new. Those of a person hold the service's own folder, and on an image the data folder is the home of the players.
+ * Makes the folders that players expect, because confined players cannot create entries in folders above hidden files. A
+ * person's `.config` holds the service's folder, and on an image the data folder is the home of the players.
  */
 async function makeFolders(environment: Environment): Promise<void> {
   const home = environment.HOME ?? homedir();
@@ -157,7 +161,7 @@ async function makeFolders(environment: Environment): Promise<void> {
     base("XDG_STATE_HOME", ".local/state"),
   ];
   const known = ["retroarch", "mpv"].filter((name) => Bun.which(name) !== null);
-  // A home that cannot be written to is as it was without: its players know that.
+  // Players can cope with a home that is read-only.
   for (const folder of [...bases, ...known.map((name) => join(config, name))])
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => {});
 }

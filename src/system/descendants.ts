@@ -1,11 +1,11 @@
 /**
- * What a player left of itself: the living processes of its group, and those that left the group but carry the player's
- * mark in their environment. A process that clears its environment as well cannot be told from anybody else's.
+ * The family of a player: the living processes of its group, and those that left the group but carry the player's mark in
+ * their environment. A process that also clears its environment is not found.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { uptime } from "node:os";
 
-/** The variable that a player and all that it starts carry. */
+/** The variable that a player and its children carry. */
 export const markName = "TAPDECK_LAUNCH";
 
 export interface Family {
@@ -13,47 +13,44 @@ export interface Family {
   readonly groupId: number;
   /** The value of `markName`. */
   readonly mark: string;
-  /** `os.uptime()` before it was started, in seconds: what is older is none of it. */
+  /** `os.uptime()` before the start, in seconds. An older process is no member. */
   readonly bornSeconds: number;
 }
 
-export interface Member {
+export interface FamilyMember {
   readonly pid: number;
   readonly isInGroup: boolean;
-  /** It waits for a device, and no signal reaches it (proc(5), state D). */
+  /** It waits for a device, and signals wait with it (proc(5), state D). */
   readonly isStuck: boolean;
 }
 
-// The unit of `starttime`: USER_HZ, 100 on every processor that we run on (time(7)).
+// The unit of `starttime`: USER_HZ, 100 on every supported processor (time(7)).
 const ticksPerSecond = 100;
 // `os.uptime` may be a whole number.
 const bornMarginSeconds = 2;
-const kernelThread = 0x0020_0000; // PF_KTHREAD in `flags` (include/linux/sched.h): none of them has an environment.
-// Loading a program from an SD card takes a few milliseconds, and longer where the processor is taken away meanwhile.
+const kernelThread = 0x0020_0000; // PF_KTHREAD in `flags` (include/linux/sched.h): a kernel thread has no environment.
+// Loading a program from an SD card takes a few milliseconds, and longer on a busy processor.
 const emptyLookMs = 4;
 const emptyLooksMax = 10;
 const becomingMsMax = 1000;
 
-/** A mark that no other launch has, of this service or another one. */
-export function createMarks(): () => Omit<Family, "groupId"> {
-  const service = crypto.randomUUID();
-  let count = 0;
-  return () => ({ mark: `${service}.${++count}`, bornSeconds: uptime() - bornMarginSeconds });
+/** A mark that no other launch has, of this service or another one, and the present time. */
+export function nextMark(): Omit<Family, "groupId"> {
+  return { mark: crypto.randomUUID(), bornSeconds: uptime() - bornMarginSeconds };
 }
 
-/** Looks through the processes, off the main thread; the dead that nobody has reaped are none of the living. */
-export async function livingOf(family: Family): Promise<readonly Member[]> {
+/** Looks through all processes, off the main thread. A zombie is not living. */
+export async function livingOf(family: Family): Promise<readonly FamilyMember[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const members = await Promise.all(ids.map((id) => memberOf(Number(id), family)));
   return members.filter((member) => member !== undefined);
 }
 
-/** Whether this one of them lives still. */
-export async function isLiving({ pid }: Member, family: Family): Promise<boolean> {
+export async function isLiving({ pid }: FamilyMember, family: Family): Promise<boolean> {
   return (await memberOf(pid, family)) !== undefined;
 }
 
-async function memberOf(pid: number, family: Family): Promise<Member | undefined> {
+async function memberOf(pid: number, family: Family): Promise<FamilyMember | undefined> {
   const stat = await statOf(pid);
   if (stat === undefined) return undefined;
   const { state, group, flags, startedSeconds } = stat;
@@ -63,7 +60,7 @@ async function memberOf(pid: number, family: Family): Promise<Member | undefined
   return (await isMarked(pid, family.mark)) ? { pid, isInGroup: false, isStuck } : undefined;
 }
 
-/** A process that becomes another program has no environment for that moment: it is looked at again until that is over. */
+/** During execve(2) a process has no environment for a moment, so that an empty one is read again. */
 async function isMarked(pid: number, mark: string): Promise<boolean> {
   const endMs = performance.now() + becomingMsMax;
   for (let looks = 0; looks < emptyLooksMax && performance.now() < endMs; ) {
@@ -79,9 +76,8 @@ async function isMarked(pid: number, mark: string): Promise<boolean> {
 }
 
 /**
- * proc(5), `stat`: pid (name) state ppid pgrp ... flags ... starttime ... startcode; the name may hold anything, brackets
- * too. The kernel has no start of the code of a process that is becoming another program, until behind its environment
- * (fs/binfmt_elf.c, `load_elf_binary`). Undefined for the dead.
+ * proc(5), `stat`: pid (name) state ppid pgrp ... flags ... starttime ... startcode; the name may hold any character. During
+ * execve(2), `startcode` is 0 until the environment is set (fs/binfmt_elf.c, `load_elf_binary`). Undefined for the dead.
  */
 async function statOf(pid: number) {
   const text = (await textOf(`/proc/${pid}/stat`)) ?? "";
@@ -97,7 +93,7 @@ async function statOf(pid: number) {
   };
 }
 
-/** Undefined where it ended between two looks, or belongs to somebody whose environment is not for us. */
+/** Undefined if the process has ended, or if another user owns it. */
 async function textOf(path: string): Promise<string | undefined> {
   return readFile(path, "latin1").catch(() => undefined);
 }

@@ -1,13 +1,14 @@
 /**
- * How many of the process's descriptors are in use. The runtime has raised the soft limit to the hard one by the time that
- * any of our code runs.
+ * The number of used descriptors of the process, and a reserve of descriptors. The runtime raises the soft limit to the hard
+ * limit before any code of this program runs.
  */
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Descriptors } from "../core/descriptors.ts";
 
-// A flood may take all that there are in one go, before anything else runs.
-const reserveMax = 256; // What a launch and a caller at the socket's file need until those from afar have gone.
-const limitWhereUnknown = 1024; // Of every Linux since ever (getrlimit(2)).
+// A flood may take all free descriptors before other code runs. A launch and local callers need the reserve until the service
+// has closed remote connections.
+const reserveMax = 256;
+const limitWhereUnknown = 1024; // The usual limit of Linux (getrlimit(2)).
 
 export function createDescriptors(): Descriptors {
   const limit = readLimit();
@@ -18,12 +19,12 @@ export function createDescriptors(): Descriptors {
     limit,
     used() {
       try {
-        // The kernel gives the lowest that is free (open(2)): all below it are in use.
+        // The kernel returns the lowest free descriptor (open(2)): all below it are in use.
         const lowest = openOne();
         closeSync(lowest);
         return lowest;
       } catch {
-        // EMFILE or ENFILE: there is none.
+        // EMFILE or ENFILE: none is free.
         return Number.POSITIVE_INFINITY;
       }
     },
@@ -31,7 +32,7 @@ export function createDescriptors(): Descriptors {
       try {
         return readdirSync("/proc/self/fd").length;
       } catch {
-        // It takes one itself.
+        // EMFILE: the call needs a descriptor itself.
         return Number.POSITIVE_INFINITY;
       }
     },
@@ -39,7 +40,7 @@ export function createDescriptors(): Descriptors {
       try {
         while (reserve.length < reserveCount) reserve.push(openOne());
       } catch {
-        // Then there is none to keep.
+        // None is free; the next call tries again.
       }
     },
     giveReserve() {

@@ -1,4 +1,4 @@
-/** Where things stand when nobody says otherwise (decisions, "The config file"; XDG Base Directory Specification). */
+/** The paths of the service's files and folders (XDG Base Directory Specification). */
 import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -13,16 +13,16 @@ export interface PlaceOptions {
 
 export interface Places {
   readonly configPath: string;
-  /** True where a person named the file: then it must exist. */
+  /** True if a person named the file, which must then exist. */
   readonly configNamed: boolean;
   readonly dataFolder: string;
-  /** The socket for callers on the device: in the run folder, or, with `--data`, in that folder. */
+  /** The socket for callers on the device: in the run folder, or in the folder of `--data`. */
   readonly socketPath: string;
-  /** Holds what games save while they run, in memory; of this data folder alone. */
+  /** A folder in memory for the saves of running games, for this data folder alone. */
   readonly savesMemory: string;
 }
 
-/** With `--data` alone, the config file stands in that folder too, so that a second service is one flag away. */
+/** With `--data` alone, the config file is in that folder, too, so that a second service needs one flag. */
 export function placesOf({ config, data }: PlaceOptions, environment: Environment): Places {
   const dataFolder = resolve(data ?? join(base(environment.XDG_DATA_HOME, ".local/share"), "tapdeck"));
   const configFolder = data === undefined ? ownConfigFolder(environment) : dataFolder;
@@ -39,8 +39,8 @@ export function placesOf({ config, data }: PlaceOptions, environment: Environmen
 }
 
 /**
- * Files and folders of the service, which it never plays. A config file that a person put elsewhere may lie among media: then
- * only the file and the `mappings` folder beside it are closed.
+ * The service's files and folders, which it never plays. A named config file may lie among media: then only the file and the
+ * `mappings` folder beside it are closed.
  */
 export function closedPlaces(places: Places, environment: Environment): ClosedPlaces {
   const { configPath, configNamed, dataFolder, socketPath } = places;
@@ -64,15 +64,14 @@ function ownConfigFolder({ XDG_CONFIG_HOME }: Environment): string {
   return join(base(XDG_CONFIG_HOME, ".config"), "tapdeck");
 }
 
-/** systemd makes one for a service of its own (systemd.exec(5), RuntimeDirectory=), the login one for a person. */
+/** systemd makes one for a system service (systemd.exec(5), RuntimeDirectory=), the login makes one for a person. */
 function runFolder({ RUNTIME_DIRECTORY, XDG_RUNTIME_DIR }: Environment, otherwise: string): string {
   return [RUNTIME_DIRECTORY, XDG_RUNTIME_DIR].find((folder) => folder?.startsWith("/")) ?? otherwise;
 }
 
-/** `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `XDG_RUNTIME_DIR` and `RUNTIME_DIRECTORY` are looked at. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-// The specification: a path that is not absolute counts as not set.
+// A path that is not absolute counts as not set (XDG Base Directory Specification).
 function base(variable: string | undefined, fallback: string): string {
   return variable?.startsWith("/") ? variable : join(homedir(), fallback);
 }

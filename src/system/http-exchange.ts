@@ -1,30 +1,26 @@
 /**
- * One HTTP/1.1 exchange with a server at a given address (RFC 9112): a request, the head of the answer, and its body, which
- * is dropped. Neither proxies nor the environment nor the name service have a say in where it goes.
+ * One HTTP/1.1 exchange with a server at a given address (RFC 9112): a request, the head of the response, and its body, which
+ * is read and dropped. Proxies, the environment and the name service have no influence.
  */
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { webBodyBytesMax, webHeadBytesMax } from "../core/limits.ts";
 
-export interface Exchange {
+interface HttpExchange {
   readonly method: "GET" | "POST";
-  readonly url: URL;
-  /** Where to connect; the name in `url` is what the server is told, and what its certificate must be for. */
-  readonly address: string;
   readonly content?: { readonly type: string; readonly body: string };
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly location: string | undefined;
+  /** Its host name goes to the server, whose certificate must be for that name. */
+  readonly url: URL;
+  /** The address to connect to. */
+  readonly address: string;
 }
 
 /**
- * Resolves when the whole answer is there. Throws `ServiceError("failed")`, with `data.connected` false where no
- * connection came about, and the signal's reason where that aborts.
+ * Sends one request and resolves with the head of the response when all of it has arrived. Throws `ServiceError("failed")`,
+ * with `data.connected` false if there was no connection, and the signal's reason if that aborts.
  */
-export function exchange(asked: Exchange, signal: AbortSignal): Promise<Answer> {
+export function exchange(asked: HttpExchange, signal: AbortSignal): Promise<ResponseHead> {
   const request = requestOf(asked);
   return new Promise((resolve, reject) => {
     let connected = false;
@@ -62,17 +58,17 @@ export function exchange(asked: Exchange, signal: AbortSignal): Promise<Answer> 
   });
 }
 
-function open({ url, address }: Exchange, onOpen: () => void): Socket {
+function open({ url, address }: HttpExchange, onOpen: () => void): Socket {
   const isTls = url.protocol === "https:";
   const port = Number(url.port === "" ? (isTls ? 443 : 80) : url.port);
   if (!isTls) return connectPlain({ host: address, port }, onOpen);
   const name = url.hostname.replace(/^\[|\]$/g, "");
-  // A server name is a name: an address is not sent as one (RFC 6066, 3).
+  // An address is no server name (RFC 6066, 3).
   const servername = isIP(name) > 0 ? {} : { servername: name };
   return connectTls({ host: address, port, ...servername, ALPNProtocols: ["http/1.1"] }, onOpen);
 }
 
-function requestOf({ method, url, content }: Exchange): Buffer {
+function requestOf({ method, url, content }: HttpExchange): Buffer {
   const body = Buffer.from(content?.body ?? "");
   if (content !== undefined && !/^[\x20-\x7e]+$/.test(content.type))
     throw new ServiceError("failed", "a content type is written in plain letters, such as text/plain");
@@ -88,22 +84,24 @@ function requestOf({ method, url, content }: Exchange): Buffer {
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]);
 }
 
-interface Head extends Answer {
-  /** Bytes of the body; undefined where the connection's end is its end, or where it comes in chunks. */
+interface ResponseHead {
+  readonly status: number;
+  readonly location: string | undefined;
+  /** Bytes of the body; undefined if it ends with the connection, or comes in chunks. */
   readonly length: number | undefined;
   readonly isChunked: boolean;
 }
 
 interface Reading {
-  /** The head as far as it is there. */
+  /** The head, as far as it has arrived. */
   bytes: Buffer;
-  head: Head | undefined;
+  head: ResponseHead | undefined;
   bodyBytes: number;
-  /** The last characters of the body: of one in chunks, they tell its end. */
+  /** The last characters of the body, which mark the end of a body in chunks. */
   tail: string;
 }
 
-/** Takes bytes that came; a sentence where they cannot be taken. */
+/** Reads bytes; returns a sentence if they are no valid response. */
 function take(reading: Reading, bytes: Buffer): string | undefined {
   let body = bytes;
   while (reading.head === undefined) {
@@ -115,7 +113,7 @@ function take(reading: Reading, bytes: Buffer): string | undefined {
     if (head === undefined) return "did not answer in HTTP";
     body = reading.bytes.subarray(end + 4);
     reading.bytes = Buffer.alloc(0);
-    // 1xx only announces an answer (RFC 9110, 15.2).
+    // A final response follows 1xx (RFC 9110, 15.2).
     if (head.status >= 200) reading.head = head;
   }
   reading.bodyBytes += body.length;
@@ -123,7 +121,7 @@ function take(reading: Reading, bytes: Buffer): string | undefined {
   return reading.bodyBytes > webBodyBytesMax ? `answered with more than ${webBodyBytesMax} bytes` : undefined;
 }
 
-function headOf(text: string): Head | undefined {
+function headOf(text: string): ResponseHead | undefined {
   const [statusLine = "", ...lines] = text.split("\r\n");
   const status = /^HTTP\/1\.[01] ([1-9][0-9]{2})( |$)/.exec(statusLine)?.[1];
   if (status === undefined) return undefined;
@@ -136,7 +134,7 @@ function headOf(text: string): Head | undefined {
   const code = Number(status);
   const isChunked = /chunked\s*$/i.test(fields.get("transfer-encoding") ?? "");
   const length = /^[0-9]{1,15}$/.exec(fields.get("content-length") ?? "")?.[0];
-  // 204 and 304 have no body, whatever they say (RFC 9112, 6.3).
+  // 204 and 304 have no body, even with a Content-Length (RFC 9112, 6.3).
   const known =
     code === 204 || code === 304 ? 0 : length === undefined || isChunked ? undefined : Number(length);
   return { status: code, location: fields.get("location"), length: known, isChunked };

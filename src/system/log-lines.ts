@@ -1,21 +1,15 @@
 /**
- * Log lines on the way to stderr: gathered while a tap is under way and written when the loop is free again. Where nobody
- * takes them, as on a full disk or a pipe that is not read, the newest are lost, and nothing else is.
+ * The buffer of log lines before stderr. A tap adds lines, and the event loop writes them when it is free. If the output is
+ * blocked (a full disk, a pipe that nobody reads), the newest lines are dropped.
  */
 import { logUnsentCharsMax } from "../core/limits.ts";
 
-export interface LogLines {
-  readonly write: (line: string) => void;
-  /** Writes what is left: before the process ends. */
-  readonly flush: () => void;
-}
-
-export interface LogOutput {
-  /** Calls `done` when the text is written, or cannot be. */
+interface LogOutput {
+  /** Calls `done` after the text was written, or failed to be. */
   write(text: string, done: () => void): unknown;
 }
 
-export function createLogLines(output: LogOutput): LogLines {
+export function createLogLines(output: LogOutput) {
   let waiting: string[] = [];
   let unsentChars = 0;
   let lost = 0;
@@ -32,7 +26,7 @@ export function createLogLines(output: LogOutput): LogLines {
     if (waiting.push(line) === 1) setTimeout(flush, 0);
   };
   return {
-    write(line) {
+    write(line: string): void {
       if (unsentChars + line.length > logUnsentCharsMax) {
         lost += 1;
         return;
@@ -41,6 +35,7 @@ export function createLogLines(output: LogOutput): LogLines {
       lost = 0;
       add(line);
     },
+    /** Writes the remaining lines before the process ends. */
     flush,
   };
 }

@@ -1,9 +1,9 @@
 /**
- * What the machine's own start and its watchdog have to say, where an image names the places:
+ * Health checks of an image: faults of its boot, and its watchdog. Two variables name the files:
  *
- *   TAPDECK_FAULTS           folder of one file for each fault of the start, which holds a sentence: a broken data
+ *   TAPDECK_FAULTS           a folder with one file for each fault of the boot, which holds a sentence: a broken data
  *                            partition, a mistake in tapdeck.conf
- *   TAPDECK_WATCHDOG_STATE   the state file of tapdeck-watchdog (its format stands at the head of its source)
+ *   TAPDECK_WATCHDOG_STATE   the state file of tapdeck-watchdog (its source describes the format)
  */
 import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
@@ -13,14 +13,14 @@ import { startedAgain } from "../core/watchdog.ts";
 
 export interface MachineCheck {
   readonly name: "device" | "watchdog";
-  /** Why it is not well, or an empty string. */
+  /** A sentence on what is wrong, or an empty string. */
   readonly ask: () => string;
 }
 
-// Long enough to be seen by somebody who looks once a day, and then it is history.
+// A person who looks once a day sees the event.
 const eventMsMax = 24 * 60 * 60 * 1000;
 
-/** The checks that the environment names places for: none on a machine that is not ours. */
+/** The checks whose variables are set: none outside of an image. */
 export function machineChecks(
   environment: Readonly<Record<string, string | undefined>>,
   clock: Clock,
@@ -42,14 +42,14 @@ function faultsIn(folder: string): string {
     .join("; ");
 }
 
-/** What the watchdog's line means for people; empty where it is none, or long ago. */
+/** The watchdog's line as a sentence; empty for any other text and for an old event. */
 export function watchdogSentence(line: string, nowMs: number): string {
   const [, event = "", seconds = "", resets = "", why = ""] =
     /^event=([a-z-]+) time=(\d+) restarts=\d+ resets=(\d+) why=(.*)/.exec(line) ?? [];
   const sentence = sentenceOf(event, { why, resets: Number(resets) });
   if (sentence === undefined) return "";
   const agoMs = nowMs - Number(seconds) * 1000;
-  // A board has no clock of its own: an event of the future is one of before it was set.
+  // The clock of a board may be set after the event: an event of the future counts as recent.
   return event !== "unguarded" && agoMs > eventMsMax ? "" : sentence;
 }
 
@@ -73,7 +73,7 @@ function sentenceOf(
   }
 }
 
-/** The first bytes of a file; empty where there is none, for a machine that was always well has none. */
+/** The first bytes of a file; empty for a missing file, because a machine without faults has none. */
 function textOf(path: string): string {
   if (!existsSync(path)) return "";
   const bytes = new Uint8Array(machineFaultBytesMax);

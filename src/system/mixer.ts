@@ -1,4 +1,4 @@
-/** The volume of the device, by whichever of the usual programs for it is there and has a device to set. */
+/** The volume of the device, set by the first of the usual programs that is installed and finds a sound device. */
 import { ServiceError } from "../core/errors.ts";
 import { clampVolume, type VolumeChange } from "../core/playback.ts";
 import { type ProgramEnd, runProgram } from "./program.ts";
@@ -8,9 +8,9 @@ const mixerMsMax = 3000;
 
 interface Mixer {
   readonly program: string;
-  /** Asks how loud it is. */
+  /** The arguments that print the volume. */
   readonly get: readonly string[];
-  /** From its answer: percent. */
+  /** The percentage in that output. */
   read(answer: string): number | undefined;
   set(percent: number): readonly string[];
 }
@@ -20,7 +20,7 @@ const percentIn = (answer: string): number | undefined => {
   return percent === undefined ? undefined : Number(percent);
 };
 
-/** In this order: the sound server that a PC has, then the bare card. */
+/** Sound servers first, then the card. */
 const mixers: readonly Mixer[] = [
   {
     // PipeWire: `Volume: 0.50`.
@@ -40,7 +40,7 @@ const mixers: readonly Mixer[] = [
     set: (percent) => ["set-sink-volume", "@DEFAULT_SINK@", `${percent}%`],
   },
   {
-    // ALSA, on the scale that people hear by: `Front Left: Playback 32768 [50%] [on]`.
+    // ALSA, on a perceptual scale: `Front Left: Playback 32768 [50%] [on]`.
     program: "amixer",
     get: ["--mapped-volume", "get", "Master"],
     read: percentIn,
@@ -49,8 +49,8 @@ const mixers: readonly Mixer[] = [
 ];
 
 /**
- * Never beyond `ceiling`, in percent. Rejects with `ServiceError("failed")` and what to do where no program can. `find`
- * finds a program, as a path.
+ * Changes the volume, never beyond `ceiling`, in percent. `find` returns the path of a program. Rejects with
+ * `ServiceError("failed")` and a way out if no program can change it.
  */
 export async function changeSystemVolume(
   change: VolumeChange,
@@ -74,7 +74,7 @@ export async function changeSystemVolume(
   );
 }
 
-/** What the program complains of; undefined where it did it. */
+/** The program's complaint; undefined after a success. */
 async function changeBy(
   { get, read, set }: Mixer,
   path: string,

@@ -1,9 +1,9 @@
 /**
- * Players as processes: started without a shell, in a session and so a process group of their own, and ended as a whole:
- * the group, and what left it but carries the mark of its launch.
+ * Players as processes: started without a shell in a session of their own, and ended with their whole family: the process
+ * group, and processes that left it but carry the mark of the launch (descendants.ts).
  *
- * The group is the player: a program that starts the real one and ends well hands on to what is left of its group, and,
- * where it ends as fast as starters do, to what left the group too. One that ends badly takes the rest with it.
+ * When a wrapper exits with 0, what remains of its process group is the player. If it ends within 3 s, processes that left
+ * the group are the player, too. When a program exits with another code, the service ends the rest of its family.
  */
 import type { StopSignal } from "../core/playback.ts";
 import { type Family, isLiving, livingOf } from "./descendants.ts";
@@ -12,53 +12,52 @@ import { type Child, type StartOptions, startProcess } from "./start-process.ts"
 import { keepLastWords } from "./stderr-tail.ts";
 
 export interface Exit {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly exitCode: number | null;
 }
 
 export interface Player {
   readonly pid: number;
-  /** Resolves when the player has ended, with how the program that was started did. */
+  /** Resolves when the player has ended, with the exit of the program that was started. */
   readonly exited: Promise<Exit>;
-  /** Resolves when, after that, nothing of it is left. */
+  /** Resolves after `exited`, when nothing of its family is left. */
   readonly gone: Promise<void>;
-  /** The last lines that it wrote to its error output; empty where it said nothing. */
+  /** The last lines of its error output. */
   lastWords(): Promise<string>;
-  /** Our end of a socket that is its descriptor 3, where it was asked for; whoever asked closes it. */
+  /** The service's end of the socket at the player's descriptor 3, with `hasLine`; the caller closes it. */
   readonly line: number | undefined;
-  /** Where it was asked for; whoever asked reads all of the output. */
+  /** With `hasTalk`; the caller reads all of the output. */
   readonly talk: Talk | undefined;
   /**
-   * Asks all of it to end by `signal`, TERM where none is given, makes it end after `graceMs` (KILL), and resolves when it is
-   * gone. Called again, it shortens the grace that is left, and cannot stretch it.
+   * Sends `signal` (TERM by default) to the family, KILL after `graceMs`, and resolves when nothing is left. A second call can
+   * shorten the grace time but not extend it.
    */
   stop(graceMs: number, signal?: StopSignal): Promise<Exit>;
 }
 
 /** The standard input and output of a player that takes commands there. */
 export interface Talk {
-  /** Never throws: a player that has ended takes nothing more, which is not our fault. */
+  /** Never throws, even if the player has ended. */
   say(text: string): void;
   readonly output: ReadableStream<Uint8Array>;
 }
 
 export interface PlayerOptions extends StartOptions {
-  /** False for a program that is known to be the player itself, so that nothing it leaves behind is. */
+  /** False for a program that is known to be the player itself and no wrapper. */
   readonly mayHandOn?: boolean;
 }
 
-// How often processes are looked at that nobody tells us of: those that were asked to end, and those handed on to.
+// Polls of processes that are not children of the service: those that were asked to end, and those of a wrapper.
 const endPollMs = 20;
 const handedOnPollMs = 250;
 const leftoverGraceMs = 1000;
-// The kernel ends a killed process at once, unless it waits for a device; then nobody can help it. One that waits for a
-// processor only is worth waiting for, too.
+// The kernel ends a killed process at once, unless it waits for a device, or for a processor.
 const killMsMax = 200;
 const starvedMsMax = 1000;
-// A program that starts another one and leaves is done by then.
+// A wrapper has started the real program and ended by then.
 const starterMsMax = 3000;
 
-/** Starts `argv`; throws `ServiceError("failed")` with a sentence where the program cannot be started. */
+/** Starts `argv`. Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
 export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}): Player {
   const startedMs = performance.now();
   const { child, family } = takeSpare(argv, options) ?? startProcess(argv, options);
@@ -112,7 +111,7 @@ function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exi
     try {
       void Promise.resolve(act()).catch(() => {});
     } catch {
-      // EPIPE: it has ended, and its exit tells more.
+      // EPIPE: it has ended, and its exit says more.
     }
   };
   void exited.then(() => quietly(() => stdin.end()));
@@ -125,12 +124,11 @@ function talkOf({ stdin, stdout, exited }: Pick<Child, "stdin" | "stdout" | "exi
   };
 }
 
-/** Resolves when nothing is left that the program handed on to. */
+/** Resolves when nothing of the player behind a wrapper is left. */
 async function outlived(family: Family, withEscaped: boolean): Promise<void> {
-  const onePlayer = async () =>
-    (await livingOf(family)).find((member) => member.isInGroup || withEscaped) ??
-    // What forked while the list was read is in the next one.
-    (await livingOf(family)).find((member) => member.isInGroup || withEscaped);
+  const find = async () => (await livingOf(family)).find(({ isInGroup }) => isInGroup || withEscaped);
+  // The second look finds a process that forked during the first.
+  const onePlayer = async () => (await find()) ?? (await find());
   for (let one = await onePlayer(); one !== undefined; one = await onePlayer())
     while (await isLiving(one, family)) await Bun.sleep(handedOnPollMs);
 }
@@ -142,11 +140,11 @@ interface Leader {
 
 interface EndOrder {
   readonly signal: `SIG${StopSignal}`;
-  /** By `performance.now`; asked again and again, for it may come nearer. */
+  /** By `performance.now`. A later call of `stop` may bring it forward. */
   readonly deadlineMs: () => number;
 }
 
-/** The signal to all of it, KILL to what is left at the deadline. */
+/** Sends the signal to the family, and KILL to the rest at the deadline. */
 async function endFamily(
   family: Family,
   { leader, leaderRuns }: Leader,
@@ -167,7 +165,7 @@ async function endFamily(
     await shortly(leaderRuns() ? leader : undefined, Math.min(endPollMs, restMs));
   }
   const killedMs = performance.now();
-  // What was just about to fork may have done so between two looks: hence once more each time.
+  // A process may fork between two looks, so that each round kills again.
   for (;;) {
     send(-family.groupId, "SIGKILL");
     const left = await livingOf(family);
@@ -187,6 +185,6 @@ function send(target: number, signal: EndOrder["signal"] | "SIGKILL"): void {
   try {
     process.kill(target, signal);
   } catch {
-    // ESRCH: nothing of it is left, which is what was asked for.
+    // ESRCH: nothing of it is left.
   }
 }

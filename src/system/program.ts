@@ -1,22 +1,22 @@
 /** Programs that a card runs: without a shell, to their end, in a process group of their own that ends with them. */
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { ServiceError } from "../core/errors.ts";
 import { executeMsMax, executeOutputBytesMax } from "../core/limits.ts";
 import { confined } from "./confine.ts";
-import { playerEnvironment } from "./player-environment.ts";
+import { playerEnvironment, startFaultOf } from "./start-process.ts";
 
 export interface ProgramEnd {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly exitCode: number | null;
-  /** The first `executeOutputBytesMax` bytes of what it wrote to its output and its error output. */
+  /** The first `executeOutputBytesMax` bytes of its output and its error output. */
   readonly output: string;
 }
 
-// What an ended program wrote is in the pipe already, so that this is about whoever else holds the pipe open.
+// The output of an ended program is in the pipe already. Another process may hold the pipe open for longer.
 const drainMsMax = 200;
 
 /**
- * Runs `argv` and resolves when it has ended. Throws `ServiceError("failed")` where it cannot be started or runs for
- * longer than `msMax`, and the signal's reason where that aborts; then its group has been killed.
+ * Runs `argv` and resolves when it has ended. Throws `ServiceError("failed")` if it cannot be started or runs for longer than
+ * `msMax`, and the signal's reason if that aborts. In both cases its group has been killed.
  */
 export async function runProgram(
   argv: readonly string[],
@@ -39,7 +39,7 @@ export async function runProgram(
   );
   try {
     await child.exited;
-    // What it forked and forgot would outlive the card. What left its group in time is let go, and its output with it.
+    // Kills children that would outlive the card. A child that left the group goes on, and its output is dropped.
     endGroup();
     drained = setTimeout(() => reading.abort(), drainMsMax);
     const output = (await Promise.all(outputs)).join("");
@@ -55,12 +55,6 @@ export async function runProgram(
   }
 }
 
-const refusals: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such program",
-  EACCES: "it is not a program that this user may run",
-  ENOEXEC: "it is not a program for this machine",
-};
-
 function spawn(argv: readonly string[]) {
   try {
     return Bun.spawn([...confined(argv, "network", { path: playerEnvironment.PATH })], {
@@ -69,14 +63,9 @@ function spawn(argv: readonly string[]) {
       detached: true,
     });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    throw new ServiceError(
-      "failed",
-      `${argv[0]} could not be started: ${refusals[code] ?? messageOf(error)}`,
-      {
-        cause: error,
-      },
-    );
+    throw new ServiceError("failed", `${argv[0]} could not be started: ${startFaultOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -84,7 +73,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // ESRCH: nothing of the group is left, which is what was asked for.
+    // ESRCH: nothing of the group is left.
   }
 }
 

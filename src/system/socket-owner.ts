@@ -1,31 +1,34 @@
-/** Which user a TCP connection of this device belongs to: the kernel's own table knows (proc(5), /proc/net/tcp). */
+/** The user that a local TCP connection belongs to, by the kernel's table (proc(5), /proc/net/tcp). */
 import { readFile } from "node:fs/promises";
 import { addressBytes } from "../core/ip-address.ts";
 
-export interface Peer {
-  /** The caller's IP address, IPv4 as such also where it came mapped into IPv6. */
+export interface TcpPeer {
+  /** The caller's IP address; a mapped IPv4 address as IPv4. */
   readonly address: string;
   readonly port: number;
-  /** Ours, that it is connected to. */
+  /** The port of the service. */
   readonly servicePort: number;
 }
 
-/** The user id, or undefined where the caller is not certain to be an open socket of this device's network. */
-export async function ownerOf(peer: Peer): Promise<number | undefined> {
+/** The user id; undefined unless the caller is certainly an open socket of this device. */
+export async function ownerOf(peer: TcpPeer): Promise<number | undefined> {
   const isIpv4 = !peer.address.includes(":");
   const paths = isIpv4 ? ["/proc/net/tcp", "/proc/net/tcp6"] : ["/proc/net/tcp6"];
-  // A kernel without IPv6 has no table of it.
+  // A kernel without IPv6 has no tcp6 table.
   const tables = await Promise.all(paths.map((path) => readFile(path, "latin1").catch(() => "")));
   return ownerIn(tables, peer);
 }
 
 /**
- * The caller's user in these tables. A connection of this device with itself has two rows, which mirror each other: the
- * service's and the caller's. Another host that took an address of this device has the service's row alone. Sockets may share
- * an address and port where they are connected to different addresses of the service; the runtime does not say to which one
- * a request came. So each row of the service must have its mirror, and all of them must be one user's.
+ * The caller's user in these tables. A local connection has two rows that mirror each other: the service's and the caller's. A
+ * host that took an address of this device has the service's row only. Sockets may share an address and port if they are
+ * connected to different addresses of the service, and the runtime does not say which of them received a request. Therefore
+ * each row of the service needs its mirror, and all mirrors must have one user.
  */
-export function ownerIn(tables: readonly string[], { address, port, servicePort }: Peer): number | undefined {
+export function ownerIn(
+  tables: readonly string[],
+  { address, port, servicePort }: TcpPeer,
+): number | undefined {
   const bytes = addressBytes(address);
   if (bytes === undefined) return undefined;
   const caller = `${wordsHex(bytes)}:${portHex(port)}`;
@@ -36,14 +39,14 @@ export function ownerIn(tables: readonly string[], { address, port, servicePort 
     const [, local = "", remote = "", state = "", , , , uid, , inode] = line.trim().split(/\s+/);
     const [from, to] = [unmapped(local), unmapped(remote)];
     if (to === caller && from.endsWith(servicePortEnd) && !unaccepted.has(state)) services.add(from);
-    // A socket that its program has closed is nobody's: the kernel prints uid 0 and inode 0 for it.
+    // A closed socket has no owner: the kernel prints uid 0 and inode 0 for it.
     if (from === caller && state === established && inode !== "0") callers.set(to, Number(uid));
   }
   const owners = new Set([...services].map((service) => callers.get(service)));
   return owners.size === 1 ? [...owners][0] : undefined;
 }
 
-// include/net/tcp_states.h: nothing that these brought is served, or will be.
+// include/net/tcp_states.h. The service has read no request from the unaccepted ones.
 const [established, synReceived, timeWait, newSynReceived] = ["01", "03", "06", "0C"];
 const unaccepted: ReadonlySet<string> = new Set([synReceived, timeWait, newSynReceived]);
 
@@ -66,7 +69,7 @@ function wordsHex(bytes: Uint8Array): string {
   return text.toUpperCase();
 }
 
-/** The lines that contain `part`. Few of many thousands do, and only these are worth taking apart. */
+/** The lines that contain `part`: few of many thousands, so that only these are split. */
 function linesWith(table: string, part: string): string[] {
   const lines: string[] = [];
   for (let at = table.indexOf(part); at !== -1; ) {

@@ -1,7 +1,14 @@
 /**
- * Sound feedback: short sounds of ours, played by whichever program of the system can. What is asked for is never waited
- * for: a shell stands ready for the next sound, and all that a tap costs is one line into its pipe. One sound at a time; a
- * flood of taps is a few beeps. Where nothing can play, it is told once.
+ * Sound feedback: short generated sounds, played by the first program of the system that can. Sounds are pre-forked: a
+ * waiting shell execs the player, and a tap only writes one line into its pipe. One sound plays at a time, and a rate limit
+ * drops the rest. If nothing can play, one log line says so.
+ *
+ * A sound is a WAV file (RIFF, format 1) of sine notes that begin softly and fade:
+ *
+ *   0 "RIFF"  4 bytes that follow u32  8 "WAVE"
+ *   12 "fmt "  16 16 u32  20 format 1 u16  22 channels u16  24 frames a second u32  28 bytes a second u32
+ *   32 bytes of a frame u16  34 bits of a sample u16
+ *   36 "data"  40 bytes that follow u32  44 samples, s16, little-endian, left and right in turn
  */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,9 +17,8 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { soundsPerWindowMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { type Note, waveOf } from "./wave.ts";
 
-/** From the least news to the greatest. None is longer than 400 ms. */
+/** In order of importance, the least first. None is longer than 400 ms. */
 export const sounds = {
   scanned: [{ pitch: 1319, ms: 70 }],
   ready: [
@@ -29,13 +35,13 @@ export const sounds = {
     { pitch: 0, ms: 30 },
     { pitch: 175, ms: 180 },
   ],
-  // A question: put the card on once more.
+  // The guard asks for a second tap.
   guarded: [
     { pitch: 784, ms: 100 },
     { pitch: 0, ms: 40 },
     { pitch: 784, ms: 100 },
   ],
-  // Play time comes to its end.
+  // Play time is nearly over.
   warning: [
     { pitch: 988, ms: 110 },
     { pitch: 784, ms: 110 },
@@ -47,33 +53,31 @@ export type SoundName = keyof typeof sounds;
 const ranks = Object.keys(sounds);
 
 export interface SoundParts {
-  /** Where the files are put while it runs: a folder of our own, made and removed here. */
+  /** A folder for the files, made and removed here. */
   readonly folder: string;
   readonly isOn: boolean;
   readonly clock: Clock;
   readonly log: Log;
-  /** Finds a program by its name. */
   readonly which?: (program: string) => string | null;
-  /** Milliseconds that never go back. */
+  /** A monotonic clock. */
   readonly elapsedMs?: () => number;
 }
 
 export interface Sounds {
-  /** Plays it, after the one that plays now; returns at once and never throws. */
+  /** Plays a sound after the present one. Returns at once and never throws. */
   play(name: SoundName): void;
-  /** Takes effect with the next sound. */
   configure(isOn: boolean): void;
-  /** Resolves when no program and no file of it is left. */
+  /** Resolves when its programs have ended and its files are removed. */
   close(): Promise<void>;
 }
 
-/** The best that there is comes first: the others work beside it, or in its place. Each takes the path of a file. */
+/** Programs that play the file at a path, the best first. */
 const players = [["pw-play"], ["paplay"], ["aplay", "--quiet"]] as const;
-const soundMsMax = 3000; // A player that hangs at a device is ended: no sound is longer than 400 ms.
+const soundMsMax = 3000; // A player that hangs at its device is killed after that; no sound is longer than 400 ms.
 const windowMs = 4000;
-// A sound device may be plugged in, or come up late; asking for it at each tap would cost more than it is worth.
+// After a failure, a sound device may appear later. A try at each tap would cost too much.
 const silenceMs = 60_000;
-// Waits for a line, and becomes the player of the file that it names. Where we are gone, there is no line.
+// Waits for a line and execs the player of the named file. Without the service there is no line, and it ends.
 const readyScript = 'read -r file && exec "$@" "$file"';
 
 type Shell = Subprocess<"pipe", "ignore", "ignore">;
@@ -81,7 +85,7 @@ type Shell = Subprocess<"pipe", "ignore", "ignore">;
 export function createSounds(parts: SoundParts): Sounds {
   const { folder, clock, log, which = Bun.which, elapsedMs = () => performance.now() } = parts;
   const files = writeSounds(folder);
-  // The first sound tells.
+  // The first sound reports a failure.
   files.catch(() => {});
   let isOn = parts.isOn;
   let isClosed = false;
@@ -107,14 +111,14 @@ export function createSounds(parts: SoundParts): Sounds {
     if (player === undefined || armed !== undefined || isClosed || !isOn) return;
     armed = Bun.spawn(["/bin/sh", "-c", readyScript, "sh", ...player], {
       stdio: ["pipe", "ignore", "ignore"],
-      env: playerEnvironment,
+      env: soundEnvironment,
     });
   };
   const disarm = () => {
     armed?.kill();
     armed = undefined;
   };
-  /** Whether it was heard, as far as the player knows. */
+  /** True if the player ended well. */
   const playOnce = async (name: SoundName): Promise<boolean> => {
     arm();
     const shell = armed;
@@ -123,7 +127,7 @@ export function createSounds(parts: SoundParts): Sounds {
     current = shell;
     shell.stdin.write(`${join(folder, `${name}.wav`)}\n`);
     const late = clock.after(soundMsMax, () => shell.kill("SIGKILL"));
-    // A shell that was killed takes no line; its exit code tells.
+    // A killed shell takes no line; its exit code says so.
     await Promise.resolve(shell.stdin.end()).catch(() => {});
     const exitCode = await shell.exited;
     late[Symbol.dispose]();
@@ -141,7 +145,7 @@ export function createSounds(parts: SoundParts): Sounds {
       "nothing plays sounds here: they are left out. It takes a sound device, and pw-play, paplay or aplay",
     );
   };
-  /** With the first player that can; they are tried in their order, and the one that could is kept. */
+  /** Tries the players in order, and keeps the first that works. */
   const playOne = async (name: SoundName) => {
     await files;
     for (; found()[chosen] !== undefined; chosen++) {
@@ -170,7 +174,7 @@ export function createSounds(parts: SoundParts): Sounds {
       lastMs = lastMs.filter((ms) => ms > nowMs - windowMs);
       if (lastMs.length >= soundsPerWindowMax) return;
       lastMs = [...lastMs, nowMs];
-      // One waits at most: what was read says less than what came of it.
+      // At most one sound waits, the more important one.
       if (next === undefined || ranks.indexOf(name) >= ranks.indexOf(next)) next = name;
       playing ??= playAll(name).catch((error) => {
         playing = undefined;
@@ -181,7 +185,7 @@ export function createSounds(parts: SoundParts): Sounds {
     configure(now) {
       if (now === isOn) return;
       isOn = now;
-      // Switched on by hand, it is tried at once.
+      // A switch by hand ends the wait after a failure.
       silentUntilMs = Number.NEGATIVE_INFINITY;
       if (!isOn) disarm();
       else if (playing === undefined) arm();
@@ -202,7 +206,67 @@ async function writeSounds(folder: string): Promise<void> {
     await writeFile(join(folder, `${name}.wav`), waveOf(notes), { mode: 0o600 });
 }
 
-// What steers our own runtime must not steer a player.
-const playerEnvironment: Record<string, string | undefined> = Object.fromEntries(
+// Variables of the Bun runtime must not reach a player.
+const soundEnvironment: Record<string, string | undefined> = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_")),
 );
+
+export interface Note {
+  /** Hz; 0 is a rest. */
+  readonly pitch: number;
+  readonly ms: number;
+}
+
+// The format that every device plays without conversion.
+const framesPerSecond = 48_000;
+const channels = 2;
+const sampleBytes = 2;
+const headerBytes = 44;
+const peak = 0.25; // Of full scale, -12 dB: audible beside a game, and not too loud in silence.
+const attackMs = 4; // A shorter attack is a click.
+const releaseMs = 12;
+
+export function waveOf(notes: readonly Note[]): Uint8Array {
+  const frames = notes.map(({ ms }) => Math.round((ms * framesPerSecond) / 1000));
+  const dataBytes = frames.reduce((sum, count) => sum + count, 0) * channels * sampleBytes;
+  const bytes = new Uint8Array(headerBytes + dataBytes);
+  const view = new DataView(bytes.buffer);
+  writeHeader(view, dataBytes);
+  let at = headerBytes;
+  for (const [index, { pitch }] of notes.entries()) {
+    const count = frames[index] ?? 0;
+    for (let frame = 0; frame < count; frame++) {
+      const level = peak * loudness(frame, count) * Math.sin((2 * Math.PI * pitch * frame) / framesPerSecond);
+      const sample = Math.round(level * 0x7fff);
+      for (let channel = 0; channel < channels; channel++, at += sampleBytes) view.setInt16(at, sample, true);
+    }
+  }
+  return bytes;
+}
+
+/** The envelope, 0 to 1: a short attack, an exponential decay, and 0 at the end. */
+function loudness(frame: number, frames: number): number {
+  const ms = (1000 * frame) / framesPerSecond;
+  const leftMs = (1000 * (frames - 1 - frame)) / framesPerSecond;
+  const fading = Math.exp((-2 * frame) / frames);
+  return Math.min(1, ms / attackMs) * Math.min(1, leftMs / releaseMs) * fading;
+}
+
+function writeHeader(view: DataView, dataBytes: number): void {
+  const frameBytes = channels * sampleBytes;
+  const text = (at: number, letters: string) => {
+    for (const [index, letter] of [...letters].entries()) view.setUint8(at + index, letter.charCodeAt(0));
+  };
+  text(0, "RIFF");
+  view.setUint32(4, headerBytes - 8 + dataBytes, true);
+  text(8, "WAVEfmt ");
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, channels, true);
+  view.setUint32(24, framesPerSecond, true);
+  view.setUint32(28, framesPerSecond * frameBytes, true);
+  view.setUint16(32, frameBytes, true);
+  view.setUint16(34, 8 * sampleBytes, true);
+  text(36, "data");
+  view.setUint32(40, dataBytes, true);
+}

@@ -1,39 +1,35 @@
 /**
- * The spare: a process that becomes the next player. To confine a program costs 1 to 2 ms, and to start a process some more;
- * the spare has done both before a tap needs it. It is a tapdeck-confine that waits at a socket (watchdog/spare.h), and a tap
- * costs one message. There is one at most, of the kind that was started last; any other player starts the usual way.
+ * The spare: a pre-forked, confined process that becomes the next player. Confinement costs 1 to 2 ms and a fork more, which
+ * the spare spends before a tap. It is a tapdeck-confine that waits at a socket (watchdog/spare.h) for one message. There is
+ * at most one spare, of the kind of the last player; a player of another kind starts without it.
  *
- * The message: the bytes of the words in 4 bytes of the processor's order, little-endian on all that we run on; then the path
- * of the program, its name and its words in UTF-8, each with a zero behind it; then the end of the stream. A spare that reads
- * anything else ends without a word, so that none outlives the service, however that ends.
+ * The message: the number of bytes that follow as u32, little-endian; then the path of the program, its name and its arguments
+ * in UTF-8, each with a zero after it; then the end of the stream. A spare that reads anything else ends silently, so that no
+ * spare outlives the service.
  */
 import { closeSync, writeSync } from "node:fs";
 import { spareMessageBytesMax } from "../core/limits.ts";
 import { programFor, waitingHelper } from "./confine.ts";
-import { playerEnvironment } from "./player-environment.ts";
-import { type Started, type StartOptions, startCommand } from "./start-process.ts";
+import { playerEnvironment, type Started, type StartOptions, startCommand } from "./start-process.ts";
 
 type Kind = Required<Pick<StartOptions, "hasLine" | "hasTalk" | "reach">> & Pick<StartOptions, "input">;
 
 interface Spare extends Started {
   readonly kind: Kind;
-  /** Our end of its socket. */
+  /** The service's end of its socket. */
   readonly socket: number;
 }
 
-// Only one, for all players: as the confinement itself, it is not handed from hand to hand.
+// Global state, as the confinement itself.
 let spare: Spare | undefined;
 let coming: { readonly timer: NodeJS.Timeout; kind: Kind } | undefined;
 
-// So long a player that has just been started has the processors for itself: an mpv on a board opens its file by then.
+// A player that has just started has the processors for this time: an mpv on a board opens its file by then.
 const startDelayMs = 100;
 // The kernel ends a killed process at once, unless it waits for a device.
 const endMsMax = 200;
 
-/**
- * The spare, as the player `argv`. Undefined where there is none that fits, which changes nothing: the player is to be started
- * the usual way, and where that cannot be done the usual error tells why.
- */
+/** Makes the spare the player `argv`. Undefined if no spare fits; the caller then starts a process. */
 export function takeSpare(argv: readonly string[], options: StartOptions): Started | undefined {
   if (spare === undefined || !isUsual(options) || !isSame(spare.kind, kindOf(options))) return undefined;
   const message = messageOf(argv);
@@ -49,17 +45,17 @@ export function takeSpare(argv: readonly string[], options: StartOptions): Start
   return taken;
 }
 
-/** Has a spare made soon for a player like this one, or, at first, for any program. */
+/** Starts a spare soon, for a player with these options. */
 export function prepareSpare(options: StartOptions = {}): void {
   if (!isUsual(options)) return;
   const kind = kindOf(options);
   if (coming === undefined) coming = { timer: setTimeout(prepare, startDelayMs), kind };
   coming.kind = kind;
-  // Nothing waits for it.
+  // The timer must not keep the process alive.
   coming.timer.unref();
 }
 
-/** Resolves when there is none, and none comes. */
+/** Ends the spare, and the timer of the next one. */
 export async function endSpare(): Promise<void> {
   clearTimeout(coming?.timer);
   coming = undefined;
@@ -98,12 +94,12 @@ function started(kind: Kind): Spare | undefined {
     });
     return made;
   } catch {
-    // Without descriptors or processes, the next player says so itself.
+    // The start of the next player reports the same error.
     return undefined;
   }
 }
 
-/** Ends one that was not taken, and closes all that we have of it. */
+/** Ends a spare that was not taken, and closes its descriptors. */
 function letGo({ child, kind, socket }: Spare): void {
   closeSync(socket);
   child.kill("SIGKILL");
@@ -114,11 +110,11 @@ function letGo({ child, kind, socket }: Spare): void {
     await child.stdout?.cancel();
     await child.stderr.cancel();
   };
-  // EPIPE: it has ended, which is what was asked for.
+  // EPIPE: it has ended.
   close().catch(() => {});
 }
 
-/** Whether it is the service's own environment, folder and confinement that it starts with. */
+/** True for a player with the service's environment and folder, and with confinement. */
 function isUsual({ environment = {}, folder, reach }: StartOptions): boolean {
   return folder === undefined && reach !== "everything" && Object.keys(environment).length === 0;
 }
@@ -132,12 +128,12 @@ function isSame(one: Kind, other: Kind): boolean {
     one.hasLine === other.hasLine &&
     one.hasTalk === other.hasTalk &&
     one.reach === other.reach &&
-    // The same bytes each time: players hand over a constant.
+    // The same object: a player's input is a constant.
     one.input === other.input
   );
 }
 
-/** Undefined where there is no such program, or its words are too long or cannot be told. */
+/** Undefined if there is no such program, if its arguments are too long, or if one contains a zero. */
 function messageOf(argv: readonly string[]): Uint8Array | undefined {
   const program = programFor(argv[0] ?? "", { path: playerEnvironment.PATH });
   if (program === null || argv.some((word) => word.includes("\0"))) return undefined;
@@ -151,7 +147,7 @@ function messageOf(argv: readonly string[]): Uint8Array | undefined {
 
 function isSent(message: Uint8Array, socket: number): boolean {
   try {
-    // It is empty and larger than the message, so that this waits for nothing.
+    // The socket's empty buffer is larger than the message, so that the write does not block.
     return writeSync(socket, message) === message.length;
   } catch {
     // EPIPE: the spare has ended.

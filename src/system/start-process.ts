@@ -1,25 +1,25 @@
 /**
- * The process of a player: in a session of its own, confined, with a mark in its environment by which its family is found.
- * Most are made of the spare (spare-player.ts); the others, here.
+ * Starts the process of a player: confined, in a session of its own, with a fixed list of variables, and with a mark in its
+ * environment that finds its family (descendants.ts). The spare (spare-player.ts) replaces this start for most players.
  */
 import { noDescriptors } from "../core/descriptors.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
-import { confined, type Reach } from "./confine.ts";
-import { createMarks, type Family, markName } from "./descendants.ts";
-import { playerEnvironment } from "./player-environment.ts";
+import { confined, type ProgramReach } from "./confine.ts";
+import { type Family, markName, nextMark } from "./descendants.ts";
 
 export interface StartOptions {
   /** Added to the service's own variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The folder that it works in; the service's own where absent. */
+  /** Its working folder; the service's own if absent. */
   readonly folder?: string | undefined;
-  /** What it finds at its standard input: a file in memory. */
+  /** Its standard input, as a file in memory. */
   readonly input?: Uint8Array | undefined;
+  /** Its descriptor 3 is a socket to the service. */
   readonly hasLine?: boolean;
-  /** Its standard input and output are ours; `input` has no meaning then. */
+  /** Its standard input and output are pipes to the service, and `input` has no meaning. */
   readonly hasTalk?: boolean;
-  /** "network" where absent. */
-  readonly reach?: Reach;
+  /** "network" if absent. */
+  readonly reach?: ProgramReach;
 }
 
 export type Child = ReturnType<typeof spawn>;
@@ -29,15 +29,14 @@ export interface Started {
   readonly family: Family;
 }
 
-/** Starts `argv`; throws `ServiceError("failed")` with a sentence where the program cannot be started. */
+/** Starts `argv`. Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
 export function startProcess(argv: readonly string[], options: StartOptions): Started {
   const { environment, folder, reach = "network" } = options;
   const path = environment?.PATH ?? playerEnvironment.PATH;
   try {
     return startCommand(confined(argv, reach, { path, folder }), options);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const why = refusals[code] ?? messageOf(error);
+    const why = startFaultOf(error);
     const where = folder === undefined ? "" : ` in the folder ${folder}`;
     throw new ServiceError("failed", `the player ${argv[0]} could not be started${where}: ${why}`, {
       cause: error,
@@ -45,7 +44,7 @@ export function startProcess(argv: readonly string[], options: StartOptions): St
   }
 }
 
-/** As it stands, with `extra` descriptors behind those that the options ask for. Throws what the runtime does. */
+/** Starts `command` without confinement, with `extra` descriptors after those of the options. Throws the runtime's error. */
 export function startCommand(
   command: readonly string[],
   options: StartOptions,
@@ -56,33 +55,53 @@ export function startCommand(
   return { child, family: { groupId: child.pid, ...birth } };
 }
 
-const nextMark = createMarks();
-
 function spawn(
   command: readonly string[],
   mark: string,
   { environment, folder, input, hasLine = false, hasTalk = false }: StartOptions,
   extra: readonly "pipe"[],
 ) {
-  // The runtime makes a file in memory of bytes.
+  // The runtime makes a file in memory from bytes.
   const standard = [hasTalk ? "pipe" : (input ?? "ignore"), hasTalk ? "pipe" : "ignore", "pipe"] as const;
-  const env: Record<string, string | undefined> = {
-    ...playerEnvironment,
-    ...environment,
-    [markName]: mark,
-  };
   return Bun.spawn([...command], {
     stdio: hasLine ? [...standard, "pipe", ...extra] : [...standard, ...extra],
-    env,
+    env: { ...playerEnvironment, ...environment, [markName]: mark },
     ...(folder === undefined ? {} : { cwd: folder }),
     detached: true,
   });
 }
 
-const refusals: Readonly<Record<string, string>> = {
+/** Why a program could not be started, as half a sentence. */
+export function startFaultOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return startFaults[code] ?? messageOf(error);
+}
+
+const startFaults: Readonly<Record<string, string>> = {
   ENOENT: "there is no such program",
   EACCES: "it is not a program that this user may run",
   ENOEXEC: "it is not a program for this machine",
   EMFILE: noDescriptors,
   ENFILE: noDescriptors,
 };
+
+/**
+ * The variables of the service that players and programs of cards get, or their prefixes (with a `*`): user, place, language,
+ * screen, sound, and their drivers. Variables of the runtime, secrets and `LD_PRELOAD` stay out.
+ */
+const kept = [
+  ...["HOME", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*"],
+  ...["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION"],
+  ...["ALSA_*", "PULSE_*", "PIPEWIRE_*", "JACK_*"],
+  ...["SDL_*", "QT_QPA_*", "GDK_BACKEND", "MESA_*", "LIBGL_*", "GBM_*", "EGL_*", "LIBVA_*", "VDPAU_*"],
+] as const;
+
+const exact: ReadonlySet<string> = new Set(kept.filter((name) => !name.endsWith("*")));
+const prefixes = kept.filter((name) => name.endsWith("*")).map((name) => name.slice(0, -1));
+
+/** A copy from the start: the service does not change its environment. */
+export const playerEnvironment: Readonly<Record<string, string | undefined>> = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) => exact.has(name) || prefixes.some((prefix) => name.startsWith(prefix)),
+  ),
+);

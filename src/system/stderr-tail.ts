@@ -1,19 +1,12 @@
-/** What a player wrote last to its error output: read on and on, so that it never waits, and kept as a few lines. */
+/** The last lines of a player's error output. It is read without pause, so that the player never blocks. */
 import { playerWordsBytesMax } from "../core/limits.ts";
 
-export interface LastWords {
-  /** The last lines so far, or, where the player has ended, of all that it wrote; empty where it said nothing. */
-  lines(): Promise<string>;
-  /** Lets go of the stream, whoever holds its other end. */
-  close(): Promise<void>;
-}
-
-// What an ended player wrote is in the pipe already: this is about whoever else holds the pipe open.
+// The output of an ended player is in the pipe already. Another process may hold the pipe open for longer.
 const drainMsMax = 100;
 const linesMax = 4;
 const lineCharsMax = 200;
 
-export function keepLastWords(stream: ReadableStream<Uint8Array>, bytesMax = playerWordsBytesMax): LastWords {
+export function keepLastWords(stream: ReadableStream<Uint8Array>, bytesMax = playerWordsBytesMax) {
   const reader = stream.getReader();
   let kept = new Uint8Array(0);
   const reading = (async () => {
@@ -21,25 +14,26 @@ export function keepLastWords(stream: ReadableStream<Uint8Array>, bytesMax = pla
       const both = read.value.length >= bytesMax ? read.value : Buffer.concat([kept, read.value]);
       kept = both.slice(-bytesMax);
     }
-    // A stream that fails has nothing more to say.
+    // A stream that fails has ended.
   })().catch(() => {});
   return {
-    async lines() {
+    /** The last lines so far, or all of them after the player has ended; empty without output. */
+    async lines(): Promise<string> {
       await Promise.race([reading, Bun.sleep(drainMsMax)]);
       return lastLines(new TextDecoder().decode(kept));
     },
-    async close() {
-      await reader.cancel().catch(() => {
-        // It has ended, or failed: there is nothing to let go of.
-      });
+    /** Stops reading, even if another process holds the pipe open. */
+    async close(): Promise<void> {
+      // A stream that has ended needs no cancel.
+      await reader.cancel().catch(() => {});
       await reading;
     },
   };
 }
 
-/** The last lines that say something, without what only a terminal understands. */
+/** The last lines that are not empty, without control characters. */
 export function lastLines(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters.
   const plain = text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "").replace(/[\x00-\x08\x0b-\x1f\x7f\ufffd]/g, "");
   const lines = plain
     .split("\n")

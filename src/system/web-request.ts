@@ -1,6 +1,6 @@
 /**
- * Requests of scripts to servers that the owner listed, and to nothing else: a name is resolved once, its addresses are
- * judged, and the connection goes to the very address that was judged. Each redirect is judged like a request of its own.
+ * Requests of scripts, only to servers that the owner listed. A name is resolved once, its addresses are checked, and the
+ * connection goes to the checked address. Each redirect is checked like a new request.
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -9,11 +9,11 @@ import { webAddressesMax, webRedirectsMax, webRequestMsMax } from "../core/limit
 import { isOwnAddress, type Reach, reachOf } from "./addresses.ts";
 import { exchange } from "./http-exchange.ts";
 
-/** The addresses of a host name, in the order in which they are tried. */
+/** The addresses of a host name, in the order in which the client tries them. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-export interface WebClientParts {
-  /** The patterns of the owner's list that match the whole address. */
+interface WebClientParts {
+  /** The patterns of the owner's list that match the whole URL. */
   readonly listed: (url: string) => readonly string[];
   /** Ports that this service listens on. */
   readonly ownPorts: () => readonly number[];
@@ -21,32 +21,21 @@ export interface WebClientParts {
   readonly msMax?: number;
 }
 
-export interface Asked {
+interface WebRequest {
   readonly method: "GET" | "POST";
   readonly url: string;
   /** Only with POST. */
   readonly content?: { readonly type: string; readonly body: string };
 }
 
-export interface WebClient {
-  /**
-   * Resolves once a server has answered with a code from 200 to 299. Throws `ServiceError`: `forbidden` for what the
-   * owner did not list, or `failed`; and the signal's reason where that aborts.
-   */
-  request(asked: Asked, signal: AbortSignal): Promise<void>;
-}
-
-const systemResolve: Resolve = async (host) =>
-  (await lookup(host, { all: true })).map(({ address }) => address);
-
 export function createWebClient({
   listed,
   ownPorts,
-  resolve = systemResolve,
+  resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
   msMax = webRequestMsMax,
-}: WebClientParts): WebClient {
+}: WebClientParts) {
   /** The addresses to connect to, in order. */
-  const judged = async (url: URL): Promise<readonly string[]> => {
+  const allowedAddresses = async (url: URL): Promise<readonly string[]> => {
     const patterns = listed(url.href);
     const host = hostOf(url);
     if (patterns.length === 0) {
@@ -57,39 +46,43 @@ export function createWebClient({
     }
     const addresses = isIP(host) > 0 ? [host] : await resolve(host).catch((error) => unresolved(host, error));
     if (addresses.length === 0) unresolved(host, undefined);
-    for (const address of addresses) judgeAddress({ url, host, address, patterns, ownPorts: ownPorts() });
+    for (const address of addresses) checkAddress(url, address, patterns, ownPorts());
     return addresses.slice(0, webAddressesMax);
   };
-  const once = async (url: URL, asked: Asked, signal: AbortSignal) => {
+  const once = async (url: URL, request: WebRequest, signal: AbortSignal) => {
     let fault: unknown;
-    const addresses = await abortable(judged(url), signal);
+    const addresses = await abortable(allowedAddresses(url), signal);
     for (const address of addresses) {
       signal.throwIfAborted();
       try {
-        return await exchange({ ...asked, url, address }, signal);
+        return await exchange({ ...request, url, address }, signal);
       } catch (error) {
         fault = error;
-        // What began to answer has done what it was asked; only one that was never reached may be asked elsewhere.
+        // A server that accepted the connection may have done the request. Only an unreached server has a substitute.
         if (!(error instanceof ServiceError) || error.data?.connected !== false) throw error;
       }
     }
     throw fault;
   };
-  const follow = async (first: Asked, signal: AbortSignal): Promise<void> => {
-    let [asked, url] = [first, urlOf(first.url)];
+  const follow = async (first: WebRequest, signal: AbortSignal): Promise<void> => {
+    let [request, url] = [first, urlOf(first.url)];
     for (let redirects = 0; redirects <= webRedirectsMax; redirects++) {
-      const { status, location } = await once(url, asked, signal);
+      const { status, location } = await once(url, request, signal);
       if (status >= 200 && status < 300) return;
       if (status < 300 || status >= 400 || location === undefined)
         throw new ServiceError("failed", `${url.host} answered with the code ${status}`);
       url = urlOf(location, url);
-      // 307 and 308 keep the method (RFC 9110, 15.4.8 and 15.4.9); after the others everybody asks with GET.
-      if (status !== 307 && status !== 308) asked = { method: "GET", url: url.href };
+      // 307 and 308 keep the method (RFC 9110, 15.4.8 and 15.4.9); clients follow the others with GET.
+      if (status !== 307 && status !== 308) request = { method: "GET", url: url.href };
     }
     throw new ServiceError("failed", `${first.url} was redirected more than ${webRedirectsMax} times`);
   };
   return {
-    async request(asked, signal) {
+    /**
+     * Resolves after a response with a status from 200 to 299. Throws `ServiceError`: `forbidden` for a URL that the owner
+     * did not list, or `failed`; and the signal's reason if that aborts.
+     */
+    async request(asked: WebRequest, signal: AbortSignal): Promise<void> {
       const late = AbortSignal.timeout(msMax);
       try {
         await follow(asked, AbortSignal.any([signal, late]));
@@ -123,15 +116,6 @@ function unresolved(host: string, cause: unknown): never {
   throw new ServiceError("failed", `there is no address for the name ${host}`, { cause });
 }
 
-interface Judged {
-  readonly url: URL;
-  readonly host: string;
-  readonly address: string;
-  /** The patterns that match the address of the page. */
-  readonly patterns: readonly string[];
-  readonly ownPorts: readonly number[];
-}
-
 const words: Readonly<Record<Exclude<Reach, "public">, string>> = {
   loopback: "this device itself",
   "link-local": "the devices on this cable",
@@ -140,11 +124,17 @@ const words: Readonly<Record<Exclude<Reach, "public">, string>> = {
 };
 
 /**
- * Throws `forbidden` for an address that a pattern such as `.*` must not open by accident. A pattern opens it by naming
- * the host letter by letter: the address itself, `localhost`, or, for the home network, a name that only the home's own
- * router can give. Any other name could be made to lead here by whoever owns it. Our own ports want to be named too.
+ * Throws `forbidden` for a local address that a pattern such as `.*` must not open by accident. A pattern opens it by naming
+ * the host letter by letter: the address itself, `localhost`, or, in the home network, a name that only the home's router
+ * gives. The owner of any other name could point it at this network. The service's own ports must be named, too.
  */
-function judgeAddress({ url, host, address, patterns, ownPorts }: Judged): void {
+function checkAddress(
+  url: URL,
+  address: string,
+  patterns: readonly string[],
+  ownPorts: readonly number[],
+): void {
+  const host = hostOf(url);
   const reach = reachOf(address);
   const names = patterns.map((pattern) => pattern.replaceAll("\\", "").toLowerCase());
   const isNamed = (name: string) => names.some((pattern) => holdsWord(pattern, name));
@@ -158,7 +148,7 @@ function judgeAddress({ url, host, address, patterns, ownPorts }: Judged): void 
   throw refusal(url, words[reach]);
 }
 
-/** Whether `name` stands in the pattern as a whole: `nas` does not in `my.nas` and not in `nas2`. */
+/** True if the pattern contains `name` as a whole word: `my.nas` and `nas2` do not contain `nas`. */
 function holdsWord(pattern: string, name: string): boolean {
   for (let at = pattern.indexOf(name); at >= 0; at = pattern.indexOf(name, at + 1)) {
     const [before = "", after = ""] = [pattern[at - 1], pattern[at + name.length]];
@@ -174,17 +164,16 @@ function refusal(url: URL, where: string): ServiceError {
   );
 }
 
-/** RFC 6762 (.local), RFC 8375 (home.arpa), ICANN's reservation of .internal, and what routers hand out besides. */
+/** RFC 6762 (.local), RFC 8375 (home.arpa), ICANN's reservation of .internal, and other names that routers give. */
 function isHomeName(host: string): boolean {
   return !host.includes(".") || /\.(local|lan|home|home\.arpa|internal|fritz\.box)$/.test(host);
 }
 
-/** The name service cannot be stopped: its answer is no longer waited for. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    void promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
+/** A look-up cannot be cancelled: after an abort its result is ignored. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted.promise]);
 }

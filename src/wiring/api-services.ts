@@ -18,7 +18,7 @@ import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
 import { confinementFault } from "../system/confine.ts";
 import { machineChecks } from "../system/machine-checks.ts";
-import { platform, version } from "../system/version.ts";
+import { platform, version } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth } from "./health-report.ts";
 

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { qrText } from "../cli/qr.ts";
-import { version } from "../system/version.ts";
+import { version } from "../system/own-program.ts";
 import type { ShownPairing, ShownReader } from "./screen.ts";
 
 export interface Shown {

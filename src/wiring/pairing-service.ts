@@ -26,7 +26,7 @@ import {
   readPairingHello,
 } from "../secure/pairing.ts";
 import type { PairingGuesses } from "../store/pairing-guesses.ts";
-import { reachableHosts } from "../system/reachable.ts";
+import { reachableHosts } from "../system/addresses.ts";
 import { createGuesses } from "./pairing-backoff.ts";
 
 export interface Pairing extends PairingDoor {

@@ -5,8 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { lastingAddresses } from "../system/addresses.ts";
-import { fingerprintOf } from "../system/certificate.ts";
-import { certificateIn } from "../system/tls-files.ts";
+import { certificateIn, fingerprintOf } from "../system/certificate.ts";
 
 /** What to show over TLS; undefined where it is switched off, or where no certificate can be had. */
 export async function tlsOf(port: number, folder: string, log: Log) {

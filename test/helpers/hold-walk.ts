@@ -9,8 +9,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import { cardOf } from "../../src/launch/card.ts";
 import { createHolding } from "../../src/launch/rules/tap-launcher.ts";
-import { createPresence, type Presence } from "../../src/readers/presence.ts";
-import { createTokens } from "../../src/readers/tokens.ts";
+import { createPresence, createTokens, type Presence } from "../../src/readers/presence.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 const tickMs = 10;

@@ -5,7 +5,7 @@ import type { ActiveMedia } from "../../core/media.ts";
 import type { TokenParams } from "../../core/token.ts";
 import { normalizeUid } from "../../core/uid.ts";
 import type { Facts } from "../../script/variables.ts";
-import { platform, version } from "../../system/version.ts";
+import { platform, version } from "../../system/own-program.ts";
 import type { HookEvent } from "../run-context.ts";
 
 export interface Moment {

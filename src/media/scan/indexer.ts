@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { messageOf, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
-import { gently, jobEnvironment, ownCommand } from "../../system/low-priority.ts";
+import { gently, jobEnvironment, ownCommand } from "../../system/own-program.ts";
 import type { Job, JobLine } from "./index-job.ts";
 
 export interface RunOptions {

@@ -6,7 +6,7 @@ import { parseArguments } from "../../../src/cli/arguments.ts";
 import { clientLines } from "../../../src/cli/pair-command.ts";
 import { qrText } from "../../../src/cli/qr.ts";
 import { ago } from "../../../src/core/ago.ts";
-import { reachableHosts } from "../../../src/system/reachable.ts";
+import { reachableHosts } from "../../../src/system/addresses.ts";
 
 function pairFlags(...words: readonly string[]) {
   const asked = parseArguments(["pair", ...words]);

@@ -9,7 +9,7 @@ import {
   readPairingHash,
   withoutPairingSecrets,
 } from "../../../src/core/pairing-link.ts";
-import { createTokens } from "../../../src/readers/tokens.ts";
+import { createTokens } from "../../../src/readers/presence.ts";
 import { fromBase64, fromBase64ByAtob, toBase64 } from "../../../src/secure/frames.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 

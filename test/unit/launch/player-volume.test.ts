@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { readVolume } from "../../../src/core/playback.ts";
 import { createPlayerVolume } from "../../../src/launch/player-volume.ts";
 import { createControlPorts } from "../../../src/launch/ports/control-ports.ts";
-import { startPlain } from "../../../src/players/plain.ts";
-import type { ControlledPlayer } from "../../../src/players/player.ts";
+import { type ControlledPlayer, startPlain } from "../../../src/players/player.ts";
 
 /** `device` is the script of the program that sets the device's volume; absent where there is none. */
 async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceiling?: () => number } = {}) {

@@ -12,7 +12,7 @@ import { createLog, silentLog } from "../../../src/core/log.ts";
 import { createLauncher } from "../../../src/launch/launcher.ts";
 import { commands } from "../../../src/script/commands/index.ts";
 import { openStore } from "../../../src/store/open.ts";
-import { version } from "../../../src/system/version.ts";
+import { version } from "../../../src/system/own-program.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const closing: (() => Promise<void>)[] = [];

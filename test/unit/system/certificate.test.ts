@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { addressBytes } from "../../../src/core/ip-address.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { ownNames } from "../../../src/system/addresses.ts";
-import { fingerprintOf, makeCertificate } from "../../../src/system/certificate.ts";
-import { certificateIn } from "../../../src/system/tls-files.ts";
+import { certificateIn, fingerprintOf, makeCertificate } from "../../../src/system/certificate.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "tapdeck-tls-"));
 afterAll(() => rm(folder, { recursive: true }));

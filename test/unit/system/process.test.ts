@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMarks, livingOf, markName } from "../../../src/system/descendants.ts";
+import { livingOf, markName, nextMark } from "../../../src/system/descendants.ts";
 import { spawnPlayer } from "../../../src/system/process.ts";
 import { eventually, liveMembers, run } from "../../helpers/processes.ts";
 
@@ -130,7 +130,7 @@ test("a process that is about to become another program is not taken for a stran
     const script = join(folder, "again");
     await writeFile(script, '#!/bin/sh\nexec "$0"\n');
     await chmod(script, 0o755);
-    const birth = createMarks()();
+    const birth = nextMark();
     const env = { ...process.env, [markName]: birth.mark };
     const child = Bun.spawn([script], { env, stdio: ["ignore", "ignore", "ignore"] });
     try {

@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { systemClock } from "../../../src/core/clock.ts";
 import { soundsPerWindowMax } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
-import { createSounds, type SoundName, type SoundParts, sounds } from "../../../src/system/sound.ts";
-import { waveOf } from "../../../src/system/wave.ts";
+import { createSounds, type SoundName, type SoundParts, sounds, waveOf } from "../../../src/system/sound.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 

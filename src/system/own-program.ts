@@ -1,0 +1,30 @@
+/** This program: its version, and how it starts itself again for jobs in the background. */
+import { version as packageVersion } from "../../package.json";
+
+/** Plain semver, because known clients switch features by it. */
+export const version: string = packageVersion;
+export const platform = "linux";
+
+/** The environment of a job, without variables of the runtime, with which it would restart itself (`clean-start.ts`). */
+export const jobEnvironment: Readonly<Record<string, string | undefined>> = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(BUN|JSC)_/.test(name))),
+  // mimalloc returns freed pages at once (mimalloc, "Environment Options").
+  MIMALLOC_PURGE_DELAY: "0",
+};
+
+/**
+ * Words before a command that give all its threads idle scheduling from the start. Any other thread preempts them at once,
+ * which a low priority does not promise (sched(7), "SCHED_IDLE"; ioprio_set(2), "I/O scheduling classes"). If these programs
+ * are missing, the process lowers its own priority.
+ */
+export const gently: readonly string[] = [
+  ["chrt", "-i", "0"],
+  ["ionice", "-c", "3"],
+  ["nice", "-n", "19"],
+].flatMap((command) => (Bun.which(command[0] ?? "") === null ? [] : command));
+
+/** The command that starts this program with `argument`. Only a program that is not compiled needs the path of its source. */
+export function ownCommand(argument: string, source: string): readonly string[] {
+  const isCompiled = Bun.main.startsWith("/$bunfs/");
+  return [process.execPath, ...(isCompiled ? [] : [source]), argument];
+}
