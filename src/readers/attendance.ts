@@ -1,42 +1,42 @@
 /**
- * The readers that are attended: one supervision each, by reader id. A configured one is wanted for as long as the
- * config names it, a detected one for as long as it is there.
+ * The attended readers: one supervisor each, by reader id. A configured reader is wanted as long as the config names it, a
+ * detected one as long as it is there. A reader that is wanted before and after a change of the config stays open.
  */
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { readersMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Found, findCandidate, isStillThere, resolved } from "./detection.ts";
-import { type Connection, readerIdOf } from "./driver.ts";
+import { type ReaderConnection, readerIdOf } from "./driver.ts";
 import type { Presence } from "./presence.ts";
 import { type Supervisor, supervise } from "./supervisor.ts";
 
 const named: Found = { isCertain: false, wasRefused: false };
 
-/** Asked after a failed open: whether the reader is still wanted. `everOpened` is true where it worked before. */
+/** True if the reader is still wanted after a failed open. `everOpened` is true if it worked before. */
 export type Wanted = (everOpened: boolean) => boolean | Promise<boolean>;
 
 export interface Attended {
   readonly readerId: string;
-  readonly connection: Connection;
+  readonly connection: ReaderConnection;
   readonly supervisor: Supervisor;
-  /** The path by which the config names it, so that its faults matter; undefined for a detected one. */
+  /** The path in the config; undefined for a detected reader. */
   readonly namedPath: () => string | undefined;
-  /** It is a reader for sure, named or detected: its faults matter, too. */
+  /** The driver knows the device by its USB ids, so that its faults are reported even if it is detected. */
   readonly isCertain: boolean;
-  /** From now on it is a configured one, named by this path, without being opened anew. */
+  /** Makes it a configured reader with this path. The device stays open. */
   adopt(path: string): void;
-  /** From now on it is a detected one, wanted as `wanted` says, without being opened anew. */
+  /** Makes it a detected reader. The device stays open. */
   release(wanted: Wanted): void;
-  /** Lets go of it; resolves when the device is closed. */
+  /** Resolves when the device is closed. */
   dismiss(): Promise<void>;
 }
 
 export interface Attendance {
   all(): readonly Attended[];
   byId(readerId: string): Attended | undefined;
-  /** Attends a reader unless it is attended already. `wanted` is undefined for a configured one. */
-  attend(connection: Connection, stablePath: string, wanted: Wanted | undefined, found?: Found): void;
+  /** Attends a reader unless it is attended already. `wanted` is undefined for a configured reader. */
+  attend(connection: ReaderConnection, stablePath: string, wanted: Wanted | undefined, found?: Found): void;
 }
 
 export interface AttendanceParts {
@@ -47,7 +47,7 @@ export interface AttendanceParts {
   readonly presenceOf: (readerId: string) => Presence;
 }
 
-/** Everything that it attends ends when `signal` aborts. */
+/** All supervisors end when `signal` aborts. */
 export function createAttendance(parts: AttendanceParts, signal: AbortSignal): Attendance {
   const { bus, clock, log, feedback, presenceOf } = parts;
   const attended = new Map<string, Attended>();
@@ -102,7 +102,7 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal): A
       });
       void supervisor.ended.then(() => {
         attended.delete(readerId);
-        // It was given up as a detected one in the moment in which the config named it.
+        // The supervisor gave up a detected reader just before the config named it.
         if (wanted === undefined && !dismissal.signal.aborted)
           attendance.attend(connection, stablePath, undefined);
       });
@@ -112,12 +112,12 @@ export function createAttendance(parts: AttendanceParts, signal: AbortSignal): A
 }
 
 /**
- * Attends what is `named` and, where `detect` is true, what would be detected. Returns the ids of the readers that
- * were let go of, once their devices are closed. Nothing is opened where `signal` aborts meanwhile.
+ * Changes the attended readers to the `named` ones and, with `detect`, those that would be detected. Returns the ids of the
+ * dismissed readers after their devices are closed. Opens no device after `signal` aborted.
  */
 export async function changeAttended(
   attendance: Attendance,
-  named: readonly Connection[],
+  named: readonly ReaderConnection[],
   detect: boolean,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
@@ -132,9 +132,9 @@ export async function changeAttended(
   return fates.flatMap((fate) => (fate.kind === "goes" ? [fate.one.readerId] : []));
 }
 
-/** What becomes of an attended reader under a new config. */
+/** The fate of an attended reader under a new config. */
 type Fate =
-  | { readonly kind: "named"; readonly one: Attended; readonly connection: Connection }
+  | { readonly kind: "named"; readonly one: Attended; readonly connection: ReaderConnection }
   | {
       readonly kind: "detected";
       readonly one: Attended;
@@ -142,10 +142,10 @@ type Fate =
     }
   | { readonly kind: "stays" | "goes"; readonly one: Attended };
 
-/** By looking only: nothing is opened, closed or changed. */
+/** Opens, closes and changes nothing. */
 async function fatesOf(
   attended: readonly Attended[],
-  named: readonly Connection[],
+  named: readonly ReaderConnection[],
   detect: boolean,
   signal: AbortSignal,
 ): Promise<readonly Fate[]> {
@@ -158,7 +158,7 @@ async function fatesOf(
       if (same !== undefined) return { kind: "named", one, connection: same };
       const place = await resolved(path);
       const there = path === "" ? undefined : named[places.indexOf(place)];
-      // Options stand behind the path, and only a fresh start heeds them.
+      // Options after the path need a new start.
       if (there?.driver === driver && isDetected && !there.path.includes("?"))
         return { kind: "named", one, connection: there };
       if (there !== undefined || !detect) return { kind: "goes", one };

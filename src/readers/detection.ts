@@ -1,6 +1,12 @@
 /**
- * Detection of readers that nobody configured. Drivers look without touching; a path that turned out to be something
- * else is tried again when it was re-plugged, and now and then (`refusals.ts`).
+ * Detection of readers that are not in the config. Drivers look without opening. A port without a reader is a refusal.
+ *
+ * A module may get its power or its wires after its port was found, without an event. A refused port is therefore tried again
+ * after growing waits, and at once after it was re-plugged.
+ *
+ * A shared port is a converter that other devices have, too. An opening may restart a board there (an Arduino, on DTR) or stop
+ * a machine at work. It is tried four times, for a slow module, and then left alone until it is plugged in again. A person can
+ * name such a reader in the config, and named readers are tried without end.
  */
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { realpath } from "node:fs/promises";
@@ -8,14 +14,14 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { Candidate, Connection, Driver } from "./driver.ts";
+import type { Candidate, Driver, ReaderConnection } from "./driver.ts";
 
 const deviceFolder = "/dev";
-/** A folder for each bus, with a node for each device: readers that no driver of the kernel makes a node for. */
+/** A folder for each bus with a node for each device, for readers without a kernel driver. */
 const usbFolder = "/dev/bus/usb";
-// Device nodes appear one by one, with their links a moment later.
+// Device nodes appear one by one, and their links a moment later.
 const settleMs = 150;
-// The kernel's word on new nodes is enough; this is for kernels and containers that give none.
+// For kernels and containers without events on new nodes.
 const sweepMs = 10_000;
 
 const leftAlone =
@@ -25,38 +31,34 @@ export interface DetectionOptions {
   readonly drivers: readonly Driver[];
   readonly clock: Clock;
   readonly log: Log;
-  /** Paths that are attended already. */
+  /** Paths of attended readers. */
   readonly taken: () => readonly string[];
   readonly attend: (
-    connection: Connection,
+    connection: ReaderConnection,
     stablePath: string,
     wanted: (everOpened: boolean) => Promise<boolean>,
     found: Found,
   ) => void;
 }
 
-/** What is known of a detected reader before it is opened. */
+/** The facts about a detected reader before it is opened. */
 export interface Found {
-  /** It is a reader for sure. */
+  /** The driver knows the device by its USB ids. */
   readonly isCertain: boolean;
-  /** It was tried before, in vain: that it is no reader is no news. */
+  /** An earlier try failed, so that a further failure is no news. */
   readonly wasRefused: boolean;
 }
 
-export interface Detection extends Disposable {
-  /** Looks again soon: something was let go of. */
-  lookAgain(): void;
-}
+export type Detection = ReturnType<typeof createDetection>;
 
-/** Looks at once, whenever a device node comes or goes, and now and then; until disposed. */
-export function createDetection(options: DetectionOptions): Detection {
+/** Looks at once, after each change of a device node, and every ten seconds, until it is disposed. */
+export function createDetection(options: DetectionOptions) {
   const { drivers, clock, log } = options;
   const ending = new AbortController();
-  /** By driver and path. */
   const refusals = createRefusals(clock);
   let timer: Disposable | undefined;
   let looking = false;
-  /** Counts the times at which what is taken changed: a look of an earlier round knows it no longer. */
+  /** Counts the changes of the taken paths. A look of an earlier round has old paths, and attends nothing more. */
   let round = 0;
 
   const lookAt = async (driver: Driver, candidate: Candidate, taken: Set<string>, begun: number) => {
@@ -64,7 +66,7 @@ export function createDetection(options: DetectionOptions): Detection {
     const plain = await resolved(candidate.path);
     if (!refusals.mayTry(key, candidate) || taken.has(plain)) return;
     if (ending.signal.aborted || begun !== round) return;
-    // Two drivers may know the same converter: one at a time, and the next when this one has let go.
+    // Two drivers may know the same converter. The second one tries after the first has released it.
     taken.add(plain);
     const isCertain = candidate.isCertain ?? false;
     const wanted = async (everOpened: boolean) => {
@@ -85,7 +87,7 @@ export function createDetection(options: DetectionOptions): Detection {
       for (const candidate of await candidatesOf(driver)) await lookAt(driver, candidate, taken, begun);
     }
   };
-  // A look that fails finds nothing, and keeps no other driver from looking; the next one comes by itself.
+  // A failed look finds nothing, and does not stop the other drivers.
   const candidatesOf = async (driver: Driver): Promise<readonly Candidate[]> => {
     try {
       return (await driver.detect?.(ending.signal)) ?? [];
@@ -98,7 +100,7 @@ export function createDetection(options: DetectionOptions): Detection {
     timer?.[Symbol.dispose]();
     if (ending.signal.aborted) return;
     timer = clock.after(ms, async () => {
-      // What changed during a look may have been passed by: it asks for one more.
+      // A change during a look needs one more look.
       lookSoon(looking ? settleMs : Math.min(sweepMs, refusals.waitMs()));
       if (looking) return;
       looking = true;
@@ -110,7 +112,8 @@ export function createDetection(options: DetectionOptions): Detection {
   const watcher = watchDevices(() => lookSoon(settleMs), log);
   lookSoon(0);
   return {
-    lookAgain() {
+    /** Looks again at once, after a reader was released. */
+    lookAgain(): void {
       round++;
       lookSoon(0);
     },
@@ -122,26 +125,26 @@ export function createDetection(options: DetectionOptions): Detection {
   };
 }
 
-/** The candidate of `driver` behind this path, by looking only; undefined where it would not be detected. */
+/** The candidate of `driver` at this path, without opening it; undefined if it would not be detected. */
 export async function findCandidate(
   driver: Driver,
   path: string,
   signal: AbortSignal,
 ): Promise<Candidate | undefined> {
-  // Where looking fails, nothing is detected.
+  // A failed look detects nothing.
   const candidates = (await driver.detect?.(signal).catch(() => undefined)) ?? [];
   const place = await resolved(path);
   for (const candidate of candidates) if ((await resolved(candidate.path)) === place) return candidate;
   return undefined;
 }
 
-/** Whether the candidate is there as it was found, not re-plugged since. */
+/** True if the candidate is still there and was not re-plugged. */
 export async function isStillThere(
   driver: Driver,
   candidate: Candidate,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // Where looking fails, the reader is let go of, and the next look finds it again.
+  // After a failed look the reader is released, and the next look finds it again.
   const now = (await driver.detect?.(signal).catch(() => undefined)) ?? [];
   return now.some(({ path, stamp }) => path === candidate.path && stamp === candidate.stamp);
 }
@@ -156,7 +159,7 @@ function watchDevices(changed: () => void, log: Log): Disposable {
     );
     for (const bus of usbBuses()) watchers.push(watch(join(usbFolder, bus), () => changed()));
   } catch (error) {
-    // Without the kernel's word there is still the sweep.
+    // Without events there is still the sweep.
     log.warn("readers", "new devices are noticed every ten seconds only", { error: messageOf(error) });
   }
   return {
@@ -171,51 +174,38 @@ function usbBuses(): readonly string[] {
   try {
     return readdirSync(usbFolder);
   } catch {
-    // The folder is made with the first bus; such machines have their buses from the start.
+    // The folder appears with the first bus, before the service starts.
     return [];
   }
 }
 
-/** The path behind links, or the path itself where it cannot be resolved; options after `?` are not part of it. */
+/** The real path, without the options after `?`; the path itself if it cannot be resolved. */
 export async function resolved(path: string): Promise<string> {
   const [plain = path] = path.split("?");
   return realpath(plain).catch(() => plain);
 }
 
-/** Milliseconds from each refusal to the next try; the last one goes on. The first is for what was slow to wake. */
+/** Milliseconds from each refusal to the next try; the last one repeats. The first is for modules that start slowly. */
 const waitsMs: readonly number[] = [1000, 10_000, 20_000, 40_000, 60_000];
-/** The same of a shared port; after the last there is no try. */
+/** The same for a shared port, without a try after the last one. */
 const sharedWaitsMs: readonly number[] = [1000, 60_000, 600_000];
 
 type Port = Pick<Candidate, "stamp" | "isShared">;
 
-export interface Refusals {
-  /** Whether the port may be opened now. */
-  mayTry(key: string, port: Port): boolean;
-  /** Whether it was refused before, and has not been plugged in anew since. */
-  knows(key: string, port: Port): boolean;
-  /** It was opened in vain. False where it is not tried again. */
-  add(key: string, port: Port): boolean;
-  /** It is a reader. */
-  forget(key: string): void;
-  /** Milliseconds until the next port may be tried; Infinity where there is none to come. */
-  waitMs(): number;
-}
-
-interface Refusal {
+interface RefusedPort {
   readonly stamp: string;
   readonly times: number;
   readonly atMs: number;
-  /** Infinity for never. */
+  /** Infinity for no further try. */
   readonly forMs: number;
 }
 
-/** By the keys of those who ask. Bounded by the ports that this machine has ever shown. */
-export function createRefusals(clock: Pick<Clock, "now">): Refusals {
-  const refusals = new Map<string, Refusal>();
-  const leftMs = ({ atMs, forMs }: Refusal) => {
+/** The refused ports, by driver and path. Bounded by the ports that this machine has ever had. */
+export function createRefusals(clock: Pick<Clock, "now">) {
+  const refusals = new Map<string, RefusedPort>();
+  const leftMs = ({ atMs, forMs }: RefusedPort) => {
     const passedMs = clock.now() - atMs;
-    // A clock that was set back would have it wait for hours.
+    // A clock that was set back must not add hours to the wait.
     return passedMs < 0 && forMs !== Number.POSITIVE_INFINITY ? 0 : forMs - passedMs;
   };
   const known = (key: string, { stamp }: Port) => {
@@ -223,12 +213,15 @@ export function createRefusals(clock: Pick<Clock, "now">): Refusals {
     return refusal?.stamp === stamp ? refusal : undefined;
   };
   return {
-    mayTry(key, port) {
+    /** True if the port may be opened now. */
+    mayTry(key: string, port: Port): boolean {
       const refusal = known(key, port);
       return refusal === undefined || leftMs(refusal) <= 0;
     },
-    knows: (key, port) => known(key, port) !== undefined,
-    add(key, port) {
+    /** True if the port was refused, and was not re-plugged after that. */
+    knows: (key: string, port: Port): boolean => known(key, port) !== undefined,
+    /** Notes a failed try. False if there is no further one. */
+    add(key: string, port: Port): boolean {
       const times = known(key, port)?.times ?? 0;
       const forMs = port.isShared
         ? (sharedWaitsMs[times] ?? Number.POSITIVE_INFINITY)
@@ -236,8 +229,9 @@ export function createRefusals(clock: Pick<Clock, "now">): Refusals {
       refusals.set(key, { stamp: port.stamp, times: times + 1, atMs: clock.now(), forMs });
       return forMs !== Number.POSITIVE_INFINITY;
     },
-    forget: (key) => void refusals.delete(key),
-    waitMs() {
+    forget: (key: string): void => void refusals.delete(key),
+    /** Milliseconds until the next port may be tried; Infinity without one. */
+    waitMs(): number {
       const waits = [...refusals.values()].map(leftMs).filter((ms) => ms > 0);
       return Math.min(...waits, Number.POSITIVE_INFINITY);
     },

@@ -1,6 +1,7 @@
 /**
- * What a driver is. A driver knows one kind of device: how to find it, open it, and say what lies on it. It knows
- * nothing of the bus, of scripts or of other readers; supervision, debounce and healing are the caller's.
+ * The contract of a driver, and the connection strings that name one. A driver knows one kind of device: how to find it, open
+ * it, and report its tags. It knows nothing of the bus, of scripts or of other readers. Supervision, debounce and retries are
+ * the caller's.
  */
 
 import { createHash } from "node:crypto";
@@ -10,17 +11,14 @@ import type { Log } from "../core/log.ts";
 import type { Capability, Sighting } from "../core/token.ts";
 
 export interface Driver {
-  /** Literal id, the part before the colon of a connection string: `pn532-uart`. */
+  /** The part of a connection string before the colon: `pn532-uart`. */
   readonly id: string;
   readonly capabilities: readonly Capability[];
-  /**
-   * Paths that may be this device, found by looking only: it opens no device and writes to none. Absent where a
-   * device can only be named in the config file.
-   */
+  /** Paths that may be this device. It opens no device. Absent if only the config file can name the device. */
   detect?(signal: AbortSignal): Promise<readonly Candidate[]>;
   /**
-   * Opens the device at `path` (the part of the connection string behind the first colon) and proves that it is one.
-   * Throws `ServiceError("reader-gone")` with a sentence on what was seen instead; nothing stays open then.
+   * Opens the device at `path` (the part of the connection string after the first colon) and proves that it is one. Otherwise
+   * it closes the port and throws `ServiceError("reader-gone")` with a sentence on what it saw.
    */
   open(path: string, context: DriverContext, signal: AbortSignal): Promise<ReaderSession>;
 }
@@ -28,7 +26,7 @@ export interface Driver {
 export interface DriverContext {
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether a reader with a buzzer of its own may sound it with a card, as the settings are now; absent means never. */
+  /** True if the settings allow the reader's own buzzer; absent means never. */
   readonly feedback?: () => boolean;
 }
 
@@ -36,83 +34,76 @@ export interface DriverContext {
 export interface Candidate {
   readonly path: string;
   /**
-   * Changes whenever the device was re-plugged (for device nodes: inode and change time). A candidate that failed is
-   * tried again at once when this changed, and ever more seldom while it did not.
+   * Another text after each re-plugging (for device nodes: inode and change time). A failed candidate is tried again at once
+   * after a change of its stamp, and otherwise after growing waits.
    */
   readonly stamp: string;
-  /** Name of the port that survives restarts and re-plugging, such as the by-path name; else the path. */
+  /** A name of the port that survives restarts and re-plugging, such as the by-path name; else the path. */
   readonly stablePath: string;
-  /**
-   * It is this driver's device by its very numbers: where it cannot be opened, people are told why, and it is tried
-   * again. Absent for what may as well be something else.
-   */
+  /** The USB ids are those of this device only. A failed open is then reported to people, and tried again without end. */
   readonly isCertain?: true;
-  /**
-   * Devices of other people look the same, and may be disturbed by an opening: it is tried a few times only, and then left
-   * alone until it was re-plugged.
-   */
+  /** Other devices have the same USB ids, and an opening may disturb them. It is tried a few times only (detection.ts). */
   readonly isShared?: true;
 }
 
 /** An open device. */
 export interface ReaderSession {
-  /** A sentence for people: chip and firmware, such as `PN532 v1.6`. */
+  /** Chip and firmware for people, such as `PN532 v1.6`. */
   readonly info: string;
   /**
-   * Reports what lies on the reader, whenever it changed or was seen again, until `signal` aborts or the session is
-   * closed (then it resolves), or the device fails (then it rejects with `ServiceError("reader-gone")`). Called once
-   * per session. The first report follows within a second of the call, also where nothing lies there: it settles what
-   * the reader held before a fault. A sighting is reported only when it was read as far as the tag allows: a tag that
-   * left during the read is none.
+   * Reports the tags on the reader after each change and each new look. Resolves when `signal` aborts or the session is
+   * closed, and rejects with `ServiceError("reader-gone")` when the device fails. Called once per session. The first report
+   * comes within a second, even without a tag, because it ends the uncertainty after a fault. A tag that left during its
+   * read is not reported.
    */
   watch(report: Report, signal: AbortSignal): Promise<void>;
-  /** Lets go of the device. Never throws; a second call does nothing. */
+  /** Closes the device. Never throws; a second call does nothing. */
   close(): Promise<void>;
   /**
-   * Writes a text to the next tag that the order claims, also to one that lies there already, and resolves once it
-   * was read back equal. Absent: it cannot write. The watch does the work, one order at a time, and reports nothing
-   * of the tag meanwhile. Rejects with `writeFailed` of the tag's own reasons, with `reader-gone` where the device
-   * failed or was closed, and with the signal's reason where that aborts before a tag was claimed; a write that has
-   * begun is carried out. Whenever it ends, the tag holds its old message, the new one, or plainly none.
+   * Writes a text to the next tag that the order claims, which may lie there already, and resolves after it was read back
+   * equal. Absent if the reader cannot write. The watch does the work, one order at a time, and does not report the tag
+   * meanwhile. Rejects with `writeFailed` for reasons of the tag, with `reader-gone` if the device failed or was closed, and
+   * with the signal's reason if that aborts before a tag was claimed. A write that has begun is finished. At any end, the tag
+   * holds its old message, the new one, or an empty one.
    */
   write?(order: WriteOrder, signal: AbortSignal): Promise<void>;
   /**
-   * Shows how it went by lights or a buzzer of its own, for less than a second. Returns at once and never throws; dropped
-   * while another is shown. Absent: it has none.
+   * Shows a signal by the reader's lights or buzzer, for less than a second. Returns at once and never throws. A signal during
+   * another one is dropped. Absent if the reader has neither.
    */
   signal?(kind: Signal): void;
-  /** Simulated readers only: lays a card with this content on the reader for `durationMs` milliseconds. */
+  /** Simulated readers only: lays a card with this content on the reader. */
   tap?(card: SimulatedCard, durationMs: number): void;
-  /** Simulated readers only: takes off what lies there. */
+  /** Simulated readers only: removes the card. */
   untap?(): void;
 }
 
-/** What people are told of a card: that it was heard, that what it asks for failed, and that it was written. */
+/** Feedback on a card: it was read, its launch failed, or it was written. */
 export type Signal = "scanned" | "failed" | "written";
 
 export interface WriteOrder {
-  /** In UTF-8; it is well-formed and has no byte-order mark. */
+  /** Well-formed, without a byte-order mark. It becomes UTF-8. */
   readonly text: string;
-  /** The NDEF message's one record: Text, in English, where absent; or URI, which phones open. */
+  /** The one record of the NDEF message: Text, in English, by default; or URI, which phones open. */
   readonly record?: "text" | "uri" | undefined;
-  /** Also onto a tag that holds something that is not ours to replace (`foreign`). */
+  /** True to write to a tag with foreign data, too (`foreign`). */
   readonly force: boolean;
-  /** Asked of each tag, by its UID in lower-case hex, before anything is done with it: true where it is to be written. */
+  /** Called for each tag, with its UID in lower-case hex, before any other use of it. True selects the tag for the write. */
   claim(uid: string): boolean;
 }
 
 /** Why a tag was not written. */
 export type WriteCause =
-  /** It can be read only. */
+  /** The tag is read-only. */
   | "locked"
-  /** `bytesMissing` says by how much. */
+  /** `bytesMissing` has the difference. */
   | "too-small"
-  /** It was taken off in the middle, or the reader failed then. */
+  /** The tag left, or the reader failed, during the write. */
   | "gone"
-  /** It took the bytes, and told others afterwards. */
+  /** The bytes read back differ. */
   | "mismatch"
   | "password"
-  /** It is an amiibo, a payment or transit card, or holds data of another kind. */
+  /** The tag is an amiibo, a payment or transit card, or holds data of another kind. */
   | "foreign"
   /** Tags of this kind cannot be written. */
   | "unsupported"
@@ -127,37 +118,37 @@ export function writeFailed(
   return new ServiceError("write-failed", message, { data: { cause, ...facts } });
 }
 
-/** Takes all that lies on the reader now: an empty list where nothing does. */
+/** Takes all tags that lie on the reader now. */
 export type Report = (present: readonly Sighting[]) => void;
 
 export interface SimulatedCard {
   readonly text: string;
-  /** 14 hex digits; one is made from the text where absent. */
+  /** 14 hex digits; derived from the text if absent. */
   readonly uid?: string;
 }
 
-export interface Connection {
+/** A connection string, `driver:path`, of the config file or of the API's settings. */
+export interface ReaderConnection {
   readonly driver: Driver;
   readonly path: string;
 }
 
-export type ParsedConnection =
-  | { readonly kind: "connection"; readonly connection: Connection }
-  | { readonly kind: "error"; readonly message: string };
-
-/** Reads `pn532-uart:/dev/ttyAMA0`; the message of an error says which drivers there are. */
-export function parseConnection(text: string, drivers: readonly Driver[]): ParsedConnection {
+/** Reads `pn532-uart:/dev/ttyAMA0`. The message of an error lists the drivers. */
+export function parseConnection(text: string, drivers: readonly Driver[]) {
   const colon = text.indexOf(":");
   const id = colon < 0 ? text : text.slice(0, colon);
   const driver = drivers.find((candidate) => candidate.id === id);
   if (colon < 0 || driver === undefined) {
     const known = drivers.map((candidate) => `${candidate.id}:`).join(", ");
-    return { kind: "error", message: `"${text}" is not a reader: write driver:path, with one of ${known}` };
+    return {
+      kind: "error",
+      message: `"${text}" is not a reader: write driver:path, with one of ${known}`,
+    } as const;
   }
-  return { kind: "connection", connection: { driver, path: text.slice(colon + 1) } };
+  return { kind: "connection", connection: { driver, path: text.slice(colon + 1) } } as const;
 }
 
-/** The same for the same driver on the same port, over restarts and re-plugging: `pn532-uart-3f9a1c2b`. */
+/** The id of a driver on a port, which survives restarts and re-plugging: `pn532-uart-3f9a1c2b`. */
 export function readerIdOf(driverId: string, stablePath: string): string {
   const digest = createHash("sha256").update(`${driverId}\0${stablePath}`).digest("hex");
   return `${driverId}-${digest.slice(0, 8)}`;

@@ -1,11 +1,11 @@
 /**
- * Presence: what lies on one reader, out of a driver's reports. A tag that flickers at the edge of the field is one
- * tag; a reader that fails says nothing about its tags.
+ * Presence: the tags on one reader, from the reports of its driver; and the tokens on all readers. A debounce keeps a tag at
+ * the edge of the field. A fault of a reader removes no tag: its tags stay until the reader is back and reports.
  *
- *   report with a new tag        added at once, and whatever was leaving has left
+ *   report with a new tag        added at once; tags that were leaving are removed at once
  *   report without a known tag   it is leaving: removed after `removalDebounceMs`, unless it is seen again
  *   fault of the reader          nothing leaves until the next report
- *   a tag is written             it is the same one whatever it says then; one that came to be written never came at all
+ *   a tag is written             it stays the same tag with any new text; a tag that was added for a write is never reported
  */
 
 import type { Bus } from "../bus.ts";
@@ -15,18 +15,17 @@ import { withoutSecrets } from "../core/pairing-link.ts";
 import type { Requester } from "../core/rights.ts";
 import type { Sighting, Token, TokenParams } from "../core/token.ts";
 
-// A hand that puts a card down lets it bounce; 300 ms is more than three re-checks of a driver and less than a person
-// needs to change cards.
+// A card bounces when a hand puts it down. 300 ms are three re-checks of a driver, and less than a person needs to change cards.
 export const removalDebounceMs = 300;
 
 export interface Presence {
-  /** Takes all that the reader reports now. */
+  /** Takes all present tags of the reader. */
   see(reported: readonly Sighting[]): void;
-  /** The reader failed: what was there stays, until a report says otherwise. */
+  /** The reader failed: its tags stay until the next report. */
   hold(): void;
-  /** The tag with this UID is about to be written: until it has left, no report of it is news. */
+  /** The tag with this UID is about to be written. Until it has left, reports of it are no news. */
   writing(uid: string): void;
-  /** True while a tag that was written, or refused to be, has not left since. */
+  /** True until the tag has left after a write or a failed write. */
   wasWritten(uid: string): boolean;
 }
 
@@ -36,8 +35,8 @@ export interface PresenceEvents {
   readonly removed: (sighting: Sighting) => void;
 }
 
-interface Held {
-  /** As it was when it came; absent where it came to be written, and nobody was told. */
+interface HeldTag {
+  /** The first sighting; undefined for a tag that came for a write and was not reported. */
   readonly sighting: Sighting | undefined;
   readonly uid: string;
   leaving: Disposable | undefined;
@@ -45,14 +44,14 @@ interface Held {
 }
 
 export function createPresence({ clock, added, removed }: PresenceEvents): Presence {
-  let held: readonly Held[] = [];
+  let held: readonly HeldTag[] = [];
 
-  const letGo = (tag: Held) => {
+  const letGo = (tag: HeldTag) => {
     stay(tag);
     held = held.filter((other) => other !== tag);
     if (tag.sighting !== undefined) removed(tag.sighting);
   };
-  const startLeaving = (tag: Held) => {
+  const startLeaving = (tag: HeldTag) => {
     tag.leaving ??= clock.after(removalDebounceMs, () => letGo(tag));
   };
 
@@ -63,7 +62,7 @@ export function createPresence({ clock, added, removed }: PresenceEvents): Prese
         .filter((sighting) => !held.some((tag) => isSame(tag, sighting)));
       const [seen, missing] = partition(held, (tag) => reported.some((sighting) => isSame(tag, sighting)));
       seen.forEach(stay);
-      // A new tag settles the matter: the card before it was changed, not jolted.
+      // A new tag means that the card was changed: no debounce.
       missing.forEach(fresh.length > 0 ? letGo : startLeaving);
       for (const sighting of fresh) {
         held = [...held, { sighting, uid: sighting.uid, leaving: undefined, written: false }];
@@ -82,13 +81,13 @@ export function createPresence({ clock, added, removed }: PresenceEvents): Prese
   };
 }
 
-function stay(tag: Held): void {
+function stay(tag: HeldTag): void {
   tag.leaving?.[Symbol.dispose]();
   tag.leaving = undefined;
 }
 
-// A card that was rewritten while it lay there is a new token: it asks for something else.
-function isSame(tag: Held, sighting: Sighting): boolean {
+// A card with another text is a new token, even without a removal.
+function isSame(tag: HeldTag, sighting: Sighting): boolean {
   return tag.uid === sighting.uid && (tag.written || tag.sighting?.text === sighting.text);
 }
 
@@ -99,30 +98,17 @@ function partition<T>(
   return [items.filter(belongs), items.filter((item) => !belongs(item))];
 }
 
-export interface Tokens {
-  added(sighting: Sighting, readerId: string): void;
-  removed(sighting: Sighting, readerId: string): void;
-  /** A token of the API's virtual reader: comes now, leaves after `durationMs`. */
-  virtual(params: TokenParams, durationMs: number, requester?: Requester): void;
-  /** The caller that laid the virtual token down; undefined for tokens of readers. */
-  requesterOf(token: Token): Requester | undefined;
-  /** Takes the virtual token off, where its caller is meant. */
-  withdraw(isMeant: (requester: Requester) => boolean): void;
-  list(): { readonly active: readonly Token[]; readonly last: Token | undefined };
-  /** Ends virtual tokens' timers. */
-  close(): void;
-}
-
-interface Virtual {
+interface VirtualToken {
   readonly token: Token;
   readonly requester: Requester | undefined;
   readonly leaving: Disposable;
 }
 
-export function createTokens(bus: Bus, clock: Clock): Tokens {
+/** The tokens that lie on readers now, real and virtual, and the last one that came. The bus gets each change. */
+export function createTokens(bus: Bus, clock: Clock) {
   let active: readonly Token[] = [];
   let last: Token | undefined;
-  let virtual: Virtual | undefined;
+  let virtual: VirtualToken | undefined;
 
   const add = (token: Token) => {
     active = [...active, token];
@@ -142,13 +128,14 @@ export function createTokens(bus: Bus, clock: Clock): Tokens {
   };
 
   return {
-    added: (sighting, readerId) =>
+    added: (sighting: Sighting, readerId: string): void =>
       add({ ...withoutSecrets(sighting), scanTime: rfc3339(clock.now()), readerId }),
-    removed(sighting, readerId) {
+    removed(sighting: Sighting, readerId: string): void {
       const { uid, text } = withoutSecrets(sighting);
       remove(active.find((token) => token.readerId === readerId && token.uid === uid && token.text === text));
     },
-    virtual(params, durationMs, requester) {
+    /** Lays a token on the API's virtual reader for `durationMs`. */
+    virtual(params: TokenParams, durationMs: number, requester?: Requester): void {
       endVirtual();
       const { uid, text, data } = withoutSecrets(params);
       const token = {
@@ -162,12 +149,15 @@ export function createTokens(bus: Bus, clock: Clock): Tokens {
       virtual = { token, requester, leaving: clock.after(durationMs, endVirtual) };
       add(token);
     },
-    // Asked while the token is new: the next one takes its place.
-    requesterOf: (token) => (virtual?.token === token ? virtual.requester : undefined),
-    withdraw(isMeant) {
+    /** The caller that laid the virtual token down, until the next one comes; undefined for tokens of readers. */
+    requesterOf: (token: Token): Requester | undefined =>
+      virtual?.token === token ? virtual.requester : undefined,
+    /** Removes the virtual token if it is of such a caller. */
+    withdraw(isMeant: (requester: Requester) => boolean): void {
       if (virtual?.requester !== undefined && isMeant(virtual.requester)) endVirtual();
     },
     list: () => ({ active, last }),
-    close: () => virtual?.leaving[Symbol.dispose](),
+    /** Ends the timer of a virtual token. */
+    close: (): void => virtual?.leaving[Symbol.dispose](),
   };
 }

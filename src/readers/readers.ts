@@ -1,7 +1,4 @@
-/**
- * All readers: the ones that the config file names, the ones that detection finds, and the API's virtual one. Says
- * what lies where, and tells the bus.
- */
+/** All readers: those of the config file, the detected ones, and the API's virtual one; and the tokens on them. */
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
@@ -10,7 +7,7 @@ import type { Requester } from "../core/rights.ts";
 import type { Reader, Token, TokenParams } from "../core/token.ts";
 import { type Attended, changeAttended, createAttendance } from "./attendance.ts";
 import { createDetection, type Detection, type DetectionOptions } from "./detection.ts";
-import { type Connection, type Driver, parseConnection, type Signal } from "./driver.ts";
+import { type Driver, parseConnection, type ReaderConnection, type Signal } from "./driver.ts";
 import { createPresence, createTokens, type Presence } from "./presence.ts";
 import { createWriting, type Writing } from "./writing.ts";
 
@@ -25,34 +22,32 @@ export interface ReadersOptions extends ReadersConfig {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
-  /** As in the driver contract. */
+  /** `DriverContext.feedback`. */
   readonly feedback?: () => boolean;
 }
 
 export interface Readers extends Writing {
   list(): readonly Reader[];
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
-  /** As `Services.scan` of the API. */
+  /** `Services.scan` of the API. */
   scan(params: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
-  /** The caller of the API that laid this token down; undefined for a card that a person tapped. */
+  /** The caller of the API that laid this token down; undefined for a person's card. */
   requesterOf(token: Token): Requester | undefined;
-  /** Takes off the tokens of the callers that are meant. */
+  /** Removes the tokens of such callers. */
   withdraw(isMeant: (requester: Requester) => boolean): void;
-  /** Lets the reader show it by its own lights, where it has some and the settings let it; nothing otherwise. */
+  /** Shows a signal by the reader's lights or buzzer, if it has some and the settings allow it. */
   signal(readerId: string, kind: Signal): void;
-  /** Sentences on readers that should be there and are not. */
+  /** Sentences on wanted readers that do not work. */
   faults(): readonly string[];
   /**
-   * Opens what is named anew, closes what is no longer wanted, and leaves every other device open: also one that was
-   * detected and is now named, or the other way round. Resolves when all that had to be closed is. Calls are answered
-   * one after another.
+   * Opens newly named readers and closes those that are no longer wanted. Every other device stays open, even if it was
+   * detected and is now named, or the reverse. Resolves when the devices are closed. Calls run one after another.
    */
   reconfigure(config: ReadersConfig): Promise<void>;
-  /** Stops listening and closes every device. */
+  /** Closes every device. */
   close(): Promise<void>;
 }
 
-/** Starts listening at once. */
 export function startReaders(options: ReadersOptions): Readers {
   const { drivers, bus, clock, log, feedback } = options;
   const ending = new AbortController();
@@ -63,16 +58,16 @@ export function startReaders(options: ReadersOptions): Readers {
     if (feedback?.() === true) attendance.byId(readerId)?.supervisor.session()?.signal?.(kind);
   };
   const writing = createWriting({ attendance, presenceOf, clock, log, signal });
-  // Ids of readers that were let go of. What lies there is no longer anyone's business, until they are attended again.
+  // Ids of dismissed readers. Their tokens are not listed until they are attended again.
   const dismissed = new Set<string>();
-  // The callers that tapped the simulated readers last, by reader id.
+  // The last callers that tapped simulated readers, by reader id.
   const tappers = new Map<string, Requester>();
   let wrong: readonly string[] = [];
   let changing = false;
   let lastChange: Promise<void> = Promise.resolve();
 
-  /** The connections that the strings name; what is wrong with the others is kept, and logged where it is news. */
-  const read = (connect: readonly string[]): readonly Connection[] => {
+  /** The connections of the config. Messages about wrong strings are kept for `faults`, and new ones are logged. */
+  const read = (connect: readonly string[]): readonly ReaderConnection[] => {
     const parsed = connect.map((text) => parseConnection(text, drivers));
     const before = wrong;
     wrong = parsed.flatMap((one) => (one.kind === "error" ? [one.message] : []));
@@ -85,7 +80,7 @@ export function startReaders(options: ReadersOptions): Readers {
     log,
     taken: () => attendance.all().map(({ supervisor }) => supervisor.record().path),
     attend(connection, stablePath, wanted, found) {
-      // A look that began before a change knows the old wishes; the next look follows it.
+      // A look from before a change has old facts; another look follows the change.
       if (!changing) attendance.attend(connection, stablePath, wanted, found);
     },
   });
@@ -107,7 +102,7 @@ export function startReaders(options: ReadersOptions): Readers {
     list: () =>
       attendance
         .all()
-        // A port that is only being tried is not a reader yet.
+        // A port is no reader until it was opened.
         .filter((one) => isReader(one) || one.supervisor.record().info !== "")
         .map(({ supervisor }) => supervisor.record()),
     tokens() {
@@ -125,7 +120,7 @@ export function startReaders(options: ReadersOptions): Readers {
       if (requester === undefined) tappers.delete(readerId);
       else tappers.set(readerId, requester);
     },
-    // A card that was written while it lay there is still the caller's.
+    // A simulated card is the caller's, even after a write.
     requesterOf: (token) => tokens.requesterOf(token) ?? tappers.get(token.readerId),
     withdraw(isMeant) {
       tokens.withdraw(isMeant);
@@ -141,7 +136,7 @@ export function startReaders(options: ReadersOptions): Readers {
     ],
     reconfigure(config) {
       const changed = lastChange.then(() => change(config));
-      // The caller hears of a failure; the next change is tried all the same.
+      // The caller gets the error; the next change runs nevertheless.
       lastChange = changed.catch((error) =>
         log.error("readers", "could not change the readers", { error: messageOf(error) }),
       );
@@ -157,12 +152,12 @@ export function startReaders(options: ReadersOptions): Readers {
   };
 }
 
-/** By its name in the config file, or by its own numbers. */
+/** True if the config names it, or if the driver knows it by its USB ids. */
 function isReader({ namedPath, isCertain }: Attended): boolean {
   return isCertain || namedPath() !== undefined;
 }
 
-/** Detection that can be switched on and off; switched on again, it looks at once. */
+/** Switches detection on and off. It looks at once after it is switched on, and again if it is on already. */
 function createSwitch(options: DetectionOptions): (isOn: boolean) => void {
   let detection: Detection | undefined;
   return (isOn) => {
@@ -172,8 +167,8 @@ function createSwitch(options: DetectionOptions): (isOn: boolean) => void {
   };
 }
 
-// By reader id, and kept: a card that lies on its reader through a re-plugging was not tapped. Bounded by the ports
-// that this machine has ever shown.
+// By reader id. They are kept, because a card that stays on a re-plugged reader is no new tap. Bounded by the ports that this
+// machine has ever had.
 function createPresences(
   tokens: ReturnType<typeof createTokens>,
   clock: Clock,

@@ -1,50 +1,50 @@
 /**
- * The supervisor of one reader: opens it, listens until it fails, backs off, opens it again, for as long as it is
- * wanted. It never gives up on a reader that once worked, and a fault is never a removal.
+ * The supervisor of one reader: opens it, watches it until it fails, waits, and opens it again, as long as it is wanted. It
+ * never gives up a reader that worked before, and a fault removes no tag.
  */
 import { type Clock, sleep } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Reader } from "../core/token.ts";
-import { type Connection, type ReaderSession, readerIdOf } from "./driver.ts";
+import { type ReaderConnection, type ReaderSession, readerIdOf } from "./driver.ts";
 import type { Presence } from "./presence.ts";
 
-// Opening a port that is not there costs one system call. Two seconds are promised from the moment a reader is back;
-// a probe of a silent chip takes about half a second of them.
+// Opening a missing port costs one system call. A reader works within two seconds after it is back, of which a probe of a silent
+// chip takes half a second.
 const retryMsFirst = 100;
 const retryMsMax = 800;
-// A reader that fails sooner than this after each opening is opened ever more seldom, not ten times a second.
+// For a reader that fails sooner than this after each opening, the waits grow.
 const steadyMs = 1000;
 
 export interface SupervisorOptions {
-  readonly connection: Connection;
+  readonly connection: ReaderConnection;
   readonly stablePath: string;
   readonly clock: Clock;
   readonly log: Log;
   /** As in the driver contract. */
   readonly feedback?: (() => boolean) | undefined;
-  /** It was tried before, in vain: that it cannot be opened is logged for those who look for it only. */
+  /** An earlier try failed, so that a further failure is logged at `debug`. */
   readonly isRetry?: boolean;
   readonly connected: (reader: Reader) => void;
   readonly disconnected: (reader: Reader) => void;
-  /** What lies on this reader. It outlives the supervision: a card that stays through a re-plugging is not tapped. */
+  /** It outlives the supervisor, because a card that stays on a re-plugged reader is no new tap. */
   readonly presence: Pick<Presence, "see" | "hold">;
-  /** Asked after a failed open: false ends the supervision. `everOpened` is true where it worked before. */
+  /** Called after a failure: false ends the supervisor. `everOpened` is true if the reader worked before. */
   readonly wanted: (everOpened: boolean) => boolean | Promise<boolean>;
 }
 
 export interface Supervisor {
-  /** The reader's record; `connected` is false while it is being reopened. */
+  /** `connected` is false while the reader is reopened. */
   readonly record: () => Reader;
   /** Why the reader is not connected; undefined while it is. */
   readonly fault: () => string | undefined;
-  /** The open device; undefined while there is none. */
+  /** The open device; undefined while it is closed. */
   readonly session: () => ReaderSession | undefined;
-  /** Resolves when the supervision has ended and the device is closed. */
+  /** Resolves when the supervisor has ended and the device is closed. */
   readonly ended: Promise<void>;
 }
 
-/** Supervises until `signal` aborts or `wanted` says no. */
+/** Supervises until `signal` aborts or `wanted` returns false. */
 export function supervise(options: SupervisorOptions, signal: AbortSignal): Supervisor {
   const { connection, clock, log, feedback, presence } = options;
   const context = { clock, log, ...(feedback === undefined ? {} : { feedback }) };
@@ -54,7 +54,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
   let fault: string | undefined = "not opened yet";
   let openedMs = 0;
 
-  // A driver without device paths stands for itself.
+  // A driver without device paths has its id as path.
   const path = connection.path === "" ? connection.driver.id : connection.path;
   const record = (): Reader => ({
     id: path,
@@ -66,7 +66,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
     capabilities: connection.driver.capabilities,
   });
 
-  /** One life of the device: from open to its end. Throws what ended it. */
+  /** Opens the device and watches it until it ends. Throws the error that ended it. */
   const live = async () => {
     const opened = await connection.driver.open(connection.path, context, signal);
     session = opened;
@@ -83,7 +83,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
       try {
         await opened.close();
       } finally {
-        // Also where a driver breaks its word and throws: who was told that it came hears that it went.
+        // Even if `close` throws against its contract, each `connected` needs a `disconnected`.
         options.disconnected(record());
       }
     }
@@ -96,7 +96,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
       try {
         await live();
       } catch (error) {
-        // Whatever ended this life, the next try answers it; the reason is kept for `readers` and `health`.
+        // The next try answers the error; its message is kept for `readers` and `health`.
         if (signal.aborted) break;
         const isNews = fault !== messageOf(error);
         const level = options.isRetry && !everOpened && fault !== undefined ? "debug" : "warn";
@@ -108,7 +108,7 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
         fault = messageOf(error);
       }
       if (signal.aborted || !(await options.wanted(everOpened))) break;
-      // The wait rejects only where it is aborted, and the loop's own condition sees that.
+      // The wait rejects only after an abort, which the condition of the loop sees.
       await sleep(clock, retryMs, signal).catch(() => {});
       retryMs = Math.min(retryMs * 2, retryMsMax);
     }

@@ -1,6 +1,6 @@
 /**
- * Writing to tags: which reader does it, how long it waits for a tag, and that a tag which was written is not launched
- * before it was taken off and laid on again.
+ * Writing to tags: the choice of the reader, and the wait for a tag. A tag that was written is launched only after it was
+ * removed and tapped again.
  */
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
@@ -11,32 +11,32 @@ import type { Attendance, Attended } from "./attendance.ts";
 import { type ReaderSession, type Signal, writeFailed } from "./driver.ts";
 import type { Presence } from "./presence.ts";
 
-/** How long a write waits for its tag (decisions, `readers.write`). */
+/** The time that a write waits for its tag (docs/API.md, `readers.write`). */
 export const tagWaitMs = 30_000;
 
 export interface WriteRequest {
-  /** A launch script; a URI is one, too, and stays text unless `record` says otherwise. */
+  /** A launch script. A URI is one, too, and becomes a Text record unless `record` says otherwise. */
   readonly text: string;
-  /** The first reader that can write where absent. */
+  /** The first reader that can write if absent. */
   readonly readerId?: string | undefined;
-  /** As `WriteOrder.force`. */
+  /** `WriteOrder.force`. */
   readonly force?: boolean | undefined;
-  /** A tag that still lies there from the write before is passed over. */
+  /** Skips a tag that lies there since an earlier write. */
   readonly newTag?: boolean | undefined;
-  /** As `WriteOrder.record`; `text` where absent. */
+  /** `WriteOrder.record`; `text` if absent. */
   readonly record?: "text" | "uri" | undefined;
-  /** The tag with this UID is passed over: it asks for another one to be written. */
+  /** Skips the tag with this UID, whose script asked for the write. */
   readonly exceptUid?: string | undefined;
 }
 
 export interface Writing {
   /**
-   * Resolves once the text stands on a tag. Throws `invalid-params` for a text that no tag can hold, `not-found` and `no-reader` for the reader, `conflict` while it
-   * has a write already, `write-failed` with `data.cause`, and `failed` where it was called off. Rejects with the signal's
-   * reason where that aborts before a tag was claimed.
+   * Resolves after the text was written to a tag. Throws `invalid-params` for a text that no tag can hold, `not-found` and
+   * `no-reader` for the reader, `conflict` during another write, `write-failed` with `data.cause`, and `failed` after a cancel.
+   * Rejects with the signal's reason if that aborts before a tag was claimed.
    */
   write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
-  /** Ends the write that waits for a tag, on this reader or on all; one that has begun is carried out. */
+  /** Ends the write that waits for a tag, on this reader or on all. A write that has begun is finished. */
   cancel(readerId: string | undefined): void;
 }
 
@@ -45,7 +45,7 @@ export interface WritingParts {
   readonly presenceOf: (readerId: string) => Presence;
   readonly clock: Clock;
   readonly log: Log;
-  /** As `Readers.signal`. */
+  /** `Readers.signal`. */
   readonly signal?: (readerId: string, kind: Signal) => void;
 }
 
@@ -94,13 +94,13 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
   return {
     async write(request, signal) {
       checkText(request.text);
-      const { readerId, session } = writerOf(attendance, request.readerId);
+      const { readerId, write } = writerOf(attendance, request.readerId);
       if (pending.has(readerId))
         throw new ServiceError(
           "conflict",
           "this reader waits for a tag to write already: call that off first",
         );
-      await run(readerId, session, request, signal);
+      await run(readerId, write, request, signal);
     },
     cancel(readerId) {
       if (readerId !== undefined && attendance.byId(readerId) === undefined) throw unknownReader(readerId);
@@ -112,7 +112,7 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
   };
 }
 
-/** Refuses what would not be read back as it is. */
+/** Throws for a text that a reader would not read back unchanged. */
 function checkText(text: string): void {
   const refuse = (why: string) => new ServiceError("invalid-params", `text: ${why}`);
   if (text === "") throw refuse("it is empty");
@@ -122,12 +122,7 @@ function checkText(text: string): void {
     throw refuse(`it is longer than ${scriptBytesMax} bytes, and no script may be`);
 }
 
-interface Writer {
-  readonly readerId: string;
-  readonly session: NonNullable<ReaderSession["write"]>;
-}
-
-function writerOf(attendance: Attendance, readerId: string | undefined): Writer {
+function writerOf(attendance: Attendance, readerId: string | undefined) {
   if (readerId === undefined) {
     const [first] = attendance.all().flatMap((one) => writerIn(one) ?? []);
     if (first === undefined) throw new ServiceError("no-reader", "no reader that can write is connected");
@@ -142,16 +137,16 @@ function writerOf(attendance: Attendance, readerId: string | undefined): Writer 
   return writer;
 }
 
-function writerIn({ readerId, supervisor }: Attended): Writer | undefined {
-  const session = supervisor.session()?.write;
-  return session === undefined ? undefined : { readerId, session };
+function writerIn({ readerId, supervisor }: Attended) {
+  const write = supervisor.session()?.write;
+  return write === undefined ? undefined : { readerId, write };
 }
 
 function unknownReader(readerId: string): ServiceError {
   return new ServiceError("not-found", `no reader has the id ${readerId}: see \`readers\``);
 }
 
-/** What a reader failed with, as the caller is told it. */
+/** The error for the caller of a write that failed. */
 function asAnswer(error: unknown, hadTag: boolean): unknown {
   if (!(error instanceof ServiceError) || error.code !== "reader-gone") return error;
   const facts = { cause: error };
