@@ -1,6 +1,6 @@
 /**
  * BIOS files that a game needs, by the core's `.info` file (docs.libretro.com, "Core info files") and a table of systems whose
- * games need one although cores call it optional. Of several files one is enough: which one depends on the game's region.
+ * games need a file that cores call optional. One of several files is enough; which one depends on the game's region.
  */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { statedFolders } from "./retroarch-cores.ts";
 export interface Firmware {
   /** Below RetroArch's `system_directory`. */
   readonly path: string;
-  /** In lower case; undefined where nobody tells it. */
+  /** In lower case; absent if it is not known. */
   readonly md5?: string;
 }
 
@@ -18,7 +18,7 @@ interface ListedFirmware extends Firmware {
   readonly isOptional: boolean;
 }
 
-/** The pages of the cores on docs.libretro.com, "BIOS", have these files and sums. */
+/** Files and sums of the cores' pages on docs.libretro.com, "BIOS". */
 const playStation = {
   "scph5500.bin": "8dd7d5296a650fac7319bce665a6a53c",
   "scph5501.bin": "490f666e1afb15b7362b406ed1cea246",
@@ -33,12 +33,12 @@ const neededBySystem: Readonly<Record<string, Readonly<Record<string, string>>>>
     "bios_CD_J.bin": "278a9397d192149e84e820ac621a8edd",
   },
 };
-/** PlayStation cores that have no BIOS of their own. */
+/** PlayStation cores without a built-in BIOS. */
 const playStationCores = ["swanstation", "mednafen_psx", "mednafen_psx_hw"];
-/** Their cores name files as required that these systems do without. */
+/** Systems that need no file, although their cores call some required. */
 const withoutFirmware = ["GBA", "Gameboy", "GameboyColor", "Atari800", "AtariXEGS"];
 
-/** The files of which a game of this system needs one with this core; none where it needs none. */
+/** The files of which a game of this system needs one with this core; empty if it needs none. */
 export function neededFirmware(
   systemId: string,
   coreFile: string,
@@ -56,7 +56,7 @@ export function neededFirmware(
   return listed.filter(({ isOptional }) => !isOptional).slice(0, firmwareFilesMax);
 }
 
-/** Where the `.info` files of a core may be. */
+/** The folders that may hold the `.info` file of a core. */
 export function infoFolders(
   coreFile: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -70,7 +70,7 @@ function isPlayStation(systemId: string, core: string): boolean {
   return systemId === "PSX" && playStationCores.includes(core);
 }
 
-/** Cards of other versions: syscard2.pce stands for syscard3.pce. */
+/** True for another version of a file: syscard2.pce replaces syscard3.pce. */
 function isLike(path: string, names: readonly string[]): boolean {
   const stem = (name: string) => name.replace(/\d*\.[a-z]+$/i, "").toLowerCase();
   return names.some((name) => stem(name) === stem(path));
@@ -86,13 +86,13 @@ function readListed(core: string, folders: readonly string[]): readonly ListedFi
       const text = readFileSync(join(folder, `${core}_libretro.info`), "utf8");
       return listedIn(text.slice(0, coreInfoBytesMax));
     } catch {
-      // Not in this folder.
+      // The next folder may have it.
     }
   }
   return [];
 }
 
-/** `firmware0_path = "x.bin"`, `firmware0_opt = "false"`, and `(!) x.bin (md5): ...` among the notes. */
+/** `firmware0_path = "x.bin"`, `firmware0_opt = "false"`, and `(!) x.bin (md5): ...` in the notes. */
 export function listedIn(text: string): readonly ListedFirmware[] {
   const values = new Map(
     [...text.matchAll(/^\s*(\w+)\s*=\s*"([^"\n]*)"/gm)].map(([, key = "", value = ""]) => [key, value]),

@@ -1,33 +1,32 @@
 /**
- * The line to mpv (mpv manual, "JSON IPC"): one JSON object a line, both ways.
+ * The control line to mpv (mpv manual, "JSON IPC"): one JSON object a line, in both directions.
  *
- *   we say      {"command": [name, ...], "request_id": n}
- *   it answers  {"request_id": n, "error": "success", "data": ...}
- *   it tells    {"event": name, ...}, of observed properties {"event": "property-change", "name": ..., "data": ...}
+ *   command   {"command": [name, ...], "request_id": n}
+ *   response  {"request_id": n, "error": "success", "data": ...}
+ *   event     {"event": name, ...}; for observed properties {"event": "property-change", "name": ..., "data": ...}
  *
- * The line is a socket that mpv finds as its descriptor 3 (`--input-ipc-client=fd://3`): there from its first moment, and
- * nobody else's.
+ * The line is a socket that mpv inherits as descriptor 3 (`--input-ipc-client=fd://3`), so that no other program has it.
  */
 import { closeSync, writeSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { playerLineBytesMax, playerRequestsMax } from "../core/limits.ts";
 
-export type MpvMessage =
+type MpvMessage =
   | { readonly kind: "answer"; readonly id: number; readonly error: string; readonly data: unknown }
   | { readonly kind: "event"; readonly name: string; readonly facts: Readonly<Record<string, unknown>> }
   | { readonly kind: "noise" };
 
 export interface MpvLine {
-  /** Resolves with `data`; rejects with `ServiceError("failed")` where mpv refuses, has gone, or does not answer. */
+  /** Resolves with `data`. Rejects with `ServiceError("failed")` if mpv refuses, has ended, or does not answer. */
   ask(command: readonly (string | number | boolean)[], msMax?: number): Promise<unknown>;
   close(): void;
 }
 
-// mpv answers within a frame; one that loads from a slow disc takes longer.
+// mpv answers within a frame, and later while it loads from a slow disc.
 const answerMsMax = 2000;
 
-/** Speaks over the descriptor `line`, and closes it when told to. */
+/** Takes the descriptor `line` over. */
 export function openMpvLine(
   line: number,
   clock: Clock,
@@ -51,7 +50,7 @@ export function openMpvLine(
   void (async () => {
     for (let read = await reader.read(); !read.done; read = await reader.read()) cut(read.value);
   })()
-    // However it ended, nothing more comes.
+    // After any end, no further message comes.
     .catch(() => {})
     .finally(hangUp);
   return {
@@ -74,7 +73,7 @@ export function openMpvLine(
       if (!isOpen) return;
       isOpen = false;
       hangUp();
-      // The reader lets go before the number can belong to another file.
+      // The reader must release the descriptor before another file can get its number.
       void reader
         .cancel()
         .catch(() => {})
@@ -83,7 +82,7 @@ export function openMpvLine(
   };
 }
 
-/** What one line says. */
+/** The message of one line. A line that is not JSON is noise. */
 export function messageIn(text: string): MpvMessage {
   const value = parsed(text);
   if (typeof value !== "object" || value === null) return { kind: "noise" };
@@ -99,7 +98,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Noise, which is an answer too.
+    // The line is noise.
     return undefined;
   }
 }
@@ -116,7 +115,10 @@ function gone(cause?: unknown): ServiceError {
   return new ServiceError("failed", "mpv has ended", { cause });
 }
 
-/** Returns a sink for chunks. `take` gets each line of at most `bytesMax` bytes, without its end. */
+/**
+ * Returns a sink that cuts chunks of UTF-8 into lines. `take` gets each line of at most `bytesMax` bytes, without its line
+ * feed; longer lines are dropped.
+ */
 export function cutLines(bytesMax: number, take: (line: string) => void): (chunk: Uint8Array) => void {
   let parts: Uint8Array[] = [];
   let bytes = 0;

@@ -1,38 +1,39 @@
-/** mpv: sound, film and pictures, spoken with over its JSON IPC. */
-import { messageOf, ServiceError } from "../core/errors.ts";
+/** mpv: sound, film and pictures, controlled by its JSON IPC. */
+import { assert, messageOf, ServiceError } from "../core/errors.ts";
 import { clampVolume, type SeekTarget } from "../core/playback.ts";
 import { spawnPlayer } from "../system/process.ts";
 import { lastLines } from "../system/stderr-tail.ts";
 import { type MpvLine, openMpvLine } from "./mpv-line.ts";
 import type { ControlledPlayer, PlayerAction, PlayerOrder, PlayerParts, PlayerState } from "./player.ts";
 
-// Who asks how far it is waits no longer than this; then it is told what mpv said last.
+// The wait for the present position. After it, the state is the last known one.
 const stateMsMax = 250;
 const complaintLinesMax = 4;
 
-// What mpv tells of by itself, each time that it changes; the position, which always does, is asked for.
+// mpv sends an event for each change of these. The position changes always, and is asked for.
 const observed = ["pause", "duration", "paused-for-cache", "volume"] as const;
 
 /**
- * Options that keep mpv to the file that it was given (mpv 0.35 manual). They follow the launcher's own options, and so win over
- * them and over `mpv.conf`. That file stays in use for sound and picture: no media file can reach it.
+ * Options that restrict mpv to its file (mpv 0.35 manual). They follow the launcher's options, and so override them and
+ * `mpv.conf`, which stays in use for sound and picture, because no media file can change it.
  */
 const fileOnly = [
   // Playlists, EDL, HLS, archives and ordered chapters refer to other files or to the network.
   "--access-references=no",
-  // Neither subtitles nor covers nor sound tracks from beside the file.
+  // No subtitles, covers or sound tracks from the folder of the file.
   "--autoload-files=no",
   "--load-unsafe-playlists=no",
-  // Nor settings from beside the file.
+  // No settings from the folder of the file.
   "--use-filedir-conf=no",
-  // SDP and RTSP open sockets without asking mpv. Media files need no protocol of FFmpeg's: mpv itself reads them.
+  // SDP and RTSP open sockets inside of FFmpeg. mpv itself reads media files, which need no protocol of FFmpeg.
   "--demuxer-lavf-o-append=protocol_whitelist=data",
-  // The settings below: an mpv without Lua does not know them, and an unknown option would end it.
+  // The settings below. As options they would end an mpv without Lua, which does not know them.
   "--include=/dev/stdin",
 ] as const;
 
 const noScripts = new TextEncoder().encode("load-scripts=no\nscripts=\nytdl=no\n");
 
+/** The last known state. */
 interface Known {
   isLoaded: boolean;
   positionMs: number | undefined;
@@ -40,7 +41,7 @@ interface Known {
   readonly complaints: string[];
 }
 
-/** Starts it; throws as `spawnPlayer` does. */
+/** Throws as `spawnPlayer` does. */
 export function startMpv(
   order: PlayerOrder,
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
@@ -58,7 +59,7 @@ export function startMpv(
   });
   const known: Known = { isLoaded: false, positionMs: undefined, properties: new Map(), complaints: [] };
   const loaded = Promise.withResolvers<void>();
-  if (process.line === undefined) throw new Error("must hold: a player that was to have a line has one");
+  assert(process.line !== undefined, "a player that is started with a line has one");
   const learn = (of: () => void) => {
     const wasPaused = isPaused(known);
     of();
@@ -75,7 +76,7 @@ export function startMpv(
     process,
     ready: loaded.promise,
     async state() {
-      // What it tells of by itself may come later than somebody asks who has just paused it.
+      // The event of a pause may come after a caller that has just paused it asks for the state.
       const [position, pause] = await Promise.all([
         quietly(line, ["get_property", "time-pos"], stateMsMax),
         quietly(line, ["get_property", "pause"], stateMsMax),
@@ -91,14 +92,14 @@ export function startMpv(
       const wanted = (typeof before === "number" ? before : 0) + percent;
       const set = clampVolume(wanted, ceiling);
       await line.ask(["set_property", "volume", set]);
-      // It tells it too, but perhaps later than somebody asks.
+      // The event may come after the next call of `state`.
       known.properties.set("volume", set);
       return set;
     },
   };
 }
 
-/** mpv manual, "List of events"; `end-file` has a `file_error` where the file could not be played. */
+/** mpv manual, "List of events"; `end-file` has a `file_error` if the file could not be played. */
 function hear(known: Known, name: string, facts: Readonly<Record<string, unknown>>): void {
   if (name === "file-loaded") known.isLoaded = true;
   if (name === "start-file") {
@@ -168,12 +169,8 @@ async function seek(line: MpvLine, to: SeekTarget): Promise<void> {
   }
 }
 
-/** For what nobody waits for: where it fails, it is as if it had not been asked. */
-async function quietly(
-  line: MpvLine,
-  command: readonly (string | number)[],
-  msMax?: number,
-): Promise<unknown> {
+/** Best effort: failures are ignored. */
+function quietly(line: MpvLine, command: readonly (string | number)[], msMax?: number): Promise<unknown> {
   return line.ask(command, msMax).catch(() => undefined);
 }
 

@@ -1,4 +1,4 @@
-/** What a player is to the rest: a process, and, where it can be spoken with, a state and things that it does. */
+/** The contract of a player: a process with a state and controls; and the start of a player of any kind. */
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { PlaybackState } from "../core/media.ts";
@@ -7,39 +7,39 @@ import { type Player, spawnPlayer } from "../system/process.ts";
 import { startMpv } from "./mpv.ts";
 import { startRetroArch } from "./retroarch.ts";
 
-/** How a player is to be started: a launcher with the file in its place. */
+/** The order to start a player: a launcher's command with the file in its place. */
 export interface PlayerOrder {
   readonly kind: PlayerKind;
   readonly argv: readonly string[];
-  /** Where in `argv` further options may stand: before the file. */
+  /** The index in `argv` for further options, before the file. */
   readonly optionsAt: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
   /** It runs without tapdeck-confine. */
   readonly isUnconfined?: true;
-  /** Where it is not ended in the usual way. */
+  /** Absent for the usual stop by signals. */
   readonly stop?: StopHow;
-  /** Of RetroArch: neither is done where absent. */
+  /** RetroArch only: loads and saves a state. Neither if absent. */
   readonly resuming?: Resuming;
-  /** Of RetroArch: where it keeps what games save; its own settings decide where absent. */
+  /** RetroArch only: the folder of saves. Its own settings decide if absent. */
   readonly saves?: SavePlace;
-  /** Of RetroArch: where BIOS files are, where that is not its own folder. */
+  /** RetroArch only: the folder of BIOS files, if it is not RetroArch's own. */
   readonly systemFolder?: string;
 }
 
 export interface SavePlace {
   readonly folder: string;
-  /** The folder for settings of this start; one in the usual place where absent. */
+  /** The folder for the settings of this start; a temporary one if absent. */
   readonly settings?: string;
 }
 
 export interface PlayerParts {
-  /** The launcher's, for sentences. */
+  /** The name of the launcher, for error messages. */
   readonly name: string;
   readonly clock: Clock;
-  /** How loud it is to begin, in percent, not beyond the owner's ceiling; undefined where it may be as it is by itself. */
+  /** The initial volume in percent, below the owner's ceiling; undefined for the player's own volume. */
   readonly volume: number | undefined;
-  /** Told each time that it pauses or goes on, as far as it tells; where it begins to play, nothing is told. */
+  /** Called after each pause and each resume that the player reports, but not when it starts to play. */
   readonly onPause: (isPaused: boolean) => void;
 }
 
@@ -51,32 +51,26 @@ export interface PlayerState {
   readonly volume?: number;
 }
 
-/** What a player is told to do; its volume has a way of its own. */
+/** A control of a player, without the volume (`changeVolume`). */
 export type PlayerAction = Exclude<ControlAction, { readonly kind: "volume" }>;
 
 export interface ControlledPlayer {
   readonly process: Player;
-  /** Resolves when it shows what it was started with; absent where it does not tell. */
+  /** Resolves when the media is shown; absent if the player does not report it. */
   readonly ready?: Promise<void>;
-  /** What it says of itself now, or, where it does not answer at once, what it said last. Empty where it says nothing. */
+  /** The present state, or the last known state if the player does not answer at once. */
   state(): Promise<PlayerState>;
-  /** All that it knows by other means than its exit code of why it ended; undefined where there is nothing. */
+  /** The player's error messages over its control line; undefined without any. */
   complaint(): string | undefined;
-  /** Rejects with `ServiceError("failed")`, and a sentence, for what it cannot, or where it does not answer. */
+  /** Rejects with `ServiceError("failed")` and a sentence if the player cannot do it or does not answer. */
   control(action: PlayerAction): Promise<void>;
-  /**
-   * Asks it to end by a command of its own, and resolves once it has, or after `msMax`: it may not have heard. Absent where
-   * a signal is all that it knows.
-   */
+  /** Sends a command to quit, and resolves after the player ended or after `msMax`. Absent if it only knows signals. */
   quit?(msMax: number): Promise<void>;
-  /**
-   * As `control`, never beyond `volumeMax`, and resolves with the volume that it has then; absent where it has none of its
-   * own that can be set.
-   */
+  /** As `control`, never beyond `volumeMax`. Resolves with the new volume. Absent if the player has no volume of its own. */
   changeVolume?(change: VolumeChange, volumeMax: number): Promise<number>;
 }
 
-/** Throws `ServiceError("failed")` with a sentence where the program cannot be started. */
+/** Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
 export function startPlayer(order: PlayerOrder, parts: PlayerParts): ControlledPlayer {
   switch (order.kind) {
     case "mpv":
@@ -88,7 +82,7 @@ export function startPlayer(order: PlayerOrder, parts: PlayerParts): ControlledP
   }
 }
 
-/** Starts it; throws as `spawnPlayer` does. */
+/** Starts any other program, which has no controls. Throws as `spawnPlayer` does. */
 export function startPlain(
   { argv, environment, folder, isUnconfined }: PlayerOrder,
   { name }: Pick<PlayerParts, "name">,

@@ -1,12 +1,12 @@
 /**
- * Libretro cores: which ones play a system, the usual one first, and where they lie. A core is known by the name of its
- * file, `<name>_libretro.so`, as docs.libretro.com lists them.
+ * Libretro cores: the cores for each system, the usual one first, and their folders. The name of a core is that of its file,
+ * `<name>_libretro.so`, as docs.libretro.com lists them.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 
-/** By system id; systems that share their cores stand in one row. */
+/** By system id. Systems with the same cores share a row. */
 const rows: readonly (readonly [systems: string, cores: string])[] = [
   ["NES FDS", "mesen fceumm nestopia quicknes"],
   [
@@ -87,10 +87,10 @@ const coresOf: ReadonlyMap<string, readonly string[]> = new Map(
   rows.flatMap(([systems, cores]) => systems.split(" ").map((system) => [system, cores.split(" ")] as const)),
 );
 
-/** The ids of all systems that a core is known for. */
+/** The ids of all systems with a known core. */
 export const coredSystems: readonly string[] = [...coresOf.keys()];
 
-/** The names of its cores, the usual one first; empty where none is known. */
+/** The names of a system's cores, the usual one first; empty if none is known. */
 export function coreNamesOf(systemId: string): readonly string[] {
   return coresOf.get(systemId) ?? [];
 }
@@ -100,7 +100,7 @@ export type Cores = ReadonlyMap<string, string>;
 
 const ending = "_libretro.so";
 
-/** The cores in these folders; of two with one name, that of the earlier folder. */
+/** The cores in these folders. Of two cores of one name, the earlier folder's counts. */
 export function findCores(folders: readonly string[]): Cores {
   const found = new Map<string, string>();
   for (const folder of folders) {
@@ -113,7 +113,7 @@ export function findCores(folders: readonly string[]): Cores {
   return found;
 }
 
-/** Where RetroArch's own settings say that cores are, and then where they usually are. */
+/** The folder of cores in RetroArch's settings, and then the usual folders. */
 export function coreFolders(environment: Environment): readonly string[] {
   const home = environment.HOME ?? homedir();
   const settings = settingsFolder(environment);
@@ -132,7 +132,7 @@ export function coreFolders(environment: Environment): readonly string[] {
   return [...new Set([...statedFolders("libretro_directory", environment), ...usual])];
 }
 
-/** The file of the core: the named one, or the first of the system's that is there. */
+/** The file of the named core, or of the system's first core that is installed. */
 export function coreFileOf(systemId: string, named: string | undefined, cores: Cores): string | undefined {
   if (named !== undefined)
     return isAbsolute(named) ? named : cores.get(named.replace(/_libretro(\.so)?$/, ""));
@@ -145,19 +145,19 @@ function filesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // Most of the usual folders are not there.
+    // Most of the usual folders do not exist.
     return [];
   }
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** RetroArch's own folder of settings. */
+/** RetroArch's folder of settings. */
 export function settingsFolder({ HOME = homedir(), XDG_CONFIG_HOME }: Environment): string {
   return join(XDG_CONFIG_HOME ?? join(HOME, ".config"), "retroarch");
 }
 
-/** The folder that RetroArch's own settings give this key, and then the one that the machine's do. */
+/** The folders for this key in RetroArch's settings of the user, and then of the machine. */
 export function statedFolders(key: string, environment: Environment): readonly string[] {
   const home = environment.HOME ?? homedir();
   return [join(settingsFolder(environment), "retroarch.cfg"), "/etc/retroarch.cfg"].flatMap(
@@ -165,14 +165,14 @@ export function statedFolders(key: string, environment: Environment): readonly s
   );
 }
 
-/** `libretro_directory = "/folder"` of a settings file of RetroArch. */
+/** `libretro_directory = "/folder"` in a settings file of RetroArch. */
 function statedFolder(file: string, key: string): string | undefined {
   try {
     const line = new RegExp(`^\\s*${key}\\s*=\\s*"([^"]+)"`, "m");
     const [, folder] = line.exec(readFileSync(file, "utf8")) ?? [];
     return folder === "default" ? undefined : folder;
   } catch {
-    // RetroArch has never run here.
+    // RetroArch has never run on this device.
     return undefined;
   }
 }

@@ -1,36 +1,38 @@
 /**
- * The line to RetroArch: its commands, one a line, at its standard input, and its answers at its standard output
- * (RetroArch 1.14, `command.c`). It answers a few of them:
+ * The control line to RetroArch: commands, one a line, to its standard input, and responses from its standard output
+ * (RetroArch 1.14, `command.c`). It responds to two of them:
  *
  *   GET_STATUS               GET_STATUS PLAYING|PAUSED <system>,<file>,crc32=<hex>   or   GET_STATUS CONTENTLESS
- *   GET_CONFIG_PARAM <name>  GET_CONFIG_PARAM <name> unsupported, where it knows no such setting; no line feed follows
+ *   GET_CONFIG_PARAM <name>  GET_CONFIG_PARAM <name> unsupported, for an unknown setting; without a line feed
  *
- * All others are done in its next frame, without an answer. It never flushes its output, so that an answer stays in the
- * buffer of its C library until that is full. Each question is therefore followed by as many others as fill it. Answers to
- * those of an earlier question come first: a name that counts up tells where the answer to this one begins. Whatever a core
- * prints may stand in between.
+ * It runs the other commands in its next frame, without a response. It never flushes its output, so that a response stays in
+ * the buffer of its C library until that is full. Therefore each question is followed by enough others to fill the buffer.
+ * Responses to earlier fillers come first, and output of the core may come in between. A numbered name marks the start of the
+ * response to the last question.
  */
 import { statSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
+import { assert } from "../core/errors.ts";
 import type { Player, Talk } from "../system/process.ts";
 
-export type RetroArchStatus = "playing" | "paused" | "contentless";
+const statuses = ["playing", "paused", "contentless"] as const;
+export type RetroArchStatus = (typeof statuses)[number];
 
 export interface RetroArchLine {
   say(command: string): void;
-  /** Undefined where nothing answers within `msMax`. */
+  /** Undefined without a response within `msMax`. */
   status(msMax: number): Promise<RetroArchStatus | undefined>;
 }
 
-// glibc takes the block size of the pipe, or BUFSIZ, which is 8192; musl takes less.
+// glibc's buffer has the block size of the pipe, or BUFSIZ, which is 8192; musl's is smaller.
 const bufferBytesMin = 8192;
 const question = "GET_CONFIG_PARAM";
 const filler = `${question} -\n`;
 const fillerAnswerBytes = `${question} - unsupported`.length;
 
-/** Speaks with a player that was started with `hasTalk`. */
+/** Takes a player that was started with `hasTalk`. */
 export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, clock: Clock): RetroArchLine {
-  if (talk === undefined) throw new Error("must hold: a player that was to talk does");
+  assert(talk !== undefined, "a player that is started with hasTalk has a talk");
   let lastQuestion = 0;
   let filling: string | undefined;
   let asked: PromiseWithResolvers<RetroArchStatus> | undefined;
@@ -47,7 +49,7 @@ export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, c
   return {
     say: (command) => talk.say(`${command}\n`),
     status(msMax) {
-      // A question that has no answer yet is the one of all who ask meanwhile: nothing is lost on the way.
+      // Callers share a question without a response, because none is lost.
       if (asked === undefined) {
         asked = Promise.withResolvers();
         filling ??= filler.repeat(Math.ceil(bufferBytes(pid) / fillerAnswerBytes));
@@ -69,11 +71,11 @@ async function listen({ output }: Talk, take: (text: string) => void): Promise<v
   try {
     for await (const chunk of output) take(Buffer.from(chunk).toString("latin1"));
   } catch {
-    // However it ended, nothing more comes.
+    // After any end, no further output comes.
   }
 }
 
-/** How much its C library keeps back at the most. */
+/** The most bytes that its C library buffers. */
 function bufferBytes(pid: number): number {
   try {
     return Math.max(bufferBytesMin, statSync(`/proc/${pid}/fd/1`).blksize);
@@ -83,24 +85,15 @@ function bufferBytes(pid: number): number {
   }
 }
 
-/** What it says behind the answer to the question of this number; undefined where that has not come. */
+/** The status after the mark of this question; undefined if it has not arrived. */
 export function statusIn(text: string, number: number): RetroArchStatus | undefined {
   const start = text.indexOf(mark(number));
   if (start === -1) return undefined;
   const [, status] = /GET_STATUS (PLAYING|PAUSED|CONTENTLESS)/.exec(text.slice(start)) ?? [];
-  switch (status) {
-    case "PLAYING":
-      return "playing";
-    case "PAUSED":
-      return "paused";
-    case "CONTENTLESS":
-      return "contentless";
-    default:
-      return undefined;
-  }
+  return statuses.find((one) => one.toUpperCase() === status);
 }
 
-/** What more may come to: all from the mark on, where that has come, and of that its two ends. */
+/** The part of the output that a later chunk may complete: the mark, if it has arrived, and the last bytes. */
 function tailOf(text: string, number: number): string {
   const start = text.indexOf(mark(number));
   if (start === -1) return text.slice(-tailBytes);

@@ -1,6 +1,6 @@
 /**
- * RetroArch: games, by a libretro core for each system, spoken with over its standard input and output. A private file of
- * settings for this one start stands on top of the owner's own, of which nothing is changed.
+ * RetroArch: games, with a libretro core for each system, controlled over its standard input and output. A private settings
+ * file for this start overrides the owner's settings, which stay unchanged.
  */
 import { mkdtempSync, rm, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ import type {
 } from "./player.ts";
 import { openRetroArchLine, type RetroArchLine, type RetroArchStatus } from "./retroarch-line.ts";
 
-// It answers in its next frame; while a core loads, it does not at all.
+// RetroArch answers in its next frame, but not while a core loads.
 const stateMsMax = 250;
 const answerMsMax = 2000;
 const askAgainMs = 50;
@@ -28,11 +28,11 @@ const pauseMsMax = 5000;
 const pausedAskMs = 2000;
 const softest = -80; // dB
 const autosaveSeconds = 10;
-// With the second or two until it is carried to the disk, battery RAM is there within 10 s of a change.
+// Saves in memory are written to the disk a second or two later, so that battery RAM is safe within 10 s of a change.
 const carriedAutosaveSeconds = 5;
 const noResuming: Resuming = { loadsState: false, savesState: false };
 
-/** Starts it; throws as `spawnPlayer` does. */
+/** Throws as `spawnPlayer` does. */
 export function startRetroArch(
   order: PlayerOrder,
   { clock, volume, onPause }: Pick<PlayerParts, "clock" | "volume" | "onPause">,
@@ -71,7 +71,7 @@ export function startRetroArch(
     if (!wasPaused) void untilResumed();
     return status;
   };
-  // A key of the keyboard may let it go on, and nobody else would tell: what is paused is free of play time.
+  // A key of the keyboard may resume the game without an event, and a pause does not count as play time.
   const untilResumed = async () => {
     while (last === "paused" && !ended.signal.aborted) {
       await sleep(clock, pausedAskMs, ended.signal).catch(() => {});
@@ -84,13 +84,13 @@ export function startRetroArch(
     state: async () => stateOf((await ask(stateMsMax)) ?? last),
     complaint: () => undefined,
     control(action) {
-      // A pause is a toggle, and two at once would be none.
+      // One after another, because two toggles of the pause at once would cancel each other.
       const mine = turn.then(() => control(line, ask, action, clock));
       turn = mine.catch(() => {});
       return mine;
     },
     async quit(msMax) {
-      // One that has not answered yet does not listen.
+      // A RetroArch that has not answered yet does not read commands.
       if (last === undefined) return;
       line.say("QUIT");
       await sleep(clock, msMax, ended.signal).catch(() => {});
@@ -98,27 +98,27 @@ export function startRetroArch(
   };
 }
 
-/** Undefined where it does not answer within `msMax`. */
+/** Undefined without an answer within `msMax`. */
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
 interface SettingsFile {
   readonly path: string;
-  /** Takes it away; call it once. */
+  /** Removes the file. */
   release(): void;
 }
 
-/** In a folder that only this user may enter. It reads them again when a core or a game changes. */
+/** In a folder of this user alone. RetroArch reads the file again when a core or a game changes. */
 function writeSettings(settings: RetroArchSettings, parent = tmpdir()): SettingsFile {
   const folder = mkdtempSync(join(parent, "tapdeck-retroarch-"));
   const path = join(folder, "settings.cfg");
-  // Nothing depends on when it is gone.
+  // Nothing waits for the removal.
   const release = () => rm(folder, { recursive: true, force: true }, () => {});
   const lines = Object.entries(settings).map(([key, value]) => `${key} = "${value}"\n`);
   writeFileSync(path, lines.join(""), { mode: 0o600 });
   return { path, release };
 }
 
-/** The file goes with the player, or at once where that could not be started. */
+/** Removes the file after the player's end, or at once if the player cannot be started. */
 function startWith(settings: SettingsFile, start: () => Player): Player {
   try {
     const player = start();
@@ -134,24 +134,24 @@ type RetroArchSettings = Readonly<Record<string, string>>;
 
 const usualSettings: RetroArchSettings = {
   stdin_cmd_enable: "true",
-  // Its ports for commands and for a remote gamepad are open to every address of the device.
+  // The ports for commands and for a remote gamepad would listen on every address.
   network_cmd_enable: "false",
   network_remote_enable: "false",
-  // It would ask a server for each game.
+  // Achievements query a server for each game.
   cheevos_enable: "false",
-  // What holds for this start must not get into the owner's own file.
+  // The settings of this start must not get into the owner's file.
   config_save_on_exit: "false",
-  // So that one QUIT is enough.
+  // One QUIT is enough.
   quit_press_twice: "false",
-  // There is no window manager that could give it the focus.
+  // Without a window manager, RetroArch never has the focus.
   pause_nonactive: "false",
-  // Battery RAM that has changed is written so often, for a plug that is pulled.
+  // RetroArch writes changed battery RAM in this interval, in case of a power cut.
   autosave_interval: String(autosaveSeconds),
 };
 
 /**
- * One state for each game, `<game>.state.auto`. RetroArch writes it at its end, and only where it finds the core in its
- * `libretro_directory` and an info file for it. A state that it cannot load is left out, and the game starts.
+ * One state for each game, `<game>.state.auto`. RetroArch writes it at its end, if the core is in its `libretro_directory` and
+ * has an info file. The game also starts if its state cannot be loaded.
  */
 function resumeSettings({ loadsState, savesState }: Resuming): RetroArchSettings {
   return {
@@ -162,14 +162,14 @@ function resumeSettings({ loadsState, savesState }: Resuming): RetroArchSettings
 }
 
 const stateSettings: RetroArchSettings = {
-  // A state is named after the file alone: without a folder for each system and core, games of one name would share it.
+  // The name of a state has the file name only: games of one name need a folder for each system and core.
   sort_savestates_enable: "true",
   sort_savestates_by_content_enable: "true",
-  // After a crash or a pulled plug the state is older than battery RAM, which must not go back to what it was.
+  // After a crash or a power cut the state is older than battery RAM, which it must not overwrite.
   block_sram_overwrite: "true",
 };
 
-/** Saves lie by the name of the folder around the game, and states below that by core too (`src/launch/saves/save-names.ts`). */
+/** Saves are in a folder named after the game's folder, and states in a folder of the core below (`src/launch/saves/save-names.ts`). */
 function saveSettings(saves: SavePlace | undefined): RetroArchSettings {
   if (saves === undefined) return {};
   return {
@@ -186,9 +186,8 @@ function saveSettings(saves: SavePlace | undefined): RetroArchSettings {
 }
 
 /**
- * How loud it begins: a gain in dB, -80 to 12, by which all samples are multiplied (RetroArch 1.14, `audio_driver.c`), and
- * none where it is muted. It cannot be asked for it, nor told another one later but in steps. `percent` is undefined where
- * the owner's own setting holds.
+ * The initial volume: a gain of -80 to 12 dB for all samples (RetroArch 1.14, `audio_driver.c`), or mute. RetroArch does not
+ * report its volume, and later changes it in steps only. `percent` is undefined for the owner's setting.
  */
 function loudness(percent: number | undefined): RetroArchSettings {
   if (percent === undefined) return {};
@@ -197,13 +196,13 @@ function loudness(percent: number | undefined): RetroArchSettings {
     : { audio_volume: Math.max(softest, 20 * Math.log10(percent / 100)).toFixed(2) };
 }
 
-/** Never rejects; a RetroArch that never answers is never ready. */
+/** Never rejects. It stays pending for a RetroArch that never answers. */
 async function untilPlaying(ask: Ask, clock: Clock, ended: AbortSignal): Promise<void> {
   const deadline = performance.now() + mediaReadyMsMax;
   while (performance.now() < deadline && !ended.aborted) {
     const status = await ask(stateMsMax);
     if (status === "playing" || status === "paused") return;
-    // Ended meanwhile: the loop ends too.
+    // An abort ends the loop, too.
     await sleep(clock, askAgainMs, ended).catch(() => {});
   }
   return new Promise(() => {});
@@ -233,7 +232,7 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
     const isWanted = kind === "toggle" ? now !== "paused" : kind === "pause";
     return setPause({ line, ask, clock }, isWanted, now);
   }
-  const command = kind === "seek" || kind === "rewind" ? undefined : commandOf(kind);
+  const command = kind === "seek" || kind === "rewind" ? undefined : commands[kind];
   if (command === undefined)
     throw new ServiceError(
       "failed",
@@ -242,19 +241,9 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
   line.say(command);
 }
 
-function commandOf(kind: PlainAction | "fast-forward"): string | undefined {
-  return commands[kind];
-}
-
-interface Asking {
-  readonly line: RetroArchLine;
-  readonly ask: Ask;
-  readonly clock: Clock;
-}
-
-/** Toggles once, and makes sure: the next frame may be late. */
+/** Toggles once, and waits for the effect, because the next frame may be late. */
 async function setPause(
-  { line, ask, clock }: Asking,
+  { line, ask, clock }: { readonly line: RetroArchLine; readonly ask: Ask; readonly clock: Clock },
   isWanted: boolean,
   before: RetroArchStatus,
 ): Promise<void> {
