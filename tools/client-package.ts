@@ -52,7 +52,7 @@ export async function makeClientPackage(): Promise<void> {
 }
 
 /** The modules whose types a user of client.ts sees. */
-const typed = ["client", "pair-client", "identity", "bearer-client", "rpc-error"] as const;
+const typed = ["client", "link", "pair-client"] as const;
 
 /** The declarations of client.ts, which become the package's, and of those that it names. */
 async function declarations(): Promise<readonly (readonly [name: string, text: string])[]> {

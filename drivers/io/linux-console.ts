@@ -3,7 +3,7 @@
  * to the terminal. The mode stays when the process ends (ioctl_console(2), "KDSETMODE").
  */
 import { closeSync, constants, openSync } from "node:fs";
-import type { SetConsole } from "../../src/core/console.ts";
+import type { SetConsole } from "../../src/core/operating-system.ts";
 import { ioctlValue, requests } from "./libc.ts";
 
 // A terminal of another session is not taken away (ioctl_tty(2), "TIOCSCTTY").

@@ -7,7 +7,7 @@ import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep, systemClock } from "../../src/core/clock.ts";
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
-import type { InputDevice, InputDeviceShape, OpenInputDevice } from "../../src/core/input-devices.ts";
+import type { InputDevice, InputDeviceShape, OpenInputDevice } from "../../src/core/operating-system.ts";
 import { ioctl, ioctlValue } from "./libc.ts";
 import {
   encodeKeys,

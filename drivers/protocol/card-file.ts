@@ -4,7 +4,7 @@
  */
 import { scriptBytesMax, uidCharsMax } from "../../src/core/limits.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import { normalizeUid } from "../../src/core/uid.ts";
+import { normalizeUid } from "../../src/core/token.ts";
 
 export type CardFile =
   | { readonly kind: "card"; readonly sighting: Sighting }

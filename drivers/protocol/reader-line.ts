@@ -10,7 +10,7 @@
  * began before the port was opened, a byte at the wrong rate, a board that starts.
  */
 import { scriptBytesMax, uidCharsMax } from "../../src/core/limits.ts";
-import { normalizeUid } from "../../src/core/uid.ts";
+import { normalizeUid } from "../../src/core/token.ts";
 
 export interface LineCard {
   /** Lower case, without spaces and colons; empty where the reader tells none. */

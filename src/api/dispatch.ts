@@ -9,8 +9,8 @@ import {
   launchesFromAfarPerSecondMax,
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { didYouMean } from "../core/nearest.ts";
 import { allows } from "../core/rights.ts";
+import { didYouMean } from "../core/text.ts";
 import { createRateLimit } from "./admission/rate-limit.ts";
 import type { WriteQuota } from "./admission/write-quota.ts";
 import type { Connection, Session } from "./connection.ts";

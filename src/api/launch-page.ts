@@ -3,7 +3,7 @@
  * foreign page can open it, but neither frame it nor press the button.
  */
 import { launchShownCharsMax } from "../core/limits.ts";
-import { printable } from "../core/printable.ts";
+import { printable } from "../core/text.ts";
 
 /** The header that only the button's request carries. */
 export const pressHeader = "x-tapdeck-launch";

@@ -3,7 +3,6 @@ import { rm } from "node:fs/promises";
 import type { Server } from "bun";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Descriptors } from "../core/descriptors.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import {
   anonymousMax,
@@ -20,6 +19,7 @@ import {
   unsealedStayMs,
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import type { Descriptors } from "../core/operating-system.ts";
 import { createDoors, type DoorOptions } from "./admission/admit.ts";
 import { createAllowance } from "./admission/answer-budget.ts";
 import { createCrowd } from "./admission/connection-pool.ts";

@@ -1,11 +1,9 @@
 /** What the API may ask of the rest of the service. `service.ts` builds one; each method's handler picks what it needs. */
 import type { AuditEntry } from "../core/audit.ts";
-import type { LaunchEntry } from "../core/launch-entry.ts";
-import type { MappingParams, Mapping as StoredMapping } from "../core/mapping.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
-import type { ControlAction, PlayerKind } from "../core/playback.ts";
+import type { ControlAction, LaunchEntry, PlayerKind } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
-import type { Reader, Token, TokenParams } from "../core/token.ts";
+import type { MappingParams, Reader, Mapping as StoredMapping, Token, TokenParams } from "../core/token.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
 
 export interface Services {

@@ -2,8 +2,8 @@
 import { parseArgs } from "node:util";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { auditPageMax } from "../core/limits.ts";
-import { didYouMean } from "../core/nearest.ts";
 import { type Role, roles } from "../core/rights.ts";
+import { didYouMean } from "../core/text.ts";
 import { type CommandName, commandHelp, commandNames } from "./help.ts";
 import type { UpdateAction } from "./update-command.ts";
 

@@ -5,13 +5,13 @@ import { type Client, connect, type Notification, RpcError } from "../client/cli
 import { template } from "../config/config-template.ts";
 import type { Config } from "../config/shape.ts";
 import { assert, exitCodes, messageOf, StartError } from "../core/errors.ts";
-import { printable, printableJson } from "../core/printable.ts";
+import { printable, printableJson } from "../core/text.ts";
+import { normalizeUid } from "../core/token.ts";
 import type { Asked, CommandLine, Common } from "./arguments.ts";
-import { auditText } from "./audit-command.ts";
 import { helpText } from "./help.ts";
 import { indexMedia, searchMedia } from "./media-command.ts";
 import { pairPhone } from "./pair-command.ts";
-import { notificationLine, readersTable } from "./show.ts";
+import { auditText, notificationLine, readersTable } from "./show.ts";
 import { runUpdate } from "./update-command.ts";
 import { writeTags } from "./write-tags.ts";
 
@@ -186,7 +186,7 @@ const lyingMsMax = 5000;
 
 /** A card that still lies on the reader is no new tap: waits until it is off. */
 async function untilOff(client: Client, uid: string): Promise<void> {
-  const same = uid.toLowerCase().replace(/[\s:]/g, "");
+  const same = normalizeUid(uid);
   const isSame = (token: { readonly uid: string }) => token.uid.toLowerCase() === same;
   const off = Promise.withResolvers<void>();
   using _listening = client.onNotification((notification) => {

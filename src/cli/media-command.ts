@@ -1,7 +1,7 @@
 /** `tapdeck index` and `tapdeck search`: the media of the device at a terminal. */
 import { type Client, RpcError } from "../client/client.ts";
 import type { IndexStatus } from "../core/media.ts";
-import { printable } from "../core/printable.ts";
+import { printable } from "../core/text.ts";
 
 export interface Screen {
   /** A person looks at it, who sees one line change rather than many. */

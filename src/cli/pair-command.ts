@@ -1,21 +1,21 @@
-/** `tapdeck pair`: lets phones and programs in from afar, lists them, and shuts them out. */
+/** `tapdeck pair`: pairs phones and programs, lists them, and revokes them. */
+
+import { encode } from "uqr";
 import { bearerOf, type Calls, type Client } from "../client/client.ts";
-import { ago } from "../core/ago.ts";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { pairingLink } from "../core/pairing-link.ts";
-import { printable } from "../core/printable.ts";
+import { ago, printable } from "../core/text.ts";
 import type { CommandLine } from "./arguments.ts";
-import { qrText } from "./qr.ts";
 import { onInterrupt, writeTags } from "./write-tags.ts";
 
 export interface PairScreen {
   readonly isTerminal: boolean;
-  /** Takes lines for stdout, and those that only a person needs. */
+  /** `print` writes to stdout; `prompt` writes hints for a person to stderr. */
   readonly print: (line: string) => void;
   readonly prompt: (line: string) => void;
 }
 
-/** Returns the exit code; throws `StartError` and, where the service refuses, `RpcError`. */
+/** Returns the exit code. Throws `StartError`, and `RpcError` if the service refuses. */
 export async function pairPhone(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
   const { card, code, pin, list, revoke, bearer } = asked.pair;
   if (list) return await listClients(client, asked.json, screen);
@@ -42,7 +42,7 @@ async function pairByLink(client: Client, asked: CommandLine, screen: PairScreen
   return exitCodes.ok;
 }
 
-/** A card that was not written lets nobody in. */
+/** Deletes the new client again if the card was not written. */
 async function pairByCard(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
   const { link, id } = await newLink(client, asked);
   try {
@@ -83,7 +83,7 @@ async function newLink(client: Client, { words, pair }: CommandLine) {
   return { link, facts, id: made.id };
 }
 
-/** For a program that speaks HTTPS. The token goes with the certificate: another one needs another token. */
+/** For a program that speaks HTTPS. The token is bound to the certificate. */
 async function makeBearer(
   client: Client,
   name: string,
@@ -107,7 +107,7 @@ async function makeBearer(
 async function pairByCode(client: Client, { pair }: CommandLine, screen: PairScreen): Promise<number> {
   const { code } = await client.call("pairing.open", { role: pair.role });
   using interruption = onInterrupt(() => {
-    // Where it has ended meanwhile, there is nothing to call off.
+    // The pairing may have ended already; then there is nothing to cancel.
     client.call("pairing.cancel").catch(() => {});
   });
   const { hosts, port } = await client.call("pairing");
@@ -137,7 +137,7 @@ async function pairByCode(client: Client, { pair }: CommandLine, screen: PairScr
 
 const pinPollMs = 500;
 
-/** For apps that speak version 1 of the secure layer. Nothing tells when one was paired: the list does. */
+/** For apps with version 1 of the secure layer. No notification reports their pairing, so this polls the list. */
 async function pairByPin(client: Client, screen: PairScreen): Promise<number> {
   const known = await olderClients(client);
   const { pin, expiresAt } = await client.call("clients.pair.start");
@@ -160,7 +160,7 @@ async function pairByPin(client: Client, screen: PairScreen): Promise<number> {
   );
 }
 
-/** Those whose secret was agreed on, and is not told. */
+/** The clients of version 1: the service does not return their secret. */
 async function olderClients(client: Client): Promise<readonly Listed[]> {
   return (await client.call("clients")).clients.filter(({ secret }) => secret === "");
 }
@@ -171,7 +171,7 @@ function inThrees(digits: string): string {
 
 async function listClients(client: Client, json: boolean, { print }: PairScreen): Promise<number> {
   const { clients } = await client.call("clients");
-  // Secrets stay where they are.
+  // Secrets are never printed.
   const shown = clients.map(({ secret: _secret, ...rest }) => rest);
   if (json) print(JSON.stringify(shown));
   else if (shown.length === 0) print("Nobody was let in yet. (tapdeck pair)");
@@ -217,4 +217,27 @@ async function revokeClient(client: Client, which: string, { print }: PairScreen
   await client.call("clients.delete", { id: first.id });
   print(`${printable(first.name) || first.id} can no longer come in`);
   return exitCodes.ok;
+}
+
+const quietModules = 4; // The border that a reader needs (ISO/IEC 18004).
+const [upper, lower, both] = ["▀", "▄", "█"];
+// The 256-colour black and white, which no colour scheme changes.
+const darkOnLight = "\x1b[38;5;16;48;5;231m";
+const asBefore = "\x1b[0m";
+
+/** A QR code as lines of text: two modules for each character, dark on light in every colour scheme. */
+export function qrText(text: string): string {
+  const { data, size } = encode(text, { ecc: "L", border: quietModules });
+  let lines = "";
+  for (let y = 0; y < size; y += 2) {
+    let line = "";
+    for (let x = 0; x < size; x++) line += character(data[y]?.[x] === true, data[y + 1]?.[x] === true);
+    lines += `${darkOnLight}${line}${asBefore}\n`;
+  }
+  return lines;
+}
+
+function character(top: boolean, bottom: boolean): string {
+  if (top) return bottom ? both : upper;
+  return bottom ? lower : " ";
 }

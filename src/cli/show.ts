@@ -1,9 +1,9 @@
-/** Readers and notifications as people read them. */
-import type { Notification } from "../client/client.ts";
-import { printable } from "../core/printable.ts";
+/** The texts that commands print: readers, notifications, and the audit log. */
+import type { Client, Notification } from "../client/client.ts";
+import { printable } from "../core/text.ts";
 import type { Reader } from "../core/token.ts";
 
-/** A table with a head, or a sentence where there is nothing to list. */
+/** A table with a head, or a sentence if there is no reader. */
 export function readersTable(readers: readonly Reader[]): string {
   if (readers.length === 0) return "No reader is connected.";
   const rows = readers.map((reader) => [
@@ -61,4 +61,49 @@ function detail({ method, params }: Notification): string {
         ? `${JSON.stringify(params.text)}${params.note === undefined ? "" : `: ${params.note}`}`
         : `${JSON.stringify(params.text)} failed: ${params.error ?? ""}`;
   }
+}
+
+type Entry = Awaited<ReturnType<typeof readAudit>>[number];
+
+async function readAudit(client: Client, limit: number) {
+  return (await client.call("audit", { limit })).entries;
+}
+
+/** `tapdeck audit`: the newest entry last; with `json`, one JSON object for each line. */
+export async function auditText(client: Client, limit: number, json: boolean): Promise<string> {
+  const entries = (await readAudit(client, limit)).toReversed();
+  if (json) return entries.map((entry) => JSON.stringify(entry)).join("\n");
+  if (entries.length === 0) return "Nobody was let in or turned away yet.";
+  return entries.map(auditLine).join("\n");
+}
+
+const whys: Readonly<Record<NonNullable<Entry["why"]>, string>> = {
+  "host-or-origin": "a foreign name or page",
+  "too-many-requests": "too many requests",
+  "too-many-connections": "too many connections",
+  "encryption-required": "not encrypted",
+  "secure-failure": "a wrong secret, or none of ours",
+  "too-many-failures": "too many failed handshakes",
+  "wrong-pin": "a wrong PIN",
+  "wrong-code": "a wrong code",
+  "wrong-token": "a wrong bearer token",
+  "launch-not-allowed": "a launch that allow_launch does not allow",
+  "forbidden-method": "a method without the right for it",
+};
+
+/** Names come from outside, so they are quoted and cannot control the terminal. */
+function auditLine({ time, event, client, name, by, why, address, method, object, count }: Entry): string {
+  const parts = [
+    time.replace(/\.\d+Z$/, "Z"),
+    event.padEnd(14),
+    name === undefined ? "" : JSON.stringify(name),
+    why === undefined ? "" : whys[why],
+    method ?? "",
+    object === undefined || object === "" ? "" : JSON.stringify(object),
+    by === undefined ? "" : `by ${by}`,
+    address === undefined ? "" : `from ${address}`,
+    client === undefined ? "" : `client ${client}`,
+    count === undefined ? "" : `${count} times`,
+  ];
+  return printable(parts.filter((part) => part !== "").join("  "));
 }

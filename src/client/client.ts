@@ -8,43 +8,37 @@
  *     for await (const { method, params } of client.notifications()) console.log(method, params);
  */
 import type { Calls, Notification } from "../api/calls.ts";
-import { deferred } from "./deferred.ts";
-import { type Link, openLink } from "./link.ts";
-import { isStranger, RpcError } from "./rpc-error.ts";
-import { openSealedLink } from "./sealed-link.ts";
-import { createStream } from "./stream.ts";
+import { deferred, isStranger, type Link, openLink, openSealedLink, RpcError } from "./link.ts";
 
-export { bearerOf } from "./bearer-client.ts";
-export type { Identity } from "./identity.ts";
-export { type PairOptions, pair } from "./pair-client.ts";
-export { RpcError } from "./rpc-error.ts";
+export type { Identity } from "./link.ts";
+export { RpcError } from "./link.ts";
+export { bearerOf, type PairOptions, pair } from "./pair-client.ts";
 export type { Calls, Notification };
 
 export interface ConnectOptions {
-  /** With `secret`: all that goes over the connection is sealed, as a device asks of those who are not on it. */
+  /** With `secret`, the connection is encrypted, as a device requires of clients on other machines. */
   readonly id?: string;
   /** 64 hex characters. */
   readonly secret?: string;
   /** Aborts the first connecting. */
   readonly signal?: AbortSignal;
   /**
-   * Connects again, as long as it takes, whenever the connection is lost. Calls made meanwhile wait for it. It ends where
-   * the device no longer knows this client.
+   * Reconnects whenever the connection is lost; calls wait meanwhile. The client ends if the device no longer knows it.
    */
   readonly reconnect?: boolean;
-  /** Milliseconds between heartbeats; 0 for none. A line that answers none for twice as long counts as lost. */
+  /** Milliseconds between heartbeats; 0 for none. A connection without an answer for twice as long counts as lost. */
   readonly heartbeatMs?: number;
 }
 
 export interface CallOptions {
-  /** Gives the call up; the service may run it all the same. */
+  /** Stops waiting for the answer; the service may still run the call. */
   readonly signal?: AbortSignal;
 }
 
 type ParamsOf<Name extends keyof Calls> = Calls[Name]["params"];
 
 export interface Client {
-  /** Rejects with `RpcError` where the service refuses, and with `Error` where the connection is lost before it answers. */
+  /** Rejects with `RpcError` if the service refuses, and with `Error` if the connection is lost before the answer. */
   call<Name extends keyof Calls>(
     method: Name,
     params?: ParamsOf<Name>,
@@ -54,13 +48,13 @@ export interface Client {
   callAny(method: string, params?: unknown, options?: CallOptions): Promise<unknown>;
   /** Resolves when the service has answered `ping`. */
   ping(): Promise<void>;
-  /** Hears every notification until disposed. */
+  /** Receives every notification until disposed. */
   onNotification(listener: (notification: Notification) => void): Disposable;
   /** All notifications from now on, until the signal aborts or the client is closed. */
   notifications(signal?: AbortSignal): AsyncIterableIterator<Notification>;
-  /** Hears when the connection is lost, and when it is there again. */
+  /** Is called when the connection is lost, and when it is restored. */
   onState(listener: (state: "connected" | "lost") => void): Disposable;
-  /** Resolves when the client has ended: it was closed, or, without `reconnect`, the connection was lost. */
+  /** Resolves after `close`, or, without `reconnect`, after the connection is lost. */
   readonly closed: Promise<void>;
   close(): void;
 }
@@ -73,7 +67,7 @@ interface Pending {
 const heartbeatMsDefault = 15_000;
 const [backOffMsMin, backOffMsMax] = [250, 10_000];
 
-/** Connects to `ws://host:port/api/v0.1`; rejects where nobody answers, or when `signal` aborts before. */
+/** Connects to `ws://host:port/api/v0.1`. Rejects if nobody answers, or if `signal` aborts first. */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
   const { signal, id, secret, reconnect = false, heartbeatMs = heartbeatMsDefault } = options;
   const pending = new Map<string, Pending>();
@@ -101,7 +95,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     pending.clear();
     const again = reconnect && !closing.signal.aborted;
     link = again ? reopen(() => open(closing.signal), closing.signal) : Promise.reject(error);
-    // Whoever calls waits for it, and is told where it fails.
+    // Calls wait for the link and report its failure.
     link.catch(() => {});
     if (!again) return ended.resolve();
     for (const listener of stateListeners) listener("lost");
@@ -110,7 +104,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       for (const listener of stateListeners) listener("connected");
       return await keep(next);
     } catch {
-      // Closed while it tried, or no longer known there.
+      // The client was closed meanwhile, or the device no longer knows it.
       ended.resolve();
     }
   };
@@ -154,10 +148,10 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   };
 }
 
-/** Tries until it opens, ever more slowly; rejects when the signal aborts, or where this client is a stranger. */
+/** Retries with exponential back-off. Rejects if the signal aborts, or if the device does not know the client. */
 async function reopen(open: () => Promise<Link>, signal: AbortSignal): Promise<Link> {
   for (let waitMs = backOffMsMin; ; waitMs = Math.min(waitMs * 2, backOffMsMax)) {
-    // A part of it by chance, so that the clients of a service that comes back do not all come at once.
+    // Random jitter, so that the clients of a restarted service do not all connect at once.
     await pause(waitMs * (0.5 + Math.random() / 2), signal);
     try {
       return await open();
@@ -189,7 +183,7 @@ function join<T>(set: Set<T>, member: T): Disposable {
   return { [Symbol.dispose]: () => void set.delete(member) };
 }
 
-/** A random UUID; `crypto.randomUUID` is missing where a page did not come over TLS. */
+/** A random UUID. `crypto.randomUUID` is missing from pages that did not come over TLS. */
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -219,6 +213,52 @@ function take(
   const waiting = pending.get(message.id ?? "");
   if (error === undefined) waiting?.resolve(message.result);
   else if (waiting !== undefined) waiting.reject(error);
-  // A protocol error belongs to no request, and after it the service hangs up: it is everybody's.
+  // A protocol error belongs to no request, and the service then closes the connection: all calls fail with it.
   else for (const wait of pending.values()) wait.reject(error);
+}
+
+/** A queue of values for `for await`, with a limit. */
+interface Stream<T> {
+  push(value: T): void;
+  /** Values that were pushed before can still be taken. */
+  end(): void;
+  /** Calls `onReturn` when the loop ends, early or not. */
+  iterate(onReturn: () => void): AsyncIterableIterator<T>;
+}
+
+// A caller that falls this far behind gets an error, because memory must not grow without bound.
+const keptMax = 10_000;
+
+function createStream<T>(): Stream<T> {
+  const kept: T[] = [];
+  let isOpen = true;
+  let hasLost = false;
+  let wake = () => {};
+
+  return {
+    push(value) {
+      if (!isOpen) return;
+      if (kept.length < keptMax) kept.push(value);
+      else hasLost = true;
+      wake();
+    },
+    end() {
+      isOpen = false;
+      wake();
+    },
+    async *iterate(onReturn) {
+      try {
+        for (;;) {
+          for (let next = kept.shift(); next !== undefined; next = kept.shift()) yield next;
+          if (hasLost) throw new Error(`more than ${keptMax} notifications were waiting to be looked at`);
+          if (!isOpen) return;
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      } finally {
+        onReturn();
+      }
+    },
+  };
 }

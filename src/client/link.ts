@@ -1,24 +1,28 @@
-/** One WebSocket to the service: text out, text in, heartbeats that notice a dead line. Ends once, with a reason. */
-import { type Deferred, deferred } from "./deferred.ts";
+/**
+ * Links to the service: a WebSocket with heartbeats, in the clear or over the secure layer (docs/SECURE.md), and the
+ * errors that the service sends.
+ */
+import { startHandshake } from "../secure/handshake.ts";
+import type { Session } from "../secure/secure-session.ts";
 
 export interface Link {
   send(text: string): void;
-  /** Resolves when the service has answered `ping`; rejects with the link's end. */
+  /** Resolves after the service has answered `ping`; rejects if the link ends first. */
   ping(): Promise<void>;
-  /** Resolves with the reason when it has ended, whoever ended it. */
+  /** Resolves with the reason after either side has closed it. */
   readonly ended: Promise<Error>;
   close(): void;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly onMessage: (text: string) => void;
-  /** How often the line is tried while it is up; a heartbeat that is not answered before the next ends it. 0: never. */
+  /** Milliseconds between heartbeats, 0 for none. A heartbeat that is not answered before the next one ends the link. */
   readonly heartbeatMs: number;
   /** Aborts the opening. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Rejects where nobody answers, or with the signal's reason. */
+/** Opens a WebSocket. Rejects if nobody answers, or with the signal's reason. */
 export async function openLink(url: string, { onMessage, heartbeatMs, signal }: LinkOptions): Promise<Link> {
   signal?.throwIfAborted();
   const socket = new WebSocket(url);
@@ -48,7 +52,7 @@ export async function openLink(url: string, { onMessage, heartbeatMs, signal }: 
   if (heartbeatMs > 0) {
     heartbeat = setInterval(() => {
       if (pings.length > 0) return socket.close();
-      // The end of the link is told by `ended`.
+      // `ended` reports the end of the link.
       ping().catch(() => {});
     }, heartbeatMs);
   }
@@ -77,4 +81,104 @@ function opened(socket: WebSocket, signal: AbortSignal | undefined): Promise<voi
     );
     signal?.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+/** A request without an id is never answered (jsonrpc.org/specification, 4.1). */
+const proof = JSON.stringify({ jsonrpc: "2.0", method: "version" });
+
+/**
+ * As `openLink`, over the secure layer. Rejects with `RpcError` if the device refuses, and with `ServiceError` if id or
+ * secret is malformed, or the other side does not know the secret.
+ */
+export async function openSealedLink(
+  url: string,
+  { id, secret }: Identity,
+  options: LinkOptions,
+): Promise<Link> {
+  const handshake = await startHandshake(id, secret);
+  const shaken = deferred<Session>();
+  let session: Session | undefined;
+  const take = (text: string) => {
+    try {
+      // A refusal is not encrypted, so its sender is not authenticated; but the connection ends after it anyway.
+      const refusal = readProtocolError(text);
+      if (refusal !== undefined) throw refusal;
+      if (session === undefined) {
+        session = handshake.finish(text);
+        shaken.resolve(session);
+        return;
+      }
+      const opened = session.open(text);
+      if (opened.kind === "payload") options.onMessage(opened.text);
+    } catch (error) {
+      shaken.reject(error);
+      link.close();
+    }
+  };
+  const link = await openLink(url, { ...options, onMessage: take });
+  void link.ended.then((error) => {
+    shaken.reject(error);
+    session?.close();
+  });
+  options.signal?.addEventListener("abort", link.close, { once: true });
+  link.send(handshake.hello);
+  const open = await shaken.promise.finally(() => options.signal?.removeEventListener("abort", link.close));
+  // The first sealed payload proves the secret; the device closes connections that send none.
+  link.send(open.seal(proof));
+  return { ...link, send: (text) => link.send(open.seal(text)) };
+}
+
+/** The credentials of a client on another machine, which keeps them like a password. */
+export interface Identity {
+  /** The client's id, from `clients.new`, a pairing link or `pair`. */
+  readonly id: string;
+  /** 64 hex characters. */
+  readonly secret: string;
+}
+
+/** A refusal of the service: its code, its sentence, and `data.reason`. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** The code of `secure-failure`: the device does not know the client, or the secret is wrong. */
+const secureFailureCode = -32003;
+
+/** True if the device does not know these credentials, so that another try with them cannot succeed. */
+export function isStranger(error: unknown): boolean {
+  return error instanceof RpcError && error.code === secureFailureCode;
+}
+
+/** Reads a protocol error, which belongs to no request; undefined for any other text. */
+export function readProtocolError(text: string): RpcError | undefined {
+  const message: unknown = JSON.parse(text);
+  if (typeof message !== "object" || message === null || "id" in message || !("error" in message))
+    return undefined;
+  const { error } = message;
+  if (typeof error !== "object" || error === null || !("code" in error) || !("message" in error))
+    return undefined;
+  return new RpcError(Number(error.code), String(error.message), "data" in error ? error.data : undefined);
+}
+
+/** A promise with its ends: as `Promise.withResolvers`, which Node 20 and browsers of before 2024 lack. */
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+export function deferred<T>(): Deferred<T> {
+  let [resolve, reject]: [(value: T) => void, (reason: unknown) => void] = [() => {}, () => {}];
+  const promise = new Promise<T>((onValue, onReason) => {
+    [resolve, reject] = [onValue, onReason];
+  });
+  return { promise, resolve, reject };
 }

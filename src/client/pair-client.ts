@@ -1,20 +1,20 @@
-/** Pairing by the short code that a device shows: a client gets its id and secret, for `connect`. */
+/** The credentials of a client: pairing by the short code that a device shows, and bearer tokens for HTTPS. */
+
+import { bearerToken } from "../secure/bearer-token.ts";
 import { readCode, startPairing } from "../secure/pairing.ts";
-import { deferred } from "./deferred.ts";
-import type { Identity } from "./identity.ts";
-import { openLink } from "./link.ts";
-import { readProtocolError } from "./rpc-error.ts";
+import type { Identity } from "./link.ts";
+import { deferred, openLink, readProtocolError } from "./link.ts";
 
 export interface PairOptions {
-  /** By which the device's owner will know this client; at most 255 characters. */
+  /** The name of this client in the owner's list; at most 255 characters. */
   readonly name?: string;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Pairs with the device at `ws://` or `wss://host:port/api/v0.1` by the code that `tapdeck pair --code` shows there. Keep what it
- * resolves with, as a password. Rejects with `RpcError` where the device refuses: no pairing is open there, or the code is
- * another; it takes three tries in all.
+ * Pairs with the device at `ws://` or `wss://host:port/api/v0.1` by the code that `tapdeck pair --code` shows there. The
+ * caller keeps the result like a password. Rejects with `RpcError` if no pairing is open or the code is wrong; a device
+ * accepts three tries in all.
  */
 export async function pair(url: string, code: string, options: PairOptions = {}): Promise<Identity> {
   const digits = readCode(code);
@@ -48,4 +48,13 @@ export async function pair(url: string, code: string, options: PairOptions = {})
     options.signal?.removeEventListener("abort", giveUp);
     link.close();
   }
+}
+
+/**
+ * The value of `Authorization: Bearer`, for HTTPS requests: the client's id and its token for the certificate with this
+ * SHA-256 fingerprint, in either case, with or without colons. A device with another certificate rejects the token.
+ * Throws `invalid-params` for a secret or fingerprint of another length.
+ */
+export function bearerOf({ id, secret }: Identity, fingerprint: string): string {
+  return `${id}:${bearerToken(secret, fingerprint)}`;
 }

@@ -4,7 +4,7 @@
  */
 import { isAbsolute } from "node:path";
 import { configListMax, settingsListMax, settingsTextCharsMax } from "../core/limits.ts";
-import { didYouMean } from "../core/nearest.ts";
+import { didYouMean } from "../core/text.ts";
 
 /** A setting that cannot be taken as it is: its name, and a sentence that names it too. */
 export class Refusal extends Error {

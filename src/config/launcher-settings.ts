@@ -1,6 +1,5 @@
 /** The `[[launchers]]` of the config file: the owner's own players. */
 import { argvMax, launcherEnvironmentMax, launchersMax, stopGraceSecondsMax } from "../core/limits.ts";
-import { didYouMean } from "../core/nearest.ts";
 import {
   type PlayerKind,
   playerKinds,
@@ -9,6 +8,7 @@ import {
   stopSignals,
   usualStops,
 } from "../core/playback.ts";
+import { didYouMean } from "../core/text.ts";
 import {
   boolean,
   type Check,

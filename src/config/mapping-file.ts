@@ -2,9 +2,9 @@
 import { parse } from "@decimalturn/toml-patch";
 import { messageOf } from "../core/errors.ts";
 import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
-import type { MappingMatch, MappingParams, MappingType } from "../core/mapping.ts";
-import { didYouMean } from "../core/nearest.ts";
-import { lineOf } from "./line-of.ts";
+import { didYouMean } from "../core/text.ts";
+import type { MappingMatch, MappingParams, MappingType } from "../core/token.ts";
+import { lineOf } from "./read-config.ts";
 
 /** Why a file is refused. `line` from 1, where it is known. */
 export class MappingFileFault extends Error {

@@ -8,9 +8,9 @@ import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { mappingFileBytesMax, mappingFilesMax, mappingsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import type { Mapping, MappingParams } from "../core/mapping.ts";
+import type { Mapping, MappingParams } from "../core/token.ts";
 import { type MappingCheck, MappingFileFault, mappingsOf } from "./mapping-file.ts";
-import { watchFolder } from "./watch-folder.ts";
+import { watchFolder } from "./watch-files.ts";
 
 export interface FileMapping extends Mapping {
   /** Name of its file in the folder. */

@@ -2,7 +2,7 @@
  * The log: one line, one event, `area: sentence key=value`. Levels: `error` someone must act, `warn` we coped,
  * `info` a person did something, `debug` bytes as spaced hex. Token text stands at `debug` only; secrets nowhere.
  */
-import { printable } from "./printable.ts";
+import { printable } from "./text.ts";
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
 export type LogFacts = Readonly<Record<string, string | number | boolean | undefined>>;

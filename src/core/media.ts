@@ -1,4 +1,6 @@
-/** Media that a player of ours is playing (decisions, "Objects"). */
+/** Media: what is playing, systems, files of the index, and media folders. Shapes are those of docs/API.md. */
+
+/** The media that is playing. */
 export interface ActiveMedia {
   readonly systemId: string;
   readonly systemName: string;
@@ -9,46 +11,46 @@ export interface ActiveMedia {
   readonly launcherId: string;
   /** RFC 3339. */
   readonly started: string;
-  /** Of players that tell: how far it is, how long it is, and what it does. */
+  /** Position, duration and state are present only if the player reports them. */
   readonly positionMs?: number;
   readonly durationMs?: number;
   readonly playbackState?: PlaybackState;
-  /** How loud it is, in percent. */
+  /** Percent. */
   readonly volume?: number;
 }
 
-/** What was started, as much as it takes to start it once more. */
+/** What is needed to start media again. */
 export interface StartedMedia {
-  /** Absolute; empty where a system was started without a file. */
+  /** Absolute; empty if a system was started without a file. */
   readonly path: string;
   readonly systemId: string;
   readonly launcherId: string;
 }
 
-/** `loading`: it was started and shows nothing yet; `buffering`: it waits for more of the file. */
+/** `loading`: started, and not yet visible; `buffering`: waiting for more of the file. */
 export const playbackStates = ["loading", "playing", "paused", "buffering"] as const;
 export type PlaybackState = (typeof playbackStates)[number];
 
-/** A system: the console, or the kind of media, that files are grouped under (contract, System object). */
+/** A game console or kind of media that files are grouped under. */
 export interface System {
   readonly id: string;
   readonly name: string;
   readonly category: string;
 }
 
-/** A file of the index (contract, Media object). */
+/** A file of the index. */
 export interface Media {
   readonly system: System;
   /** File name without extension. */
   readonly name: string;
-  /** `<system id>/<path below the system's folder>` where it has that form. */
+  /** `<system id>/<path below the system's folder>`, if it has that form. */
   readonly path: string;
   readonly tags: readonly string[];
   /** A script that launches it. */
   readonly zapScript: string;
 }
 
-/** A folder that holds media of one system, wherever it lies. */
+/** A folder with media of one system, outside the root folders. */
 export interface SystemFolder {
   /** Its id, or another of its names. */
   readonly system: string;
@@ -56,39 +58,39 @@ export interface SystemFolder {
   readonly folder: string;
 }
 
-/** Files and folders of the service itself. None of them is played or indexed, whatever the media folders are. */
+/** Files and folders of the service itself, which are never played or indexed. */
 export interface ClosedPlaces {
-  /** Absolute; with all that is below them. */
+  /** Absolute; everything below them is closed too. */
   readonly folders: readonly string[];
   /** Absolute. */
   readonly files: readonly string[];
-  /** A folder below one of `folders` that holds media all the same. A link in its place counts as closed. */
+  /** A folder below one of `folders` that holds media. A link at this path counts as closed. */
   readonly open: string;
 }
 
-/** Where media lie. */
+/** The folders in which media are looked up. */
 export interface MediaFolders {
-  /** Absolute folders that hold one folder a system, in order of preference. */
+  /** Absolute folders with one folder for each system, in order of preference. */
   readonly roots: readonly string[];
-  /** Asked behind the roots, in this order. */
+  /** Searched after the roots, in this order. */
   readonly own: readonly SystemFolder[];
   /** Folders in which USB sticks appear; absent for none. */
   readonly removable?: readonly string[];
-  /** Of the sticks that are plugged in: asked behind the roots, and laid out as these. */
+  /** Of the sticks that are plugged in: searched after the roots, with the same layout. */
   readonly sticks?: readonly string[];
-  /** Absent where only the kernel's folders are closed. */
+  /** Absent if only the kernel's folders are closed. */
   readonly closed?: ClosedPlaces;
 }
 
-/** What settles which of several files of one title is meant. */
+/** The order of preference among several files of one title. */
 export interface TitlePreferences {
-  /** As they stand in names, the best first: `USA`, `Europe`. */
+  /** As they occur in file names, the best first: `USA`, `Europe`. */
   readonly regions: readonly string[];
   /** `En`, `Fr`. */
   readonly languages: readonly string[];
 }
 
-/** The state of the index (decisions, "Objects"). Counts are absent until they are known. */
+/** The state of the index. Counts are absent until they are known. */
 export interface IndexStatus {
   readonly exists: boolean;
   readonly indexing: boolean;
@@ -98,4 +100,18 @@ export interface IndexStatus {
   readonly currentStepDisplay?: string;
   readonly totalFiles?: number;
   readonly totalMedia?: number;
+}
+
+/** A file name without folders and extension, for people. */
+export function mediaNameOf(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const dot = name.lastIndexOf(".");
+  return dot > 0 ? name.slice(0, dot) : name;
+}
+
+/** The extension in lower case with its dot, or an empty string: `.mp3`. */
+export function extensionOf(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const dot = name.lastIndexOf(".");
+  return dot > 0 ? name.slice(dot).toLowerCase() : "";
 }

@@ -1,39 +1,39 @@
-/** What may be asked of what plays, in the words of cards and of the API: control actions and volumes. */
+/** Playback: kinds of players, control actions and volumes as cards and the API name them, and records of launches. */
 
-/** How a player is spoken with: `process` not at all. */
+/** How the service controls a player; a `process` is only started and stopped. */
 export const playerKinds = ["process", "mpv", "retroarch"] as const;
 export type PlayerKind = (typeof playerKinds)[number];
 
-/** By which a player is asked to end; the names of signals without their SIG. */
+/** The signals that may ask a player to end, without their SIG. */
 export const stopSignals = ["TERM", "INT", "QUIT", "HUP"] as const;
 export type StopSignal = (typeof stopSignals)[number];
 
-/** How a player is ended: asked by the signal, and made to end where something of it is left after the grace. */
+/** How a player is stopped: by the signal, and by KILL if a process of it is left after the grace time. */
 export interface StopHow {
   readonly signal: StopSignal;
   readonly graceMs: number;
 }
 
-/** How players of a kind are ended where nothing else is said. */
+/** How players of a kind are stopped by default. */
 export const usualStops: Readonly<Record<PlayerKind, StopHow>> = {
   // A hand takes a second to change cards.
   process: { signal: "TERM", graceMs: 1000 },
   mpv: { signal: "TERM", graceMs: 1000 },
   /*
-   * It writes a save state and battery RAM, each over the old file, which a KILL would leave cut off. With nestopia it is
-   * gone 10 ms after QUIT on a PC, and up to a second after TERM on the emulated board; the states of later consoles are
-   * megabytes, which it compresses.
+   * RetroArch overwrites the save state and the battery RAM in place, so a KILL would truncate them. With nestopia it
+   * ends 10 ms after QUIT on a PC, and up to a second after TERM on the emulated board. It compresses the states of
+   * later consoles, which are megabytes.
    */
   retroarch: { signal: "TERM", graceMs: 5000 },
 };
 
-/** Of a game: whether it begins with the state that its last end wrote, and whether its next end writes one. */
+/** Whether a game starts from the save state of its last end, and whether its next end writes one. */
 export interface Resuming {
   readonly loadsState: boolean;
   readonly savesState: boolean;
 }
 
-/** Where to go in what plays: so far on or back, to a place from the start, or to a part of the whole. */
+/** A position: relative to the current one, from the start, or in percent of the duration. */
 export type SeekTarget =
   | { readonly kind: "by"; readonly ms: number }
   | { readonly kind: "to"; readonly ms: number }
@@ -59,10 +59,10 @@ export type PlainAction = keyof typeof plainActions;
 export type ControlAction =
   | { readonly kind: PlainAction }
   | { readonly kind: "seek"; readonly to: SeekTarget }
-  /** Faster, or so far on where the player can go to a place. */
+  /** Plays faster, or seeks if the player can. */
   | { readonly kind: "fast-forward"; readonly to: SeekTarget }
   | { readonly kind: "rewind"; readonly to: SeekTarget }
-  /** Of the player itself; the device's own is the script command `volume`'s. */
+  /** The player's own volume; the script command `volume` sets the device's. */
   | { readonly kind: "volume"; readonly change: VolumeChange };
 
 export interface VolumeChange {
@@ -84,7 +84,7 @@ const names: ReadonlyMap<string, PlainAction> = new Map(
 const forwardNames = ["fast_forward", "forward", "ff", "skip"];
 const rewindNames = ["rewind", "back"];
 
-/** Every word for an action, for messages and docs. */
+/** Every accepted name, for messages and docs. */
 export const actionNames: readonly string[] = [
   ...names.keys(),
   "seek",
@@ -93,7 +93,7 @@ export const actionNames: readonly string[] = [
   "volume",
 ];
 
-/** What `name` asks for; `place`, or the volume, where it has one. Words may be spelt with any capitals, and `-` for `_`. */
+/** Reads an action with its place or volume, if it has one. Case does not matter, and `-` counts as `_`. */
 export function readAction(name: string, place: string | undefined): ReadAction {
   const word = name.trim().toLowerCase().replaceAll("-", "_");
   const plain = names.get(word);
@@ -127,7 +127,7 @@ function onwards(to: SeekTarget | undefined, sign: 1 | -1): SeekTarget {
   return { kind: "by", ms: sign * ms };
 }
 
-/** `90` and `90s` are seconds, `1:30` and `1:02:03` as clocks write them, `1m30s`; `+` or `-` before one: from here. */
+/** Reads `90`, `90s`, `1:30`, `1:02:03`, `1m30s` or `50%`; with `+` or `-` it is relative to the current position. */
 export function readPlace(text: string): SeekTarget | undefined {
   const part = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text.trim());
   if (part !== null) {
@@ -140,7 +140,7 @@ export function readPlace(text: string): SeekTarget | undefined {
   return sign === "" ? { kind: "to", ms } : { kind: "by", ms: sign === "-" ? -ms : ms };
 }
 
-// No digits without end: a day has five of seconds.
+// The number of digits is bounded: a day in seconds has five.
 const clockTime = /^(?:(\d{1,3}):)?(\d{1,3}):(\d{1,2}(?:\.\d{1,3})?)$/;
 const wordedTime =
   /^(?=\d)(?:(\d{1,3})h)?(?:(\d{1,5})m(?!s))?(?:(\d{1,6}(?:\.\d{1,3})?)(?:s|$))?(?:(\d{1,6})ms)?$/i;
@@ -152,7 +152,7 @@ function timeMs(text: string): number | undefined {
   return Math.round((((hours ?? 0) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0)) * 1000) + (rest ?? 0);
 }
 
-/** `50`, `50%`, `+5`, `-5`; undefined for anything else, or beyond 100. */
+/** Reads `50`, `50%`, `+5` or `-5`; undefined for anything else, or above 100. */
 export function readVolume(text: string): VolumeChange | undefined {
   const found = /^([+-]?)(\d{1,3})%?$/.exec(text.trim());
   if (found === null) return undefined;
@@ -169,4 +169,32 @@ export function clampVolume(percent: number, ceiling: number): number {
 
 function error(message: string): ReadAction {
   return { kind: "error", message };
+}
+
+/** A row of the launch history, as `tokens.history` returns it. */
+export interface LaunchEntry {
+  readonly type: string;
+  readonly uid: string;
+  readonly text: string;
+  readonly data: string;
+  readonly success: boolean;
+  /** RFC 3339. */
+  readonly time: string;
+  readonly readerId?: string;
+  /** The text after mapping. */
+  readonly script?: string;
+  /** A sentence; present only if `success` is false. */
+  readonly error?: string;
+}
+
+/** The play time that is kept over restarts. Days are local dates, `2031-05-08`. */
+export interface PlayRecord {
+  /** The current day of the count. */
+  readonly day: string;
+  /** Milliseconds by day. */
+  readonly days: ReadonlyMap<string, number>;
+  /** Of the last session. */
+  readonly sessionMs: number;
+  /** The latest trusted time, in milliseconds since 1970; 0 if there was none. */
+  readonly seenMs: number;
 }

@@ -1,9 +1,9 @@
 /**
- * The words of a tap: what a reader saw (Sighting), what everyone else is told (Token), what asks for a launch
- * (TokenParams), and the reader's own record (Reader). Shapes are the wire's (decisions, "Objects").
+ * The objects of a tap: a `Sighting` comes from a reader, a `Token` goes to everybody else, `TokenParams` request a
+ * launch, a `Reader` describes the device, and a `Mapping` rewrites a token. Shapes are those of docs/API.md.
  */
 
-/** Families of tags that readers name. A caller of the API may give any word of its own. */
+/** Families of tags that readers report. A caller of the API may use any word. */
 export type TagType =
   | "NTAG"
   | "Ultralight"
@@ -20,35 +20,35 @@ export type TagType =
 export const tagProblems = [
   /** Formatted, and without a message. */
   "blank",
-  /** No NDEF tag yet, or no more. */
+  /** Not formatted for NDEF. */
   "unformatted",
-  /** A message stands there that ends too early or makes no sense. */
+  /** The message is truncated or malformed. */
   "half-written",
-  /** Its message holds no text and no URI. */
+  /** The message holds no text and no URI. */
   "other-message",
-  /** Its memory asks for a password or a key. */
+  /** The memory requires a password or a key. */
   "locked",
-  /** Its memory should be readable, and was not. */
+  /** The memory should be readable, and was not. */
   "unreadable",
 ] as const;
 export type TagProblem = (typeof tagProblems)[number];
 
-/** What a reader found in its field, before it has a time or a name. */
+/** A tag in a reader's field, before the service adds time and reader. */
 export interface Sighting {
   readonly type: TagType;
   /** Lower-case hex. */
   readonly uid: string;
-  /** Text of the tag's message; empty where it holds none. */
+  /** The text of the tag's message; empty if there is none. */
   readonly text: string;
-  /** Lower-case hex of the memory that was read; empty where none was. */
+  /** Lower-case hex of the memory that was read; empty if none was. */
   readonly data: string;
-  /** Why `text` is empty; absent where it is not, and for tags that are known by their UID or as toys. */
+  /** Why `text` is empty; absent if it is not, and for tags that are identified by UID or as toys. */
   readonly problem?: TagProblem;
-  /** Where the reader cannot tell when it goes: that it leaves after a moment means nothing. */
+  /** False if the reader cannot detect removal: then the token's leaving has no meaning. */
   readonly removable?: false;
 }
 
-/** A token as the API shows it. Absent fields are empty strings, as existing clients expect. */
+/** A token as the API returns it. Absent fields are empty strings, because existing clients expect that. */
 export interface Token {
   readonly type: string;
   readonly uid: string;
@@ -59,11 +59,11 @@ export interface Token {
   /** Empty for tokens that came over the API. */
   readonly readerId: string;
   readonly problem?: TagProblem;
-  /** As of the sighting: its leaving never stops what it started. */
+  /** As in `Sighting`: removal never stops the media. */
   readonly removable?: false;
 }
 
-/** Launch parameters (contract): at least one of uid, text and data is not empty. */
+/** Launch parameters: at least one of uid, text and data is not empty. */
 export interface TokenParams {
   readonly type: string;
   readonly uid: string;
@@ -73,17 +73,44 @@ export interface TokenParams {
 
 export type Capability = "read" | "write" | "removable";
 
-/** A reader as the API shows it. */
+/** A reader as the API returns it. */
 export interface Reader {
-  /** Device path, like `path`: what existing clients show. */
+  /** The device path, like `path`, because existing clients show it. */
   readonly id: string;
   /** Stable over restarts and re-plugging of the same port. */
   readonly readerId: string;
   /** Driver id, such as `pn532-uart`. */
   readonly driver: string;
   readonly path: string;
-  /** A sentence for people, such as `PN532 v1.6`. */
+  /** A name for people, such as `PN532 v1.6`. */
   readonly info: string;
   readonly connected: boolean;
   readonly capabilities: readonly Capability[];
+}
+
+/** The field of the token that a mapping's pattern is compared with. */
+export type MappingType = "uid" | "text" | "data";
+export type MappingMatch = "exact" | "partial" | "regex";
+
+/** A rule that replaces the text of matching tokens before they are launched. */
+export interface MappingParams {
+  readonly enabled: boolean;
+  /** May be empty. */
+  readonly label: string;
+  readonly type: MappingType;
+  readonly match: MappingMatch;
+  readonly pattern: string;
+  /** Replaces the token's text. */
+  readonly override: string;
+}
+
+export interface Mapping extends MappingParams {
+  readonly id: number;
+  /** RFC 3339. */
+  readonly added: string;
+}
+
+/** A UID in the form for comparison: lower case, without spaces and colons. */
+export function normalizeUid(uid: string): string {
+  return uid.replace(/[\s:]/g, "").toLowerCase();
 }

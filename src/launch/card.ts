@@ -1,6 +1,6 @@
 /** Which card it is: what the rules of holding, confirming and playing know one by. */
 import type { TokenParams } from "../core/token.ts";
-import { normalizeUid } from "../core/uid.ts";
+import { normalizeUid } from "../core/token.ts";
 
 /**
  * The same for each tap of one card, on whichever reader; another one where the card was rewritten, for then it asks for

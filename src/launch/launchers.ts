@@ -3,7 +3,7 @@ import { usualCommands } from "../config/launcher-settings.ts";
 import type { LauncherConfig } from "../config/shape.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { System } from "../core/media.ts";
-import { extensionOf } from "../core/paths.ts";
+import { extensionOf } from "../core/media.ts";
 import type { PlayerKind } from "../core/playback.ts";
 import { kindOf, mediaExtensions } from "../media/kinds.ts";
 import { systemByName } from "../media/systems.ts";

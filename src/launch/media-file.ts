@@ -4,10 +4,10 @@
  */
 import { access, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
-import { noDescriptors } from "../core/descriptors.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { MediaFolders, System } from "../core/media.ts";
-import { extensionOf } from "../core/paths.ts";
+import { extensionOf } from "../core/media.ts";
+import { noDescriptors } from "../core/operating-system.ts";
 import { filterInSlices } from "../core/slices.ts";
 import { kindOf } from "../media/kinds.ts";
 import { bytesOf, type FileName, readable } from "../media/names.ts";

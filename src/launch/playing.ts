@@ -8,7 +8,7 @@ import { type Clock, rfc3339 } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
-import { mediaNameOf } from "../core/paths.ts";
+import { mediaNameOf } from "../core/media.ts";
 import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
 import { type ControlledPlayer, startPlayer } from "../players/player.ts";
 import type { Exit } from "../system/process.ts";

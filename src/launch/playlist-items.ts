@@ -4,7 +4,7 @@ import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
-import { extensionOf } from "../core/paths.ts";
+import { extensionOf } from "../core/media.ts";
 import { eachInSlices, sortInSlices } from "../core/slices.ts";
 import { kindOf } from "../media/kinds.ts";
 import { listedIn } from "../media/playlists.ts";

@@ -2,8 +2,8 @@
 import { ServiceError } from "../core/errors.ts";
 import { fromHex } from "../core/hex.ts";
 import { mappingLabelCharsMax, mappingOverrideBytesMax, mappingPatternBytesMax } from "../core/limits.ts";
-import type { MappingParams } from "../core/mapping.ts";
-import { normalizeUid } from "../core/uid.ts";
+import type { MappingParams } from "../core/token.ts";
+import { normalizeUid } from "../core/token.ts";
 import { createRegexes, isFault, type Regexes } from "./regex.ts";
 
 /**

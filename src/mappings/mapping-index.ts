@@ -2,7 +2,7 @@
  * Rules arranged so that a token asks few of them: exact ones by a map, partial ones by one pass of an automaton, and
  * regular expressions by a table each, in the order of rank.
  */
-import type { MappingType } from "../core/mapping.ts";
+import type { MappingType } from "../core/token.ts";
 import { type Automaton, buildAutomaton } from "./automaton.ts";
 import { isFault, type Regexes } from "./regex.ts";
 import { matchesTable, type RegexTable } from "./regex-table.ts";

@@ -17,7 +17,7 @@ import {
   regexWrittenOutMax,
   uidCharsMax,
 } from "../core/limits.ts";
-import type { MappingType } from "../core/mapping.ts";
+import type { MappingType } from "../core/token.ts";
 import { type RegexTable, tableOf } from "./regex-table.ts";
 
 /** Of each field, the characters that regular expressions read. */

@@ -1,7 +1,6 @@
 /** Mappings in the form in which they are matched, and the rules of matching themselves. */
-import type { MappingMatch, MappingParams, MappingType } from "../core/mapping.ts";
-import type { TokenParams } from "../core/token.ts";
-import { normalizeUid } from "../core/uid.ts";
+import type { MappingMatch, MappingParams, MappingType, TokenParams } from "../core/token.ts";
+import { normalizeUid } from "../core/token.ts";
 import { isFault, type Regexes, regexReads } from "./regex.ts";
 import { type Characters, charactersOf, matchesTable } from "./regex-table.ts";
 

@@ -1,5 +1,5 @@
 /** Whether a name that somebody gives stands for a system. */
-import { didYouMean } from "../core/nearest.ts";
+import { didYouMean } from "../core/text.ts";
 import { knownSystems, systemByName } from "./systems.ts";
 
 // Longer than every name of a system.

@@ -6,7 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { normalizeUid } from "../core/uid.ts";
+import { normalizeUid } from "../core/token.ts";
 import type { Attendance, Attended } from "./attendance.ts";
 import { type ReaderSession, type Signal, writeFailed } from "./driver.ts";
 import type { Presence } from "./presence.ts";

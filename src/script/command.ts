@@ -1,5 +1,5 @@
 /** What a script command is, and the ports through which it sees the world. */
-import type { InputKind, InputStep } from "../core/input-devices.ts";
+import type { InputKind, InputStep } from "../core/operating-system.ts";
 import type { ControlAction, VolumeChange } from "../core/playback.ts";
 import type { Facts } from "./variables.ts";
 

@@ -13,7 +13,7 @@ import {
   numberDecimalsMax,
   numberDigitsMax,
 } from "../core/limits.ts";
-import { didYouMean } from "../core/nearest.ts";
+import { didYouMean } from "../core/text.ts";
 import { type BinaryOperator, type Expression, precedences, typeOfBinary } from "./expression.ts";
 import {
   type Failure,

@@ -11,9 +11,9 @@
  *   {hold:k:1s} {~k:1s}     keys that are held so long
  */
 import { assert } from "../core/errors.ts";
-import type { InputStep } from "../core/input-devices.ts";
 import { macroKeysMax, macroMsMax } from "../core/limits.ts";
-import { didYouMean } from "../core/nearest.ts";
+import type { InputStep } from "../core/operating-system.ts";
+import { didYouMean } from "../core/text.ts";
 import { type InputTable, keyboard } from "./input-keys.ts";
 import { timeMs } from "./time.ts";
 

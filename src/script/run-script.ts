@@ -1,7 +1,7 @@
 /** Runs a script: checks all of its commands against what they take, then runs them in order until one fails. */
 import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
-import { didYouMean } from "../core/nearest.ts";
+import { didYouMean } from "../core/text.ts";
 import type { Call, ScriptCommand, ScriptOrigin, ScriptPorts } from "./command.ts";
 import { commands, notYet } from "./commands/index.ts";
 import { fill } from "./evaluate.ts";

@@ -4,8 +4,8 @@
  */
 import type { Database, Statement } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
-import type { LaunchEntry } from "../core/launch-entry.ts";
 import { historyPageCharsMax, historyRowsMax } from "../core/limits.ts";
+import type { LaunchEntry } from "../core/playback.ts";
 import type { Guard } from "./durable.ts";
 
 export interface LaunchRow {

@@ -1,7 +1,7 @@
 /** Mappings that people made over the API. Those of files are not here: they stay where their owner keeps them. */
 import type { Database } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
-import type { Mapping, MappingMatch, MappingParams, MappingType } from "../core/mapping.ts";
+import type { Mapping, MappingMatch, MappingParams, MappingType } from "../core/token.ts";
 import type { Guard } from "./durable.ts";
 
 export interface Mappings {

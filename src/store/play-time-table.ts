@@ -1,7 +1,7 @@
 /** How long was played. What is saved is on the disk when the call returns: pulling the plug wins no time. */
 import type { Database } from "bun:sqlite";
 import { playDaysKeptMax } from "../core/limits.ts";
-import type { PlayRecord } from "../core/play-record.ts";
+import type { PlayRecord } from "../core/playback.ts";
 import type { Guard } from "./durable.ts";
 
 export interface PlayTimes {

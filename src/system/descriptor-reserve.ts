@@ -3,7 +3,7 @@
  * limit before any code of this program runs.
  */
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
-import type { Descriptors } from "../core/descriptors.ts";
+import type { Descriptors } from "../core/operating-system.ts";
 
 // A flood may take all free descriptors before other code runs. A launch and local callers need the reserve until the service
 // has closed remote connections.

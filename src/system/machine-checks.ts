@@ -9,7 +9,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs"
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { machineFaultBytesMax, machineFaultsMax } from "../core/limits.ts";
-import { startedAgain } from "../core/watchdog.ts";
+import { startedAgain } from "../core/operating-system.ts";
 
 export interface MachineCheck {
   readonly name: "device" | "watchdog";

@@ -2,10 +2,11 @@
  * Starts the process of a player: confined, in a session of its own, with a fixed list of variables, and with a mark in its
  * environment that finds its family (descendants.ts). The spare (spare-player.ts) replaces this start for most players.
  */
-import { noDescriptors } from "../core/descriptors.ts";
+
 import { messageOf, ServiceError } from "../core/errors.ts";
-import { confined, type ProgramReach } from "./confine.ts";
-import { type Family, markName, nextMark } from "./descendants.ts";
+import { confined, type ProgramReach, type Reach } from "./confine.ts";
+import { createMarks, markName, nextMark, type Family } from "./descendants.ts";
+import { noDescriptors } from "../core/operating-system.ts";
 
 export interface StartOptions {
   /** Added to the service's own variables. */

@@ -2,7 +2,7 @@
  * The first minutes of a system that is being tried: it is kept once it was healthy for 60 s without a gap, and given up
  * after 5 minutes. Pure: who asks the service hands in what it heard, and when.
  */
-import { startedAgain } from "../core/watchdog.ts";
+import { startedAgain } from "../core/operating-system.ts";
 
 export interface Trial {
   readonly startedMs: number;

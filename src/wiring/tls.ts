@@ -1,6 +1,6 @@
 /** The certificate that is shown over TLS, at the start and from then on. */
 import type { ApiServer } from "../api/server.ts";
-import { watchFolder } from "../config/watch-folder.ts";
+import { watchFolder } from "../config/watch-files.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";

@@ -1,8 +1,7 @@
 /** Mappings: what a tap waits for among 10,000 of them, beside asking each in turn in the same run. */
 import { RE2JS } from "re2js";
 import { systemClock } from "../../src/core/clock.ts";
-import type { MappingMatch, MappingParams, MappingType } from "../../src/core/mapping.ts";
-import type { TokenParams } from "../../src/core/token.ts";
+import type { MappingMatch, MappingParams, MappingType, TokenParams } from "../../src/core/token.ts";
 import { createMatcher, type Matcher } from "../../src/mappings/matcher.ts";
 import { ruleOf } from "../../src/mappings/rules.ts";
 import { line, spread, title } from "./figures.ts";

@@ -1,7 +1,7 @@
 /** A service whose descriptors are used up: it says so, breaks nothing, and works again as soon as some are free. */
 import { expect, test } from "bun:test";
 import { readdir } from "node:fs/promises";
-import { noDescriptors } from "../../src/core/descriptors.ts";
+import { noDescriptors } from "../../src/core/operating-system.ts";
 import { printed } from "../helpers/processes.ts";
 import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 

@@ -1,7 +1,7 @@
 /** A world for script commands that notes what it was asked for, and transcripts of what commands make of it. */
 import { sleep } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
-import type { InputStep } from "../../src/core/input-devices.ts";
+import type { InputStep } from "../../src/core/operating-system.ts";
 import type { ScriptOrigin, ScriptPorts } from "../../src/script/command.ts";
 import { readyScript } from "../../src/script/run-script.ts";
 import type { Facts } from "../../src/script/variables.ts";

@@ -4,9 +4,9 @@
  * no; behind a shut door the kernel does. Loopback and the socket's file are no such doors.
  */
 import type { Clock } from "../../core/clock.ts";
-import type { Descriptors } from "../../core/descriptors.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
+import type { Descriptors } from "../../core/operating-system.ts";
 
 export interface GuardedDoor {
   readonly name: string;

@@ -4,15 +4,15 @@
  */
 import { type Clock, sleep } from "../../core/clock.ts";
 import { ServiceError } from "../../core/errors.ts";
+import { macrosWaitingMax } from "../../core/limits.ts";
+import type { Log } from "../../core/log.ts";
 import type {
   InputDevice,
   InputDeviceShape,
   InputKind,
   InputStep,
   OpenInputDevice,
-} from "../../core/input-devices.ts";
-import { macrosWaitingMax } from "../../core/limits.ts";
-import type { Log } from "../../core/log.ts";
+} from "../../core/operating-system.ts";
 import { codesOf, gamepad, type InputTable, keyboard } from "../../script/input-keys.ts";
 import { readMacro } from "../../script/input-macro.ts";
 

@@ -12,7 +12,7 @@
  *   it passes midnight                                       a new day, where it is believed
  *   it is not believed for 24 hours of uptime                a new day all the same, under the old name
  */
-import type { PlayRecord } from "../../core/play-record.ts";
+import type { PlayRecord } from "../../core/playback.ts";
 
 export interface Reading {
   /** Milliseconds since 1970, right or not. */

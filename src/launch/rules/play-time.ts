@@ -9,7 +9,7 @@ import type { PlayTimeLimits } from "../../config/shape.ts";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
-import type { PlayRecord } from "../../core/play-record.ts";
+import type { PlayRecord } from "../../core/playback.ts";
 import { advanceLedger, type DayOf, type Ledger, openLedger, resetSession, usedOn } from "./play-ledger.ts";
 
 export interface PlayTimeParts {

@@ -1,7 +1,7 @@
 /** What the index answers, in the shapes of the API: searches, and titles that a card names. */
 import { titleCandidatesMax } from "../../core/limits.ts";
 import type { Media, System, TitlePreferences } from "../../core/media.ts";
-import { mediaNameOf } from "../../core/paths.ts";
+import { mediaNameOf } from "../../core/media.ts";
 import type { StoredPlace } from "../../store/media-index.ts";
 import { joinNames, readable } from "../names.ts";
 import { systemById } from "../systems.ts";

@@ -1,5 +1,5 @@
 /** What is searched of a file's name: all but its extension, folded. */
-import { mediaNameOf } from "../../core/paths.ts";
+import { mediaNameOf } from "../../core/media.ts";
 import { type FileName, readable } from "../names.ts";
 import type { NameColumn } from "./columns.ts";
 import { fold } from "./fold.ts";

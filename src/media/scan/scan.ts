@@ -8,7 +8,7 @@ import { realpathSync, statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
 import { folderDepthMax, indexedFilesMax } from "../../core/limits.ts";
 import type { MediaFolders } from "../../core/media.ts";
-import { extensionOf } from "../../core/paths.ts";
+import { extensionOf } from "../../core/media.ts";
 import { type ClosedIndex, closedFor } from "../../system/closed-places.ts";
 import { exactText, type FileName, fileName, joinNames, pathOf, readable } from "../names.ts";
 import { isPlaylist, noteParts, type Parts } from "../playlists.ts";

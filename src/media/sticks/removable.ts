@@ -5,7 +5,7 @@
  */
 import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { watchFolder } from "../../config/watch-folder.ts";
+import { watchFolder } from "../../config/watch-files.ts";
 import type { Clock } from "../../core/clock.ts";
 import { sticksMax } from "../../core/limits.ts";
 

@@ -1,7 +1,7 @@
 /** Which USB stick holds what a card asks for, while it is not plugged in: the indexes of the sticks before are asked. */
 import { basename } from "node:path";
 import type { TitlePreferences } from "../../core/media.ts";
-import { mediaNameOf } from "../../core/paths.ts";
+import { mediaNameOf } from "../../core/media.ts";
 import { nextTurn } from "../../core/slices.ts";
 import { IndexDamage, openMediaIndex } from "../../store/media-index.ts";
 import { answerOf, findTitle } from "../index/answers.ts";

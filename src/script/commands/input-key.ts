@@ -1,7 +1,7 @@
 /** `**input.key:f12` and `**input.coinp1:2`: one key, and coins for arcade machines, as cards have them that are older than macros. */
 import { ServiceError } from "../../core/errors.ts";
 import { macroKeysMax } from "../../core/limits.ts";
-import { didYouMean } from "../../core/nearest.ts";
+import { didYouMean } from "../../core/text.ts";
 import type { ScriptCommand } from "../command.ts";
 import { codesOf, keyboard } from "../input-keys.ts";
 import { pressedTimes } from "../input-macro.ts";

@@ -1,7 +1,7 @@
 /** `**input.keyboard:keys` and `**input.gamepad:buttons`: presses what is written, on a virtual keyboard or gamepad. */
 import { ServiceError } from "../../core/errors.ts";
-import type { InputKind } from "../../core/input-devices.ts";
 import { macroMsMax } from "../../core/limits.ts";
+import type { InputKind } from "../../core/operating-system.ts";
 import type { ScriptCommand } from "../command.ts";
 import { gamepad, keyboard } from "../input-keys.ts";
 import { defaultSpeedMs, readMacro } from "../input-macro.ts";

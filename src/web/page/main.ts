@@ -1,12 +1,10 @@
 /** The page: comes in, shows the cards that its rights allow, and updates them with the device's notifications. */
 import type { Client, Notification } from "../../client/client.ts";
-import { forget, kept, takeCodeFromAddress, takeFromAddress } from "./credentials.ts";
 import { byId, el, note, telling } from "./dom.ts";
-import { indexCard, playingCard } from "./page-playing.ts";
 import { searchCard } from "./page-search.ts";
-import { type Entry, enter } from "./page-session.ts";
+import { type Entry, enter, forget, kept, takeCodeFromAddress, takeFromAddress } from "./page-session.ts";
+import { indexCard, playingCard, readersCard, tapsCard } from "./page-status.ts";
 import { phonesCard } from "./phones.ts";
-import { readersCard, tapsCard } from "./taps.ts";
 import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 
 const againMs = 3000;

@@ -1,7 +1,6 @@
-/** Search as you type; a touch launches what was found, or writes it to a card, if the caller may. */
+/** Search as you type. Results can be launched or written to a card, if the rights allow it. */
 import type { Client } from "../../client/client.ts";
-import { el, note, section, sentenceOf, telling } from "./dom.ts";
-import { writeToCard } from "./page-write.ts";
+import { el, note, openDialog, section, sentenceOf, telling } from "./dom.ts";
 
 const waitMs = 120;
 const shownMax = 40;
@@ -14,7 +13,7 @@ interface Found {
 
 interface Abilities {
   readonly canPlay: boolean;
-  /** Hears `launch.finished`, and so why something did not start. */
+  /** Receives `launch.finished`, with the reason of a failure. */
   readonly canChange: boolean;
   /** A reader that can write is connected. */
   readonly canWrite: () => boolean;
@@ -63,7 +62,7 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
       return;
     }
     const { results, total } = await client.call("media.search", { query, maxResults: shownMax });
-    // A later word may have been answered first.
+    // A later query may have been answered first.
     if (number !== asked) return;
     list.replaceChildren(...results.map(row));
     count.textContent =
@@ -82,4 +81,28 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
     }, waitMs);
   });
   return { card, search };
+}
+
+/** Shows a dialog until the card is written or the dialog closed. Rejects if the service refuses the card. */
+async function writeToCard(client: Client, name: string, text: string): Promise<void> {
+  let isWaiting = true;
+  const dialog = openDialog(
+    "Write a card",
+    "Cancel",
+    el("p", {}, `Lay a card on the reader, to hold “${name}”.`),
+  );
+  void dialog.closed.then(() => {
+    // The write may have ended already; then there is nothing to cancel.
+    if (isWaiting) client.call("readers.write.cancel").catch(() => {});
+    isWaiting = false;
+  });
+  try {
+    await client.call("readers.write", { text });
+    note(`Written: ${name}`);
+  } catch (error) {
+    if (isWaiting) throw error;
+  } finally {
+    isWaiting = false;
+    dialog.close();
+  }
 }

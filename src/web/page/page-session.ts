@@ -1,5 +1,10 @@
-/** How this page comes in, and with which rights: as the client that it was paired as, without an identity, or not at all. */
+/**
+ * The connection of this page: paired, without an identity, or refused; and the credentials that the browser keeps for
+ * this address of the device.
+ */
+
 import { type Calls, type Client, connect, type Identity, RpcError } from "../../client/client.ts";
+import { readCodeHash, readPairingHash } from "../../core/pairing-link.ts";
 
 export const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/v0.1`;
 
@@ -8,9 +13,9 @@ export type Rights = Calls["rights"]["result"]["rights"];
 export type Entry =
   /** `isPaired`: with an identity. */
   | { readonly kind: "in"; readonly client: Client; readonly rights: Rights; readonly isPaired: boolean }
-  /** Paired before, and no longer known there. */
+  /** The device has revoked the credentials. */
   | { readonly kind: "unknown" }
-  /** The device grants a caller without an identity nothing from here. */
+  /** The device grants callers without an identity nothing. */
   | { readonly kind: "unpaired" };
 
 const [forbidden, invalidRequest, encryptionRequired, secureFailure] = [2, -32600, -32002, -32003];
@@ -39,4 +44,38 @@ async function ask(client: Client, isPaired: boolean): Promise<Entry> {
     if (isCode(error, encryptionRequired) || isCode(error, forbidden)) return { kind: "unpaired" };
     throw error;
   }
+}
+
+const key = "tapdeck.client";
+
+/** Moves the secret of a pairing link from the address into storage; false if there is none. */
+export function takeFromAddress(): boolean {
+  const found = readPairingHash(location.hash);
+  if (found === undefined) return false;
+  history.replaceState(null, "", location.pathname);
+  keep(found);
+  return true;
+}
+
+/** Removes the digits of a link from the device's screen from the address, and returns them. */
+export function takeCodeFromAddress(): string | undefined {
+  const code = readCodeHash(location.hash);
+  if (code !== undefined) history.replaceState(null, "", location.pathname);
+  return code;
+}
+
+export function keep(identity: Identity): void {
+  localStorage.setItem(key, JSON.stringify(identity));
+}
+
+export function kept(): Identity | undefined {
+  const value: unknown = JSON.parse(localStorage.getItem(key) ?? "null");
+  if (typeof value !== "object" || value === null || !("id" in value) || !("secret" in value))
+    return undefined;
+  const { id, secret } = value;
+  return typeof id === "string" && typeof secret === "string" ? { id, secret } : undefined;
+}
+
+export function forget(): void {
+  localStorage.removeItem(key);
 }

@@ -1,8 +1,8 @@
 /** At the device itself: phones are let in, by a QR code or a short code, and shown out. */
 import { encode } from "uqr";
 import type { Client } from "../../client/client.ts";
-import { ago } from "../../core/ago.ts";
 import { pairingLink } from "../../core/pairing-link.ts";
+import { ago } from "../../core/text.ts";
 import { el, note, openDialog, section, telling } from "./dom.ts";
 
 export function phonesCard(client: Client) {

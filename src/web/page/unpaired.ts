@@ -1,8 +1,7 @@
 /** Pairing this phone: the ways to do it, and the form for the short code. */
 import { pair } from "../../client/client.ts";
-import { keep } from "./credentials.ts";
 import { el, sentenceOf } from "./dom.ts";
-import { address } from "./page-session.ts";
+import { address, keep } from "./page-session.ts";
 
 export interface PairingParts {
   /** Why to pair, in a sentence. */

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { commandHelp, commandNames, helpText } from "../../../src/cli/help.ts";
 import { notificationLine } from "../../../src/cli/show.ts";
-import { printable } from "../../../src/core/printable.ts";
+import { printable } from "../../../src/core/text.ts";
 
 const wrong: readonly (readonly [readonly string[], string])[] = [
   [["wirte", "x"], "there is no command wirte; did you mean write?"],

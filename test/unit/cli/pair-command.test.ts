@@ -3,10 +3,9 @@ import { expect, test } from "bun:test";
 import { hostname } from "node:os";
 import { encode } from "uqr";
 import { parseArguments } from "../../../src/cli/arguments.ts";
-import { clientLines } from "../../../src/cli/pair-command.ts";
-import { qrText } from "../../../src/cli/qr.ts";
-import { ago } from "../../../src/core/ago.ts";
+import { clientLines, qrText } from "../../../src/cli/pair-command.ts";
 import { reachableHosts } from "../../../src/system/addresses.ts";
+import { ago } from "../../../src/core/text.ts";
 
 function pairFlags(...words: readonly string[]) {
   const asked = parseArguments(["pair", ...words]);

@@ -12,7 +12,7 @@ import {
 import { systemClock } from "../../../src/core/clock.ts";
 import { mappingFileBytesMax, mappingFilesMax } from "../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
-import type { MappingParams } from "../../../src/core/mapping.ts";
+import type { MappingParams } from "../../../src/core/token.ts";
 import { checkMapping } from "../../../src/mappings/check-mapping.ts";
 import { createMapper } from "../../../src/mappings/mapper.ts";
 import { createGuard } from "../../../src/store/durable.ts";

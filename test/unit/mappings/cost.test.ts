@@ -15,7 +15,7 @@ import {
   tokenDataCharsMax,
 } from "../../../src/core/limits.ts";
 import { createLog, type Log, silentLog } from "../../../src/core/log.ts";
-import type { MappingParams, MappingType } from "../../../src/core/mapping.ts";
+import type { MappingParams, MappingType } from "../../../src/core/token.ts";
 import { createMapper, type Mapper } from "../../../src/mappings/mapper.ts";
 import { costOf, createRegexes, isFault, regexReads } from "../../../src/mappings/regex.ts";
 import { charactersOf, matchesTable, type RegexTable } from "../../../src/mappings/regex-table.ts";

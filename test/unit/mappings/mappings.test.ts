@@ -6,7 +6,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { mappingOverrideBytesMax, mappingsCharsMax, mappingsMax } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import type { MappingParams } from "../../../src/core/mapping.ts";
+import type { MappingParams } from "../../../src/core/token.ts";
 import { checkMapping } from "../../../src/mappings/check-mapping.ts";
 import { createMapper, type Mapper } from "../../../src/mappings/mapper.ts";
 import { regexFault } from "../../../src/mappings/regex.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { nearest } from "../../../src/core/nearest.ts";
+import { nearest } from "../../../src/core/text.ts";
 import { findMediaFile } from "../../../src/launch/media-file.ts";
 import { kindOf, kinds, mediaExtensions } from "../../../src/media/kinds.ts";
 import {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { openPty } from "../../../drivers/io/pty.ts";
 import { createBus } from "../../../src/bus.ts";
-import { qrText } from "../../../src/cli/qr.ts";
+import { qrText } from "../../../src/cli/pair-command.ts";
 import { silentAudit } from "../../../src/core/audit.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { codeLink } from "../../../src/core/pairing-link.ts";

@@ -1,9 +1,9 @@
 /** Macros on virtual devices: one after another, every key up again however they end, and one device for all. */
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../../src/core/errors.ts";
-import type { InputDevice, InputDeviceShape, InputKind } from "../../../../src/core/input-devices.ts";
 import { macrosWaitingMax } from "../../../../src/core/limits.ts";
 import { silentLog } from "../../../../src/core/log.ts";
+import type { InputDevice, InputDeviceShape, InputKind } from "../../../../src/core/operating-system.ts";
 import { createVirtualInput } from "../../../../src/launch/ports/input-port.ts";
 import { gamepad, keyboard } from "../../../../src/script/input-keys.ts";
 import { readMacro } from "../../../../src/script/input-macro.ts";

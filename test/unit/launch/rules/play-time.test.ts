@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { createBus } from "../../../../src/bus.ts";
 import type { PlayTimeLimits } from "../../../../src/config/shape.ts";
 import { silentLog } from "../../../../src/core/log.ts";
-import type { PlayRecord } from "../../../../src/core/play-record.ts";
+import type { PlayRecord } from "../../../../src/core/playback.ts";
 import { clampVolume } from "../../../../src/core/playback.ts";
 import { advanceLedger, type Ledger, openLedger, usedOn } from "../../../../src/launch/rules/play-ledger.ts";
 import { createPlayTime } from "../../../../src/launch/rules/play-time.ts";

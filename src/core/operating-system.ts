@@ -1,0 +1,56 @@
+/** What the service uses of the operating system: console modes, descriptors, virtual input devices, the watchdog. */
+
+/** What the console shows: the kernel's text, or only what a program draws. */
+export type ConsoleMode = "text" | "graphics";
+
+/** Switches the terminal at `path`. Returns false if it is no terminal, or not this user's. */
+export type SetConsole = (path: string, mode: ConsoleMode) => boolean;
+
+/** The sentence for EMFILE and ENFILE. */
+export const noDescriptors =
+  "too many files and connections are open at once: the service's limit (nofile) is used up, try again in a minute";
+
+/** The descriptors of this process. Remote connections must not use them up. */
+export interface Descriptors {
+  /** The system's limit. */
+  readonly limit: number;
+  /** A lower bound of the number in use; infinity if none is free. */
+  used(): number;
+  /** The number in use; infinity if it cannot be read. It takes milliseconds if there are thousands. */
+  count(): number;
+  /** Opens some descriptors as a reserve. */
+  keepReserve(): void;
+  /** Closes the reserve, so that its descriptors are free for others. */
+  giveReserve(): void;
+}
+
+/** A virtual device of keys and buttons, each by its number in linux/input-event-codes.h. */
+export interface InputDeviceShape {
+  /** At most 79 bytes, as programs list it. */
+  readonly name: string;
+  /** Distinguishes our devices, 0 to 65535. */
+  readonly product: number;
+  readonly keys: readonly number[];
+}
+
+export interface InputDevice {
+  /** Presses or releases these keys in order. Throws `ServiceError("failed")` if the device is gone. */
+  turn(codes: readonly number[], isDown: boolean): void;
+  /** Removes the device and releases its keys. A second call does nothing. */
+  close(): void;
+}
+
+/**
+ * Makes a device, and resolves after programs had the time to open it. Rejects with `ServiceError("failed")` that says
+ * what is missing, or with the signal's reason; then there is no device.
+ */
+export type OpenInputDevice = (shape: InputDeviceShape, signal: AbortSignal) => Promise<InputDevice>;
+
+export type InputKind = "keyboard" | "gamepad";
+
+export type InputStep =
+  | { readonly kind: "down" | "up"; readonly codes: readonly number[] }
+  | { readonly kind: "wait"; readonly ms: number };
+
+/** What `health` reports for a day after the watchdog has restarted the service, before a colon and the reason. */
+export const startedAgain = "the watchdog started the service again";
