@@ -7,11 +7,11 @@ import { ServiceError, StartError } from "../core/errors.ts";
 import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Overrides, overrideSentence, withOverrides } from "./overrides.ts";
-import { patchText } from "./patch.ts";
 import { configOf, readConfigText } from "./read-config.ts";
 import { saveFile, savingFault, targetOf } from "./save.ts";
 import { editsOf, type SettingsPatch } from "./settings-patch.ts";
 import type { Config } from "./shape.ts";
+import { editToml } from "./toml-edit.ts";
 
 export interface ConfigFileOptions {
   readonly path: string;
@@ -119,7 +119,7 @@ async function readSound(
 }
 
 function patched(before: string, patch: SettingsPatch): string {
-  const outcome = patchText(before, editsOf(patch));
+  const outcome = editToml(before, editsOf(patch));
   if (outcome.kind === "refused") {
     const { section, key } = outcome.edit;
     const sentence = `${section}.${key} is written in a way that a program cannot change: change it in the config file by hand`;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import { type Check, Refusal } from "./checks.ts";
 import { sections } from "./config-keys.ts";
-import type { SettingEdit, SettingValue } from "./patch.ts";
 import type { Config } from "./shape.ts";
+import type { SettingEdit, SettingValue } from "./toml-edit.ts";
 
 /** New values; what is absent or undefined stays as it is. */
 export interface SettingsPatch {

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { patchText, type SettingEdit, type SettingValue } from "../../../src/config/patch.ts";
 import { configOf } from "../../../src/config/read-config.ts";
 import { checkPatch, editsOf, type SettingsPatch, withPatch } from "../../../src/config/settings-patch.ts";
+import { editToml, type SettingEdit, type SettingValue } from "../../../src/config/toml-edit.ts";
 
 function patched(text: string, ...edits: readonly SettingEdit[]): string {
-  const outcome = patchText(text, edits);
+  const outcome = editToml(text, edits);
   if (outcome.kind === "refused") throw new Error(`refused: ${outcome.edit.section}.${outcome.edit.key}`);
   return outcome.text;
 }
@@ -149,9 +149,9 @@ test.each(cases)("%s", (_why, before, edit, after) => {
 });
 
 test("a section that is written as something else is refused, not mended", () => {
-  const outcome = patchText("readers = [ { } ]\n[log]\n", [{ section: "log", key: "debug", value: true }]);
-  expect(outcome).toEqual({ kind: "patched", text: "readers = [ { } ]\n[log]\ndebug = true\n" });
-  expect(() => patchText("readers = [ { } ]", [detectOff])).toThrow("readers must be a section");
+  const outcome = editToml("readers = [ { } ]\n[log]\n", [{ section: "log", key: "debug", value: true }]);
+  expect(outcome).toEqual({ kind: "edited", text: "readers = [ { } ]\n[log]\ndebug = true\n" });
+  expect(() => editToml("readers = [ { } ]", [detectOff])).toThrow("readers must be a section");
 });
 
 test("a long file of many lines is patched", () => {
