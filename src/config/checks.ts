@@ -3,7 +3,15 @@
  * value in its type, or throws a `Refusal` with one sentence that says what would be right.
  */
 import { isAbsolute } from "node:path";
-import { configListMax, settingsListMax, settingsTextCharsMax } from "../core/limits.ts";
+import {
+  configListMax,
+  mappingPatternBytesMax,
+  playTimeMinutesMax,
+  scriptBytesMax,
+  settingsListMax,
+  settingsTextCharsMax,
+} from "../core/limits.ts";
+import type { SystemFolder } from "../core/media.ts";
 import { didYouMean } from "../core/text.ts";
 
 /** A setting that cannot be taken as it is: its name, and a sentence that names it too. */
@@ -88,6 +96,40 @@ export const folder: Check<string> = (value, key) => {
     throw new Refusal(key, `${key} must be a full path that begins with /, not ${shown(value)}`);
   return path;
 };
+
+/** A launch script; an empty text means none. */
+export const hook: Check<string> = (value, key) => {
+  if (value === "") return "";
+  const script = textOf(scriptBytesMax)(value, key);
+  if (Buffer.byteLength(script) > scriptBytesMax)
+    throw new Refusal(key, `${key} must be at most ${scriptBytesMax} bytes long`);
+  return script;
+};
+
+export const patterns = list(textOf(mappingPatternBytesMax), settingsListMax);
+export const allowLaunch: Check<boolean | readonly string[]> = (value, key) =>
+  typeof value === "boolean" ? value : patterns(value, key);
+
+/** `{ SNES = ["/games/snes"] }`: folders of single systems. */
+export const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
+  const folders = list(folder, settingsListMax);
+  const all = Object.entries(tableOf(value, key)).flatMap(([system, paths]) =>
+    folders(paths, `${key}.${system}`).map((path) => ({ system, folder: path })),
+  );
+  if (all.length > settingsListMax)
+    throw new Refusal(key, `${key} names more than ${settingsListMax} folders`);
+  return all;
+};
+
+/** An empty text means none. The path stands in quotes in a settings file of RetroArch, so it must not hold any. */
+export const savesFolder: Check<string> = (value, key) => {
+  if (value === "") return "";
+  const path = folder(value, key);
+  if (/["\n\r]/.test(path)) throw new Refusal(key, `${key} must not hold quotes or line ends`);
+  return path;
+};
+
+export const playMinutes = wholeNumber(0, playTimeMinutesMax);
 
 export type Table = Readonly<Record<string, unknown>>;
 

@@ -9,7 +9,7 @@
  */
 import { exitCodes, StartError } from "../core/errors.ts";
 import { Refusal } from "./checks.ts";
-import { sections } from "./config-keys.ts";
+import { settingsTable } from "./settings-table.ts";
 import type { Config } from "./shape.ts";
 
 export interface Overrides {
@@ -28,14 +28,14 @@ const variables = {
 export function overridesOf(environment: Readonly<Record<string, string | undefined>>): Overrides {
   const stated = (name: keyof typeof variables) => environment[variables[name]] ?? "";
   const [anonymous, removable, saves] = [stated("anonymous"), stated("removable"), stated("saves")];
-  const { api, systems, retroarch } = sections;
+  const { api, systems, retroarch } = settingsTable;
   try {
     return {
-      ...(anonymous === "" ? {} : { anonymous: api.anonymous(anonymous, variables.anonymous) }),
+      ...(anonymous === "" ? {} : { anonymous: api.anonymous.check(anonymous, variables.anonymous) }),
       ...(removable === ""
         ? {}
-        : { removable: systems.removable_folders(removable.split(":"), variables.removable) }),
-      ...(saves === "" ? {} : { saves: retroarch.saves(saves, variables.saves) }),
+        : { removable: systems.removable_folders.check(removable.split(":"), variables.removable) }),
+      ...(saves === "" ? {} : { saves: retroarch.saves.check(saves, variables.saves) }),
     };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

@@ -5,8 +5,8 @@ import { parse } from "@decimalturn/toml-patch";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { configBytesMax } from "../core/limits.ts";
 import { Refusal } from "./checks.ts";
-import { configOfTable } from "./config-keys.ts";
-import type { Config } from "./shape.ts";
+
+import { type Config, configOfTable } from "./shape.ts";
 
 export interface ReadOptions {
   /** Its `media` is the default root folder. */

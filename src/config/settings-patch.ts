@@ -5,86 +5,34 @@
 import { join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
 import { type Check, Refusal } from "./checks.ts";
-import { sections } from "./config-keys.ts";
+import { fieldNameOf, type Setting, type SettingsTable, settingsTable } from "./settings-table.ts";
 import type { Config } from "./shape.ts";
 import type { SettingEdit, SettingValue } from "./toml-edit.ts";
 
-/** New values; what is absent or undefined stays as it is. */
-export interface SettingsPatch {
-  /** Connection strings `driver:path`. */
-  readonly reader?: readonly string[] | undefined;
-  readonly audioFeedback?: boolean | undefined;
-  readonly detectReaders?: boolean | undefined;
-  readonly insertMode?: boolean | undefined;
-  readonly insertModeBlocklist?: readonly string[] | undefined;
-  /** Seconds. */
-  readonly insertModeExitDelay?: number | undefined;
-  readonly consoleLogging?: boolean | undefined;
-  readonly debug?: boolean | undefined;
-  /** Absolute folders; an empty list goes back to the data folder's `media`. */
-  readonly rootFolder?: readonly string[] | undefined;
-  /** Limits of play time, 0 for none; callers on the device only. */
-  readonly dailyMinutes?: number | undefined;
-  readonly sessionMinutes?: number | undefined;
-  readonly sessionResetMinutes?: number | undefined;
-  /** Percent; likewise. */
-  readonly volumeMax?: number | undefined;
-}
+type Changeable = {
+  [Section in keyof SettingsTable]: {
+    [Key in keyof SettingsTable[Section]]: SettingsTable[Section][Key] extends Setting<infer Value, infer Api>
+      ? { readonly api: Api; readonly value: Value }
+      : never;
+  }[keyof SettingsTable[Section]];
+}[keyof SettingsTable];
 
-interface Field {
-  readonly section: string;
-  readonly key: string;
-  readonly check: Check<SettingValue>;
+/** New values by the `api` field of `settingsTable`; a field that is absent or undefined stays as it is. */
+export type SettingsPatch = { readonly [One in Changeable as One["api"]]?: One["value"] | undefined };
+
+interface Field extends Omit<SettingEdit, "value"> {
+  readonly check: Check<unknown>;
   /** The name that callers know. */
   readonly name: string;
 }
 
-const { readers, audio, log, systems, playtime } = sections;
-const fields: Readonly<Record<keyof SettingsPatch, Field>> = {
-  reader: { section: "readers", key: "connect", check: readers.connect, name: "reader" },
-  audioFeedback: { section: "audio", key: "feedback", check: audio.feedback, name: "audioFeedback" },
-  detectReaders: { section: "readers", key: "detect", check: readers.detect, name: "detectReaders" },
-  insertMode: { section: "readers", key: "insert_mode", check: readers.insert_mode, name: "insertMode" },
-  insertModeBlocklist: {
-    section: "readers",
-    key: "insert_mode_blocklist",
-    check: readers.insert_mode_blocklist,
-    name: "insertModeBlocklist",
-  },
-  insertModeExitDelay: {
-    section: "readers",
-    key: "insert_mode_exit_delay",
-    check: readers.insert_mode_exit_delay,
-    name: "insertModeExitDelay",
-  },
-  consoleLogging: { section: "log", key: "console", check: log.console, name: "consoleLogging" },
-  debug: { section: "log", key: "debug", check: log.debug, name: "debug" },
-  rootFolder: {
-    section: "systems",
-    key: "root_folders",
-    check: systems.root_folders,
-    name: "systems.rootFolder",
-  },
-  dailyMinutes: {
-    section: "playtime",
-    key: "daily_minutes",
-    check: playtime.daily_minutes,
-    name: "dailyMinutes",
-  },
-  sessionMinutes: {
-    section: "playtime",
-    key: "session_minutes",
-    check: playtime.session_minutes,
-    name: "sessionMinutes",
-  },
-  sessionResetMinutes: {
-    section: "playtime",
-    key: "session_reset_minutes",
-    check: playtime.session_reset_minutes,
-    name: "sessionResetMinutes",
-  },
-  volumeMax: { section: "audio", key: "volume_max", check: audio.volume_max, name: "volumeMax" },
-};
+const fields: ReadonlyMap<string, Field> = new Map(
+  Object.entries(settingsTable).flatMap(([section, settings]) =>
+    Object.entries<Setting<unknown, string>>(settings).flatMap(([key, { check, api, apiName }]) =>
+      api === undefined ? [] : [[api, { section, key, check, name: apiName ?? api }] as const],
+    ),
+  ),
+);
 
 /** What this folder cannot judge by itself. Each says why a text is wrong; undefined where it is right. */
 export interface PatchFaults {
@@ -123,55 +71,36 @@ function refuseFaults(
 
 /** One change of the file for each field that the patch states. */
 export function editsOf(patch: SettingsPatch): readonly (SettingEdit & Field)[] {
-  return Object.entries(stated(patch)).flatMap(([name, value]) => {
-    const field = isField(name) ? fields[name] : undefined;
+  return Object.entries<SettingValue>(stated(patch)).flatMap(([api, value]) => {
+    const field = fields.get(api);
     return field === undefined ? [] : [{ ...field, value }];
   });
 }
 
-/** The fields that are ours and have a value. Lists are copies, so that who gave them can no longer change them. */
+/** The known fields that have a value. Lists are copied, so that the caller cannot change them later. */
 function stated(patch: SettingsPatch): SettingsPatch & Readonly<Record<string, SettingValue>> {
-  const entries = Object.entries(patch).filter(([name, value]) => isField(name) && value !== undefined);
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, Array.isArray(value) ? [...value] : value]),
+    Object.entries(patch).flatMap(([api, value]) =>
+      value === undefined || !fields.has(api)
+        ? []
+        : [[api, typeof value === "object" ? [...value] : value] as const],
+    ),
   );
 }
 
-function isField(name: string): name is keyof SettingsPatch {
-  return Object.hasOwn(fields, name);
+/** The config with the patch applied. */
+export function withPatch(config: Config, patch: SettingsPatch, dataFolder: string): Config {
+  const { rootFolder: roots, ...others } = patch;
+  const patched = editsOf(others).reduce<Config>(
+    (sum, { section, key, value }) => withValue(sum, section, fieldNameOf(key), value),
+    config,
+  );
+  if (roots === undefined) return patched;
+  const rootFolders = roots.length > 0 ? roots : [join(dataFolder, "media")];
+  return { ...patched, systems: { ...patched.systems, rootFolders, statedRootFolders: roots } };
 }
 
-/** The config with the patch laid over it. */
-export function withPatch(config: Config, patch: SettingsPatch, dataFolder: string): Config {
-  const { readers, audio, log, systems, playtime } = config;
-  const roots = patch.rootFolder;
-  return {
-    ...config,
-    readers: {
-      connect: patch.reader ?? readers.connect,
-      detect: patch.detectReaders ?? readers.detect,
-      insertMode: patch.insertMode ?? readers.insertMode,
-      insertModeBlocklist: patch.insertModeBlocklist ?? readers.insertModeBlocklist,
-      insertModeExitDelay: patch.insertModeExitDelay ?? readers.insertModeExitDelay,
-    },
-    audio: {
-      feedback: patch.audioFeedback ?? audio.feedback,
-      volumeMax: patch.volumeMax ?? audio.volumeMax,
-    },
-    log: { console: patch.consoleLogging ?? log.console, debug: patch.debug ?? log.debug },
-    playtime: {
-      ...playtime,
-      dailyMinutes: patch.dailyMinutes ?? playtime.dailyMinutes,
-      sessionMinutes: patch.sessionMinutes ?? playtime.sessionMinutes,
-      sessionResetMinutes: patch.sessionResetMinutes ?? playtime.sessionResetMinutes,
-    },
-    systems:
-      roots === undefined
-        ? systems
-        : {
-            ...systems,
-            rootFolders: roots.length > 0 ? roots : [join(dataFolder, "media")],
-            statedRootFolders: roots,
-          },
-  };
+function withValue(config: Config, section: string, field: string, value: SettingValue): Config {
+  const before = Object.entries(config).find(([name]) => name === section)?.[1];
+  return { ...config, [section]: { ...before, [field]: value } };
 }

@@ -1,76 +1,44 @@
-/** The config file as the service holds it: every key with its meaning and default (decisions, "The config file"). */
-
-import type { MediaFolders, SystemFolder, TitlePreferences } from "../core/media.ts";
+/** The config as the service holds it, and the way to it from the parsed file. */
+import type { MediaFolders, TitlePreferences } from "../core/media.ts";
 import type { PlayerKind, StopHow } from "../core/playback.ts";
-import type { Grant } from "../core/rights.ts";
+import { known, type Table, tableOf } from "./checks.ts";
+import { launchersOf } from "./launcher-settings.ts";
+import {
+  type FieldName,
+  fieldNameOf,
+  type Setting,
+  type SettingsTable,
+  settingsTable,
+} from "./settings-table.ts";
 
-export interface Config {
-  readonly api: {
-    readonly port: number;
-    /** Addresses to listen on; empty means all. */
-    readonly listen: readonly string[];
-    /** 0: no TLS. */
-    readonly tlsPort: number;
-    /** Who may launch over GET: nobody, anybody, or texts that one of these patterns matches as a whole. */
-    readonly allowLaunch: boolean | readonly string[];
-    readonly allowedHosts: readonly string[];
-    readonly allowedOrigins: readonly string[];
-    readonly allowAnonymousLocal: boolean;
-    /** The grant of a caller over TLS without an identity; never `own`. */
-    readonly anonymous: Exclude<Grant, "own">;
-    /** Whether clients that know version 1 of the secure layer only may pair and come in. */
-    readonly allowV1Clients: boolean;
+type Sections = {
+  readonly [Section in keyof SettingsTable]: {
+    readonly [Key in keyof SettingsTable[Section] as FieldName<
+      Key & string
+    >]: SettingsTable[Section][Key] extends Setting<infer Value, string> ? Value : never;
   };
-  readonly readers: {
-    /** Connection strings `driver:path`. */
-    readonly connect: readonly string[];
-    readonly detect: boolean;
-    /** Hold mode: removing the card stops what it started. */
-    readonly insertMode: boolean;
-    /** System ids that hold mode never stops. */
-    readonly insertModeBlocklist: readonly string[];
-    /** Seconds. */
-    readonly insertModeExitDelay: number;
-  };
-  readonly audio: {
-    readonly feedback: boolean;
-    /** Percent that no card and no program may go above. */
-    readonly volumeMax: number;
-  };
-  readonly log: { readonly console: boolean; readonly debug: boolean };
-  readonly systems: {
+};
+
+/** The config: each setting of `settingsTable` by section and field name; a few have another form here. */
+export interface Config extends Omit<Sections, "systems" | "retroarch" | "hooks"> {
+  readonly systems: Pick<Sections["systems"], "folders" | "removableFolders"> & {
     /** Absolute folders that hold media, in order of preference: the file's, or the default. */
     readonly rootFolders: readonly string[];
-    /** The ones that the file states; empty where it states none. */
+    /** Those that the file states; may be empty. */
     readonly statedRootFolders: readonly string[];
-    /** Folders of single systems, beside the root folders. */
-    readonly folders: readonly SystemFolder[];
-    /** Folders in which the system mounts USB sticks, a folder each. */
-    readonly removableFolders: readonly string[];
-    /** Which of several files of one title is meant. */
     readonly prefer: TitlePreferences;
   };
-  /** Patterns, as texts, of what scripts may do outside the device. */
-  readonly script: {
-    readonly allowExecute: readonly string[];
-    readonly allowHttp: readonly string[];
-    /** Whether cards and callers may press keys of the virtual keyboard and gamepad. */
-    readonly allowInput: boolean;
-  };
-  readonly launch: {
-    /** While something plays, a card must be put on twice before it switches. */
-    readonly guard: boolean;
-  };
-  readonly retroarch: {
-    /** A game goes on where its last end left it. */
-    readonly resume: boolean;
-    /** The folder that keeps what games save; RetroArch's own settings decide where it is absent. */
-    readonly saves?: string;
-  };
-  readonly playtime: PlayTimeLimits;
+  /** `saves` is absent if RetroArch's own settings decide. */
+  readonly retroarch: Omit<Sections["retroarch"], "saves"> & Partial<Pick<Sections["retroarch"], "saves">>;
   readonly hooks: Hooks;
   readonly launchers: readonly LauncherConfig[];
 }
+
+/** Limits of play time in minutes; 0 means none. */
+export type PlayTimeLimits = Sections["playtime"];
+
+/** Launch scripts that run beside a tap or a launch; each may be absent. */
+export type Hooks = Partial<Sections["hooks"]>;
 
 /** Where media lie, as the config says it. */
 export function mediaFolders({ systems }: Config): MediaFolders {
@@ -88,25 +56,6 @@ export function configuredSystems({ launchers, systems }: Config): readonly stri
     ...launchers.flatMap((launcher) => launcher.systems),
     ...systems.folders.map(({ system }) => system),
   ];
-}
-
-/** Limits for a family, in minutes; 0 means none. */
-export interface PlayTimeLimits {
-  readonly dailyMinutes: number;
-  readonly sessionMinutes: number;
-  /** A pause of so long begins a new session. */
-  readonly sessionResetMinutes: number;
-  /** How many minutes before the end a warning is sent. */
-  readonly warningMinutes: readonly number[];
-}
-
-/** Launch scripts that run beside a tap or a launch; absent where there is none. */
-export interface Hooks {
-  readonly onScan?: string;
-  readonly onRemove?: string;
-  readonly beforeStart?: string;
-  readonly onStart?: string;
-  readonly onStop?: string;
 }
 
 export interface LauncherConfig {
@@ -131,39 +80,47 @@ export interface LauncherConfig {
   readonly stop?: StopHow;
 }
 
-/** The defaults; `rootFolders` is the data folder's `media` and so filled in by the reader. */
-export const defaultConfig: Config = {
-  api: {
-    port: 7497,
-    listen: [],
-    tlsPort: 7498,
-    allowLaunch: false,
-    allowedHosts: [],
-    allowedOrigins: [],
-    allowAnonymousLocal: false,
-    anonymous: "play",
-    allowV1Clients: false,
-  },
-  readers: {
-    connect: [],
-    detect: true,
-    insertMode: false,
-    insertModeBlocklist: [],
-    insertModeExitDelay: 0,
-  },
-  audio: { feedback: true, volumeMax: 100 },
-  log: { console: true, debug: false },
-  systems: {
-    rootFolders: [],
-    statedRootFolders: [],
-    folders: [],
-    removableFolders: [],
-    prefer: { regions: ["World", "USA", "Europe", "Japan"], languages: ["En"] },
-  },
-  script: { allowExecute: [], allowHttp: [], allowInput: false },
-  launch: { guard: false },
-  retroarch: { resume: true },
-  playtime: { dailyMinutes: 0, sessionMinutes: 0, sessionResetMinutes: 20, warningMinutes: [5, 1] },
-  hooks: {},
-  launchers: [],
-};
+/**
+ * The config that a parsed file states, with the defaults for the rest, and `defaultRoots` if it states no root folders.
+ * Throws `Refusal`.
+ */
+export function configOfTable(file: unknown, defaultRoots: readonly string[]): Config {
+  const table = tableOf(file, "the file");
+  known(table, [...Object.keys(settingsTable), "launchers"], "");
+  const { systems, retroarch, hooks, ...sections } = sectionsOf(table);
+  const { rootFolders: stated, preferRegions, preferLanguages, ...folders } = systems;
+  const { saves, ...ofRetroArch } = retroarch;
+  return {
+    ...sections,
+    systems: {
+      ...folders,
+      rootFolders: stated.length > 0 ? stated : defaultRoots,
+      statedRootFolders: stated,
+      prefer: { regions: preferRegions, languages: preferLanguages },
+    },
+    retroarch: { ...ofRetroArch, ...(saves === "" ? {} : { saves }) },
+    hooks: Object.fromEntries(Object.entries(hooks).filter(([, script]) => script !== "")),
+    launchers: launchersOf(table.launchers),
+  };
+}
+
+function sectionsOf(table: Table): Sections {
+  const stated = Object.keys(settingsTable).map((name) => [name, tableOf(table[name] ?? {}, name)] as const);
+  const given = new Map(stated);
+  for (const [name, settings] of Object.entries(settingsTable))
+    known(given.get(name) ?? {}, Object.keys(settings), `${name}.`);
+  const sections = Object.entries(settingsTable).map(([name, settings]) => {
+    const values = Object.entries<Setting<unknown, string>>(settings).map(
+      ([key, { check, default: usual }]) => {
+        const value = given.get(name)?.[key];
+        return [fieldNameOf(key), value === undefined ? usual : check(value, `${name}.${key}`)];
+      },
+    );
+    return [name, Object.fromEntries(values)];
+  });
+  // Each value comes from the check or default of its entry.
+  return Object.fromEntries(sections) as Sections;
+}
+
+/** The defaults. `rootFolders` is empty here, because its default depends on the data folder. */
+export const defaultConfig: Config = configOfTable({}, []);

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { tableOf } from "../../../src/config/checks.ts";
-import { sections } from "../../../src/config/config-keys.ts";
 import { template } from "../../../src/config/config-template.ts";
 import { configOf, parseToml } from "../../../src/config/read-config.ts";
+import { settingsTable } from "../../../src/config/settings-table.ts";
 import { defaultConfig } from "../../../src/config/shape.ts";
 
 const defaults = { ...defaultConfig, systems: { ...defaultConfig.systems, rootFolders: ["/data/media"] } };
@@ -22,7 +22,7 @@ test("the template has a default line for every key that there is", () => {
       name,
       Object.keys(tableOf(one, "")).toSorted(),
     ]);
-  expect(keys(parseToml(uncommented))).toEqual(keys(sections));
+  expect(keys(parseToml(uncommented))).toEqual(keys(settingsTable));
 });
 
 test("the template's examples of launchers are right", () => {

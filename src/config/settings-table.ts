@@ -1,0 +1,215 @@
+/**
+ * Every setting of the config file, except `[[launchers]]` (`launcher-settings.ts`). One entry gives the key with its check
+ * and default, its comment in the template, its field of `settings.update`, and its place in `Config`.
+ */
+import {
+  exitDelaySecondsMax,
+  playTimeMinutesMax,
+  playTimeWarningsMax,
+  readersMax,
+  settingsListMax,
+} from "../core/limits.ts";
+import {
+  allowLaunch,
+  boolean,
+  type Check,
+  folder,
+  hook,
+  list,
+  oneOf,
+  patterns,
+  playMinutes,
+  savesFolder,
+  seconds,
+  systemFolders,
+  text,
+  texts,
+  wholeNumber,
+} from "./checks.ts";
+
+interface Facts<T, Api extends string> {
+  readonly check: Check<T>;
+  readonly default: NoInfer<T>;
+  /** The default in TOML, if that is not the value's own form. */
+  readonly literal?: string;
+  /** The field of `SettingsPatch`; a setting without it can be changed in the file only. */
+  readonly api?: Api;
+  /** The name of that field in the API, if it is another. */
+  readonly apiName?: string;
+}
+
+export interface Setting<T, Api extends string> extends Facts<T, Api> {
+  /** The lines of its comment in the template. */
+  readonly docs: readonly string[];
+}
+
+function setting<T, const Api extends string = never>(
+  facts: Facts<T, Api>,
+  docs: readonly string[],
+): Setting<T, Api> {
+  return { ...facts, docs };
+}
+
+/** By section and key, in the order of the template. */
+export const settingsTable = {
+  api: {
+    port: setting({ check: wholeNumber(1, 65_535), default: 7497 }, [
+      "The port of the control API and the web page. A change takes effect at the next start.",
+    ]),
+    listen: setting({ check: texts, default: [] }, [
+      'The addresses to listen on, such as "127.0.0.1"; an empty list means all. A change takes effect at the next start.',
+    ]),
+    tls_port: setting({ check: wholeNumber(0, 65_535), default: 7498 }, [
+      "The port for TLS; 0 switches it off. A change takes effect at the next start.",
+    ]),
+    allow_launch: setting({ check: allowLaunch, default: false }, [
+      "Who may launch by opening an address such as http://this-device:7497/l/SNES/Game.sfc: nobody (false), anybody on the",
+      'network (true), or only what one of these patterns matches as a whole, such as ["SNES/.*"]. Of several commands, joined',
+      "by ||, each must match one by itself; a pattern that names \\|\\| matches texts of exactly as many commands as it names. A",
+      "text with .., ^ or [[ never matches. A browser asks for one press first.",
+    ]),
+    allowed_hosts: setting({ check: texts, default: [] }, [
+      "Host names, besides its own, by which this device may be called.",
+    ]),
+    allowed_origins: setting({ check: texts, default: [] }, [
+      'Web sites whose pages may speak to this device, such as "https://deck.example".',
+    ]),
+    allow_anonymous_local: setting({ check: boolean, default: false }, [
+      "Whether programs of every user of this device may control the service where it runs as root.",
+    ]),
+    anonymous: setting({ check: oneOf(["none", "look", "play", "change"]), default: "play" }, [
+      'What callers from the network may do over TLS without being paired: "none"; "look" at the state and the media; "play",',
+      'which also starts and stops media; or "change", which also covers cards, mappings and settings. The variable',
+      "TAPDECK_ANONYMOUS, which the SD image sets from anonymous= in tapdeck.conf, takes the place of this.",
+    ]),
+    allow_v1_clients: setting({ check: boolean, default: false }, [
+      "Whether phone apps that know only the older, weaker encryption (version 1) may pair by PIN and come in: see",
+      "tapdeck pair --help. Their sessions have no forward secrecy: who steals a phone's key can read what was recorded before.",
+    ]),
+  },
+  readers: {
+    connect: setting({ check: list(text, readersMax), default: [], api: "reader" }, [
+      'Readers that are always wanted, as "driver:path": "pn532-uart:/dev/ttyUSB0", "acr122u-usb:1-1.4", "toypad:/dev/hidraw0",',
+      '"file:/run/deck/card", "serial-line:/dev/ttyACM0?baud=115200", or a reader that types by its USB id,',
+      '"hid-keyboard:08ff:0009?layout=us".',
+    ]),
+    detect: setting({ check: boolean, default: true, api: "detectReaders" }, [
+      "Whether readers are found by themselves when they are plugged in. A serial adapter where none answers is left alone",
+      "after four tries within eleven minutes, until it is plugged in anew; what connect names is tried for ever.",
+    ]),
+    insert_mode: setting({ check: boolean, default: false, api: "insertMode" }, [
+      "Whether taking the card off the reader stops what it started.",
+    ]),
+    insert_mode_blocklist: setting({ check: texts, default: [], api: "insertModeBlocklist" }, [
+      'Systems that are never stopped that way, such as "SNES".',
+    ]),
+    insert_mode_exit_delay: setting(
+      { check: seconds(exitDelaySecondsMax), default: 0, api: "insertModeExitDelay" },
+      ["How many seconds a card may be off the reader before that stops anything."],
+    ),
+  },
+  audio: {
+    feedback: setting({ check: boolean, default: true, api: "audioFeedback" }, [
+      "Whether short sounds tell of a card that was read, a launch that failed, a card that the guard asks for once more, play",
+      "time that ends, a tag that was written, and the start. It takes pw-play, paplay or aplay.",
+    ]),
+    volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "volumeMax" }, [
+      "The loudest that cards and programs may make a player (mpv, RetroArch) or the device, in percent.",
+    ]),
+  },
+  log: {
+    console: setting({ check: boolean, default: true, api: "consoleLogging" }, [
+      "Whether anything is logged at all.",
+    ]),
+    debug: setting({ check: boolean, default: false, api: "debug" }, [
+      "Whether the log holds every detail, the text of cards among them.",
+    ]),
+  },
+  systems: {
+    root_folders: setting(
+      { check: list(folder, settingsListMax), default: [], api: "rootFolder", apiName: "systems.rootFolder" },
+      [
+        'The folders that hold media, each with one folder a system; an empty list means the folder "media" beside the database.',
+      ],
+    ),
+    folders: setting({ check: systemFolders, default: [], literal: "{}" }, [
+      'Folders of single systems that lie elsewhere, such as { SNES = ["/games/snes"], PSX = ["/games/ps1", "/more/ps1"] }.',
+    ]),
+    removable_folders: setting({ check: list(folder, settingsListMax), default: [] }, [
+      'Folders in which the system mounts USB sticks, such as "/run/media/alex": each stick that appears there is a root folder for as',
+      "long as it is plugged in. The variable TAPDECK_REMOVABLE, which the SD image sets to /media/usb, takes the place of this.",
+    ]),
+    prefer_regions: setting({ check: texts, default: ["World", "USA", "Europe", "Japan"] }, [
+      "Where a card names a title that several files have: the regions to prefer, the best first, as they stand in the names",
+      "of the files.",
+    ]),
+    prefer_languages: setting({ check: texts, default: ["En"] }, [
+      "The same for languages; regions come first.",
+    ]),
+  },
+  script: {
+    allow_execute: setting({ check: patterns, default: [] }, [
+      "Commands that a card may run with **execute: patterns that match the whole command line. An empty list means none.",
+    ]),
+    allow_http: setting({ check: patterns, default: [] }, [
+      "Addresses that a card may call with **http.get and **http.post: patterns that match all of it. An empty list means none.",
+    ]),
+    allow_input: setting({ check: boolean, default: false }, [
+      "Whether cards and callers may press keys of a virtual keyboard and gamepad. Keys reach whatever has the focus, a terminal too.",
+    ]),
+  },
+  launch: {
+    guard: setting({ check: boolean, default: false }, [
+      "Whether a card must be put on twice, within ten seconds, before it ends what plays and starts something else.",
+    ]),
+  },
+  retroarch: {
+    resume: setting({ check: boolean, default: true }, [
+      "Whether a game goes on where it was left: its end writes a save state, and its next start loads that. A card says otherwise",
+      "with ?resume=no or ?resume=yes. States then lie in folders by system and core below RetroArch's own folder for them.",
+    ]),
+    saves: setting({ check: savesFolder, default: "" }, [
+      "The folder that keeps what games save. With it a loss of power leaves each file as it was before or after a change, ten",
+      "seconds old at most; RetroArch alone may leave a damaged one. Without it RetroArch's own settings say where saves are.",
+    ]),
+  },
+  playtime: {
+    daily_minutes: setting({ check: playMinutes, default: 0, api: "dailyMinutes" }, [
+      "How many minutes may be played on one day; 0 means as many as you like. What is paused does not count, where its player",
+      "tells: mpv always, RetroArch where a card or the API paused it, other players never.",
+    ]),
+    session_minutes: setting({ check: playMinutes, default: 0, api: "sessionMinutes" }, [
+      "How many minutes may be played in one session; 0 means as many as you like.",
+    ]),
+    session_reset_minutes: setting({ check: playMinutes, default: 20, api: "sessionResetMinutes" }, [
+      "After a pause of so many minutes a new session begins.",
+    ]),
+    warning_minutes: setting(
+      { check: list(wholeNumber(1, playTimeMinutesMax), playTimeWarningsMax), default: [5, 1] },
+      ["How many minutes before the end clients are warned, each once, and a sound is played."],
+    ),
+  },
+  hooks: {
+    on_scan: setting({ check: hook, default: "" }, [
+      "Scripts that run around your cards; an empty one does nothing. Where one fails, the log says so and nothing else",
+      "happens, but for before_start. What a hook starts calls no hooks. This one runs whenever a card is put on a reader.",
+    ]),
+    on_remove: setting({ check: hook, default: "" }, ["Runs whenever a card is taken off."]),
+    before_start: setting({ check: hook, default: "" }, [
+      "Runs before something is started, which waits for it; where it fails, nothing is started.",
+    ]),
+    on_start: setting({ check: hook, default: "" }, ["Runs when something was started."]),
+    on_stop: setting({ check: hook, default: "" }, ["Runs when what was started has ended."]),
+  },
+} as const;
+
+export type SettingsTable = typeof settingsTable;
+
+/** `insertMode` for `insert_mode`. */
+export type FieldName<Key extends string> = Key extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<FieldName<Rest>>}`
+  : Key;
+
+export function fieldNameOf(key: string): string {
+  return key.replace(/_(\w)/g, (_underscore, letter: string) => letter.toUpperCase());
+}
