@@ -44,7 +44,7 @@ export interface PairFlags {
   readonly role: Role;
 }
 
-export type Asked =
+export type Invocation =
   | (Common & { readonly kind: "serve" })
   | CommandLine
   | { readonly kind: "help"; readonly command: CommandName | undefined }
@@ -81,7 +81,7 @@ const options = {
 const flagNames = Object.keys(options).map((name) => `--${name}`);
 
 /** Throws `StartError` with exit code 64. */
-export function parseArguments(argv: readonly string[]): Asked {
+export function parseArguments(argv: readonly string[]): Invocation {
   const { values, positionals } = parse(argv);
   const [first, ...words] = positionals;
   if (first !== undefined && !isCommand(first)) {

@@ -7,7 +7,7 @@ import type { Config } from "../config/shape.ts";
 import { assert, exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { printable, printableJson } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
-import type { Asked, CommandLine, Common } from "./arguments.ts";
+import type { CommandLine, Common, Invocation } from "./arguments.ts";
 import { helpText } from "./help.ts";
 import { indexMedia, searchMedia } from "./media-command.ts";
 import { pairPhone } from "./pair-command.ts";
@@ -30,7 +30,10 @@ const queuedMs = 5000; // What is tapped joins the queue at once, unless hold mo
 const patienceMs = 10_000; // A script may wait for minutes: a person at a terminal is told.
 
 /** Prints to stdout, and returns the exit code; throws `StartError` with a sentence for stderr. */
-export async function runCommand(asked: Exclude<Asked, { kind: "serve" }>, parts: CliParts): Promise<number> {
+export async function runCommand(
+  asked: Exclude<Invocation, { kind: "serve" }>,
+  parts: CliParts,
+): Promise<number> {
   if (asked.kind === "help") return print(helpText(asked.command).trimEnd());
   if (asked.kind === "version") return print(`tapdeck ${parts.version}`);
   if (asked.command === "config")

@@ -3,7 +3,7 @@ import { type Client, RpcError } from "../client/client.ts";
 import type { IndexStatus } from "../core/media.ts";
 import { printable } from "../core/text.ts";
 
-export interface Screen {
+export interface TerminalOutput {
   /** A person looks at it, who sees one line change rather than many. */
   readonly isTerminal: boolean;
   write(text: string): void;
@@ -13,7 +13,11 @@ export interface Screen {
  * Indexes all, or the systems given, and shows how far it is. Where a run is under way, that one is followed first, and then
  * what came behind its back is looked for. Resolves when it is done.
  */
-export async function indexMedia(client: Client, systems: readonly string[], screen: Screen): Promise<void> {
+export async function indexMedia(
+  client: Client,
+  systems: readonly string[],
+  screen: TerminalOutput,
+): Promise<void> {
   let shown = "";
   const show = (text: string) => {
     if (text === shown) return;

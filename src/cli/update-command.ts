@@ -14,14 +14,14 @@ import {
 } from "../update/machine.ts";
 import { otherSlot, slots } from "../update/slots.ts";
 import { isExcused, judge, startTrial, type Trial } from "../update/trial.ts";
-import type { Screen } from "./media-command.ts";
+import type { TerminalOutput } from "./media-command.ts";
 
 export type UpdateAction =
   | { readonly kind: "install"; readonly path: string; readonly allowOlder: boolean }
   | { readonly kind: "status" | "undo" | "confirm" };
 
 export interface UpdateParts {
-  readonly screen: Screen;
+  readonly screen: TerminalOutput;
   readonly paths?: MachinePaths;
   /** Of the service on this device. */
   readonly port: number;
@@ -191,7 +191,7 @@ async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Val
 const barWidth = 24;
 
 /** One line that changes for a person; for a log, one for each tenth of a step. */
-export function createProgress(screen: Screen): (step: Step, done: number, total: number) => void {
+export function createProgress(screen: TerminalOutput): (step: Step, done: number, total: number) => void {
   let shown = "";
   return (step, done, total) => {
     const share = done / total;

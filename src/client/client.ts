@@ -8,7 +8,7 @@
  *     for await (const { method, params } of client.notifications()) console.log(method, params);
  */
 import type { Calls, Notification } from "../api/calls.ts";
-import { deferred, isStranger, type Link, openLink, openSealedLink, RpcError } from "./link.ts";
+import { deferred, isStranger, type Link, openPlainLink, openSealedLink, RpcError } from "./link.ts";
 
 export type { Identity } from "./link.ts";
 export { RpcError } from "./link.ts";
@@ -83,7 +83,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       signal: within,
     };
     return id === undefined || secret === undefined
-      ? openLink(url, over)
+      ? openPlainLink(url, over)
       : openSealedLink(url, { id, secret }, over);
   };
   /** The link that calls go over; pending while there is none. */

@@ -23,7 +23,10 @@ interface LinkOptions {
 }
 
 /** Opens a WebSocket. Rejects if nobody answers, or with the signal's reason. */
-export async function openLink(url: string, { onMessage, heartbeatMs, signal }: LinkOptions): Promise<Link> {
+export async function openPlainLink(
+  url: string,
+  { onMessage, heartbeatMs, signal }: LinkOptions,
+): Promise<Link> {
   signal?.throwIfAborted();
   const socket = new WebSocket(url);
   let pings: Deferred<void>[] = [];
@@ -87,7 +90,7 @@ function opened(socket: WebSocket, signal: AbortSignal | undefined): Promise<voi
 const proof = JSON.stringify({ jsonrpc: "2.0", method: "version" });
 
 /**
- * As `openLink`, over the secure layer. Rejects with `RpcError` if the device refuses, and with `ServiceError` if id or
+ * As `openPlainLink`, over the secure layer. Rejects with `RpcError` if the device refuses, and with `ServiceError` if id or
  * secret is malformed, or the other side does not know the secret.
  */
 export async function openSealedLink(
@@ -115,7 +118,7 @@ export async function openSealedLink(
       link.close();
     }
   };
-  const link = await openLink(url, { ...options, onMessage: take });
+  const link = await openPlainLink(url, { ...options, onMessage: take });
   void link.ended.then((error) => {
     shaken.reject(error);
     session?.close();

@@ -3,7 +3,7 @@
 import { bearerToken } from "../secure/bearer-token.ts";
 import { readCode, startPairing } from "../secure/pairing.ts";
 import type { Identity } from "./link.ts";
-import { deferred, openLink, readProtocolError } from "./link.ts";
+import { deferred, openPlainLink, readProtocolError } from "./link.ts";
 
 export interface PairOptions {
   /** The name of this client in the owner's list; at most 255 characters. */
@@ -23,7 +23,7 @@ export async function pair(url: string, code: string, options: PairOptions = {})
   const pairing = await startPairing(digits, options.name ?? "");
   const granted = deferred<Identity>();
   let isProved = false;
-  const link = await openLink(url, {
+  const link = await openPlainLink(url, {
     heartbeatMs: 0,
     signal: options.signal,
     onMessage(text) {

@@ -1,6 +1,6 @@
 /**
  * Checks of single values: each takes what the file or a caller says and the name of the setting, and hands back the
- * value in its type, or throws a `Refusal` with one sentence that says what would be right.
+ * value in its type, or throws a `SettingError` with one sentence that says what would be right.
  */
 import { isAbsolute } from "node:path";
 import {
@@ -15,8 +15,8 @@ import type { SystemFolder } from "../core/media.ts";
 import { didYouMean } from "../core/text.ts";
 
 /** A setting that cannot be taken as it is: its name, and a sentence that names it too. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+export class SettingError extends Error {
+  override readonly name = "SettingError";
   readonly key: string;
   /** Of several sections with one name, which: from 0. */
   readonly nth: number;
@@ -31,30 +31,34 @@ export class Refusal extends Error {
 export type Check<T> = (value: unknown, key: string) => T;
 
 export const boolean: Check<boolean> = (value, key) => {
-  if (typeof value !== "boolean") throw new Refusal(key, `${key} must be true or false, not ${shown(value)}`);
+  if (typeof value !== "boolean")
+    throw new SettingError(key, `${key} must be true or false, not ${shown(value)}`);
   return value;
 };
 
 /** A text that can be an argument or a path: not empty, no NUL, whole characters only, at most `charsMax` UTF-16 units. */
-export const textOf =
+export const boundedText =
   (charsMax: number): Check<string> =>
   (value, key) => {
     if (typeof value !== "string" || value === "")
-      throw new Refusal(key, `${key} must be a text, not ${shown(value)}`);
+      throw new SettingError(key, `${key} must be a text, not ${shown(value)}`);
     if (value.length > charsMax)
-      throw new Refusal(key, `${key} must be at most ${charsMax} characters long, not ${value.length}`);
+      throw new SettingError(key, `${key} must be at most ${charsMax} characters long, not ${value.length}`);
     if (value.includes("\0") || !value.isWellFormed())
-      throw new Refusal(key, `${key} must not hold the character NUL or half characters: ${shown(value)}`);
+      throw new SettingError(
+        key,
+        `${key} must not hold the character NUL or half characters: ${shown(value)}`,
+      );
     return value;
   };
 
-export const text: Check<string> = textOf(settingsTextCharsMax);
+export const text: Check<string> = boundedText(settingsTextCharsMax);
 
 export const wholeNumber =
   (min: number, max: number): Check<number> =>
   (value, key) => {
     if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-    throw new Refusal(key, `${key} must be a whole number from ${min} to ${max}, not ${shown(value)}`);
+    throw new SettingError(key, `${key} must be a whole number from ${min} to ${max}, not ${shown(value)}`);
   };
 
 /** One of a few words. */
@@ -64,7 +68,7 @@ export const oneOf =
     const word = words.find((one) => one === value);
     if (word !== undefined) return word;
     const known = words.map((one) => `"${one}"`).join(", ");
-    throw new Refusal(key, `${key} must be one of ${known}, not ${shown(value)}`);
+    throw new SettingError(key, `${key} must be one of ${known}, not ${shown(value)}`);
   };
 
 /** Seconds, fractions allowed. */
@@ -73,14 +77,15 @@ export const seconds =
   (value, key) => {
     // Adding 0 makes 0 of the -0 that JSON and TOML can hold.
     if (typeof value === "number" && value >= 0 && value <= max) return value + 0;
-    throw new Refusal(key, `${key} must be a number of seconds from 0 to ${max}, not ${shown(value)}`);
+    throw new SettingError(key, `${key} must be a number of seconds from 0 to ${max}, not ${shown(value)}`);
   };
 
 export const list =
   <T>(item: Check<T>, entriesMax: number): Check<readonly T[]> =>
   (value, key) => {
-    if (!Array.isArray(value)) throw new Refusal(key, `${key} must be a list in [ ], not ${shown(value)}`);
-    if (value.length > entriesMax) throw new Refusal(key, `${key} has more than ${entriesMax} entries`);
+    if (!Array.isArray(value))
+      throw new SettingError(key, `${key} must be a list in [ ], not ${shown(value)}`);
+    if (value.length > entriesMax) throw new SettingError(key, `${key} has more than ${entriesMax} entries`);
     return value.map((one) => item(one, key));
   };
 
@@ -93,20 +98,20 @@ export const launcherTexts = <T>(item: Check<T>): Check<readonly T[]> => list(it
 export const folder: Check<string> = (value, key) => {
   const path = text(value, key);
   if (!isAbsolute(path))
-    throw new Refusal(key, `${key} must be a full path that begins with /, not ${shown(value)}`);
+    throw new SettingError(key, `${key} must be a full path that begins with /, not ${shown(value)}`);
   return path;
 };
 
 /** A launch script; an empty text means none. */
 export const hook: Check<string> = (value, key) => {
   if (value === "") return "";
-  const script = textOf(scriptBytesMax)(value, key);
+  const script = boundedText(scriptBytesMax)(value, key);
   if (Buffer.byteLength(script) > scriptBytesMax)
-    throw new Refusal(key, `${key} must be at most ${scriptBytesMax} bytes long`);
+    throw new SettingError(key, `${key} must be at most ${scriptBytesMax} bytes long`);
   return script;
 };
 
-export const patterns = list(textOf(mappingPatternBytesMax), settingsListMax);
+export const patterns = list(boundedText(mappingPatternBytesMax), settingsListMax);
 export const allowLaunch: Check<boolean | readonly string[]> = (value, key) =>
   typeof value === "boolean" ? value : patterns(value, key);
 
@@ -117,7 +122,7 @@ export const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
     folders(paths, `${key}.${system}`).map((path) => ({ system, folder: path })),
   );
   if (all.length > settingsListMax)
-    throw new Refusal(key, `${key} names more than ${settingsListMax} folders`);
+    throw new SettingError(key, `${key} names more than ${settingsListMax} folders`);
   return all;
 };
 
@@ -125,7 +130,7 @@ export const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
 export const savesFolder: Check<string> = (value, key) => {
   if (value === "") return "";
   const path = folder(value, key);
-  if (/["\n\r]/.test(path)) throw new Refusal(key, `${key} must not hold quotes or line ends`);
+  if (/["\n\r]/.test(path)) throw new SettingError(key, `${key} must not hold quotes or line ends`);
   return path;
 };
 
@@ -135,14 +140,17 @@ export type Table = Readonly<Record<string, unknown>>;
 
 export function tableOf(value: unknown, key: string): Table {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Table;
-  throw new Refusal(key, `${key} must be a section, [${key}], not ${shown(value)}`);
+  throw new SettingError(key, `${key} must be a section, [${key}], not ${shown(value)}`);
 }
 
 /** Refuses a table that holds anything but `keys`. `prefix` stands before a key in the sentence: `readers.`. */
 export function known(table: Table, keys: readonly string[], prefix: string): void {
   const wrong = Object.keys(table).find((key) => !keys.includes(key));
   if (wrong === undefined) return;
-  throw new Refusal(`${prefix}${wrong}`, `there is no setting ${prefix}${wrong}${didYouMean(wrong, keys)}`);
+  throw new SettingError(
+    `${prefix}${wrong}`,
+    `there is no setting ${prefix}${wrong}${didYouMean(wrong, keys)}`,
+  );
 }
 
 /** A value as a sentence can hold it: at most 60 characters. */

@@ -16,7 +16,7 @@ import {
   known,
   launcherTexts,
   list,
-  Refusal,
+  SettingError,
   seconds,
   shown,
   type Table,
@@ -25,17 +25,17 @@ import {
 } from "./checks.ts";
 import type { LauncherConfig } from "./shape.ts";
 
-/** Throws `Refusal`, which tells of several launchers which one it is about. */
+/** Throws `SettingError`, which tells of several launchers which one it is about. */
 export function launchersOf(value: unknown): readonly LauncherConfig[] {
   if (typeof value === "object" && !Array.isArray(value))
-    throw new Refusal("launchers", "a launcher begins with [[launchers]], in double brackets");
+    throw new SettingError("launchers", "a launcher begins with [[launchers]], in double brackets");
   const tables = list((one) => tableOf(one, "launchers"), launchersMax)(value ?? [], "launchers");
   const launchers: LauncherConfig[] = [];
   for (const [nth, table] of tables.entries()) {
     try {
       launchers.push(launcherOf(table, launchers));
     } catch (error) {
-      throw error instanceof Refusal ? new Refusal(error.key, error.message, nth) : error;
+      throw error instanceof SettingError ? new SettingError(error.key, error.message, nth) : error;
     }
   }
   return launchers;
@@ -75,15 +75,15 @@ function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherC
   known(table, keys, "launchers.");
   const id = text(table.id, "launchers.id");
   if (earlier.some((other) => other.id === id))
-    throw new Refusal("launchers.id", `there are two launchers with the id ${id}`);
+    throw new SettingError("launchers.id", `there are two launchers with the id ${id}`);
   const kind = kindOf(table.kind ?? "process", "launchers.kind");
   const systems = launcherTexts(text)(table.systems ?? [], "launchers.systems");
   const extensions = launcherTexts(extension)(table.extensions ?? [], "launchers.extensions");
   const isOfSystem = kind === "process" && systems.length > 0 && extensions.length === 0;
   if (table.core !== undefined && kind !== "retroarch")
-    throw new Refusal("launchers.core", `launchers.core is only for kind = "retroarch"`);
+    throw new SettingError("launchers.core", `launchers.core is only for kind = "retroarch"`);
   if (table.confined !== undefined && kind !== "process")
-    throw new Refusal("launchers.confined", 'launchers.confined is only for kind = "process"');
+    throw new SettingError("launchers.confined", 'launchers.confined is only for kind = "process"');
   const isConfined = boolean(table.confined ?? true, "launchers.confined");
   return {
     id,
@@ -108,7 +108,7 @@ function commandOf(value: unknown, id: string, kind: PlayerKind, isOfSystem: boo
   if (command.length > 0 && (isOfSystem || command.slice(1).some((part) => part.includes("{path}"))))
     return command;
   const sentence = `the command of the launcher ${id} must name the file: put "{path}" where it belongs, behind the program`;
-  throw new Refusal("launchers.command", sentence);
+  throw new SettingError("launchers.command", sentence);
 }
 
 function stopOf({ stop_grace: grace, stop_signal: signal }: Table, kind: PlayerKind): StopHow {
@@ -125,24 +125,27 @@ const signalOf: Check<StopSignal> = (value, key) => {
   const name = typeof value === "string" ? value.toUpperCase().replace(/^SIG/, "") : "";
   const signal = stopSignals.find((one) => one === name);
   if (signal !== undefined) return signal;
-  throw new Refusal(key, `${key} can only be "TERM", "INT", "QUIT" or "HUP", not ${shown(value)}`);
+  throw new SettingError(key, `${key} can only be "TERM", "INT", "QUIT" or "HUP", not ${shown(value)}`);
 };
 
 const kindOf: Check<PlayerKind> = (value, key) => {
   const kind = playerKinds.find((one) => one === value);
   if (kind !== undefined) return kind;
   const meant = typeof value === "string" ? didYouMean(value, playerKinds) : "";
-  throw new Refusal(key, `${key} can only be "process", "mpv" or "retroarch", not ${shown(value)}${meant}`);
+  throw new SettingError(
+    key,
+    `${key} can only be "process", "mpv" or "retroarch", not ${shown(value)}${meant}`,
+  );
 };
 
 function environmentOf(value: unknown): Readonly<Record<string, string>> {
   const table = tableOf(value, "launchers.env");
   const entries = Object.entries(table);
   if (entries.length > launcherEnvironmentMax)
-    throw new Refusal("launchers.env", `launchers.env has more than ${launcherEnvironmentMax} entries`);
+    throw new SettingError("launchers.env", `launchers.env has more than ${launcherEnvironmentMax} entries`);
   for (const [name, one] of entries) {
     if (!/^[A-Za-z_]\w*$/.test(name))
-      throw new Refusal(
+      throw new SettingError(
         "launchers.env",
         `launchers.env must hold names such as SDL_VIDEODRIVER, not ${shown(name)}`,
       );
@@ -154,5 +157,5 @@ function environmentOf(value: unknown): Readonly<Record<string, string>> {
 const extension: Check<string> = (value, key) => {
   const name = text(value, key).replace(/^\./, "").toLowerCase();
   if (/^[^./\s]+$/.test(name)) return `.${name}`;
-  throw new Refusal(key, `${key} must hold endings of file names such as ".sfc", not ${shown(value)}`);
+  throw new SettingError(key, `${key} must hold endings of file names such as ".sfc", not ${shown(value)}`);
 };

@@ -8,7 +8,7 @@
  *   TAPDECK_SAVES       retroarch.saves; the image sets it to a folder of its data partition
  */
 import { exitCodes, StartError } from "../core/errors.ts";
-import { Refusal } from "./checks.ts";
+import { SettingError } from "./checks.ts";
 import { settingsTable } from "./settings-table.ts";
 import type { Config } from "./shape.ts";
 
@@ -38,7 +38,7 @@ export function overridesOf(environment: Readonly<Record<string, string | undefi
       ...(saves === "" ? {} : { saves: retroarch.saves.check(saves, variables.saves) }),
     };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof SettingError)) throw error;
     throw new StartError(exitCodes.config, `in the environment, ${error.message}`, error);
   }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse } from "@decimalturn/toml-patch";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { configBytesMax } from "../core/limits.ts";
-import { Refusal } from "./checks.ts";
+import { SettingError } from "./checks.ts";
 
 import { type Config, configOfTable } from "./shape.ts";
 
@@ -53,7 +53,7 @@ export function configOf(text: string, path: string, dataFolder: string): Config
   try {
     return configOfTable(file, [join(dataFolder, "media")]);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof SettingError)) throw error;
     throw refusedAt(path, lineOf(text, error), error.message, error);
   }
 }

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
-import { type Check, Refusal } from "./checks.ts";
+import { type Check, SettingError } from "./checks.ts";
 import { fieldNameOf, type Setting, type SettingsTable, settingsTable } from "./settings-table.ts";
 import type { Config } from "./shape.ts";
 import type { SettingEdit, SettingValue } from "./toml-edit.ts";
@@ -50,7 +50,7 @@ export function checkPatch(patch: SettingsPatch, faults: PatchFaults): SettingsP
   try {
     for (const edit of editsOf(patch)) edit.check(edit.value, edit.name);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof SettingError)) throw error;
     throw new ServiceError("invalid-params", error.message, { cause: error });
   }
   refuseFaults("reader", patch.reader, faults.reader);

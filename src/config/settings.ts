@@ -176,7 +176,7 @@ function createTurns(): Turns {
 
 export type SettingsListener = (now: Config, before: Config) => void;
 
-export interface Changes {
+interface Changes {
   current(): Config;
   onChange(listener: SettingsListener): Disposable;
   /** Asks for the wanted settings and, where they are others, puts them in use and tells the listeners. */
@@ -184,7 +184,7 @@ export interface Changes {
 }
 
 /** Starts with `first`; `wanted` says what the settings should be now. A listener's fault hurts nobody else. */
-export function createChanges(first: Config, wanted: () => Config, log: Log): Changes {
+function createChanges(first: Config, wanted: () => Config, log: Log): Changes {
   const listeners = new Set<SettingsListener>();
   let now = first;
   let settling = false;

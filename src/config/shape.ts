@@ -82,7 +82,7 @@ export interface LauncherConfig {
 
 /**
  * The config that a parsed file states, with the defaults for the rest, and `defaultRoots` if it states no root folders.
- * Throws `Refusal`.
+ * Throws `SettingError`.
  */
 export function configOfTable(file: unknown, defaultRoots: readonly string[]): Config {
   const table = tableOf(file, "the file");

@@ -11,7 +11,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { TomlDocument } from "@decimalturn/toml-patch";
 import { tableOf } from "./checks.ts";
-import { type Item, type Span, type Splice, spliceList, textLiteral } from "./toml-list-edit.ts";
+import { type ListItem, type Span, type Splice, spliceList, textLiteral } from "./toml-list-edit.ts";
 
 export type SettingValue = boolean | number | readonly string[];
 
@@ -177,7 +177,7 @@ function applied(text: string, splices: readonly Splice[]): string {
 }
 
 /** The members of an array or inline table, each with the offset of its comma. */
-function itemsOf({ spanOf }: Source, value: Value): readonly Item[] {
+function itemsOf({ spanOf }: Source, value: Value): readonly ListItem[] {
   if (!("items" in value)) return [];
   return value.items.map((member) => {
     const span = spanOf(member.item);

@@ -15,7 +15,7 @@ export interface Splice extends Span {
 }
 
 /** A member of a list or inline table. */
-export interface Item extends Span {
+export interface ListItem extends Span {
   /** The offset of the comma that follows; undefined if there is none. */
   readonly comma: number | undefined;
   /** The offset after the item and its comma. */
@@ -23,7 +23,7 @@ export interface Item extends Span {
 }
 
 interface List extends Span {
-  readonly items: readonly Item[];
+  readonly items: readonly ListItem[];
 }
 
 /** A TOML basic string: JSON's escapes are among TOML's, which also requires one for DEL (TOML 1.0, String). */
@@ -45,7 +45,7 @@ export function spliceList(
     return [{ start: list.start + 1, end, text: wanted.map(textLiteral).join(", ") }];
   }
   const splices: Splice[] = [];
-  let before: Item | undefined;
+  let before: ListItem | undefined;
   for (const { removed, added, kept } of stepsBetween(present, wanted)) {
     const items = removed.flatMap((index) => list.items[index] ?? []);
     for (const [nth, item] of items.entries()) {
@@ -100,7 +100,7 @@ function stepsBetween(present: readonly unknown[], wanted: readonly string[]): r
 }
 
 /** Removes an entry and its comma, and the line if nothing else is on it. */
-function removal(text: string, list: List, { start, end, comma, after }: Item): readonly Splice[] {
+function removal(text: string, list: List, { start, end, comma, after }: ListItem): readonly Splice[] {
   // A comma after a comment or line break is removed by itself.
   if (comma !== undefined && text.slice(end, comma).trim() !== "")
     return [
@@ -120,7 +120,7 @@ function removal(text: string, list: List, { start, end, comma, after }: Item): 
   return [{ start, end: after + spaces, text: "" }];
 }
 
-function insertionFirst(text: string, { start }: Item, entries: readonly string[]): readonly Splice[] {
+function insertionFirst(text: string, { start }: ListItem, entries: readonly string[]): readonly Splice[] {
   const between = isFirstOnLine(text, start) ? `,${lineBreakBefore(text, start)}` : ", ";
   return [{ start, end: start, text: entries.map((entry) => entry + between).join("") }];
 }
@@ -128,7 +128,7 @@ function insertionFirst(text: string, { start }: Item, entries: readonly string[
 /** After an entry; on lines of their own if that one is on its own line. */
 function insertion(
   text: string,
-  { start, comma, after }: Item,
+  { start, comma, after }: ListItem,
   entries: readonly string[],
 ): readonly Splice[] {
   const separate: Splice[] = comma === undefined ? [{ start: after, end: after, text: "," }] : [];

@@ -12,7 +12,7 @@ export type AuditNote =
 export type PairedBy = "secret" | "pin" | "code";
 
 /** Why somebody was turned away. */
-export type Refusal =
+export type RefusalReason =
   | "host-or-origin"
   | "too-many-requests"
   | "too-many-connections"
@@ -34,7 +34,7 @@ export interface From {
 export interface Audit {
   note(note: AuditNote): void;
   /** Counted: many of a kind in a row become one line. */
-  refused(why: Refusal, from: From): void;
+  refused(why: RefusalReason, from: From): void;
   /** Counted, like refusals. What was launched is in the history. */
   launched(from: From): void;
   /** A remote caller has changed something: one line for each change. */
@@ -56,7 +56,7 @@ export interface AuditEntry {
   readonly client?: string;
   readonly name?: string;
   readonly by?: PairedBy;
-  readonly why?: Refusal;
+  readonly why?: RefusalReason;
   readonly address?: string;
   readonly method?: string;
   readonly object?: string;

@@ -9,10 +9,9 @@
  *
  * `<name>.jsonl` is the file that is written; `<name>.1.jsonl` and so on are older. Lines are gathered and written together.
  */
-
 import { chmod, open, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Audit, AuditEntry, From, Refusal } from "../core/audit.ts";
+import type { Audit, AuditEntry, From, Refusal, RefusalReason } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { auditBufferBytesMax, auditFileBytesMax, auditFilesMax, auditKindsMax } from "../core/limits.ts";
@@ -102,7 +101,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLo
 
   return {
     note: (note) => write(people, { time: rfc3339(clock.now()), ...note }),
-    refused: (why: Refusal, from) => count({ event: "refused", why, ...whoOf(from) }),
+    refused: (why: RefusalReason, from) => count({ event: "refused", why, ...whoOf(from) }),
     launched: (from) => count({ event: "launched", ...whoOf(from) }),
     changed: (from, { method, object }) =>
       write(changes, { time: rfc3339(clock.now()), event: "changed", ...whoOf(from), method, object }),

@@ -1,4 +1,5 @@
 /** Elements in one line each. Texts become text nodes, never markup: what a card says cannot become a part of the page. */
+import { messageOf } from "../../core/errors.ts";
 
 type Child = Node | string | undefined;
 
@@ -45,14 +46,10 @@ export function note(text: string, action?: HTMLButtonElement): void {
 
 /** Runs what a button does; what is refused is told. */
 export function telling(run: () => Promise<unknown>): () => void {
-  return () => void run().catch((error: unknown) => note(sentenceOf(error)));
+  return () => void run().catch((error: unknown) => note(messageOf(error)));
 }
 
-export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-export interface Dialog {
+interface Dialog {
   readonly closed: Promise<void>;
   close(): void;
 }

@@ -1,6 +1,7 @@
 /** Search as you type. Results can be launched or written to a card, if the rights allow it. */
 import type { Client } from "../../client/client.ts";
-import { el, note, openDialog, section, sentenceOf, telling } from "./dom.ts";
+import { messageOf } from "../../core/errors.ts";
+import { el, note, openDialog, section, telling } from "./dom.ts";
 
 const waitMs = 120;
 const shownMax = 40;
@@ -76,7 +77,7 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
     clearTimeout(timer);
     timer = setTimeout(() => {
       search().catch((error: unknown) => {
-        count.textContent = sentenceOf(error);
+        count.textContent = messageOf(error);
       });
     }, waitMs);
   });

@@ -1,9 +1,10 @@
 /** Pairing this phone: the ways to do it, and the form for the short code. */
 import { pair } from "../../client/client.ts";
-import { el, sentenceOf } from "./dom.ts";
+import { messageOf } from "../../core/errors.ts";
+import { el } from "./dom.ts";
 import { address, keep } from "./page-session.ts";
 
-export interface PairingParts {
+interface PairingFormParts {
   /** Why to pair, in a sentence. */
   readonly why: string;
   /** A code to try at once. */
@@ -13,7 +14,7 @@ export interface PairingParts {
 }
 
 /** The only card, for a phone that may do nothing yet. */
-export function unpairedCard(parts: PairingParts): HTMLElement {
+export function unpairedCard(parts: PairingFormParts): HTMLElement {
   return el(
     "section",
     { class: "alone", "aria-label": "Pair this phone" },
@@ -23,7 +24,7 @@ export function unpairedCard(parts: PairingParts): HTMLElement {
 }
 
 /** A card below others, closed until it is opened, or until there is a code to try. */
-export function pairMoreCard(parts: PairingParts): HTMLElement {
+export function pairMoreCard(parts: PairingFormParts): HTMLElement {
   const title = "Pair this phone to do more";
   const summary = el("summary", {}, el("h2", {}, title));
   const details = el("details", {}, summary, ...pairingForm(parts));
@@ -31,7 +32,7 @@ export function pairMoreCard(parts: PairingParts): HTMLElement {
   return el("section", { "aria-label": title }, details);
 }
 
-function pairingForm({ why, known, onPaired }: PairingParts): readonly HTMLElement[] {
+function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLElement[] {
   const code = el("input", {
     class: "code",
     inputmode: "numeric",
@@ -53,7 +54,7 @@ function pairingForm({ why, known, onPaired }: PairingParts): readonly HTMLEleme
         onPaired();
       })
       .catch((error: unknown) => {
-        told.textContent = sentenceOf(error);
+        told.textContent = messageOf(error);
         code.select();
       })
       .finally(() => {
