@@ -32,7 +32,7 @@ export interface CommandLine extends Common {
 }
 
 /** `pair` has a way of its own with each of them, and takes one. */
-export interface PairFlags {
+interface PairFlags {
   readonly card: boolean;
   readonly code: boolean;
   readonly pin: boolean;

@@ -15,7 +15,7 @@ import { auditText, notificationLine, readersTable } from "./show.ts";
 import { runUpdate } from "./update-command.ts";
 import { writeTags } from "./write-tags.ts";
 
-export interface CliParts {
+interface CliParts {
   readonly configOf: (common: Common) => Promise<Config>;
   /** Where the settings stand, or would. */
   readonly configPathOf: (common: Common) => string;
@@ -28,6 +28,13 @@ const auditLines = 20;
 const connectMs = 3000;
 const queuedMs = 5000; // What is tapped joins the queue at once, unless hold mode finds its media playing still.
 const patienceMs = 10_000; // A script may wait for minutes: a person at a terminal is told.
+
+const terminal = {
+  isTerminal: process.stdout.isTTY === true,
+  write: (text: string) => void process.stdout.write(text),
+  print,
+  prompt: (line: string) => void process.stderr.write(`${line}\n`),
+};
 
 /** Prints to stdout, and returns the exit code; throws `StartError` with a sentence for stderr. */
 export async function runCommand(
@@ -67,10 +74,7 @@ export async function runCommand(
       case "audit":
         return print(await auditText(client, asked.lines ?? auditLines, asked.json));
       case "index":
-        await indexMedia(client, asked.words, {
-          isTerminal: process.stdout.isTTY === true,
-          write: (text) => void process.stdout.write(text),
-        });
+        await indexMedia(client, asked.words, terminal);
         return exitCodes.ok;
       case "search":
         return print(
@@ -79,19 +83,14 @@ export async function runCommand(
             : await searchMedia(client, asked.words.join(" ")),
         );
       case "pair":
-        return await pairPhone(client, asked, {
-          isTerminal: process.stdout.isTTY === true,
-          print,
-          prompt: (line) => process.stderr.write(`${line}\n`),
-        });
+        return await pairPhone(client, asked, terminal);
       case "write":
         return await writeTags(client, {
           text: asked.words[0],
           list: asked.list,
           readerId: asked.reader,
           force: asked.force,
-          print,
-          prompt: (line) => process.stderr.write(`${line}\n`),
+          ...terminal,
         });
     }
   } catch (error) {
@@ -106,7 +105,7 @@ export async function runCommand(
 async function updateSystem(asked: CommandLine, { configOf }: CliParts): Promise<number> {
   assert(asked.update !== undefined, "the words of an update were read");
   return runUpdate(asked.update, {
-    screen: { isTerminal: process.stdout.isTTY === true, write: (text) => void process.stdout.write(text) },
+    screen: terminal,
     port: asked.port ?? (await configOf(asked)).api.port,
   });
 }

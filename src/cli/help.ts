@@ -1,24 +1,27 @@
-/** What the program says of itself. */
+/** The help text of the program and of each command. */
 
-export type CommandName =
-  | "tap"
-  | "write"
-  | "index"
-  | "search"
-  | "call"
-  | "watch"
-  | "readers"
-  | "pair"
-  | "ping"
-  | "audit"
-  | "config"
-  | "update";
+/** In the order of the help text. */
+export const commandNames = [
+  "tap",
+  "write",
+  "index",
+  "search",
+  "call",
+  "watch",
+  "readers",
+  "pair",
+  "ping",
+  "audit",
+  "config",
+  "update",
+] as const;
+export type CommandName = (typeof commandNames)[number];
 
 interface CommandHelp {
   readonly usage: string;
   readonly summary: string;
   readonly more: string;
-  /** Without the dashes; besides those that every command takes. */
+  /** Without the dashes; options that every command takes are not listed. */
   readonly options: readonly string[];
   readonly wordsMin: number;
   readonly wordsMax: number;
@@ -149,21 +152,6 @@ Exit code 1 where the file was refused; then nothing was written.`,
     wordsMax: 1,
   },
 };
-
-export const commandNames = [
-  "tap",
-  "write",
-  "index",
-  "search",
-  "call",
-  "watch",
-  "readers",
-  "pair",
-  "ping",
-  "audit",
-  "config",
-  "update",
-] as const satisfies readonly CommandName[];
 
 export function helpText(command: CommandName | undefined): string {
   if (command !== undefined) {

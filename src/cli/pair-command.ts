@@ -8,7 +8,7 @@ import { ago, printable } from "../core/text.ts";
 import type { CommandLine } from "./arguments.ts";
 import { onInterrupt, writeTags } from "./write-tags.ts";
 
-export interface PairScreen {
+interface PairScreen {
   readonly isTerminal: boolean;
   /** `print` writes to stdout; `prompt` writes hints for a person to stderr. */
   readonly print: (line: string) => void;

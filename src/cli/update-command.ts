@@ -191,7 +191,7 @@ async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Val
 const barWidth = 24;
 
 /** One line that changes for a person; for a log, one for each tenth of a step. */
-export function createProgress(screen: TerminalOutput): (step: Step, done: number, total: number) => void {
+function createProgress(screen: TerminalOutput): (step: Step, done: number, total: number) => void {
   let shown = "";
   return (step, done, total) => {
     const share = done / total;

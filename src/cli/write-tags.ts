@@ -4,7 +4,7 @@ import { type Client, RpcError } from "../client/client.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { writeListBytesMax } from "../core/limits.ts";
 
-export interface WriteTagsOptions {
+interface WriteTagsOptions {
   /** One of `text` and `list`. */
   readonly text: string | undefined;
   /** Path of a file with one text a line; blank lines are passed over. */

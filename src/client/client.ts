@@ -8,6 +8,7 @@
  *     for await (const { method, params } of client.notifications()) console.log(method, params);
  */
 import type { Calls, Notification } from "../api/calls.ts";
+import { toHex } from "../core/hex.ts";
 import { deferred, isStranger, type Link, openPlainLink, openSealedLink, RpcError } from "./link.ts";
 
 export type { Identity } from "./link.ts";
@@ -188,8 +189,7 @@ function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  return toHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
 interface Incoming {

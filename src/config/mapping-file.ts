@@ -4,7 +4,7 @@ import { messageOf } from "../core/errors.ts";
 import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../core/token.ts";
-import { lineOf } from "./read-config.ts";
+import { lineOf, tomlFault } from "./read-config.ts";
 
 /** Why a file is refused. `line` from 1, where it is known. */
 export class MappingFileFault extends Error {
@@ -130,12 +130,8 @@ function parsed(source: string, before: number): unknown {
   try {
     return parse(source);
   } catch (error) {
-    const line =
-      error instanceof Error && "line" in error && typeof error.line === "number"
-        ? before + error.line
-        : undefined;
-    // The parser draws the place first; its reason is the last line.
-    throw new MappingFileFault(line, `this is not TOML: ${messageOf(error).split("\n").at(-1)}`, error);
+    const { line, sentence } = tomlFault(error);
+    throw new MappingFileFault(line === undefined ? undefined : before + line, sentence, error);
   }
 }
 

@@ -35,7 +35,7 @@ export interface MappingJudge {
   admit(mappings: readonly MappingParams[], breathe: () => Promise<void>): Promise<string | undefined>;
 }
 
-export interface MappingFilesOptions {
+interface MappingFilesOptions {
   /** It need not be there. */
   readonly folder: string;
   readonly log: Log;

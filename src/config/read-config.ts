@@ -8,7 +8,7 @@ import { SettingError } from "./checks.ts";
 
 import { type Config, configOfTable } from "./shape.ts";
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Its `media` is the default root folder. */
   readonly dataFolder: string;
   /** False: an absent file stands for the defaults. */
@@ -62,12 +62,17 @@ function parsed(text: string, path: string): unknown {
   try {
     return parseToml(text);
   } catch (error) {
-    const line =
-      error instanceof Error && "line" in error && typeof error.line === "number" ? error.line : undefined;
-    // The parser draws the place first; its reason is the last line.
-    const reason = messageOf(error).split("\n").at(-1);
-    throw refusedAt(path, line, `this is not TOML: ${reason}`, error);
+    const { line, sentence } = tomlFault(error);
+    throw refusedAt(path, line, sentence, error);
   }
+}
+
+/** The line and the sentence of an error of the TOML parser. */
+export function tomlFault(error: unknown) {
+  const line =
+    error instanceof Error && "line" in error && typeof error.line === "number" ? error.line : undefined;
+  // The parser's message shows the place first; its reason is the last line.
+  return { line, sentence: `this is not TOML: ${messageOf(error).split("\n").at(-1)}` };
 }
 
 /** The tree of a TOML text, a byte order mark before it allowed. Throws the parser's own error. */

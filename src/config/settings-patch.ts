@@ -35,7 +35,7 @@ const fields: ReadonlyMap<string, Field> = new Map(
 );
 
 /** What this folder cannot judge by itself. Each says why a text is wrong; undefined where it is right. */
-export interface PatchFaults {
+interface PatchFaults {
   /** Of a connection string that names no reader. */
   readonly reader: (connection: string) => string | undefined;
   /** Of a name that stands for no system. */

@@ -113,18 +113,18 @@ function createUpdates(file: ConfigFile, inTurn: Turns, log: Log): Updates {
   const saveBatch = async () => {
     [saving, waiting] = [waiting, []];
     const batch = saving;
-    const outcome = await outcomeOf(file.save(Object.assign({}, ...batch.map(({ patch }) => patch))));
-    if (outcome.kind === "failed") {
-      log.error("config", messageOf(outcome.error), { cause: causeOf(outcome.error) });
-      // A save may have failed half-way: the settings go back to what the file says now.
-      const looked = await outcomeOf(file.look());
-      if (looked.kind === "failed") log.error("config", messageOf(looked.error));
+    const patch = Object.assign({}, ...batch.map((update) => update.patch));
+    const [outcome] = await Promise.allSettled([file.save(patch)]);
+    if (outcome.status === "rejected") {
+      log.error("config", messageOf(outcome.reason), { cause: causeOf(outcome.reason) });
+      // A save may have failed half-way, so the settings return to those of the file.
+      await file.look().catch((error) => log.error("config", messageOf(error)));
     }
     saving = [];
     updates.changed();
     for (const { saved } of batch) {
-      if (outcome.kind === "done") saved.resolve();
-      else saved.reject(outcome.error);
+      if (outcome.status === "fulfilled") saved.resolve();
+      else saved.reject(outcome.reason);
     }
   };
   const work = async () => {
@@ -148,15 +148,6 @@ function createUpdates(file: ConfigFile, inTurn: Turns, log: Log): Updates {
   return updates;
 }
 
-type Outcome = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
-
-function outcomeOf(work: Promise<void>): Promise<Outcome> {
-  return work.then(
-    () => ({ kind: "done" }),
-    (error) => ({ kind: "failed", error }),
-  );
-}
-
 function causeOf(error: unknown): string | undefined {
   return error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : undefined;
 }
@@ -174,7 +165,7 @@ function createTurns(): Turns {
   };
 }
 
-export type SettingsListener = (now: Config, before: Config) => void;
+type SettingsListener = (now: Config, before: Config) => void;
 
 interface Changes {
   current(): Config;

@@ -22,7 +22,7 @@ export interface SettingEdit {
   readonly value: SettingValue;
 }
 
-export type EditedText =
+type EditedText =
   | { readonly kind: "edited"; readonly text: string }
   /** The text has a form that this cannot change safely. */
   | { readonly kind: "refused"; readonly edit: SettingEdit };

@@ -65,7 +65,7 @@ function inodeOf(path: string): number | undefined {
 // Editors write in several steps, and truncate before they write.
 const settleMs = 100;
 
-export interface FileWatch extends Disposable {
+interface FileWatch extends Disposable {
   /** Watches these paths from now on, by their folders. */
   aim(paths: readonly string[]): void;
 }

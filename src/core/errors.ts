@@ -17,7 +17,7 @@ export type ErrorCode =
   | "conflict"
   | "reader-gone";
 
-export interface ServiceErrorOptions {
+interface ServiceErrorOptions {
   readonly cause?: unknown;
   /** Facts for programs (`data` of the wire's error object), such as `{ limit: "batch" }`. */
   readonly data?: Readonly<Record<string, unknown>>;

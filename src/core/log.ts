@@ -4,8 +4,8 @@
  */
 import { printable } from "./text.ts";
 
-export type LogLevel = "error" | "warn" | "info" | "debug";
-export type LogFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+type LogLevel = "error" | "warn" | "info" | "debug";
+type LogFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Log {
   error(area: string, sentence: string, facts?: LogFacts): void;
@@ -16,7 +16,7 @@ export interface Log {
   readonly debugging: boolean;
 }
 
-export interface LogSettings {
+interface LogSettings {
   /** Whether `debug` lines are kept. */
   readonly debug: boolean;
   /** False: nothing is written at all. */
@@ -29,7 +29,7 @@ export interface ChangeableLog extends Log {
   configure(settings: LogSettings): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   readonly debug: boolean;
   /** True where absent. */
   readonly console?: boolean;

@@ -1,7 +1,7 @@
 /** What the service uses of the operating system: console modes, descriptors, virtual input devices, the watchdog. */
 
 /** What the console shows: the kernel's text, or only what a program draws. */
-export type ConsoleMode = "text" | "graphics";
+type ConsoleMode = "text" | "graphics";
 
 /** Switches the terminal at `path`. Returns false if it is no terminal, or not this user's. */
 export type SetConsole = (path: string, mode: ConsoleMode) => boolean;

@@ -5,7 +5,7 @@
  */
 import { fromHex, toHex } from "./hex.ts";
 
-export interface PairingLink {
+interface PairingLink {
   readonly id: string;
   /** 64 hex characters. */
   readonly secret: string;

@@ -71,7 +71,7 @@ export interface VolumeChange {
   readonly percent: number;
 }
 
-export type ReadAction =
+type ReadAction =
   | { readonly kind: "action"; readonly action: ControlAction }
   | { readonly kind: "error"; readonly message: string };
 

@@ -8,8 +8,8 @@ import { initWasm, Resvg } from "@resvg/resvg-wasm";
 import renderer from "@resvg/resvg-wasm/index_bg.wasm" with { type: "file" };
 import font from "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf" with { type: "file" };
 import { messageOf } from "../core/errors.ts";
-import { framePixels, packFrame, type FrameBuffer, type PackedFrame, writeFrame } from "./frame-buffer.ts";
 import type { SetConsole } from "../core/operating-system.ts";
+import { type FrameBuffer, type PackedFrame, packFrame, writeFrame } from "./frame-buffer.ts";
 
 export type DrawJob =
   | {

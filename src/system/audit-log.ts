@@ -11,7 +11,7 @@
  */
 import { chmod, open, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Audit, AuditEntry, From, Refusal, RefusalReason } from "../core/audit.ts";
+import type { Audit, AuditEntry, From, RefusalReason } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { auditBufferBytesMax, auditFileBytesMax, auditFilesMax, auditKindsMax } from "../core/limits.ts";

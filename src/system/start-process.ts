@@ -4,9 +4,9 @@
  */
 
 import { messageOf, ServiceError } from "../core/errors.ts";
-import { confined, type ProgramReach, type Reach } from "./confine.ts";
-import { createMarks, markName, nextMark, type Family } from "./descendants.ts";
 import { noDescriptors } from "../core/operating-system.ts";
+import { confined, type ProgramReach } from "./confine.ts";
+import { type Family, markName, nextMark } from "./descendants.ts";
 
 export interface StartOptions {
   /** Added to the service's own variables. */

@@ -1,8 +1,8 @@
 /** The status screen as text, for a terminal on a machine without a frame buffer. */
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { version } from "../system/own-program.ts";
 import { qrText } from "../cli/pair-command.ts";
+import { version } from "../system/own-program.ts";
 import type { ShownPairing, ShownReader } from "./screen.ts";
 
 export interface Shown {

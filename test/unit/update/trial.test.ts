@@ -1,6 +1,6 @@
 /** The trial of an updated system: when it is kept, when it is given up, and which complaints count. */
 import { expect, test } from "bun:test";
-import { startedAgain } from "../../../src/core/watchdog.ts";
+import { startedAgain } from "../../../src/core/operating-system.ts";
 import {
   gapMsMax,
   healthyMs,
