@@ -17,7 +17,7 @@ import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
-import type { LastMedia } from "../store/last-media.ts";
+import type { LastMedia } from "../store/play-state.ts";
 import { cardOf } from "./card.ts";
 import { type LaunchSource, mayLaunch, originNow, originOf } from "./launch-source.ts";
 import { noTextSentence } from "./no-text.ts";

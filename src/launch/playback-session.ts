@@ -8,7 +8,7 @@ import type { ActiveMedia, ClosedPlaces } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
-import type { LastMedia } from "../store/last-media.ts";
+import type { LastMedia } from "../store/play-state.ts";
 import { findMediaFile } from "./media-file.ts";
 import { createPlaying, type Proof } from "./playing.ts";
 import { createPlaylists, type PlaylistState } from "./playlist.ts";

@@ -2,7 +2,7 @@
  * A random choice out of the index, with even odds for each file of what is named. Nothing is listed: what there is is counted,
  * and only what was drawn is looked up. Takes steps, so that whoever asks can do something else in between.
  */
-import type { StoredName } from "../store/media-index.ts";
+import type { StoredName } from "../store/media-index-file.ts";
 import { foldedWords } from "./index/fold.ts";
 import type { MediaIndex } from "./index/index-file.ts";
 import { readable } from "./names.ts";

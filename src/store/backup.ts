@@ -1,10 +1,9 @@
 /**
- * The copy of what people made: mappings and clients, in `tapdeck.db.backup`, itself a whole database.
+ * The backup copy of mappings and clients: `tapdeck.db.backup`, itself a whole database.
  *
- * The history is left out: it is most of the bytes, it changes with each tap, and a copy of it would wear an SD card
- * for rows that nobody mourns. The copy is built in memory, a slice of rows at a time, so that no tap waits for it
- * longer than for one slice, and a Worker, with its memory, is not needed. It is written only where it differs from
- * the file that is there: rows alone decide, because a board without a clock of its own has no days to count.
+ * The history is left out: it is most of the bytes and changes with each tap, so a copy would wear out an SD card. The copy
+ * is built in memory, a slice of rows at a time, so that a tap waits for one slice at most. It is written only if its bytes
+ * differ from the file; time does not decide, because a board may have no clock of its own.
  */
 import { Database } from "bun:sqlite";
 import { readFileSync, renameSync } from "node:fs";
@@ -13,44 +12,24 @@ import { basename, dirname } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { nextTurn } from "../core/slices.ts";
 import { lengthOf, moveDurably, syncFolderBehind, writeBehind, writeDurably } from "./database-files.ts";
-import type { Guard } from "./durable.ts";
-import { migrations } from "./migrations/index.ts";
+import type { DurableWrites } from "./durable-writes.ts";
+import { migrations } from "./migrations.ts";
 
-export interface Backup {
-  /** Something changed: it is copied within `copyDelayMs`, together with what else changes until then. */
-  changed(): void;
-  /** Something was taken away that must not come back: it is copied now, behind the caller. */
-  removed(): void;
-  /** Why the last copy failed; undefined where it did not. */
-  fault(): string | undefined;
-  /** Copies what was not yet, while the caller waits, and stops. */
-  close(): void;
-}
-
-export interface BackupOptions {
-  /** The database; the copy stands beside it. */
-  readonly path: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Learns of damage that is found while copying; once there is any, the last good copy must not be replaced. */
-  readonly guard: Pick<Guard, "ask" | "damage">;
-}
-
-// What is lost with a broken file is a minute's work at most, and a busy hour costs sixty writes at most.
+// A broken file loses one minute of changes at most, and a busy hour costs sixty writes at most.
 export const copyDelayMs = 60_000;
-// A disk that refused once, full or read-only, is asked again, but not worn out.
+// After a failed copy, for example on a full disk.
 const retryDelayMs = 10 * 60_000;
-// A slice takes 1 to 2 ms, the longest turn, which reads the written copy back, 5 ms (10,000 mappings, x86-64). The
-// whole takes 30 ms: in one go it would be felt on a board that is ten times slower.
+// A slice takes 1 to 2 ms; reading the written copy back takes 5 ms (10,000 mappings, x86-64). The whole copy takes 30 ms,
+// which is too long in one turn on a board that is ten times slower.
 const rowsPerSlice = 1000;
 
-/** The tables that people fill. */
 const tables = ["mappings", "clients"] as const;
 
 const sql = {
   attach: "ATTACH $path AS live",
-  // Ids that were given are remembered too, so that none is given twice after a restore.
+  // The last ids too, so that none is reused after a restore.
   sequence: `DELETE FROM main.sqlite_sequence;
              INSERT INTO main.sqlite_sequence SELECT * FROM live.sqlite_sequence`,
   last: (table: string) =>
@@ -62,11 +41,27 @@ const sql = {
 
 export const backupPathOf = (path: string): string => `${path}.backup`;
 
-export function createBackup({ path, clock, log, guard }: BackupOptions): Backup {
-  const sound = () => guard.damage() === undefined;
+type Writes = Pick<DurableWrites, "ask" | "damage">;
+
+/**
+ * Copies the database at `path` to a file beside it. `writes` reports damage that a copy finds; after any damage the last
+ * good copy is never replaced.
+ */
+export function createBackup({
+  path,
+  clock,
+  log,
+  writes,
+}: {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly writes: Writes;
+}) {
+  const sound = () => writes.damage() === undefined;
   let timer: Disposable | undefined;
   let copying = false;
-  let stale = true; // Who knows how the last run ended: the first copy finds out.
+  let stale = true; // The last run may have ended before its copy.
   let urgent = false;
   let closed = false;
   let fault: string | undefined;
@@ -88,8 +83,8 @@ export function createBackup({ path, clock, log, guard }: BackupOptions): Backup
     stale = false;
     urgent = false;
     try {
-      // The copy that `close` makes while this one waits is the newer one.
-      await copyBetweenTurns(path, guard, () => closed || !sound());
+      // A copy by `close` in the meantime is the newer one.
+      await copyInTurns(path, writes, () => closed || !sound());
       ended();
     } catch (error) {
       ended(error);
@@ -102,20 +97,24 @@ export function createBackup({ path, clock, log, guard }: BackupOptions): Backup
 
   schedule(copyDelayMs);
   return {
+    /** After a change: copies within `copyDelayMs`, together with later changes. */
     changed: () => schedule(copyDelayMs),
+    /** After a removal that a restore must not undo: copies at once, in the background. */
     removed() {
       timer?.[Symbol.dispose]();
       timer = undefined;
       urgent = true;
       schedule(0);
     },
+    /** The error of the last copy; undefined if it succeeded. */
     fault: () => fault,
+    /** Makes the copy that is due, while the caller waits, and stops. */
     close() {
       closed = true;
       timer?.[Symbol.dispose]();
       if ((!stale && !copying) || !sound()) return;
       try {
-        copyNow(path, guard);
+        copyNow(path, writes);
         ended();
       } catch (error) {
         ended(error);
@@ -124,16 +123,18 @@ export function createBackup({ path, clock, log, guard }: BackupOptions): Backup
   };
 }
 
-/** Copies where the rows differ, a step in each turn of the event loop; gives up as soon as `stopped` says so. */
-async function copyBetweenTurns(
-  path: string,
-  guard: BackupOptions["guard"],
-  stopped: () => boolean,
-): Promise<void> {
+/** Copies if the rows differ, a step in each turn of the event loop; gives up once `stopped` returns true. */
+async function copyInTurns(path: string, writes: Writes, stopped: () => boolean): Promise<void> {
   const target = backupPathOf(path);
   const fresh = `${target}.new`;
-  const bytes = await leisurely(copySteps(path, guard), stopped);
-  if (bytes === undefined) return;
+  const steps = copySteps(path, writes);
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) {
+    await nextTurn();
+    // `using` in the steps closes the copy.
+    if (stopped()) return void steps.return(new Uint8Array());
+  }
+  const bytes = step.value;
   if (lengthOf(target) === undefined ? !hasRows(bytes) : (await readFile(target)).equals(bytes)) return;
   await writeBehind(fresh, bytes);
   if (stopped()) return;
@@ -142,49 +143,33 @@ async function copyBetweenTurns(
   await syncFolderBehind(dirname(target));
 }
 
-/** The same, in one go. */
-function copyNow(path: string, guard: BackupOptions["guard"]): void {
-  const steps = copySteps(path, guard);
+/** The same in one turn. */
+function copyNow(path: string, writes: Writes): void {
+  const steps = copySteps(path, writes);
   let step = steps.next();
   while (!step.done) step = steps.next();
   const bytes = step.value;
   const target = backupPathOf(path);
   if (lengthOf(target) === undefined ? !hasRows(bytes) : readFileSync(target).equals(bytes)) return;
-  // Not the name that a copy under way may still be writing to.
+  // Another name than `copyInTurns` uses, because that may still be writing.
   const fresh = `${target}.last`;
   writeDurably(fresh, bytes);
   verify(fresh);
   moveDurably(fresh, target);
 }
 
-/** Runs the steps with a turn of the event loop between them; undefined where `stopped` says so first. */
-async function leisurely<T>(
-  steps: Generator<undefined, T | undefined, undefined>,
-  stopped: () => boolean,
-): Promise<T | undefined> {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-    await new Promise((resolve) => setImmediate(resolve));
-    if (stopped()) {
-      steps.return(undefined);
-      return undefined;
-    }
-  }
-}
-
-/** The bytes of a database with the same rows, as of one moment; the same rows give the same bytes. */
-function* copySteps(path: string, { ask }: Pick<Guard, "ask">): Generator<undefined, Uint8Array, undefined> {
+/** The bytes of a database with the same rows, of one moment; equal rows give equal bytes. */
+function* copySteps(path: string, { ask }: Writes): Generator<undefined, Uint8Array, undefined> {
   using copy = new Database(":memory:", { strict: true });
   for (const migration of migrations) copy.run(migration);
   copy.run(`PRAGMA user_version = ${migrations.length}`);
   ask(() => copy.query(sql.attach).run({ path }));
-  // One transaction, so that what changes meanwhile is in the copy whole or not at all.
+  // One transaction, so that the copy is of one moment.
   copy.run("BEGIN");
   for (const table of tables) {
     const nextLast = copy.query<{ rowid: number | null }, { after: number }>(sql.last(table));
     const insert = copy.query(sql.slice(table));
-    // Copies the slice behind `after`, and tells where it ended, or null behind the last one.
+    // Copies the slice after the row `after`. Returns its last row; null if there are no more rows.
     const copySlice = (after: number) => {
       const last = nextLast.get({ after })?.rowid ?? null;
       if (last !== null) insert.run({ after, last });
@@ -203,13 +188,13 @@ function* copySteps(path: string, { ask }: Pick<Guard, "ask">): Generator<undefi
   return copy.serialize();
 }
 
-/** Where nobody has made anything yet, there is nothing to copy. */
+/** False for a copy without mappings and clients, which need not be written. */
 function hasRows(bytes: Uint8Array): boolean {
   using copy = Database.deserialize(bytes);
   return tables.some((table) => copy.query(`SELECT 1 FROM ${table} LIMIT 1`).get() !== null);
 }
 
-/** Throws where the file is not a whole database that this version can use. */
+/** Throws if the file is not a whole database that this version can use. */
 export function verify(path: string): void {
   using copy = new Database(path, { readonly: true });
   const check = copy

@@ -1,4 +1,6 @@
-/** The files around the database: who may read them, and how a change of them outlasts a pulled plug. */
+/** The files around the database: their modes, renames and writes that survive a power cut, and the lock of the data folder. */
+
+import { Database, SQLiteError } from "bun:sqlite";
 import {
   chmodSync,
   closeSync,
@@ -11,24 +13,22 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { exitCodes, StartError } from "../core/errors.ts";
 
-/** Secrets of clients stand in these files: they are their owner's alone. */
+/** The files hold secrets of clients, so only their owner may read them. */
 const privateMode = 0o600;
 
 /**
- * Makes the file, empty, where it is not there. Before SQLite opens it, never after: to close a file that this process
- * has open elsewhere lets go of its locks (fcntl(2), "Advisory record locking").
+ * Creates the file, empty, if it does not exist. Call it before SQLite opens the file: closing a second descriptor of a
+ * file drops this process's locks on it (fcntl(2), "Advisory record locking").
  */
 export function makePrivate(path: string): void {
   closeSync(openSync(path, "a", privateMode));
-  // SQLite gives `-wal` and `-shm` the mode of the file they belong to, so it must be right before those are made.
+  // SQLite creates `-wal` and `-shm` with the mode of the database.
   becomesPrivate(path);
 }
 
-/**
- * Takes others' access away from the file and from all that belong to it. Returns the names of those where that
- * failed: some file systems keep no modes.
- */
+/** Makes the database and its side files private. Returns the names of those that it could not change. */
 export function keepPrivate(path: string): readonly string[] {
   const folder = dirname(path);
   const belongs = (name: string) =>
@@ -41,12 +41,12 @@ function becomesPrivate(file: string): boolean {
     if (((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0) chmodSync(file, privateMode);
     return true;
   } catch {
-    // Another's file, or a file system without modes: the caller tells it, and the service starts all the same.
+    // The file of another user, or a file system without modes: the caller logs it, and the service starts all the same.
     return false;
   }
 }
 
-/** Length in bytes; undefined where there is no such file. */
+/** Length in bytes; undefined if there is no such file. */
 export function lengthOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
@@ -54,7 +54,7 @@ export function lengthOf(path: string): number | undefined {
 /** Renames and returns once the new name is on the disk. */
 export function moveDurably(from: string, to: string): void {
   renameSync(from, to);
-  syncFolder(dirname(to));
+  syncPath(dirname(to));
 }
 
 /** Writes the whole file and returns once its bytes are on the disk. */
@@ -68,16 +68,16 @@ export function writeDurably(path: string, bytes: Uint8Array): void {
   }
 }
 
-/** As `writeDurably`, with the wait for the disk off the event loop: an SD card may take a second. */
+/** As `writeDurably`, without blocking the event loop: an SD card may take a second. */
 export async function writeBehind(path: string, bytes: Uint8Array): Promise<void> {
   await using file = await open(path, "w", privateMode);
   await file.writeFile(bytes);
   await file.sync();
 }
 
-/** Makes renames in the folder last. */
-export function syncFolder(folder: string): void {
-  const handle = openSync(folder, "r");
+/** Syncs a file, or the names in a folder. */
+export function syncPath(path: string): void {
+  const handle = openSync(path, "r");
   try {
     fsyncSync(handle);
   } finally {
@@ -85,15 +85,15 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** As `syncFolder`, off the event loop. */
+/** As `syncPath` of a folder, without blocking the event loop. */
 export async function syncFolderBehind(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
   await handle.sync();
 }
 
 /**
- * Waits, off the event loop, until what was written to the file is on the disk; nothing where there is no such file. Not
- * for a file that SQLite locks: to close it here would let go of those locks. The log (`-wal`) is not one.
+ * Syncs the data of a file, without blocking the event loop; does nothing if there is no such file. Not for a file that
+ * SQLite locks, because closing it here would drop those locks. SQLite does not lock the log (`-wal`).
  */
 export async function syncBehind(path: string): Promise<void> {
   try {
@@ -103,4 +103,33 @@ export async function syncBehind(path: string): Promise<void> {
     // Without a log the database is written in place, and synced with each commit.
     if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   }
+}
+
+// A service that is stopping has ended by then.
+const waitMs = 2000;
+
+/**
+ * Locks the data folder for one service, until disposed. The lock is SQLite's own, on an empty file beside the database:
+ * the kernel releases it when the process ends (fcntl(2)). Throws `StartError` if another process holds it. Locks nothing
+ * if the file cannot be created, as on a full disk: the service must start all the same.
+ */
+export function lockFolderOf(path: string): Disposable {
+  let lock: Database | undefined;
+  try {
+    makePrivate(`${path}.lock`);
+    lock = new Database(`${path}.lock`, { create: true, strict: true });
+    lock.run(`PRAGMA busy_timeout = ${waitMs}`);
+    lock.run("PRAGMA journal_mode = MEMORY");
+    lock.run("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock?.close();
+    lock = undefined;
+    if (error instanceof SQLiteError && error.code === "SQLITE_BUSY")
+      throw new StartError(
+        exitCodes.unavailable,
+        `another tapdeck uses the data folder ${dirname(path)}: end that one first, or name another folder with --data`,
+        error,
+      );
+  }
+  return { [Symbol.dispose]: () => lock?.close() };
 }

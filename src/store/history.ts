@@ -1,12 +1,13 @@
 /**
- * The history of launches. A row is noted in memory on the tap's way and written behind it, in order, a moment later;
- * whoever reads sees all that was noted.
+ * The history of launches. A tap notes its row in memory; all rows noted within 50 ms are then written in order, in one
+ * transaction. A row is lost if the process dies before that, or if a power cut follows soon after (`durable-writes.ts`).
+ * A read writes the noted rows first, so it returns them all.
  */
 import type { Database, Statement } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
 import { historyPageCharsMax, historyRowsMax } from "../core/limits.ts";
 import type { LaunchEntry } from "../core/playback.ts";
-import type { Guard } from "./durable.ts";
+import type { DurableWrites } from "./durable-writes.ts";
 
 export interface LaunchRow {
   readonly timeMs: number;
@@ -21,18 +22,18 @@ export interface LaunchRow {
 export interface History {
   /** Notes a launch that begins; returns its number. */
   open(row: LaunchRow): number;
-  /** Notes how it ended: without `error`, well. */
+  /** Notes the end of a launch, with its error if it failed. */
   finish(id: number, error?: string): void;
-  /** Notes a write of another table, which goes with the rows. */
+  /** Notes a write to another table, in the same transaction. */
   beside(write: () => void): void;
   /**
-   * Newest first; fewer than `limit`, but at least one, where their texts have more than `historyPageCharsMax`. `beforeMs`:
-   * only what began earlier. A launch that still runs counts as not successful.
+   * Newest first, and only launches that began before `beforeMs`. Fewer than `limit`, but at least one, if their texts
+   * exceed `historyPageCharsMax`. A launch that still runs counts as not successful.
    */
   list(page: { readonly limit: number; readonly beforeMs?: number }): readonly LaunchEntry[];
-  /** Throws what the last write failed with, where it did. */
+  /** Throws the error of the last write, if it failed. */
   check(): void;
-  /** Writes what is noted; before the database is closed. */
+  /** Writes the noted rows; call it before the database is closed. */
   close(): void;
 }
 
@@ -48,11 +49,11 @@ const sql = {
     "UPDATE history SET success = 0, error = 'the service ended before the script did' WHERE success IS NULL",
 } as const;
 
-// Far behind the spawn of the player, near enough to be there when somebody asks.
+// Long after the spawn of the player, so that a tap does not wait for the disk.
 const writeDelayMs = 50;
-// A step takes 2 ms on a PC (measured with 20,000 rows on x86-64); what is left goes with the next one.
+// 2 ms a transaction (measured with 20,000 rows on x86-64); the next transaction deletes the rest.
 const pruneRowsMax = 500;
-// Rows that are read in one go: with the longest texts, 800 KB.
+// 800 KB if all texts have their greatest length.
 const readRowsMax = 16;
 
 interface Row {
@@ -68,13 +69,16 @@ interface Row {
   readonly error: string | null;
 }
 
-export function createHistory(database: Database, guard: Guard): History {
-  const { insert, finish, list, prune } = prepare(database);
+export function createHistory(database: Database, { ask }: Pick<DurableWrites, "ask">): History {
+  const insert = database.query(sql.insert);
+  const finish = database.query(sql.finish);
+  const list = database.query<Row, Page>(sql.list);
+  const prune = database.query(sql.prune);
   let notes: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let fault: unknown;
   let closed = false;
-  let behind = false; // More rows than are kept: the next step is due.
+  let isExcess = false; // There are more rows than `historyRowsMax`.
   let lastId = database.query<{ id: number | null }, []>(sql.lastId).get()?.id ?? 0;
 
   const writeAll = database.transaction(() => {
@@ -84,26 +88,26 @@ export function createHistory(database: Database, guard: Guard): History {
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    if (notes.length === 0 && !behind) return;
+    if (notes.length === 0 && !isExcess) return;
     try {
-      const pruned = guard.ask(writeAll);
+      const pruned = ask(writeAll);
       fault = undefined;
-      behind = pruned >= pruneRowsMax;
+      isExcess = pruned >= pruneRowsMax;
     } catch (error) {
-      // A full disk must not stop taps. The rows are lost, and `health` says why.
+      // A full disk must not stop taps. The rows are lost, and `health` reports the error.
       fault = error;
-      behind = false;
+      isExcess = false;
     }
     notes = [];
-    if (behind && !closed) timer = setTimeout(flush, writeDelayMs);
+    if (isExcess && !closed) timer = setTimeout(flush, writeDelayMs);
   };
   const note = (write: () => void) => {
     notes.push(write);
     timer ??= setTimeout(flush, writeDelayMs);
   };
 
-  // A launch that was open when the power went has ended with it. Written like the rest, for a full disk must not
-  // keep the service from starting.
+  // A launch without an end was interrupted by a power cut or a crash. Noted rather than written at once, because a full
+  // disk must not keep the service from starting.
   note(() => database.run(sql.interrupted));
 
   return {
@@ -118,7 +122,7 @@ export function createHistory(database: Database, guard: Guard): History {
     beside: note,
     list({ limit, beforeMs = Number.MAX_SAFE_INTEGER }) {
       flush();
-      return guard.ask(() => readPage(list, limit, beforeMs)).map(entryOf);
+      return ask(() => readPage(list, limit, beforeMs)).map(entryOf);
     },
     check() {
       flush();
@@ -128,15 +132,6 @@ export function createHistory(database: Database, guard: Guard): History {
       closed = true;
       flush();
     },
-  };
-}
-
-function prepare(database: Database) {
-  return {
-    insert: database.query(sql.insert),
-    finish: database.query(sql.finish),
-    list: database.query<Row, Page>(sql.list),
-    prune: database.query(sql.prune),
   };
 }
 

@@ -1,24 +1,24 @@
-/** Mappings that people made over the API. Those of files are not here: they stay where their owner keeps them. */
+/** Mappings made over the API. Those of mapping files are not stored here. */
 import type { Database } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
 import type { Mapping, MappingMatch, MappingParams, MappingType } from "../core/token.ts";
-import type { Guard } from "./durable.ts";
+import type { DurableWrites } from "./durable-writes.ts";
 
 export interface Mappings {
-  /** In the order of creation, which is the order in which they are tried. */
+  /** In the order of creation, which is the order of matching. */
   list(): readonly Mapping[];
   get(id: number): Mapping | undefined;
-  /** How many there are, and how many characters their labels, patterns and overrides have. */
+  /** The number of mappings, and of the characters in their labels, patterns and overrides. */
   size(): MappingsSize;
-  /** On the disk when it returns the new id. An id is never given twice. */
+  /** On the disk when it returns the new id. An id is never reused. */
   add(params: MappingParams, addedMs: number): number;
-  /** Changes the fields given and no others; on the disk when it returns. False where there is none with this id. */
+  /** Changes only the given fields; on the disk when it returns. False if no mapping has this id. */
   update(id: number, changes: MappingChanges): boolean;
-  /** On the disk when it returns. False where there is none with this id. */
+  /** On the disk when it returns. False if no mapping has this id. */
   remove(id: number): boolean;
 }
 
-export interface MappingsSize {
+interface MappingsSize {
   readonly mappings: number;
   readonly chars: number;
 }
@@ -54,7 +54,7 @@ interface Row {
 
 export function createMappings(
   database: Database,
-  { durable, ask }: Pick<Guard, "durable" | "ask">,
+  { durable, ask }: Pick<DurableWrites, "durable" | "ask">,
 ): Mappings {
   const list = database.query<Row, []>(sql.list);
   const get = database.query<Row, { id: number }>(sql.get);

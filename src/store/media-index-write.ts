@@ -1,15 +1,107 @@
-/** Writes the file of the media index, whole, and puts it in its place. What stands in it: `media-index-layout.ts`. */
+/**
+ * The layout of the file of the media index, and its writer. `media-index-file.ts` reads it.
+ *
+ *   file      the files, numbered from 0 in the order of their folded names; a name that is not UTF-8 is a blob
+ *   folder    absolute path of a system's folder, and the path below it
+ *   base      the systems' folders, each with its media folder and whether it was a mount point
+ *   system    ids, and fingerprints that are equal if a new walk found the same files
+ *   piece     the search structure in pieces of at most 256 KiB, each with its checksum
+ *   shortcut  ready answers for one or two bytes of text
+ *   title     keys of titles by system and length, some hundred a piece, each with its checksum: the keys, all of that
+ *             length, then a file and a signature for each, 32 bits, low byte first
+ */
 import { Database } from "bun:sqlite";
-import { closeSync, fsyncSync, openSync, rmSync } from "node:fs";
-import { makePrivate, moveDurably } from "./database-files.ts";
-import {
-  type IndexContent,
-  layout,
-  pieceBytesMax,
-  type StoredTitles,
-  schema,
-  sumOf,
-} from "./media-index-layout.ts";
+import { rmSync } from "node:fs";
+import { makePrivate, moveDurably, syncPath } from "./database-files.ts";
+
+/** Raised with each change of the layout or of the folding of names: an index of another layout is made again. */
+export const layout = 2;
+
+const pieceBytesMax = 256 * 1024;
+
+const schema = [
+  "CREATE TABLE system (id INTEGER PRIMARY KEY, name TEXT NOT NULL, fingerprint TEXT NOT NULL) STRICT",
+  "CREATE TABLE base (id INTEGER PRIMARY KEY, path ANY NOT NULL, root TEXT NOT NULL, mounted INTEGER NOT NULL) STRICT",
+  "CREATE TABLE folder (id INTEGER PRIMARY KEY, base ANY NOT NULL, path ANY NOT NULL) STRICT",
+  "CREATE TABLE file (id INTEGER PRIMARY KEY, system INTEGER NOT NULL, folder INTEGER NOT NULL, name ANY NOT NULL) STRICT",
+  `CREATE TABLE piece (name TEXT NOT NULL, number INTEGER NOT NULL, sum INTEGER NOT NULL, bytes BLOB NOT NULL,
+                       PRIMARY KEY (name, number)) STRICT`,
+  `CREATE TABLE shortcut (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, anywhere BLOB NOT NULL, start BLOB NOT NULL) STRICT`,
+  `CREATE TABLE title (system INTEGER NOT NULL, plain INTEGER NOT NULL, length INTEGER NOT NULL, number INTEGER NOT NULL,
+                       sum INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (system, plain, length, number)) STRICT`,
+];
+
+/** A name as on the disk: bytes if they are not UTF-8. */
+export type StoredName = string | Uint8Array;
+
+export interface StoredSystem {
+  readonly id: string;
+  readonly fingerprint: string;
+}
+
+export interface StoredFolder {
+  readonly base: StoredName;
+  readonly path: StoredName;
+}
+
+/** A system's folder. */
+export interface StoredBase {
+  readonly path: StoredName;
+  /** Its media folder. */
+  readonly root: string;
+  readonly isMount: boolean;
+}
+
+export interface StoredFile {
+  /** Places in the lists of systems and folders. */
+  readonly system: number;
+  readonly folder: number;
+  readonly name: StoredName;
+}
+
+export interface StoredPlace extends StoredFolder {
+  readonly system: number;
+  readonly name: StoredName;
+}
+
+export interface StoredShortcut {
+  readonly key: number;
+  readonly anywhere: Uint8Array;
+  readonly atStart: Uint8Array;
+}
+
+/** Titles of one system whose keys are of one length. */
+export interface StoredTitles {
+  readonly system: number;
+  /** Numerals stay letters in these keys. */
+  readonly isPlain: boolean;
+  /** Bytes of each key. */
+  readonly length: number;
+  readonly keys: Uint8Array;
+  /** Of each key. */
+  readonly files: Uint32Array;
+  readonly signatures: Uint32Array;
+}
+
+export interface IndexContent {
+  readonly systems: readonly StoredSystem[];
+  readonly bases: readonly StoredBase[];
+  readonly folders: readonly StoredFolder[];
+  /** In their order. */
+  readonly files: Iterable<StoredFile>;
+  /** By system and length; called after the files are written. */
+  readonly titles: () => Iterable<StoredTitles>;
+  /** The search structure; called after the files and titles are written, because both at once need much memory. */
+  readonly search: () => {
+    readonly pieces: Readonly<Record<string, Uint8Array>>;
+    readonly shortcuts: Iterable<StoredShortcut>;
+  };
+}
+
+/** The checksum of a ready answer. */
+export function sumOf(anywhere: Uint8Array, atStart: Uint8Array): number {
+  return (Bun.hash.crc32(anywhere) ^ Bun.hash.crc32(atStart)) >>> 0;
+}
 
 const insertSystem = "INSERT INTO system VALUES ($id, $name, $fingerprint)";
 const insertBase = "INSERT INTO base VALUES (?, ?, ?, ?)";
@@ -19,14 +111,14 @@ const insertPiece = "INSERT INTO piece VALUES ($name, $number, $sum, $bytes)";
 const insertShortcut = "INSERT INTO shortcut VALUES ($key, $sum, $anywhere, $start)";
 const insertTitles = "INSERT INTO title VALUES ($system, $plain, $length, $number, $sum, $bytes)";
 
-/** Writes the index beside `path` and puts it there; returns once that is on the disk. */
+/** Writes the index beside `path` and renames it to `path`; returns once that is on the disk. */
 export function writeMediaIndex(path: string, content: IndexContent): void {
   const fresh = `${path}.new`;
   rmSync(fresh, { force: true });
   makePrivate(fresh);
   const database = new Database(fresh, { create: true, strict: true });
   try {
-    // Nobody reads it before it has its name, and one that has not got it is thrown away: a journal saves nothing.
+    // No journal: the file is read only after its rename, and an unfinished file is deleted.
     database.run("PRAGMA journal_mode = OFF");
     database.run("PRAGMA synchronous = OFF");
     database.run("PRAGMA page_size = 4096");
@@ -34,17 +126,8 @@ export function writeMediaIndex(path: string, content: IndexContent): void {
   } finally {
     database.close();
   }
-  syncFile(fresh);
+  syncPath(fresh);
   moveDurably(fresh, path);
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, "r+");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }
 
 function fill(database: Database, { systems, bases, folders, files, titles, search }: IndexContent): void {
@@ -83,6 +166,7 @@ function fillTitles(database: Database, titles: Iterable<StoredTitles>): void {
   }
 }
 
-function bytesOf(numbers: Uint32Array): Uint8Array {
+/** The same memory as bytes. */
+export function bytesOf(numbers: Uint32Array): Uint8Array {
   return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }

@@ -5,32 +5,34 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { type Log, silentLog } from "../core/log.ts";
 import { createBackup } from "./backup.ts";
-import { type Clients, createClients } from "./clients.ts";
-import { keepPrivate, makePrivate, syncBehind } from "./database-files.ts";
-import { createGuard, isDamage } from "./durable.ts";
+import {
+  type ClientTable,
+  createClientTable,
+  createPairingGuesses,
+  type PairingGuesses,
+} from "./client-table.ts";
+import { keepPrivate, lockFolderOf, makePrivate, syncBehind } from "./database-files.ts";
+import { createDurableWrites, isDamage } from "./durable-writes.ts";
 import { createHistory, type History } from "./history.ts";
-import { createLastMedia, type LastMedia } from "./last-media.ts";
-import { lockFolderOf } from "./lock.ts";
 import { createMappings, type Mappings } from "./mapping-table.ts";
-import { bringUpToDate } from "./migrate.ts";
-import { createPairingGuesses, type PairingGuesses } from "./pairing-guesses.ts";
-import { createPlayTimes, type PlayTimes } from "./play-time-table.ts";
-import { lossOf, type Recovery, recover, sentenceOf } from "./recover.ts";
+import { bringUpToDate } from "./migrations.ts";
+import { createLastMedia, createPlayTimes, type LastMedia, type PlayTimes } from "./play-state.ts";
+import { lossOf, type Recovery, recover, recoverySentence } from "./recover.ts";
 import { createV1Clients, type V1Clients } from "./v1-clients.ts";
 
 export interface Store {
   readonly history: History;
   readonly mappings: Mappings;
-  readonly clients: Clients;
+  readonly clients: ClientTable;
   readonly playTimes: PlayTimes;
   readonly lastMedia: LastMedia;
   readonly v1Clients: V1Clients;
   readonly pairingGuesses: PairingGuesses;
-  /** What was done at the start, where the file could not be used; undefined where it could. */
+  /** The recovery at this start; undefined if the file was sound. */
   readonly recovered: Recovery | undefined;
-  /** Throws a sentence where something is not well: damage, a write that failed, or a recovery at this start. */
+  /** Throws a sentence if there is damage, a failed write, or a recovery at this start. */
   check(): void;
-  /** Writes what is noted, and the backup copy where it is behind. */
+  /** Writes the rows in memory, and the backup copy if it is out of date. */
   close(): void;
 }
 
@@ -40,8 +42,8 @@ export interface StoreOptions {
 }
 
 /**
- * Opens or makes `tapdeck.db` in `folder`. A damaged file is set aside and its last good copy takes its place. Throws
- * `StartError` with what was wrong and what to do, also where another service has the folder.
+ * Opens or creates `tapdeck.db` in `folder`. A damaged file is moved aside and its last good copy takes its place. Throws
+ * `StartError` with the fault and its remedy, also if another service uses the folder.
  */
 export function openStore(
   folder: string,
@@ -51,7 +53,7 @@ export function openStore(
   const lock = lockFolderOf(path);
   try {
     const { database, recovered } = openSound(path, clock);
-    if (recovered !== undefined) log.error("store", sentenceOf(recovered));
+    if (recovered !== undefined) log.error("store", recoverySentence(recovered));
     for (const name of keepPrivate(path))
       log.warn("store", "others may read a file with secrets in it", { name });
     return assemble(database, { path, clock, log, recovered, lock });
@@ -62,46 +64,49 @@ export function openStore(
   }
 }
 
-interface Parts extends Required<StoreOptions> {
-  readonly path: string;
-  readonly recovered: Recovery | undefined;
-  readonly lock: Disposable;
-}
-
-function assemble(database: Database, { path, clock, log, recovered, lock }: Parts): Store {
-  const guard = createGuard(database, {
+function assemble(
+  database: Database,
+  {
+    path,
+    clock,
+    log,
+    recovered,
+    lock,
+  }: Required<StoreOptions> & Pick<Store, "recovered"> & { readonly path: string; readonly lock: Disposable },
+): Store {
+  const writes = createDurableWrites(database, {
     onWritten: () => backup.changed(),
     onDamage: (reason) =>
       log.error("store", "the database is damaged: the next start restores its copy", { reason }),
   });
-  const history = createHistory(database, guard);
-  const clients = createClients(database, guard, clock);
+  const history = createHistory(database, writes);
+  const clients = createClientTable(database, writes, clock);
   const onDisk = () => syncBehind(`${path}-wal`);
-  const v1Clients = createV1Clients(database, { ...guard, clock, onDisk });
-  const backup = createBackup({ path, clock, log, guard });
+  const v1Clients = createV1Clients(database, { ...writes, clock, onDisk });
+  const backup = createBackup({ path, clock, log, writes });
   return {
     history,
-    mappings: createMappings(database, guard),
+    mappings: createMappings(database, writes),
     clients: {
       ...clients,
       remove(id) {
         const gone = clients.remove(id);
-        // A restored copy must not let in again who was turned out.
+        // A restored copy must not hold a removed client.
         if (gone) backup.removed();
         return gone;
       },
     },
-    playTimes: createPlayTimes(database, guard),
-    lastMedia: createLastMedia(database, guard, history),
+    playTimes: createPlayTimes(database, writes),
+    lastMedia: createLastMedia(database, writes, history),
     v1Clients,
-    pairingGuesses: createPairingGuesses(database, guard),
+    pairingGuesses: createPairingGuesses(database, writes),
     recovered,
     check() {
       history.check();
-      const damage = guard.damage();
+      const damage = writes.damage();
       const why =
         damage === undefined
-          ? (backup.fault() ?? (recovered && sentenceOf(recovered)))
+          ? (backup.fault() ?? (recovered && recoverySentence(recovered)))
           : `the database is damaged (${damage}): restart the service, and it goes back to its last good copy`;
       if (why !== undefined) throw new Error(why);
     },
@@ -116,7 +121,7 @@ function assemble(database: Database, { path, clock, log, recovered, lock }: Par
   };
 }
 
-/** Opens the file if it is whole; else goes back to the last good copy, and opens that. */
+/** Opens the file if it is sound; else recovers, and opens the copy. */
 function openSound(path: string, clock: Clock): { database: Database; recovered: Recovery | undefined } {
   const first = lossOf(path) ?? openWhole(path);
   if (typeof first !== "string") return { database: first, recovered: undefined };
@@ -127,8 +132,8 @@ function openSound(path: string, clock: Clock): { database: Database; recovered:
 }
 
 /**
- * The database, or what is damaged in it. Each start looks at all pages, because the plug is how a start usually ends:
- * 8 to 16 ms for a file of 10,000 mappings and 10,000 launches (5.6 MB, measured on x86-64).
+ * The database, or its damage. Each start checks all pages, because most runs end with a power cut: 8 to 16 ms for a
+ * file of 10,000 mappings and 10,000 launches (5.6 MB, measured on x86-64).
  */
 function openWhole(path: string): Database | string {
   makePrivate(path);
@@ -149,9 +154,9 @@ function openWhole(path: string): Database | string {
 }
 
 /**
- * Where the disk has no room for the 32 KiB of shared memory that WAL mode takes, the database is opened for one
- * connection alone, which needs none (sqlite.org/wal.html, 6): a full disk must not keep the service from starting.
- * The backup copy, made over a second connection, then fails until the next start, and `check` says so.
+ * If the disk has no room for the 32 KiB of shared memory of WAL mode, opens the database for one connection alone, which
+ * needs none (sqlite.org/wal.html, 6): a full disk must not keep the service from starting. The backup copy needs a second
+ * connection, so it fails until the next start, and `check` reports it.
  */
 function connect(path: string): Database {
   try {
@@ -168,7 +173,7 @@ function connectBy(path: string, locking: "NORMAL" | "EXCLUSIVE"): Database {
     database.run("PRAGMA busy_timeout = 2000");
     database.run(`PRAGMA locking_mode = ${locking}`);
     database.run("PRAGMA journal_mode = WAL");
-    // A tap writes its row behind the spawn: the newest rows may be lost with the power, but the file never breaks.
+    // A power cut may lose the newest rows of the history, but never breaks the file.
     database.run("PRAGMA synchronous = NORMAL");
     return database;
   } catch (error) {

@@ -1,7 +1,4 @@
-/**
- * What happens where the database is broken: the file is set aside under a dated name, the last good copy takes its
- * place, and whoever asks is told.
- */
+/** Recovery of a broken database: it is moved aside under a dated name, and the last good copy takes its place. */
 import { Database } from "bun:sqlite";
 import {
   closeSync,
@@ -17,35 +14,35 @@ import { basename, dirname, join } from "node:path";
 import { rfc3339 } from "../core/clock.ts";
 import { damagedFilesMax } from "../core/limits.ts";
 import { backupPathOf } from "./backup.ts";
-import { lengthOf, moveDurably, syncFolder, writeDurably } from "./database-files.ts";
-import { bringUpToDate } from "./migrate.ts";
+import { lengthOf, moveDurably, syncPath, writeDurably } from "./database-files.ts";
+import { bringUpToDate } from "./migrations.ts";
 
 export interface Recovery {
-  /** What was wrong with the file: a few words. */
+  /** The fault, in a few words. */
   readonly reason: string;
-  /** The name of the file it was moved to, in the same folder; absent where there was none to move. */
+  /** Name of the damaged file in the same folder; absent if there was no file. */
   readonly setAside?: string;
-  /** When the copy that took its place was made (RFC 3339); absent where there was none, and it starts afresh. */
+  /** Time of the copy in its place (RFC 3339); absent if there was none and the database is new. */
   readonly restoredFrom?: string;
 }
 
-/** What belongs to a database, behind its name: left in place, it would be taken for a part of the restored one. */
+/** Suffixes of the files of a database: SQLite would take one that stays for a part of the restored database. */
 const parts = ["", "-wal", "-shm", "-journal"] as const;
 
-/** How each database begins, 16 bytes (sqlite.org/fileformat2.html, 1.3.1). */
+/** The first 16 bytes of each database (sqlite.org/fileformat2.html, 1.3.1). */
 const magic = Buffer.from("SQLite format 3\0");
 
 /**
- * Moves the database away and puts its backup in its place, if there is a good one. A backup that is no good is moved
- * away too, for the next copy would overwrite it. Each step is on the disk before the next one, and a start that finds
- * a backup and no database goes on from there.
+ * Moves the database aside and restores its backup if that is good. A bad backup is moved aside too, because the next
+ * copy would overwrite it. Each step is on the disk before the next one; a start that finds a backup and no database
+ * goes on from there.
  */
 export function recover(path: string, reason: string, nowMs: number): Recovery {
   const aside = freeName(path, nowMs);
   const left = parts.filter((part) => (lengthOf(path + part) ?? 0) > 0);
   for (const part of left) renameSync(path + part, aside + part);
   for (const part of parts) rmSync(path + part, { force: true });
-  syncFolder(dirname(path));
+  syncPath(dirname(path));
   const restoredFrom = restore(path, `${aside}-backup`);
   forgetOldest(path, basename(aside));
   return {
@@ -56,8 +53,8 @@ export function recover(path: string, reason: string, nowMs: number): Recovery {
 }
 
 /**
- * Why the file cannot be what the last run left, or undefined where SQLite must look into it. It would take an empty
- * file for a new database, and in both cases delete the log, which is then all that is left.
+ * Why the file is lost, or undefined if SQLite must check it. SQLite takes an absent or empty file for a new database
+ * and deletes the log, which may be all that is left of the old one.
  */
 export function lossOf(path: string): string | undefined {
   const length = lengthOf(path);
@@ -67,8 +64,8 @@ export function lossOf(path: string): string | undefined {
   return length === undefined ? "the file is gone" : "the file is empty";
 }
 
-/** A sentence for the log and for `health`. */
-export function sentenceOf({ reason, setAside, restoredFrom }: Recovery): string {
+/** The sentence for the log and for `health`. */
+export function recoverySentence({ reason, setAside, restoredFrom }: Recovery): string {
   const kept = setAside === undefined ? "" : `; the damaged file is kept as ${setAside}`;
   return restoredFrom === undefined
     ? `the database could not be used (${reason}) and had no good copy, so it starts afresh${kept}`
@@ -85,7 +82,7 @@ function startOf(path: string): Buffer {
   }
 }
 
-/** The time of the copy, or undefined where there is no good one; then what is there goes to `aside`. */
+/** The time of the copy; undefined if there is no good one, after moving a bad one to `aside`. */
 function restore(path: string, aside: string): string | undefined {
   const backup = backupPathOf(path);
   if (lengthOf(backup) === undefined) return undefined;
@@ -100,18 +97,18 @@ function restore(path: string, aside: string): string | undefined {
   return rfc3339(Math.trunc(statSync(backup).mtimeMs));
 }
 
-/** Tries in memory what the start will do with it. */
+/** Tries in memory the checks of the next start. */
 function servesAsDatabase(bytes: Uint8Array): boolean {
   try {
     using trial = Database.deserialize(bytes);
     return bringUpToDate(trial) === undefined;
   } catch {
-    // Damaged, or of a newer version: why does not help anybody; that it is kept does.
+    // Damaged or of a newer version: either way it is kept aside.
     return false;
   }
 }
 
-/** `tapdeck.db.damaged-2026-01-31T120000Z`, with a number behind it where that is taken: clocks may stand still. */
+/** `tapdeck.db.damaged-2026-01-31T120000Z`, with a number after it if that exists, because a clock may stand still. */
 function freeName(path: string, nowMs: number): string {
   const stamp = rfc3339(nowMs).replace(/\.\d+/, "").replaceAll(":", "");
   const taken = new Set(groupsOf(path));
@@ -121,7 +118,7 @@ function freeName(path: string, nowMs: number): string {
   }
 }
 
-/** Keeps the newest `damagedFilesMax` files that were set aside, `latest` among them whatever the clock says. */
+/** Keeps the newest `damagedFilesMax` damaged files, and always `latest`, because the clock may be wrong. */
 function forgetOldest(path: string, latest: string): void {
   const others = groupsOf(path).filter((name) => name !== latest);
   const excess = Math.max(0, others.length - (damagedFilesMax - 1));
@@ -130,7 +127,7 @@ function forgetOldest(path: string, latest: string): void {
   }
 }
 
-/** The names of what was set aside, oldest first. */
+/** Names of the damaged files, oldest first, without suffixes. */
 function groupsOf(path: string): readonly string[] {
   const names = readdirSync(dirname(path)).flatMap((name) => {
     if (!name.startsWith(`${basename(path)}.damaged-`)) return [];

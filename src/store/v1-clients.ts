@@ -1,24 +1,24 @@
-/** Clients of the secure layer's version 1, and the salts of the sessions that they have opened. */
+/** Clients of version 1 of the secure layer, and the salts of their sessions. */
 import type { Database } from "bun:sqlite";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { v1ClientsMax, v1SaltsPerClientMax } from "../core/limits.ts";
-import { createClientUses } from "./client-uses.ts";
-import type { Guard } from "./durable.ts";
+import { createClientUses } from "./client-table.ts";
+import type { DurableWrites } from "./durable-writes.ts";
 
-export interface NewV1Client {
+export interface NewV1ClientRow {
   readonly id: string;
   readonly name: string;
-  /** It names the client on the wire, in cleartext. */
+  /** Names the client on the wire, in cleartext. */
   readonly token: string;
   /** The pairing key, 64 hex characters. */
   readonly key: string;
-  /** The address it last came from. */
+  /** The address of the last connection. */
   readonly address: string;
 }
 
 /** Times are RFC 3339. */
-export interface StoredV1Client extends NewV1Client {
+export interface StoredV1Client extends NewV1ClientRow {
   readonly added: string;
   /** Absent if never. */
   readonly lastUsed?: string;
@@ -28,15 +28,15 @@ export interface V1Clients {
   list(): readonly StoredV1Client[];
   isFull(): boolean;
   find(token: string): StoredV1Client | undefined;
-  /** On the disk when it returns. Throws `busy` where there are `v1ClientsMax` already. */
-  add(client: NewV1Client, addedMs: number): void;
-  /** With its salts; on the disk when it returns. False where there is none with this id. */
+  /** On the disk when it returns. Throws `busy` if there are `v1ClientsMax` already. */
+  add(client: NewV1ClientRow, addedMs: number): void;
+  /** Removes its salts too; on the disk when it returns. False if no client has this id. */
   remove(id: string): boolean;
-  /** Notes a use (`client-uses.ts`); false if there is no such client. */
+  /** Notes a use (`createClientUses`); false if there is no such client. */
   seen(id: string, address: string): boolean;
   /**
-   * Notes a salt and resolves once it is on the disk, which is waited for off the event loop. `known` for a salt that was
-   * noted before, `full` where the client has used up its salts and has to be paired again.
+   * Notes a salt and resolves once it is on the disk, without blocking the event loop. `known` for a salt that was noted
+   * before, `full` if the client has used up its salts and must be paired again.
    */
   remember(id: string, salt: Uint8Array): Promise<"new" | "known" | "full">;
   /** Saves the last uses. */
@@ -59,20 +59,23 @@ const sql = {
   remember: "INSERT OR IGNORE INTO v1_salts (client, salt) VALUES ($number, $salt)",
 } as const;
 
-interface Row extends NewV1Client {
+interface Row extends NewV1ClientRow {
   readonly added_ms: number;
   readonly last_used_ms: number | null;
 }
 
-export interface V1ClientParts extends Pick<Guard, "durable" | "ask"> {
-  readonly clock: Pick<Clock, "now">;
-  /** Resolves once all that was committed so far is on the disk. */
-  readonly onDisk: () => Promise<void>;
-}
-
+/** `onDisk` resolves once all that was committed so far is on the disk. */
 export function createV1Clients(
   database: Database,
-  { durable, ask, clock, onDisk }: V1ClientParts,
+  {
+    durable,
+    ask,
+    clock,
+    onDisk,
+  }: Pick<DurableWrites, "durable" | "ask"> & {
+    readonly clock: Pick<Clock, "now">;
+    readonly onDisk: () => Promise<void>;
+  },
 ): V1Clients {
   const list = database.query<Row, []>(sql.list);
   const find = database.query<Row, { token: string }>(sql.find);
@@ -87,23 +90,18 @@ export function createV1Clients(
   const remember = database.query(sql.remember);
   const isFull = () => (ask(() => count.get())?.count ?? 0) >= v1ClientsMax;
   const numberOf = (id: string) => ask(() => number.get({ id }))?.number;
-  /** Counted once a client and run, since the salts of a busy client are many. */
+  /** Salts of each client, counted in the table once in a run, because a busy client has many. */
   const used = new Map<number, number>();
   const uses = createClientUses({
     clock,
     savedMs: (id) => ask(() => lastUsed.get({ id }))?.last_used_ms ?? undefined,
     save: (id, { address, lastUsedMs }) => void ask(() => use.run({ id, address, lastUsedMs })),
   });
-  const clientOf = ({ added_ms, last_used_ms, ...rest }: Row): StoredV1Client => {
-    const noted = uses.of(rest.id);
-    const lastUsedMs = noted?.lastUsedMs ?? last_used_ms;
-    return {
-      ...rest,
-      address: noted?.address ?? rest.address,
-      added: rfc3339(added_ms),
-      ...(lastUsedMs === null ? {} : { lastUsed: rfc3339(lastUsedMs) }),
-    };
-  };
+  const clientOf = ({ added_ms, last_used_ms, ...rest }: Row): StoredV1Client => ({
+    ...rest,
+    added: rfc3339(added_ms),
+    ...uses.latest(rest, last_used_ms),
+  });
 
   return {
     list: () => ask(() => list.all()).map(clientOf),
@@ -113,7 +111,10 @@ export function createV1Clients(
       return found === null ? undefined : clientOf(found);
     },
     add({ id, name, token, key, address }, addedMs) {
-      if (isFull()) throw tooMany();
+      if (isFull()) {
+        const sentence = `there are ${v1ClientsMax} clients of version 1 already: delete one that is not used`;
+        throw new ServiceError("busy", sentence, { data: { limit: "v1ClientsMax" } });
+      }
       durable(() => add.run({ id, name, token, key, address, addedMs }));
     },
     remove(id) {
@@ -146,9 +147,4 @@ export function createV1Clients(
     },
     close: uses.close,
   };
-}
-
-function tooMany(): ServiceError {
-  const sentence = `there are ${v1ClientsMax} clients of version 1 already: delete one that is not used`;
-  return new ServiceError("busy", sentence, { data: { limit: "v1ClientsMax" } });
 }

@@ -11,7 +11,7 @@ import {
   pairingWrongCodesFree,
   pairingWrongCodesKeptMs,
 } from "../core/limits.ts";
-import type { PairingGuesses } from "../store/pairing-guesses.ts";
+import type { PairingGuesses } from "../store/client-table.ts";
 
 export interface Guesses extends Disposable {
   /** Wrong ones, as far as they are not forgotten. */

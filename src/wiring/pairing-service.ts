@@ -25,7 +25,7 @@ import {
   type PairingDevice,
   readPairingHello,
 } from "../secure/pairing.ts";
-import type { PairingGuesses } from "../store/pairing-guesses.ts";
+import type { PairingGuesses } from "../store/client-table.ts";
 import { reachableHosts } from "../system/addresses.ts";
 import { createGuesses } from "./pairing-backoff.ts";
 

@@ -16,9 +16,9 @@ import { silentLog } from "../../src/core/log.ts";
 import type { MappingParams, MappingType, TokenParams } from "../../src/core/token.ts";
 import { createMapper, type Mapper } from "../../src/mappings/mapper.ts";
 import { costOf, createRegexes, isFault } from "../../src/mappings/regex.ts";
-import { createGuard } from "../../src/store/durable.ts";
+import { createDurableWrites } from "../../src/store/durable-writes.ts";
 import { createMappings } from "../../src/store/mapping-table.ts";
-import { migrations } from "../../src/store/migrations/index.ts";
+import { migrations } from "../../src/store/migrations.ts";
 import { hostileFamilies, hostileTexts } from "../helpers/hostile-regexes.ts";
 import { line, quantile, spread, title } from "./figures.ts";
 
@@ -128,7 +128,7 @@ async function measureSet(set: readonly MappingParams[], folder: string): Promis
   const all = [...set, ...partial];
   using database = new Database(":memory:", { strict: true });
   for (const sql of migrations) database.run(sql);
-  const mappings = createMappings(database, createGuard(database, { onWritten() {}, onDamage() {} }));
+  const mappings = createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} }));
   const noFiles = { start: async () => {}, close() {} };
   const parts = { store: { mappings }, log: silentLog, clock: systemClock };
   const empty = await createMapper({ ...parts, files: noFiles });

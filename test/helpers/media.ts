@@ -11,7 +11,7 @@ import { createMedia, type MediaLibrary } from "../../src/media/media-library.ts
 import { joinNames, readable } from "../../src/media/names.ts";
 import { type Job, type JobLine, runJob } from "../../src/media/scan/index-job.ts";
 import { jobArgument } from "../../src/media/scan/indexer.ts";
-import { openMediaIndex } from "../../src/store/media-index.ts";
+import { openMediaIndex } from "../../src/store/media-index-file.ts";
 
 export interface Trial extends AsyncDisposable {
   /** A media folder, empty at first. */

@@ -1,7 +1,7 @@
 /** What was started last: of this run of the service, or, where it has started nothing yet, of the one before. */
 import { ServiceError } from "../../core/errors.ts";
 import type { MediaFolders, StartedMedia } from "../../core/media.ts";
-import type { LastMedia } from "../../store/last-media.ts";
+import type { LastMedia } from "../../store/play-state.ts";
 import { type AvailableLauncher, type Choice, chooseLauncher, chooseSystemLauncher } from "../launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "../media-file.ts";
 import type { Playing } from "../playing.ts";

@@ -7,7 +7,7 @@ import type { Log } from "../../core/log.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import type { TokenParams } from "../../core/token.ts";
 import type { ScriptPorts } from "../../script/command.ts";
-import type { LastMedia } from "../../store/last-media.ts";
+import type { LastMedia } from "../../store/play-state.ts";
 import {
   availableLaunchers,
   type Choice,

@@ -2,7 +2,7 @@
 import { titleCandidatesMax } from "../../core/limits.ts";
 import type { Media, System, TitlePreferences } from "../../core/media.ts";
 import { mediaNameOf } from "../../core/media.ts";
-import type { StoredPlace } from "../../store/media-index.ts";
+import type { StoredPlace } from "../../store/media-index-file.ts";
 import { joinNames, readable } from "../names.ts";
 import { systemById } from "../systems.ts";
 import { nearTitles, sameTitles } from "../titles/title-search.ts";

@@ -1,6 +1,5 @@
 /** From what a walk found to an index on the disk. */
-import type { StoredFile } from "../../store/media-index-layout.ts";
-import { writeMediaIndex } from "../../store/media-index-write.ts";
+import { type StoredFile, writeMediaIndex } from "../../store/media-index-write.ts";
 import { readable } from "../names.ts";
 import { type Found, noSystem } from "../scan/scan-result.ts";
 import { buildTitles } from "../titles/title-table.ts";

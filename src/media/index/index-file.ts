@@ -6,7 +6,7 @@ import {
   openMediaIndex,
   type StoredName,
   type StoredPlace,
-} from "../../store/media-index.ts";
+} from "../../store/media-index-file.ts";
 import type { ReadTitles } from "../titles/title-search.ts";
 import { foldedName } from "./folded-name.ts";
 import { type Answer, type Asked, createSearch, type SearchSource } from "./search.ts";

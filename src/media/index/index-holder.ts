@@ -1,6 +1,6 @@
 /** Holds the index in use, and puts a newer one in its place without a pause that anyone could feel. */
 import { nextTurn } from "../../core/slices.ts";
-import { IndexDamage } from "../../store/media-index.ts";
+import { IndexDamage } from "../../store/media-index-file.ts";
 import { type MediaIndex, openIndex } from "./index-file.ts";
 
 export interface IndexHolder {

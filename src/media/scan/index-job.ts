@@ -8,7 +8,7 @@ import { constants, setPriority } from "node:os";
 import { messageOf } from "../../core/errors.ts";
 import { scanComplaintsMax } from "../../core/limits.ts";
 import type { MediaFolders } from "../../core/media.ts";
-import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index.ts";
+import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index-file.ts";
 import { buildIndex } from "../index/index-build.ts";
 import { knownOf, nothingKnown } from "./previous-index.ts";
 import { type ScanStep, scan } from "./scan.ts";

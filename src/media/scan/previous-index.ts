@@ -2,7 +2,7 @@
  * What the old index knows of folders that are not there now: a drive that is unplugged comes back, and what was on it is to
  * be found at once then.
  */
-import type { MediaIndexFile } from "../../store/media-index.ts";
+import type { MediaIndexFile } from "../../store/media-index-file.ts";
 import { exactText } from "../names.ts";
 import { type Found, type FoundBase, markKeyOf } from "./scan-result.ts";
 

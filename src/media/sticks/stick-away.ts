@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { TitlePreferences } from "../../core/media.ts";
 import { mediaNameOf } from "../../core/media.ts";
 import { nextTurn } from "../../core/slices.ts";
-import { IndexDamage, openMediaIndex } from "../../store/media-index.ts";
+import { IndexDamage, openMediaIndex } from "../../store/media-index-file.ts";
 import { answerOf, findTitle } from "../index/answers.ts";
 import { type MediaIndex, openIndex } from "../index/index-file.ts";
 import { systemByFolder, systemByName } from "../systems.ts";

@@ -1,5 +1,5 @@
 /** Looks for titles in the table of an index, piece by piece, so that whoever asks can do something else in between. */
-import type { StoredTitles } from "../../store/media-index.ts";
+import type { StoredTitles } from "../../store/media-index-file.ts";
 import { keyBytes, plainTitleKey, titleKey } from "./title-key.ts";
 import { mayBeNear, signatureOf, slipsBetween, slipsMax } from "./title-slips.ts";
 

@@ -2,7 +2,7 @@
  * The titles of an index by system and length of their keys: where a title is looked for, and what is looked through for
  * one that is spelt nearly so. Keys of one length stand side by side without separators.
  */
-import type { StoredTitles } from "../../store/media-index.ts";
+import type { StoredTitles } from "../../store/media-index-file.ts";
 import { type NameColumn, NameColumn as Names, NumberColumn } from "../index/columns.ts";
 import { keyBytesMax, keysOf } from "./title-key.ts";
 import { signatureOf } from "./title-slips.ts";

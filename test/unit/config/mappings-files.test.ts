@@ -15,9 +15,9 @@ import { createLog, silentLog } from "../../../src/core/log.ts";
 import type { MappingParams } from "../../../src/core/token.ts";
 import { checkMapping } from "../../../src/mappings/check-mapping.ts";
 import { createMapper } from "../../../src/mappings/mapper.ts";
-import { createGuard } from "../../../src/store/durable.ts";
+import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import { createMappings } from "../../../src/store/mapping-table.ts";
-import { migrations } from "../../../src/store/migrations/index.ts";
+import { migrations } from "../../../src/store/migrations.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const folders: string[] = [];
@@ -319,7 +319,7 @@ test("an edit by hand changes what a card launches, one line or a thousand", asy
   using database = new Database(":memory:", { strict: true });
   for (const sql of migrations) database.run(sql);
   const store = {
-    mappings: createMappings(database, createGuard(database, { onWritten() {}, onDamage() {} })),
+    mappings: createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} })),
   };
   const files = createMappingFiles({ folder, log: silentLog, clock: systemClock });
   const mapper = await createMapper({ store, files, log: silentLog, clock: systemClock });

@@ -19,9 +19,9 @@ import type { MappingParams, MappingType } from "../../../src/core/token.ts";
 import { createMapper, type Mapper } from "../../../src/mappings/mapper.ts";
 import { costOf, createRegexes, isFault, regexReads } from "../../../src/mappings/regex.ts";
 import { charactersOf, matchesTable, type RegexTable } from "../../../src/mappings/regex-table.ts";
-import { createGuard } from "../../../src/store/durable.ts";
+import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import { createMappings } from "../../../src/store/mapping-table.ts";
-import { migrations } from "../../../src/store/migrations/index.ts";
+import { migrations } from "../../../src/store/migrations.ts";
 import { hostileFamilies, hostileTexts } from "../../helpers/hostile-regexes.ts";
 
 // Data is read as far as a text.
@@ -58,7 +58,7 @@ async function open({
   readonly files?: MappingFiles;
   readonly log?: Log;
 }): Promise<Mapper> {
-  const mappings = createMappings(database, createGuard(database, { onWritten() {}, onDamage() {} }));
+  const mappings = createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} }));
   const mapper = await createMapper({ store: { mappings }, files, log, clock: systemClock });
   opened.push({ [Symbol.dispose]: () => mapper.close() });
   return mapper;

@@ -10,9 +10,9 @@ import type { MappingParams } from "../../../src/core/token.ts";
 import { checkMapping } from "../../../src/mappings/check-mapping.ts";
 import { createMapper, type Mapper } from "../../../src/mappings/mapper.ts";
 import { regexFault } from "../../../src/mappings/regex.ts";
-import { createGuard } from "../../../src/store/durable.ts";
+import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import { createMappings } from "../../../src/store/mapping-table.ts";
-import { migrations } from "../../../src/store/migrations/index.ts";
+import { migrations } from "../../../src/store/migrations.ts";
 
 const base: MappingParams = {
   enabled: true,
@@ -39,7 +39,7 @@ function openDatabase(): Database {
 }
 
 function mappingsOf(database: Database) {
-  return createMappings(database, createGuard(database, { onWritten() {}, onDamage() {} }));
+  return createMappings(database, createDurableWrites(database, { onWritten() {}, onDamage() {} }));
 }
 
 async function open(database = openDatabase(), files = noFiles): Promise<Mapper> {

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { verify } from "../../../src/store/backup.ts";
-import type { StoredClient } from "../../../src/store/clients.ts";
+import type { StoredClient } from "../../../src/store/client-table.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 import { createStores } from "../../helpers/stores.ts";

@@ -4,8 +4,8 @@ import { chmodSync, copyFileSync, readdirSync, readFileSync, statSync, writeFile
 import { join } from "node:path";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { clientsMax, pairingLinkMs } from "../../../src/core/limits.ts";
-import type { StoredClient } from "../../../src/store/clients.ts";
-import { migrations } from "../../../src/store/migrations/index.ts";
+import type { StoredClient } from "../../../src/store/client-table.ts";
+import { migrations } from "../../../src/store/migrations.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { createStores } from "../../helpers/stores.ts";
 

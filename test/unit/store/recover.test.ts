@@ -13,8 +13,8 @@ import {
 import { join } from "node:path";
 import fc from "fast-check";
 import { createLog } from "../../../src/core/log.ts";
-import type { StoredClient } from "../../../src/store/clients.ts";
-import { migrations } from "../../../src/store/migrations/index.ts";
+import type { StoredClient } from "../../../src/store/client-table.ts";
+import { migrations } from "../../../src/store/migrations.ts";
 import type { Store } from "../../../src/store/open.ts";
 import { createManualClock, type ManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exitCodes, StartError } from "../../../src/core/errors.ts";
 import { historyPageCharsMax, historyRowsMax } from "../../../src/core/limits.ts";
-import { createGuard } from "../../../src/store/durable.ts";
+import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import type { LaunchRow } from "../../../src/store/history.ts";
-import { migrations } from "../../../src/store/migrations/index.ts";
+import { migrations } from "../../../src/store/migrations.ts";
 import { openStore, type Store } from "../../../src/store/open.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -195,7 +195,7 @@ test("the database is in WAL mode and knows its version", async () => {
 
 test("a durable write inside another transaction is a fault of ours, for it would not be on the disk", () => {
   using database = new Database(":memory:");
-  const { durable } = createGuard(database, { onWritten: () => {}, onDamage: () => {} });
+  const { durable } = createDurableWrites(database, { onWritten: () => {}, onDamage: () => {} });
   expect(durable(() => 7)).toBe(7);
   const inside = database.transaction(() => durable(() => 7));
   expect(() => inside()).toThrow(/^must hold: a durable write/);
@@ -203,7 +203,7 @@ test("a durable write inside another transaction is a fault of ours, for it woul
 
 test("a statement that is wrong is no refusal of the world", () => {
   using database = new Database(":memory:");
-  const { durable, damage } = createGuard(database, { onWritten: () => {}, onDamage: () => {} });
+  const { durable, damage } = createDurableWrites(database, { onWritten: () => {}, onDamage: () => {} });
   expect(() => durable(() => database.run("INSERT INTO nowhere VALUES (1)"))).toThrow(/no such table/);
   expect(damage()).toBeUndefined();
 });

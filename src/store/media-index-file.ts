@@ -1,7 +1,6 @@
 /**
- * The media index: a SQLite file of its own, written whole beside the old one and put in its place by a rename, so that
- * whoever reads has the old or the new one, whatever happens meanwhile. Never changed once it has its name. Here it is
- * read; `media-index-write.ts` writes it.
+ * The media index, read: a SQLite file of its own. The writer (`media-index-write.ts`) writes a whole new file beside the
+ * old one and renames it, so a reader has the old or the new one. The file never changes after that.
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import {
@@ -15,9 +14,9 @@ import {
   type StoredSystem,
   type StoredTitles,
   sumOf,
-} from "./media-index-layout.ts";
+} from "./media-index-write.ts";
 
-export type { StoredFile, StoredName, StoredPlace, StoredTitles } from "./media-index-layout.ts";
+export type { StoredFile, StoredName, StoredPlace, StoredTitles } from "./media-index-write.ts";
 
 const selectSystems = "SELECT name AS id, fingerprint FROM system ORDER BY system.id";
 const selectBases = "SELECT path, root, mounted FROM base ORDER BY id";
@@ -25,7 +24,7 @@ const selectFilesBelow = `SELECT file.system, folder.path, file.name FROM file J
                           WHERE folder.base = ? ORDER BY file.id`;
 const selectFolders = "SELECT base, path FROM folder ORDER BY id";
 const selectFiles = "SELECT system, folder, name FROM file ORDER BY id";
-// In the order of the list: a cross join is never turned round (sqlite.org/lang_select.html, 2.1).
+// In the order of the list, because SQLite never reorders a cross join (sqlite.org/lang_select.html, 2.1).
 const selectPlaces = `SELECT file.system, file.name, folder.base, folder.path FROM json_each(?) AS wanted
                       CROSS JOIN file ON file.id = wanted.value CROSS JOIN folder ON folder.id = file.folder`;
 const selectFolderPaths = "SELECT path FROM folder WHERE id >= ?1 AND id < ?1 + ?2 ORDER BY id";
@@ -41,7 +40,7 @@ const selectShortcut = "SELECT sum, anywhere, start FROM shortcut WHERE key = ?"
 const selectTitles = `SELECT length, sum, bytes FROM title WHERE system = ? AND plain = ? AND length BETWEEN ? AND ?
                       ORDER BY length, number`;
 
-/** The file is not an index, not whole, or of another layout: it is to be made anew. */
+/** The file is not an index, not whole, or of another layout: it must be made again. */
 export class IndexDamage extends Error {
   override readonly name = "IndexDamage";
 }
@@ -50,36 +49,36 @@ export interface MediaIndexFile {
   readonly count: number;
   readonly systems: readonly StoredSystem[];
   bases(): readonly StoredBase[];
-  /** The files of a system's folder and all below it, in their order. */
+  /** The files of a system's folder and all below it, in order. */
   filesBelow(base: StoredName): readonly Omit<StoredPlace, "base">[];
   /** All of them, in order. */
   folders(): readonly StoredFolder[];
   files(): Iterable<StoredFile>;
-  /** The paths of at most `most` folders, from the one with this number on. */
+  /** The paths of at most `most` folders, from the number `first` on. */
   folderPaths(first: number, most: number): readonly StoredName[];
   /** The files of a system that are in one of these folders. */
   filesIn(system: number, folders: readonly number[]): FilesIn;
-  /** Throws `IndexDamage` where there is no such file. */
+  /** Throws `IndexDamage` if one of the files does not exist. */
   places(files: readonly number[]): readonly StoredPlace[];
   name(file: number): StoredName;
-  /** A part of the search structure, read step by step: each step is one piece of at most 256 KiB. */
+  /** A part of the search structure; each step reads one piece of at most 256 KiB. */
   piece(name: string): Generator<void, Uint8Array, void>;
   shortcut(key: number): Omit<StoredShortcut, "key"> | undefined;
-  /** The titles of a system with keys of these lengths, in bytes, both included; read as they are asked for. */
+  /** The titles of a system with keys of these lengths, in bytes, both included; read one piece at a time. */
   titles(system: number, isPlain: boolean, lengthMin: number, lengthMax: number): Iterable<StoredTitles>;
-  /** Throws `IndexDamage` where the file as a whole is not sound. Reads all of it. */
+  /** Reads the whole file and throws `IndexDamage` if it is not sound. */
   check(): void;
   close(): void;
 }
 
-/** Some files of the index. `first` and `span` say which numbers are looked through. */
+/** Some files of the index, of those with the numbers from `first` to `first + span - 1`. */
 export interface FilesIn {
   count(first: number, span: number): number;
-  /** Number of the file at this place among them; undefined where there are fewer. */
+  /** Number of the file at this place among them; undefined if there are fewer. */
   at(first: number, span: number, place: number): number | undefined;
 }
 
-/** Opens an index to read it; undefined where there is none. Throws `IndexDamage`, which its methods throw too. */
+/** Opens an index; undefined if there is no file. Throws `IndexDamage`, as do its methods. */
 export function openMediaIndex(path: string): MediaIndexFile | undefined {
   return guarded(() => {
     const database = openExisting(path);
@@ -103,8 +102,8 @@ function openExisting(path: string): Database | undefined {
 }
 
 function read(database: Database): MediaIndexFile {
-  // One transaction as long as it is open: nobody ever changes the file, and to look for that at each question would
-  // cost more than the answer.
+  // One transaction as long as it is open: the file never changes, and checking that at each query costs more than the
+  // query.
   database.run("BEGIN");
   const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version;
   if (version !== layout) throw new IndexDamage(`its layout is ${version}, not ${layout}`);
@@ -219,7 +218,7 @@ function* readTitles(
   }
 }
 
-/** Tells damage of the file, and any other fault of reading it, as one thing. */
+/** Throws each error of SQLite as `IndexDamage`. */
 function guarded<T>(run: () => T): T {
   try {
     return run();

@@ -1,32 +1,30 @@
 /**
- * Writes that last, and what a database may refuse. Rows of the history may be lost with the power; what people made
- * may not: such a write returns once it is on the disk.
+ * Writes that are on the disk when they return, and the refusals of a database. Mappings, clients and play time are
+ * written this way. The history is not (`history.ts`): its rows wait 50 ms in memory, and those are lost if the process
+ * dies; a power cut may also lose rows that were committed since the last checkpoint.
  */
 import { type Database, SQLiteError } from "bun:sqlite";
 import { assert, messageOf, ServiceError } from "../core/errors.ts";
 
-/** Runs a write and returns once it is on the disk; not inside a transaction, but it may hold one. */
-export type Durable = <T>(write: () => T) => T;
-
-export interface Guard {
-  /** Throws `ServiceError("failed")` where the disk is full or broken or the database is damaged; reads go on. */
-  readonly durable: Durable;
+export interface DurableWrites {
+  /**
+   * Runs a write and returns once it is on the disk; not inside a transaction, but it may hold one. Throws
+   * `ServiceError("failed")` if the disk is full or broken or the database is damaged; reads go on.
+   */
+  durable<T>(write: () => T): T;
   /** As `durable`, for rows that the backup copy leaves out. */
-  readonly durableOnly: Durable;
+  durableOnly<T>(write: () => T): T;
   /** Runs a read, or a write that may be lost, with the same refusals. */
   ask<T>(run: () => T): T;
-  /** What was found damaged while running; undefined where nothing was. */
+  /** The damage found in this run; undefined if there is none. */
   damage(): string | undefined;
 }
 
-export interface GuardOptions {
-  /** Called after each write that is on the disk. */
-  readonly onWritten: () => void;
-  /** Called once, when damage is found. */
-  readonly onDamage: (reason: string) => void;
-}
-
-export function createGuard(database: Database, { onWritten, onDamage }: GuardOptions): Guard {
+/** Calls `onWritten` after each `durable` write, and `onDamage` once. */
+export function createDurableWrites(
+  database: Database,
+  { onWritten, onDamage }: { readonly onWritten: () => void; readonly onDamage: (reason: string) => void },
+): DurableWrites {
   let damage: string | undefined;
 
   const ask = <T>(run: () => T): T => {
@@ -55,8 +53,8 @@ export function createGuard(database: Database, { onWritten, onDamage }: GuardOp
 
 /**
  * In WAL mode `FULL` syncs the log at each commit; `NORMAL` only before a checkpoint (sqlite.org/pragma.html,
- * synchronous). Both statements run through `run`, which prepares them anew: this pragma takes effect while it is
- * prepared, and a kept statement would do nothing the second time.
+ * synchronous). `run` prepares both statements each time: this pragma takes effect while it is prepared, so a cached
+ * statement does nothing the second time.
  */
 function syncing<T>(database: Database, write: () => T): T {
   database.run("PRAGMA synchronous = FULL");
@@ -67,7 +65,7 @@ function syncing<T>(database: Database, write: () => T): T {
   }
 }
 
-/** True where the file itself is broken, rather than the disk full or the statement wrong. */
+/** True if the file itself is broken, rather than the disk full or the statement wrong. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code ?? "");
 }
@@ -75,7 +73,7 @@ export function isDamage(error: unknown): boolean {
 const damagedSentence =
   "the database is damaged: restart the service, and it goes back to the last good copy of the mappings and clients";
 
-/** What the person at the other end is told; undefined where the fault is ours. */
+/** The error for the caller; undefined if the fault is in this program. */
 function refusalOf(cause: unknown): ServiceError | undefined {
   if (!(cause instanceof SQLiteError)) return undefined;
   if (isDamage(cause)) return new ServiceError("failed", damagedSentence, { cause });

@@ -1,0 +1,243 @@
+/** Clients that connect over a network: an id, a shared secret, a role, the last use; and wrong guesses at pairing codes. */
+import type { Database } from "bun:sqlite";
+import { type Clock, rfc3339 } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
+import { clientsMax, clientUseSavedMs, pairingLinkMs } from "../core/limits.ts";
+import type { Role } from "../core/rights.ts";
+import type { DurableWrites } from "./durable-writes.ts";
+
+/** Absent texts are empty. */
+export interface NewClientRow {
+  readonly id: string;
+  readonly name: string;
+  /** 64 hex characters. */
+  readonly secret: string;
+  /** The address of the last connection. */
+  readonly address: string;
+  readonly role: Role;
+}
+
+/** Times are RFC 3339. */
+export interface StoredClient extends NewClientRow {
+  readonly added: string;
+  /** Absent if never. */
+  readonly lastUsed?: string;
+  /** Present only for a pairing link that is not used yet. */
+  readonly expires?: string;
+}
+
+export interface ClientTable {
+  /** In the order in which they were added, without expired ones. */
+  list(): readonly StoredClient[];
+  /** Undefined for an expired one too. */
+  get(id: string): StoredClient | undefined;
+  /**
+   * On the disk when it returns. A client with `expiresMs` ends then, unless `seen` comes first. Throws `busy` if there are
+   * `clientsMax` already, `conflict` for an id in use.
+   */
+  add(client: NewClientRow, addedMs: number, expiresMs?: number): void;
+  /** On the disk when it returns; false if no client has this id. */
+  remove(id: string): boolean;
+  /** Deletes expired ones, on the disk when it returns, and returns them. */
+  expire(): readonly Pick<StoredClient, "id" | "name">[];
+  /** When the next one expires, in milliseconds since 1970; undefined if none does. */
+  nextExpiryMs(): number | undefined;
+  /**
+   * Notes a use of a client that has proved its secret; false if there is no such client. The first use makes a client
+   * permanent, on the disk when it returns. Time and address of a use may be lost at a power cut (`createClientUses`).
+   */
+  seen(id: string, address: string): boolean;
+  /** Saves the last uses. */
+  close(): void;
+}
+
+const columns = "id, name, secret, address, role, added_ms, last_used_ms, expires_ms";
+const isAlive = "(expires_ms IS NULL OR expires_ms > $nowMs)";
+const sql = {
+  list: `SELECT ${columns} FROM clients WHERE ${isAlive} ORDER BY rowid`,
+  get: `SELECT ${columns} FROM clients WHERE id = $id AND ${isAlive}`,
+  count: `SELECT count(*) AS clients FROM clients WHERE ${isAlive}`,
+  add: `INSERT INTO clients (id, name, secret, address, role, added_ms, expires_ms)
+        VALUES ($id, $name, $secret, $address, $role, $addedMs, $expiresMs)`,
+  remove: "DELETE FROM clients WHERE id = $id",
+  // An end far in the future comes from a clock that was set back since.
+  expired: "SELECT id, name FROM clients WHERE expires_ms <= $nowMs OR expires_ms > $nowMs + $aheadMsMax",
+  nextExpiry: "SELECT min(expires_ms) AS ms FROM clients",
+  keep: "UPDATE clients SET expires_ms = NULL WHERE id = $id",
+  use: "UPDATE clients SET address = $address, last_used_ms = $lastUsedMs WHERE id = $id",
+  guesses: "SELECT wrong, last_ms FROM pairing_guesses WHERE id = 1",
+  saveGuesses: `INSERT INTO pairing_guesses (id, wrong, last_ms) VALUES (1, $wrong, $lastMs)
+                ON CONFLICT (id) DO UPDATE SET wrong = $wrong, last_ms = $lastMs`,
+} as const;
+
+interface Row extends NewClientRow {
+  readonly added_ms: number;
+  readonly last_used_ms: number | null;
+  readonly expires_ms: number | null;
+}
+
+export function createClientTable(
+  database: Database,
+  { durable, ask }: DurableWrites,
+  clock: Pick<Clock, "now">,
+): ClientTable {
+  const list = database.query<Row, { nowMs: number }>(sql.list);
+  const get = database.query<Row, { id: string; nowMs: number }>(sql.get);
+  const count = database.query<{ clients: number }, { nowMs: number }>(sql.count);
+  const add = database.query(sql.add);
+  const remove = database.query(sql.remove);
+  const expired = database.query<{ id: string; name: string }, { nowMs: number; aheadMsMax: number }>(
+    sql.expired,
+  );
+  const nextExpiry = database.query<{ ms: number | null }, []>(sql.nextExpiry);
+  const keep = database.query(sql.keep);
+  const use = database.query(sql.use);
+  const row = (id: string) => ask(() => get.get({ id, nowMs: clock.now() })) ?? undefined;
+  const uses = createClientUses({
+    clock,
+    savedMs: (id) => row(id)?.last_used_ms ?? undefined,
+    save: (id, { address, lastUsedMs }) => void ask(() => use.run({ id, address, lastUsedMs })),
+  });
+  const clientOf = ({ added_ms, last_used_ms, expires_ms, ...rest }: Row): StoredClient => ({
+    ...rest,
+    added: rfc3339(added_ms),
+    ...uses.latest(rest, last_used_ms),
+    ...(expires_ms === null ? {} : { expires: rfc3339(expires_ms) }),
+  });
+
+  return {
+    list: () => ask(() => list.all({ nowMs: clock.now() })).map(clientOf),
+    get(id) {
+      const found = row(id);
+      return found && clientOf(found);
+    },
+    add({ id, name, secret, address, role }, addedMs, expiresMs) {
+      if ((ask(() => count.get({ nowMs: clock.now() }))?.clients ?? 0) >= clientsMax)
+        throw new ServiceError(
+          "busy",
+          `there are ${clientsMax} clients already: delete one that is not used`,
+          {
+            data: { limit: "clientsMax" },
+          },
+        );
+      if (row(id) !== undefined) throw new ServiceError("conflict", "a client with this id exists");
+      durable(() => add.run({ id, name, secret, address, role, addedMs, expiresMs: expiresMs ?? null }));
+    },
+    remove(id) {
+      uses.forget(id);
+      return durable(() => remove.run({ id })).changes > 0;
+    },
+    expire() {
+      const gone = ask(() => expired.all({ nowMs: clock.now(), aheadMsMax: 2 * pairingLinkMs }));
+      if (gone.length > 0)
+        durable(() => database.transaction(() => gone.forEach(({ id }) => void remove.run({ id })))());
+      return gone;
+    },
+    nextExpiryMs: () => ask(() => nextExpiry.get())?.ms ?? undefined,
+    seen(id, address) {
+      const found = row(id);
+      if (found === undefined) return false;
+      if (found.expires_ms !== null) durable(() => keep.run({ id }));
+      uses.note(id, address);
+      return true;
+    },
+    close: uses.close,
+  };
+}
+
+interface ClientUse {
+  readonly address: string;
+  readonly lastUsedMs: number;
+}
+
+interface NotedUse extends ClientUse {
+  /** When it was saved, or when saving it failed. */
+  readonly savedMs: number | undefined;
+  readonly isSaved: boolean;
+}
+
+/**
+ * The last uses of clients: exact in memory, saved at most once in `clientUseSavedMs` for each client, and at the end.
+ * `savedMs` returns the time of the saved use.
+ */
+export function createClientUses({
+  clock,
+  savedMs,
+  save,
+}: {
+  readonly clock: Pick<Clock, "now">;
+  readonly savedMs: (id: string) => number | undefined;
+  readonly save: (id: string, use: ClientUse) => void;
+}) {
+  const uses = new Map<string, NotedUse>();
+  const isSaved = (id: string, use: ClientUse) => {
+    try {
+      save(id, use);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      // A full disk must not keep a client out. The next write is tried an hour later, and at the end.
+      return false;
+    }
+  };
+  return {
+    /** Notes a use from now. The client exists. */
+    note(id: string, address: string): void {
+      const nowMs = clock.now();
+      const before = uses.get(id);
+      const lastMs = before === undefined ? savedMs(id) : before.savedMs;
+      const use = { address, lastUsedMs: nowMs };
+      // Of the absolute difference, because a clock that was set back must not delay the write for long.
+      const isDue = lastMs === undefined || Math.abs(nowMs - lastMs) >= clientUseSavedMs;
+      uses.set(
+        id,
+        isDue
+          ? { ...use, savedMs: nowMs, isSaved: isSaved(id, use) }
+          : { ...use, savedMs: lastMs, isSaved: false },
+      );
+    },
+    /** Address and last use: those of this run if there are any, else the saved ones. */
+    latest(saved: { readonly id: string; readonly address: string }, savedUseMs: number | null) {
+      const used = uses.get(saved.id);
+      const lastUsedMs = used?.lastUsedMs ?? savedUseMs;
+      return {
+        address: used?.address ?? saved.address,
+        ...(lastUsedMs === null ? {} : { lastUsed: rfc3339(lastUsedMs) }),
+      };
+    },
+    forget: (id: string) => void uses.delete(id),
+    /** Saves what is not on the disk yet. */
+    close() {
+      for (const [id, use] of uses) if (!use.isSaved) isSaved(id, use);
+    },
+  };
+}
+
+/** Wrong guesses at pairing codes: they count across restarts. */
+export interface PairingGuesses {
+  /** Undefined if nothing was saved yet. */
+  read(): GuessRecord | undefined;
+  /** On the disk when it returns. Throws `ServiceError("failed")` if the disk refuses. */
+  save(record: GuessRecord): void;
+}
+
+interface GuessRecord {
+  readonly wrong: number;
+  /** Milliseconds since 1970 of the last guess. */
+  readonly lastMs: number;
+}
+
+export function createPairingGuesses(
+  database: Database,
+  { durableOnly, ask }: DurableWrites,
+): PairingGuesses {
+  const read = database.query<{ wrong: number; last_ms: number }, []>(sql.guesses);
+  const save = database.query(sql.saveGuesses);
+  return {
+    read() {
+      const row = ask(() => read.get());
+      return row === null ? undefined : { wrong: row.wrong, lastMs: row.last_ms };
+    },
+    save: ({ wrong, lastMs }) => void durableOnly(() => save.run({ wrong, lastMs })),
+  };
+}

@@ -1,0 +1,167 @@
+/**
+ * Every migration of the database, in order: its place is its number. An earlier one is never edited. A start checks the
+ * file and runs the migrations that it lacks.
+ */
+import { Database, SQLiteError } from "bun:sqlite";
+import { messageOf } from "../core/errors.ts";
+
+/** The history of launches. Times are milliseconds since 1970; `success` is NULL while the launch runs. */
+const history = `
+CREATE TABLE history (
+  id INTEGER PRIMARY KEY,
+  time_ms INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  uid TEXT NOT NULL,
+  text TEXT NOT NULL,
+  data TEXT NOT NULL,
+  reader_id TEXT NOT NULL,
+  script TEXT NOT NULL,
+  success INTEGER,
+  error TEXT
+) STRICT;
+CREATE INDEX history_time ON history (time_ms);
+`;
+
+/** AUTOINCREMENT never reuses an id, so a client that deletes by a stale id deletes nothing. */
+const mappings = `
+CREATE TABLE mappings (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  added_ms INTEGER NOT NULL,
+  enabled INTEGER NOT NULL,
+  label TEXT NOT NULL,
+  type TEXT NOT NULL,
+  match TEXT NOT NULL,
+  pattern TEXT NOT NULL,
+  override TEXT NOT NULL
+) STRICT;
+`;
+
+/** Clients over the network. The secret is not hashed, because the handshake needs it. */
+const clients = `
+CREATE TABLE clients (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  address TEXT NOT NULL,
+  added_ms INTEGER NOT NULL
+) STRICT;
+`;
+
+/** Play time of each day and of the last session. Days are local dates. */
+const playTime = `
+CREATE TABLE play_days (
+  day TEXT PRIMARY KEY,
+  used_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE play_session (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  day TEXT NOT NULL,
+  used_ms INTEGER NOT NULL,
+  seen_ms INTEGER NOT NULL
+) STRICT;
+`;
+
+/**
+ * Clients of version 1 of the secure layer, and the salts of their sessions: each salt opens one session. They are not in
+ * the backup copy, because a copy without the newest salts would accept a recorded session again.
+ */
+const v1Clients = `
+CREATE TABLE v1_clients (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  token TEXT NOT NULL UNIQUE,
+  key TEXT NOT NULL,
+  address TEXT NOT NULL,
+  added_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE v1_salts (
+  client INTEGER NOT NULL,
+  salt BLOB NOT NULL,
+  PRIMARY KEY (client, salt)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** The media that was started last. `path` is empty for a system without a file. */
+const lastMedia = `
+CREATE TABLE last_media (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  path TEXT NOT NULL,
+  system_id TEXT NOT NULL,
+  launcher_id TEXT NOT NULL
+) STRICT;
+`;
+
+/**
+ * Access of clients: the role, the last use, and the end of a pairing link that is not used yet; and the wrong guesses at
+ * pairing codes. A time that is NULL means never.
+ */
+const access = `
+ALTER TABLE clients ADD COLUMN role TEXT NOT NULL DEFAULT 'member';
+ALTER TABLE clients ADD COLUMN last_used_ms INTEGER;
+ALTER TABLE clients ADD COLUMN expires_ms INTEGER;
+ALTER TABLE v1_clients ADD COLUMN last_used_ms INTEGER;
+CREATE TABLE pairing_guesses (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  wrong INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL
+) STRICT;
+`;
+
+export const migrations: readonly string[] = [
+  history,
+  mappings,
+  clients,
+  playTime,
+  v1Clients,
+  lastMedia,
+  access,
+];
+
+// A higher version number comes from damage, not from a newer program.
+const versionsMax = 10_000;
+
+// The columns, not the text of the schema: the text of an altered table may change with the version of SQLite.
+const columns = `
+  SELECT json_array(tables.name, columns.name, columns.type, columns."notnull", columns.pk) AS facts
+  FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'`;
+
+/**
+ * Runs the migrations that the file lacks. Returns the damage that it finds, or undefined if the file is sound. Throws
+ * for a file of a newer version, which stays unchanged.
+ */
+export function bringUpToDate(database: Database): string | undefined {
+  const done = database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+  if (done < 0 || done > versionsMax) return `its version cannot be true (${done})`;
+  if (done > migrations.length)
+    throw new Error(`it was made by a newer version (${done}; this one knows ${migrations.length})`);
+  const check = database.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get()?.quick_check;
+  if (check !== "ok") return check ?? "it cannot be checked";
+  try {
+    for (const [index, sql] of migrations.entries()) {
+      if (index < done) continue;
+      // A migration and its number are written together or not at all.
+      database.transaction(() => {
+        database.run(sql);
+        database.run(`PRAGMA user_version = ${index + 1}`);
+      })();
+    }
+    using fresh = new Database(":memory:");
+    for (const sql of migrations) fresh.run(sql);
+    const there = new Set(columnsOf(database));
+    return columnsOf(fresh).every((column) => there.has(column))
+      ? undefined
+      : "its tables are not what they were";
+  } catch (error) {
+    // A table exists before its migration, so the version number in the file is wrong.
+    if (error instanceof SQLiteError && error.code === "SQLITE_ERROR") return messageOf(error);
+    throw error;
+  }
+}
+
+function columnsOf(database: Database): readonly string[] {
+  return database
+    .query<{ facts: string }, []>(columns)
+    .all()
+    .map(({ facts }) => facts);
+}

@@ -1,0 +1,93 @@
+/** What outlives a restart about playing: the media that was started last, and the play time of each day. */
+import type { Database } from "bun:sqlite";
+import { playDaysKeptMax } from "../core/limits.ts";
+import type { StartedMedia } from "../core/media.ts";
+import type { PlayRecord } from "../core/playback.ts";
+import type { DurableWrites } from "./durable-writes.ts";
+import type { History } from "./history.ts";
+
+const sql = {
+  media: "SELECT path, system_id, launcher_id FROM last_media WHERE id = 1",
+  saveMedia: `INSERT INTO last_media (id, path, system_id, launcher_id) VALUES (1, $path, $systemId, $launcherId)
+              ON CONFLICT (id) DO UPDATE SET path = $path, system_id = $systemId, launcher_id = $launcherId`,
+  days: "SELECT day, used_ms FROM play_days ORDER BY day",
+  session: "SELECT day, used_ms, seen_ms FROM play_session WHERE id = 1",
+  saveDay: `INSERT INTO play_days (day, used_ms) VALUES ($day, $usedMs)
+            ON CONFLICT (day) DO UPDATE SET used_ms = $usedMs WHERE used_ms <> $usedMs`,
+  saveSession: `INSERT INTO play_session (id, day, used_ms, seen_ms) VALUES (1, $day, $usedMs, $seenMs)
+                ON CONFLICT (id) DO UPDATE SET day = $day, used_ms = $usedMs, seen_ms = $seenMs`,
+  prune: `DELETE FROM play_days WHERE day NOT IN (SELECT day FROM play_days ORDER BY day DESC LIMIT $kept)`,
+} as const;
+
+export interface LastMedia {
+  /** As it was saved last, in this run or another; undefined if nothing was. */
+  read(): StartedMedia | undefined;
+  /** Notes it; it is written with the rows of the history, a moment later. */
+  save(media: StartedMedia): void;
+}
+
+export function createLastMedia(
+  database: Database,
+  { ask }: DurableWrites,
+  history: Pick<History, "beside">,
+): LastMedia {
+  const read = database.query<{ path: string; system_id: string; launcher_id: string }, []>(sql.media);
+  const save = database.query(sql.saveMedia);
+  let last: StartedMedia | undefined;
+  return {
+    read() {
+      if (last !== undefined) return last;
+      const row = ask(() => read.get());
+      return row === null
+        ? undefined
+        : { path: row.path, systemId: row.system_id, launcherId: row.launcher_id };
+    },
+    save({ path, systemId, launcherId }) {
+      last = { path, systemId, launcherId };
+      history.beside(() => save.run({ path, systemId, launcherId }));
+    },
+  };
+}
+
+export interface PlayTimes {
+  /** Undefined if nothing was saved yet. */
+  read(): PlayRecord | undefined;
+  /**
+   * On the disk when it returns, so that a power cut does not extend the play time. Keeps the newest `playDaysKeptMax`
+   * days. Throws `ServiceError("failed")` if the disk refuses.
+   */
+  save(record: PlayRecord): void;
+}
+
+interface DayRow {
+  readonly day: string;
+  readonly used_ms: number;
+}
+
+export function createPlayTimes(database: Database, { durableOnly, ask }: DurableWrites): PlayTimes {
+  const days = database.query<DayRow, []>(sql.days);
+  const session = database.query<DayRow & { readonly seen_ms: number }, []>(sql.session);
+  const saveDay = database.query(sql.saveDay);
+  const saveSession = database.query(sql.saveSession);
+  const prune = database.query(sql.prune);
+  const saveAll = database.transaction((record: PlayRecord) => {
+    for (const [day, usedMs] of record.days) saveDay.run({ day, usedMs: Math.round(usedMs) });
+    const { day, sessionMs, seenMs } = record;
+    saveSession.run({ day, usedMs: Math.round(sessionMs), seenMs: Math.round(seenMs) });
+    prune.run({ kept: playDaysKeptMax });
+  });
+
+  return {
+    read() {
+      const last = ask(() => session.get());
+      if (last === null) return undefined;
+      return {
+        day: last.day,
+        sessionMs: last.used_ms,
+        seenMs: last.seen_ms,
+        days: new Map(ask(() => days.all()).map(({ day, used_ms }) => [day, used_ms])),
+      };
+    },
+    save: (record) => void durableOnly(() => saveAll(record)),
+  };
+}
