@@ -1,19 +1,19 @@
 /** `tapdeck update`: installs a bundle, shows the slots, goes back, and, for the init script, decides on a trial. */
 import { existsSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { otherSlot, slots } from "../update/boot-control.ts";
 import { checkUpdate, type Step } from "../update/check-bundle.ts";
 import { openSource } from "../update/disk.ts";
 import { goBack, manifestOf, writeUpdate } from "../update/install.ts";
+import { imagePaths, type Machine, type MachinePaths, openMachine } from "../update/machine.ts";
 import {
-  imagePaths,
-  type Machine,
-  type MachinePaths,
-  openMachine,
+  isExcused,
+  judge,
   readUpdateNote,
+  startTrial,
+  type Trial,
   writeUpdateNote,
-} from "../update/machine.ts";
-import { otherSlot, slots } from "../update/slots.ts";
-import { isExcused, judge, startTrial, type Trial } from "../update/trial.ts";
+} from "../update/trial.ts";
 import type { TerminalOutput } from "./media-command.ts";
 
 export type UpdateAction =

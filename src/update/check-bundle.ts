@@ -1,37 +1,32 @@
-/** Whether a bundle may be installed here: asked of all of it, before anything is written. */
+/** Checks of a whole bundle before anything is written: may this machine install it? */
 import { createHash } from "node:crypto";
 import { exitCodes, StartError } from "../core/errors.ts";
+import { type BootControl, type BootSlot, otherSlot, slotFolder } from "./boot-control.ts";
+import type { BootFiles, BundleSource, RootPartition } from "./disk.ts";
 import {
+  type BundlePart,
   bootBytesOf,
   bootPathOf,
   compareVersions,
+  headBytes,
+  isSignedBy,
   type Manifest,
-  type Part,
+  readHead,
   readManifest,
   rootPartOf,
-} from "./manifest.ts";
-import { type BootControl, otherSlot, type Slot, slotFolder } from "./slots.ts";
-import { headBytes, isSignedBy, readHead } from "./update-bundle.ts";
-import type { BootFiles, RootPartition } from "./update-paths.ts";
-
-/** A bundle's file. */
-export interface Source {
-  readonly bytes: number;
-  /** So many bytes, or fewer where the file ends before. */
-  read(offset: number, length: number): Promise<Uint8Array>;
-}
+} from "./update-bundle.ts";
 
 export type Step = "checking" | "writing" | "reading back";
 
 export interface Installation {
-  readonly source: Source;
+  readonly source: BundleSource;
   readonly files: BootFiles;
   readonly control: BootControl;
-  root(slot: Slot): Promise<RootPartition>;
-  /** Public keys of whom this system trusts. */
+  root(slot: BootSlot): Promise<RootPartition>;
+  /** The public keys that this system trusts. */
   readonly keys: readonly Uint8Array[];
   readonly board: string;
-  /** The version that runs. */
+  /** The running version. */
   readonly version: string;
   readonly allowOlder: boolean;
   readonly progress: (step: Step, done: number, total: number) => void;
@@ -39,26 +34,26 @@ export interface Installation {
 
 export interface Checked {
   readonly manifest: Manifest;
-  /** As they stand in the file. */
+  /** As it is in the file. */
   readonly manifestText: string;
-  readonly slot: Slot;
+  readonly slot: BootSlot;
 }
 
-/** A part, and where its bytes begin in the file. */
-export interface Placed extends Part {
+/** A part and the offset of its bytes in the file. */
+export interface Placed extends BundlePart {
   readonly offset: number;
 }
 
 const chunkBytes = 1024 * 1024;
 
-/** Throws a sentence where the bundle is not whole, not for here, or not allowed. Writes nothing. */
+/** Throws a sentence if the bundle is not whole, not for this machine, or not allowed. Writes nothing. */
 export async function checkUpdate(installation: Installation): Promise<Checked> {
   const { source, progress } = installation;
   const slot = await freeSlot(installation.control);
   const { manifest, manifestText } = await signedManifest(installation);
   judgeVersion(manifest, installation);
   const placed = place(manifest, manifestText);
-  const total = placed.reduce((sum, { bytes }) => sum + bytes, 0);
+  const total = bytesOf(placed);
   const end = (placed.at(-1)?.offset ?? 0) + (placed.at(-1)?.bytes ?? 0);
   if (source.bytes < end)
     throw refused(`the file is cut short: ${source.bytes} of ${end} bytes are there; fetch it again`);
@@ -77,23 +72,27 @@ export async function checkUpdate(installation: Installation): Promise<Checked> 
   return { manifest, manifestText, slot };
 }
 
+export function bytesOf(parts: readonly BundlePart[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 export function refused(sentence: string): StartError {
   return new StartError(exitCodes.failed, sentence);
 }
 
-export function damaged({ name }: Part): StartError {
+export function damaged({ name }: BundlePart): StartError {
   return refused(`the file is damaged: its part ${name} is not what was signed; fetch it again`);
 }
 
-/** The slot that may be written: the one that neither runs nor is kept. */
-export async function freeSlot(control: BootControl): Promise<Slot> {
+/** The slot to write: the one that neither runs nor is kept. */
+export async function freeSlot(control: BootControl): Promise<BootSlot> {
   const [running, kept] = [await control.running(), await control.kept()];
   if (running !== kept)
     throw refused("this system is itself being tried: wait until it is kept, a minute after its start");
   return otherSlot(running);
 }
 
-/** The parts with their places in the file. */
+/** The parts with their offsets in the file. */
 export function place(manifest: Manifest, manifestText: string): readonly Placed[] {
   let offset = headBytes + new TextEncoder().encode(manifestText).length;
   return manifest.parts.map((part) => {
@@ -102,9 +101,9 @@ export function place(manifest: Manifest, manifestText: string): readonly Placed
   });
 }
 
-/** Throws where the file ends before the part does: somebody cut it meanwhile. */
+/** Throws if the file ends before the part does, because it was truncated meanwhile. */
 export async function* chunksOf(
-  source: Source,
+  source: BundleSource,
   { offset, bytes, name }: Placed,
 ): AsyncGenerator<Uint8Array, void, void> {
   for (let at = 0; at < bytes; ) {
@@ -141,7 +140,7 @@ function judgeVersion(manifest: Manifest, { board, version, allowOlder }: Instal
 async function judgeRoom(
   manifest: Manifest,
   { control, files, root }: Installation,
-  slot: Slot,
+  slot: BootSlot,
 ): Promise<void> {
   const paths = new Set(manifest.parts.map(bootPathOf));
   const missing = control.needs(slot).find((name) => !paths.has(name));
@@ -159,5 +158,5 @@ async function judgeRoom(
     throw refused(`the boot partition has room for ${free} bytes, and the update needs ${most} there`);
 }
 
-// Each file takes whole clusters, and small files are written beside those that they replace.
+// Files take whole clusters, and a small file is written beside the one that it replaces.
 const spareBytes = 1024 * 1024;

@@ -1,27 +1,77 @@
-/** The boot partition and the slots of this machine, as files and block devices. */
+/**
+ * The boot partition and the slots, as files and block devices: each step of an update that changes a disk is one call,
+ * so that a test can cut the power between any two of them. A write is on the disk only after the next `sync`.
+ */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { updateNoteBytesMax } from "../core/limits.ts";
-import type { Source } from "./check-bundle.ts";
-import type { BootFiles, OpenFile, RootPartition } from "./update-paths.ts";
+
+export interface OpenFile {
+  write(bytes: Uint8Array): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Files of the boot partition, by paths below its root. */
+export interface BootFiles {
+  /** The whole of a small file; undefined if there is none. */
+  read(path: string): Promise<Uint8Array | undefined>;
+  /** All files below a folder; empty if there is no such folder. */
+  list(folder: string): Promise<readonly { readonly path: string; readonly bytes: number }[]>;
+  freeBytes(): Promise<number>;
+  /** Creates an empty file and the folders above it; replaces an old file. */
+  create(path: string): Promise<OpenFile>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** Writes changed names in a folder to the disk. */
+  syncFolder(folder: string): Promise<void>;
+  chunks(path: string): AsyncIterable<Uint8Array>;
+}
+
+/** The partition of a slot's root file system. */
+export interface RootPartition {
+  readonly bytes: number;
+  /** Opens it for writing from its first byte on. */
+  open(): Promise<OpenFile>;
+  /** Its first `bytes` bytes. */
+  chunks(bytes: number): AsyncIterable<Uint8Array>;
+}
+
+/** Replaces a small file: after a power cut either the old one or the new one is there, whole. */
+export async function replaceFile(files: BootFiles, path: string, text: string): Promise<void> {
+  const fresh = path.replace(/\.[^./]*$/, ".new");
+  const file = await files.create(fresh);
+  await file.write(new TextEncoder().encode(text));
+  await file.sync();
+  await file.close();
+  await files.rename(fresh, path);
+  await files.syncFolder(folderOf(path));
+}
+
+/** Removes a file if it exists; on the disk when it resolves. */
+export async function removeFile(files: BootFiles, path: string): Promise<void> {
+  if ((await files.read(path)) === undefined) return;
+  await files.remove(path);
+  await files.syncFolder(folderOf(path));
+}
+
+export function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/") + 1);
+}
 
 const chunkBytes = 1024 * 1024;
-// A manifest is the largest file that is read whole.
+// The largest file that is read whole is a manifest.
 const wholeBytesMax = 32 * updateNoteBytesMax;
 
 export function bootFilesAt(folder: string, forgetCaches: () => Promise<void>): BootFiles {
   const at = (path: string) => join(folder, path);
   return {
     async read(path) {
-      const file = await ifThere(open(at(path), "r"));
+      await using file = await ifThere(open(at(path), "r"));
       if (file === undefined) return undefined;
-      try {
-        const { size } = await file.stat();
-        if (size > wholeBytesMax) throw new Error(`${path} is larger than ${wholeBytesMax} bytes`);
-        return new Uint8Array(await file.readFile());
-      } finally {
-        await file.close();
-      }
+      const { size } = await file.stat();
+      if (size > wholeBytesMax) throw new Error(`${path} is larger than ${wholeBytesMax} bytes`);
+      return new Uint8Array(await file.readFile());
     },
     async list(path) {
       const entries = (await ifThere(readdir(at(path), { recursive: true, withFileTypes: true }))) ?? [];
@@ -42,12 +92,8 @@ export function bootFilesAt(folder: string, forgetCaches: () => Promise<void>): 
     rename: (from, to) => rename(at(from), at(to)),
     remove: (path) => rm(at(path)),
     async syncFolder(path) {
-      const handle = await open(at(path), "r");
-      try {
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
+      await using handle = await open(at(path), "r");
+      await handle.sync();
     },
     async *chunks(path) {
       await forgetCaches();
@@ -56,7 +102,7 @@ export function bootFilesAt(folder: string, forgetCaches: () => Promise<void>): 
   };
 }
 
-/** A block device, or a file that stands for one. */
+/** A block device, or a file in its place. */
 export async function rootPartitionAt(
   path: string,
   forgetCaches: () => Promise<void>,
@@ -71,17 +117,20 @@ export async function rootPartitionAt(
   };
 }
 
-/** What is read from now on comes from the disk, not from the memory that it was written through (proc_sys_vm(5)). */
+/** Later reads come from the disk, not from the page cache (proc_sys_vm(5)). */
 export async function forgetCaches(): Promise<void> {
-  const file = await open("/proc/sys/vm/drop_caches", "w");
-  try {
-    await file.write("1");
-  } finally {
-    await file.close();
-  }
+  await using file = await open("/proc/sys/vm/drop_caches", "w");
+  await file.write("1");
 }
 
-export async function openSource(path: string): Promise<Source & AsyncDisposable> {
+/** The file of a bundle. */
+export interface BundleSource {
+  readonly bytes: number;
+  /** At most `length` bytes: fewer if the file ends before. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+export async function openSource(path: string): Promise<BundleSource & AsyncDisposable> {
   const file = await open(path, "r");
   return {
     bytes: (await file.stat()).size,
@@ -94,7 +143,7 @@ export async function openSource(path: string): Promise<Source & AsyncDisposable
   };
 }
 
-/** The first bytes of a small text file; empty where there is none. */
+/** The first bytes of a small text file; empty if there is none. */
 export async function readNote(path: string): Promise<string> {
   return (await ifThere(readFile(path, "utf8")))?.slice(0, updateNoteBytesMax) ?? "";
 }
@@ -110,32 +159,21 @@ function openFile(file: FileHandle): OpenFile {
 }
 
 async function* chunksAt(path: string, bytes: number): AsyncGenerator<Uint8Array, void, void> {
-  const file = await open(path, "r");
-  try {
-    for (let at = 0; at < bytes; ) {
-      const chunk = new Uint8Array(Math.min(chunkBytes, bytes - at));
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
-      if (bytesRead === 0) return;
-      yield chunk.subarray(0, bytesRead);
-      at += bytesRead;
-    }
-  } finally {
-    await file.close();
+  await using source = await openSource(path);
+  for (let at = 0; at < bytes; ) {
+    const chunk = await source.read(at, Math.min(chunkBytes, bytes - at));
+    if (chunk.length === 0) return;
+    yield chunk;
+    at += chunk.length;
   }
 }
 
-/** A block device has no size of its own for `stat`; the kernel tells it elsewhere. */
+/** `stat` gives the size of a file, but not of a block device. */
 async function sizeOf(path: string): Promise<number> {
-  const file = await open(path, "r");
-  try {
-    const found = await file.stat();
-    if (found.isFile()) return found.size;
-  } finally {
-    await file.close();
-  }
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  // In sectors of 512 bytes, whatever the disk's own are (Linux, "Documentation/ABI/stable/sysfs-block").
-  return Number(await readFile(`/sys/class/block/${name}/size`, "utf8")) * 512;
+  const found = await stat(path);
+  if (found.isFile()) return found.size;
+  // In sectors of 512 bytes, whatever the sectors of the disk (Linux, "Documentation/ABI/stable/sysfs-block").
+  return Number(await readFile(`/sys/class/block/${basename(path)}/size`, "utf8")) * 512;
 }
 
 async function ifThere<Value>(asked: Promise<Value>): Promise<Value | undefined> {

@@ -1,9 +1,11 @@
 /**
- * Writes a bundle into the slot that does not run, reads it back, and arms it to be tried once. Until the last step the
- * slot counts as unfinished, and no start takes it: its manifest is removed first and written last.
+ * Writes a bundle into the slot that does not run, reads it back, and arms the slot for one try. No start takes a slot
+ * without a manifest, so the manifest is removed first and written last.
  */
 import { createHash } from "node:crypto";
+import { type BootControl, type BootSlot, slotFolder } from "./boot-control.ts";
 import {
+  bytesOf,
   type Checked,
   chunksOf,
   damaged,
@@ -13,14 +15,13 @@ import {
   place,
   refused,
 } from "./check-bundle.ts";
-import { bootPathOf, type Manifest, manifestName, type Part, readManifest } from "./manifest.ts";
-import { type BootControl, type Slot, slotFolder } from "./slots.ts";
-import { type BootFiles, folderOf, type RootPartition, removeFile, replaceFile } from "./update-paths.ts";
+import { type BootFiles, folderOf, type RootPartition, removeFile, replaceFile } from "./disk.ts";
+import { type BundlePart, bootPathOf, type Manifest, manifestName, readManifest } from "./update-bundle.ts";
 
-// So much may wait to be written: a board of 512 MB has other uses for its memory, and the bar shows what is on the card.
+// Limits the page cache of a board with 512 MB, and keeps the progress bar close to what is on the card.
 const unsyncedBytesMax = 8 * 1024 * 1024;
 
-/** Resolves when the other slot holds the update and will be tried by the next start. */
+/** Resolves when the other slot holds the update and the next start will try it. */
 export async function writeUpdate(
   installation: Installation,
   { manifest, manifestText, slot }: Checked,
@@ -29,7 +30,7 @@ export async function writeUpdate(
   const partition = await installation.root(slot);
   await clearSlot(files, control, slot);
   const placed = place(manifest, manifestText);
-  const total = placed.reduce((sum, { bytes }) => sum + bytes, 0);
+  const total = bytesOf(placed);
   let done = 0;
   for (const part of placed)
     await writePart(installation, part, { slot, partition }, (count) => {
@@ -47,7 +48,7 @@ export async function writeUpdate(
   await control.tryOnce(slot);
 }
 
-/** Arms the other slot again as it is, where it is whole. Its version. */
+/** Arms the other slot again if it is whole. Returns its version. */
 export async function goBack(
   installation: Pick<Installation, "files" | "control" | "root" | "progress">,
 ): Promise<string> {
@@ -55,7 +56,7 @@ export async function goBack(
   const slot = await freeSlot(control);
   const manifest = await manifestOf(files, slot);
   if (manifest === undefined) throw refused("there is nothing to go back to: the other slot holds no system");
-  const total = manifest.parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const total = bytesOf(manifest.parts);
   const partition = await installation.root(slot);
   const wrong = await findDamage(manifest, { files, slot, partition }, (count) =>
     progress("checking", count, total),
@@ -65,15 +66,15 @@ export async function goBack(
   return manifest.version;
 }
 
-/** What a slot holds; undefined where it is empty or unfinished. */
-export async function manifestOf(files: BootFiles, slot: Slot): Promise<Manifest | undefined> {
+/** The manifest of a slot; undefined if the slot is empty or unfinished. */
+export async function manifestOf(files: BootFiles, slot: BootSlot): Promise<Manifest | undefined> {
   const bytes = await files.read(slotFolder(slot) + manifestName);
   const manifest = bytes === undefined ? "there is none" : readManifest(bytes);
   return typeof manifest === "string" ? undefined : manifest;
 }
 
-/** From here on no start takes the slot, and what a cut leaves there is no system to anybody. */
-async function clearSlot(files: BootFiles, control: BootControl, slot: Slot): Promise<void> {
+/** Removes the manifest first: from then on no start takes the slot. */
+async function clearSlot(files: BootFiles, control: BootControl, slot: BootSlot): Promise<void> {
   await control.disarm();
   await removeFile(files, slotFolder(slot) + manifestName);
   const paths = (await files.list(slotFolder(slot))).map(({ path }) => path);
@@ -84,7 +85,7 @@ async function clearSlot(files: BootFiles, control: BootControl, slot: Slot): Pr
 async function writePart(
   { source, files }: Installation,
   part: Placed,
-  { slot, partition }: { readonly slot: Slot; readonly partition: RootPartition },
+  { slot, partition }: { readonly slot: BootSlot; readonly partition: RootPartition },
   wrote: (bytes: number) => void,
 ): Promise<void> {
   const path = bootPathOf(part);
@@ -103,7 +104,7 @@ async function writePart(
       wrote(chunk.length);
     }
     await file.sync();
-    // It was right when it was checked: somebody changed the file meanwhile.
+    // The check found the right sum, so the file was changed meanwhile.
     if (hash.digest("hex") !== part.sha256) throw damaged(part);
   } finally {
     await file.close();
@@ -111,14 +112,14 @@ async function writePart(
   if (path !== undefined) await files.syncFolder(folderOf(slotFolder(slot) + path));
 }
 
-/** The name of the first part that reads differently from what the manifest says. */
+/** The name of the first part whose sum is not that of the manifest. */
 async function findDamage(
   { parts }: Manifest,
   {
     files,
     slot,
     partition,
-  }: { readonly files: BootFiles; readonly slot: Slot; readonly partition: RootPartition },
+  }: { readonly files: BootFiles; readonly slot: BootSlot; readonly partition: RootPartition },
   progress: (bytes: number) => void,
 ): Promise<string | undefined> {
   let done = 0;
@@ -132,12 +133,12 @@ async function findDamage(
   return undefined;
 }
 
-async function matches(part: Part, chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
+async function matches(part: BundlePart, chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
   const hash = createHash("sha256");
   try {
     for await (const chunk of chunks) hash.update(chunk);
   } catch {
-    return false; // What cannot be read is not what was written.
+    return false; // An unreadable part is damaged too.
   }
   return hash.digest("hex") === part.sha256;
 }

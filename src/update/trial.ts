@@ -1,30 +1,34 @@
 /**
- * The first minutes of a system that is being tried: it is kept once it was healthy for 60 s without a gap, and given up
- * after 5 minutes. Pure: who asks the service hands in what it heard, and when.
+ * The trial of a new system: it is kept once it was healthy for 60 s without a gap, and given up after 5 minutes. The
+ * judge is pure: the caller passes in each answer of `GET /health` and its time. A note on the disk holds the outcome.
  */
+
+import { rename, writeFile } from "node:fs/promises";
+import { updateNoteBytesMax } from "../core/limits.ts";
 import { startedAgain } from "../core/operating-system.ts";
+import type { BootSlot } from "./boot-control.ts";
+import { readNote } from "./disk.ts";
+import type { MachinePaths } from "./machine.ts";
 
 export interface Trial {
   readonly startedMs: number;
-  /** When it was last asked. */
+  /** Time of the last answer. */
   readonly askedMs: number;
-  /** Since when every answer was good; undefined where the last one was not. */
+  /** Time since which every answer was good; undefined if the last one was not. */
   readonly healthySinceMs: number | undefined;
 }
 
-export type Verdict = "wait" | "keep" | "give-up";
-
 export const healthyMs = 60_000;
-/** Enough for a slow card, and two starts of the service by the watchdog. */
+/** Long enough for a slow card and two restarts of the service by the watchdog. */
 export const trialMsMax = 5 * 60_000;
-/** Nobody knows what happened in a longer silence. */
+/** A longer silence between two answers counts as a fault. */
 export const gapMsMax = 10_000;
-/** Of `GET /health`. */
+/** Of the reasons in `GET /health`. */
 const betweenReasons = "; ";
 
 /**
- * Whether all that `GET /health` complains of is no fault of the system that is tried: it was so before the update, or it is
- * what the watchdog did, which is told for a day. A service that answers for a minute since is well.
+ * True if no complaint of `GET /health` is a fault of the new system: each was there before the update, or reports a restart
+ * by the watchdog, which stays in the answer for a day.
  */
 export function isExcused(complaint: string, before: string): boolean {
   const known = reasonsOf(before);
@@ -33,12 +37,12 @@ export function isExcused(complaint: string, before: string): boolean {
   );
 }
 
-/** Without their figures: how much is free, say, is another one each time. */
+/** With each figure replaced, because figures such as free space change all the time. */
 function reasonsOf(complaint: string): readonly string[] {
   return complaint.replace(/\d+/g, "0").split(betweenReasons);
 }
 
-/** Times are of a clock that never jumps. */
+/** Times are of a monotonic clock. */
 export function startTrial(nowMs: number): Trial {
   return { startedMs: nowMs, askedMs: nowMs, healthySinceMs: undefined };
 }
@@ -46,11 +50,40 @@ export function startTrial(nowMs: number): Trial {
 export function judge(
   trial: Trial,
   { nowMs, healthy }: { readonly nowMs: number; readonly healthy: boolean },
-): { readonly trial: Trial; readonly verdict: Verdict } {
+): { readonly trial: Trial; readonly verdict: "wait" | "keep" | "give-up" } {
   const isGap = nowMs - trial.askedMs > gapMsMax;
   const healthySinceMs = healthy ? ((isGap ? undefined : trial.healthySinceMs) ?? nowMs) : undefined;
   const next = { ...trial, askedMs: nowMs, healthySinceMs };
   if (healthySinceMs !== undefined && nowMs - healthySinceMs >= healthyMs)
     return { trial: next, verdict: "keep" };
   return { trial: next, verdict: nowMs - trial.startedMs >= trialMsMax ? "give-up" : "wait" };
+}
+
+/** The last update and its outcome; the init script S92update reads and writes it too. */
+export interface UpdateNote {
+  readonly event: "trying" | "kept" | "back";
+  readonly slot: BootSlot;
+  readonly version: string;
+  /** The complaint of `GET /health` before the update; empty if there was none. */
+  readonly excused: string;
+}
+
+/** Undefined if nothing was ever tried. */
+export async function readUpdateNote(paths: MachinePaths): Promise<UpdateNote | undefined> {
+  const [, event, slot, version = "", excused = ""] =
+    /^event=([a-z]+) slot=([ab]) version=(\S+) excused=(.*)/.exec(await readNote(paths.note)) ?? [];
+  if (event !== "trying" && event !== "kept" && event !== "back") return undefined;
+  return { event, slot: slot === "b" ? "b" : "a", version, excused };
+}
+
+/** Writes by rename; does not fail on a full card, which keeps the old note. */
+export async function writeUpdateNote(paths: MachinePaths, note: UpdateNote): Promise<void> {
+  const excused = note.excused.replace(/\s+/g, " ").slice(0, updateNoteBytesMax / 2);
+  const line = `event=${note.event} slot=${note.slot} version=${note.version} excused=${excused}\n`;
+  try {
+    await writeFile(`${paths.note}.new`, line, { flush: true, mode: 0o600 });
+    await rename(`${paths.note}.new`, paths.note);
+  } catch {
+    // The note only informs people; the boot partition decides which slot starts.
+  }
 }

@@ -6,7 +6,7 @@ import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json";
-import { slotOfConfig } from "../../src/update/tryboot.ts";
+import { slotOfConfig } from "../../src/update/boot-control.ts";
 import { boards, defconfigOf, isOption, optional } from "../../tools/defconfigs.ts";
 import { buildroot, makeIn, root, run as runIn, tree } from "../helpers/buildroot.ts";
 

@@ -4,8 +4,8 @@
  * bytes. That is harsher than FAT, which changes names in the order in which they were written.
  */
 
-import type { Slot } from "../../src/update/slots.ts";
-import type { BootFiles, OpenFile, RootPartition } from "../../src/update/update-paths.ts";
+import type { BootSlot } from "../../src/update/boot-control.ts";
+import type { BootFiles, OpenFile, RootPartition } from "../../src/update/disk.ts";
 
 export class PowerCut extends Error {
   override readonly name = "PowerCut";
@@ -13,7 +13,7 @@ export class PowerCut extends Error {
 
 export interface CuttableCard {
   readonly files: BootFiles;
-  root(slot: Slot): RootPartition;
+  root(slot: BootSlot): RootPartition;
   /** The power goes at the step with this number from now on; the first is 0. */
   cutAt(step: number): void;
   /** Steps since the card was made. */
@@ -23,9 +23,9 @@ export interface CuttableCard {
   /** What stands there now. */
   textOf(path: string): string | undefined;
   put(path: string, bytes: Uint8Array): void;
-  rootBytes(slot: Slot): Uint8Array;
+  rootBytes(slot: BootSlot): Uint8Array;
   /** Puts a slot's first content there. */
-  putRoot(slot: Slot, bytes: Uint8Array): void;
+  putRoot(slot: BootSlot, bytes: Uint8Array): void;
 }
 
 interface Content {

@@ -1,7 +1,7 @@
 /** Small bundles for tests, signed with a key of the test's own. */
 import { createHash } from "node:crypto";
 import sodium from "libsodium-wrappers";
-import type { Source } from "../../src/update/check-bundle.ts";
+import type { BundleSource } from "../../src/update/disk.ts";
 import { signedBytes, writeHead } from "../../src/update/update-bundle.ts";
 
 export interface TestKeys {
@@ -61,7 +61,7 @@ export function signBundle(
   return { bytes: new Uint8Array(Buffer.concat([head, text, ...parts])), manifestText };
 }
 
-export function sourceOf(bytes: Uint8Array): Source {
+export function sourceOf(bytes: Uint8Array): BundleSource {
   return {
     bytes: bytes.length,
     read: async (offset, length) => bytes.slice(offset, offset + length),

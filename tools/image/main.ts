@@ -6,8 +6,8 @@
 import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { manifestName } from "../../src/update/manifest.ts";
-import { keptText } from "../../src/update/uboot.ts";
+import { keptText } from "../../src/update/boot-control.ts";
+import { manifestName } from "../../src/update/update-bundle.ts";
 import { unpackPackages } from "./debs.ts";
 import { readMeta, root } from "./meta.ts";
 import { copyModules, rootModules, systemModules } from "./modules.ts";

@@ -2,8 +2,15 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Manifest, manifestName, type Part, readManifest } from "../../src/update/manifest.ts";
-import { headBytes, signedBytes, writeHead } from "../../src/update/update-bundle.ts";
+import {
+  type BundlePart,
+  headBytes,
+  type Manifest,
+  manifestName,
+  readManifest,
+  signedBytes,
+  writeHead,
+} from "../../src/update/update-bundle.ts";
 
 export interface Key {
   readonly publicHex: string;
@@ -46,7 +53,7 @@ export async function makeBundle(path: string, { version, board, root, boot }: B
     if (name !== manifestName && (await stat(join(boot, name))).isFile())
       files.push({ name: `boot/${name}`, path: join(boot, name) });
   files.push({ name: "root", path: root });
-  const parts: Part[] = await Promise.all(
+  const parts: BundlePart[] = await Promise.all(
     files.map(async (file) => ({
       name: file.name,
       bytes: (await stat(file.path)).size,

@@ -5,11 +5,19 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { seededRandom } from "../../../drivers/emulator/emulated-faults.ts";
+import {
+  type BootControl,
+  type BootSlot,
+  createTryboot,
+  createUboot,
+  keptText,
+  otherSlot,
+  slotFolder,
+  slotOfConfig,
+  slotOfKept,
+} from "../../../src/update/boot-control.ts";
 import { checkUpdate } from "../../../src/update/check-bundle.ts";
 import { goBack, writeUpdate } from "../../../src/update/install.ts";
-import { type BootControl, otherSlot, type Slot, slotFolder } from "../../../src/update/slots.ts";
-import { createTryboot, slotOfConfig } from "../../../src/update/tryboot.ts";
-import { createUboot, keptText, slotOfKept } from "../../../src/update/uboot.ts";
 import { type CuttableCard, createCard, PowerCut } from "../../emulators/card-with-cuts.ts";
 import { bundleOf, contentsOf, makeKeys, sourceOf } from "../../helpers/bundles.ts";
 
@@ -20,9 +28,9 @@ const rootBytesMax = 256;
 interface Firmware {
   readonly name: string;
   prepare(card: CuttableCard): void;
-  control(card: CuttableCard, running: Slot): BootControl;
+  control(card: CuttableCard, running: BootSlot): BootControl;
   /** A start; `word` is what the restart before it handed over, and a loss of power hands over none. */
-  boot(card: CuttableCard, word: string | undefined): Slot;
+  boot(card: CuttableCard, word: string | undefined): BootSlot;
 }
 
 const tryboot: Firmware = {
@@ -86,7 +94,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
   const first = bundleOf(versionText(1), keys, rootBytesMax);
   card.put("slot-a/manifest.json", bytesOf(first.manifestText));
 
-  let running: Slot = "a";
+  let running: BootSlot = "a";
   const boot = (word: string | undefined) => {
     running = firmware.boot(card, word);
     const found = wholeVersion(card, running);
@@ -100,7 +108,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
   const installation = (isOlder: boolean) => ({
     files: card.files,
     control: firmware.control(card, running),
-    root: async (slot: Slot) => card.root(slot),
+    root: async (slot: BootSlot) => card.root(slot),
     keys: [keys.publicKey],
     board: "test",
     version: wholeVersion(card, running) ?? "",
@@ -253,7 +261,7 @@ function unlessCut(error: unknown): undefined {
 }
 
 /** The version that a slot holds to the last byte; undefined where it holds none. */
-function wholeVersion(card: CuttableCard, slot: Slot): string | undefined {
+function wholeVersion(card: CuttableCard, slot: BootSlot): string | undefined {
   const [, version = ""] = /version (\S+)/.exec(card.textOf(`${slotFolder(slot)}Image`) ?? "") ?? [];
   if (version === "") return undefined;
   const { boot, root } = contentsOf(version, rootBytesMax);

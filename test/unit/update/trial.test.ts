@@ -1,15 +1,7 @@
 /** The trial of an updated system: when it is kept, when it is given up, and which complaints count. */
 import { expect, test } from "bun:test";
 import { startedAgain } from "../../../src/core/operating-system.ts";
-import {
-  gapMsMax,
-  healthyMs,
-  isExcused,
-  judge,
-  startTrial,
-  trialMsMax,
-  type Verdict,
-} from "../../../src/update/trial.ts";
+import { gapMsMax, healthyMs, isExcused, judge, startTrial, trialMsMax } from "../../../src/update/trial.ts";
 
 /** The verdicts of a trial that starts at 1000 ms and is asked at each of the times, in milliseconds since its start. */
 function verdicts(asked: readonly (readonly [atMs: number, healthy: boolean])[]): readonly Verdict[] {

@@ -3,13 +3,11 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
 import { updateManifestBytesMax } from "../../../src/core/limits.ts";
+import { configFor, createTryboot, createUboot, slotOfConfig } from "../../../src/update/boot-control.ts";
 import { checkUpdate, type Installation } from "../../../src/update/check-bundle.ts";
 import { goBack, writeUpdate } from "../../../src/update/install.ts";
-import { compareVersions, readManifest } from "../../../src/update/manifest.ts";
 import { gapMsMax, healthyMs, judge, startTrial, trialMsMax } from "../../../src/update/trial.ts";
-import { configFor, createTryboot, slotOfConfig } from "../../../src/update/tryboot.ts";
-import { createUboot } from "../../../src/update/uboot.ts";
-import { readHead, readKeys } from "../../../src/update/update-bundle.ts";
+import { compareVersions, readHead, readKeys, readManifest } from "../../../src/update/update-bundle.ts";
 import { createCard } from "../../emulators/card-with-cuts.ts";
 import { type Bundle, bundleOf, contentsOf, makeKeys, signBundle, sourceOf } from "../../helpers/bundles.ts";
 
