@@ -9,10 +9,8 @@ import type { MediaFolders, System } from "../core/media.ts";
 import { extensionOf } from "../core/media.ts";
 import { noDescriptors } from "../core/operating-system.ts";
 import { filterInSlices } from "../core/slices.ts";
-import { kindOf } from "../media/kinds.ts";
-import { bytesOf, type FileName, readable } from "../media/names.ts";
-import { systemFault } from "../media/system-names.ts";
-import { systemByFolder, systemByName, systemOfFile } from "../media/systems.ts";
+import { type FileName, nameBytes, readable } from "../media/file-names.ts";
+import { kindOf, systemByFolder, systemByName, systemFault, systemOfFile } from "../media/known-systems.ts";
 import { closedNow } from "../system/closed-places.ts";
 import { mayBeOdd, resolvedByBytes } from "./non-utf8-paths.ts";
 import { refuseStickAway } from "./ports/away-stick.ts";
@@ -94,7 +92,7 @@ export function createNames(list: Names = readdir): Names {
 
 /** Paths are compared as bytes: a name that is not UTF-8 may read as another one. */
 function latin1(path: FileName): string {
-  return Buffer.from(bytesOf(path)).toString("latin1");
+  return Buffer.from(nameBytes(path)).toString("latin1");
 }
 
 async function findAbsolute(wanted: string, { roots, own }: MediaFolders): Promise<FileName | undefined> {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { filterInSlices } from "../core/slices.ts";
-import { type FileName, fileName, joinNames, pathOf, readable } from "../media/names.ts";
+import { type FileName, fileName, fsPath, joinNames, readable } from "../media/file-names.ts";
 
 /** What stands for bytes that are not UTF-8. */
 const replacement = "\ufffd";
@@ -25,13 +25,13 @@ export async function resolvedByBytes(
   for (const segment of segments) {
     if (segment === "" || segment === "." || segment === "..") return undefined;
     // Whatever keeps it from being read, nothing is found there.
-    const entries = await readdir(pathOf(path), { encoding: "buffer" }).catch(() => []);
+    const entries = await readdir(fsPath(path), { encoding: "buffer" }).catch(() => []);
     const same = await filterInSlices(entries, (entry) => readable(fileName(entry)) === segment);
     const found = same.sort(Buffer.compare)[0];
     if (found === undefined) return undefined;
     path = joinNames(path, fileName(found));
   }
-  const real = await realpath(pathOf(path), { encoding: "buffer" }).catch(() => undefined);
+  const real = await realpath(fsPath(path), { encoding: "buffer" }).catch(() => undefined);
   return real && fileName(real);
 }
 

@@ -6,8 +6,8 @@ import { ServiceError } from "../core/errors.ts";
 import { playlistBytesMax, playlistItemsMax } from "../core/limits.ts";
 import { extensionOf } from "../core/media.ts";
 import { eachInSlices, sortInSlices } from "../core/slices.ts";
-import { kindOf } from "../media/kinds.ts";
-import { listedIn } from "../media/playlists.ts";
+import { kindOf } from "../media/known-systems.ts";
+import { playlistEntries } from "../media/playlists.ts";
 
 const lists = [".m3u", ".m3u8", ".pls"];
 
@@ -34,7 +34,7 @@ export async function playlistItems(path: string, compare = byName): Promise<rea
 
 async function inList(path: string): Promise<readonly string[]> {
   const items: string[] = [];
-  await eachInSlices(listedIn(await textOf(path), extensionOf(path)), (listed) => {
+  await eachInSlices(playlistEntries(await textOf(path), extensionOf(path)), (listed) => {
     const entry = listed.replaceAll("\\", "/");
     // A URL names no file.
     if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0")) return;

@@ -1,4 +1,4 @@
-/** Tables of JSON lines are imported as text: `systems.ts` says why. */
+/** Tables of JSON lines are imported as text: see `known-systems.ts`. */
 declare module "*.jsonl" {
   const text: string;
   export = text;

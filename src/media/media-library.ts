@@ -1,6 +1,6 @@
 /**
- * The media of the device: what the index holds, searching in it, and bringing it up to date. The index in use is
- * read-only and stays in use until a newer one has replaced it; one that turns out damaged is made anew.
+ * The media of the device: searches in the index, and its updates. The index in use is read-only and stays in use until a
+ * newer one replaces it; a damaged one is made again.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
@@ -8,32 +8,33 @@ import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { IndexStatus, Media, MediaFolders, System, TitlePreferences } from "../core/media.ts";
 import { didYouMean } from "../core/text.ts";
-import { chooseAny, countAny, type MediaSource } from "./choices.ts";
 import {
   answerOf,
+  chooseAny,
+  countAny,
   type FoundTitle,
   findTitle,
   type MediaAnswer,
   type MediaQuery,
+  type MediaSource,
   mediaAt,
   systemOf,
 } from "./index/answers.ts";
-import { indexPath, type MediaIndex } from "./index/index-file.ts";
-import { holdIndex, type IndexHolder } from "./index/index-holder.ts";
+import { holdIndex, type IndexHolder, indexPath, type LoadedIndex } from "./index/index-file.ts";
+import { knownSystems, systemById, systemByName } from "./known-systems.ts";
 import type { JobLine } from "./scan/index-job.ts";
 import { type Run, startRun } from "./scan/indexer.ts";
-import { knownSystems, systemById, systemByName } from "./systems.ts";
 
 export interface MediaOptions {
-  /** Holds the index. */
+  /** The folder of the index. */
   readonly folder: string;
-  /** Of the index; that of the media folders where absent. */
+  /** Name of the index; that of the media folders if absent. */
   readonly name?: string;
-  /** Asked at each run. */
+  /** Called at each run. */
   readonly folders: () => MediaFolders;
-  /** Asked at each title. */
+  /** Called for each title. */
   readonly prefer: () => TitlePreferences;
-  /** Told at the start, at each system, at the end, and in between at most four times a second. */
+  /** Called at the start, at each system, at the end, and in between at most four times a second. */
   readonly emit: (status: IndexStatus) => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,28 +48,28 @@ export interface MediaLibrary {
   systems(): readonly System[];
   search(query: MediaQuery): MediaAnswer;
   /**
-   * Brings the index up to date, of the systems given or of all, and resolves when that is in use. Throws `conflict`
-   * while one runs, `not-found` for an unknown system, and `failed`, also where it was cancelled.
+   * Updates the index for these systems, or for all if the list is empty, and resolves when the new index is in use. Rejects
+   * with `conflict` during another run, `not-found` for an unknown system, and `failed`, also after `cancel`.
    */
   index(systems: readonly string[]): Promise<void>;
   /**
-   * The file that `@System/Title (tag)` means, system and title spelt by hand: see `chooseTitle`. Undefined where there
-   * is none; rejects with `not-found` for an unknown system.
+   * The file for `@System/Title (tag)`, in any spelling (`chooseTitle`). Undefined if there is none; rejects with `not-found`
+   * for an unknown system.
    */
   findTitle(system: string, title: string): Promise<FoundTitle | undefined>;
-  /** Any file of these, each with even odds; undefined where there is none. `random` gives a number from 0 up to 1. */
+  /** A random file, as `chooseAny`. */
   any(sources: readonly MediaSource[], random: () => number): Promise<Media | undefined>;
-  /** How many files `any` chooses from. */
+  /** The number of files that `any` chooses from. */
   count(sources: readonly MediaSource[]): Promise<number>;
-  /** Ends the run, if there is one. */
+  /** Ends the current run. */
   cancel(): void;
   close(): Promise<void>;
 }
 
-/** A disk that damages whatever is written is not written to for ever. */
+/** After so many damaged indexes the disk is bad, and is not written again. */
 const repairsMax = 3;
 
-/** Opens the index, if there is one; where it is damaged, a run begins that makes it anew. */
+/** Opens the index if there is one; a run begins if it is damaged. */
 export function createMedia(options: MediaOptions): MediaLibrary {
   const { folder, log } = options;
   const path = indexPath(folder, options.name);
@@ -81,7 +82,7 @@ export function createMedia(options: MediaOptions): MediaLibrary {
     runs.index([]).catch((error: unknown) => log.warn("media", messageOf(error)));
   });
   const runs = createRuns(options, path, holder);
-  /** Nothing was found because there is no index: the first run may be under way. */
+  /** Throws if there is no answer because the first run is under way. */
   const orIndexing = <T>(answer: T | undefined): T | undefined => {
     if (answer === undefined && holder.current() === undefined && runs.status().indexing)
       throw new ServiceError("failed", "the media are being indexed: try again then", { isPublic: true });
@@ -117,7 +118,7 @@ export function createMedia(options: MediaOptions): MediaLibrary {
 
 type Runs = Pick<MediaLibrary, "status" | "index" | "cancel" | "close">;
 
-/** Runs of the index, one at a time, and how far they are. */
+/** Runs of the index, one at a time, and their progress. */
 function createRuns(options: MediaOptions, path: string, holder: IndexHolder): Runs {
   const { folder, folders, emit, clock, log, command } = options;
   let running: { readonly run: Run; readonly ended: Promise<void> } | undefined;
@@ -132,7 +133,7 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
       if (changed && !closed) await holder.renew();
       log.info("media", "indexed", { files, changed });
     } finally {
-      // What a killed run left behind is of no use to anyone.
+      // A killed run leaves an unfinished file.
       rmSync(`${path}.new`, { force: true });
       running = undefined;
       progress = undefined;
@@ -164,13 +165,12 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
     async close() {
       closed = true;
       running?.run.cancel();
-      // How it ended is told to whoever asked for it.
+      // The caller of `index` gets the error.
       await running?.ended.catch(() => {});
     },
   };
 }
 
-/** How far a run is. */
 interface Progress {
   readonly files: number;
   readonly step?: { readonly step: number; readonly steps: number; readonly name: string };
@@ -181,7 +181,7 @@ function progressAfter(before: Progress | undefined, line: JobLine): Progress {
   const { files = 0, ...rest } = before ?? {};
   switch (line.kind) {
     case "system":
-      // The last step writes what was found.
+      // The last step writes the index.
       return { files: line.files, step: { step: line.step, steps: line.steps + 1, name: line.name } };
     case "files":
       return { ...rest, files: line.files };
@@ -199,7 +199,7 @@ function progressAfter(before: Progress | undefined, line: JobLine): Progress {
   }
 }
 
-function statusOf(index: MediaIndex | undefined, progress: Progress | undefined): IndexStatus {
+function statusOf(index: LoadedIndex | undefined, progress: Progress | undefined): IndexStatus {
   const { step, writing } = progress ?? {};
   return {
     exists: index !== undefined,
@@ -213,12 +213,12 @@ function statusOf(index: MediaIndex | undefined, progress: Progress | undefined)
 
 export const tellsPerSecondMax = 4;
 
-/** What must be told is told at once; the rest only where nothing was told for a quarter of a second. */
+/** Reports at once if the report is due, else at most four times a second. */
 function createTeller(clock: Clock, tell: () => void): (isDue: boolean) => void {
   let toldMs = -Infinity;
   return (isDue) => {
     const now = clock.now();
-    // A clock that was set back must not silence it.
+    // A clock that was set back must not suppress reports.
     if (!isDue && now >= toldMs && now - toldMs < 1000 / tellsPerSecondMax) return;
     toldMs = now;
     tell();

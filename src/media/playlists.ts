@@ -1,29 +1,29 @@
 /**
- * Playlists (`.m3u`) and sheets (`.cue`) stand for the files that they list: whoever picks a game wants the game, not its
- * second disc or third track.
+ * Playlists (`.m3u`) and sheets (`.cue`) replace the files that they list in the index: a search finds the game, not its
+ * discs and tracks.
  *
  *   .m3u   one path a line; `#` opens a comment, and a URL names no file
  *   .cue   FILE "<path>" BINARY, or without quotes (CDRWIN user's guide, "FILE")
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { playlistBytesMax } from "../core/limits.ts";
-import { type FileName, pathOf } from "./names.ts";
+import { type FileName, fsPath } from "./file-names.ts";
 
-/** Listed names by folder, both relative to the system's folder and in lower case: lists are written on other machines. */
-export type Parts = Map<string, Set<string>>;
+/** Listed names by folder, relative to the system's folder, in lower case because other machines ignore case. */
+export type ListedParts = Map<string, Set<string>>;
 
-/** True for the extensions, in lower case with their dot, of files that list others. */
-export function isPlaylist(extension: string): boolean {
+/** `extension` in lower case with its dot. */
+export function isPlaylistOrSheet(extension: string): boolean {
   return extension === ".m3u" || extension === ".cue";
 }
 
-/** Adds what the list at `path` names; `folder` is its folder, relative to the system's. Throws where it cannot be read. */
-export function noteParts(parts: Parts, path: FileName, folder: string, extension: string): void {
+/** Adds the entries of the list at `path`, which is in `folder`, relative to the system's. Throws if it cannot be read. */
+export function noteParts(parts: ListedParts, path: FileName, folder: string, extension: string): void {
   const text = readStart(path);
   const listed = extension === ".cue" ? listedInCue(text) : listedInM3u(text);
   for (const entry of listed) {
     const place = resolveBelow(folder, entry.replaceAll("\\", "/"));
-    // A playlist never hides a playlist, nor a sheet a sheet: two that list each other would both be gone.
+    // A list never hides a list of its kind, because two that list each other would hide both.
     if (place === undefined || place.endsWith(".m3u") || (extension === ".cue" && place.endsWith(".cue")))
       continue;
     const cut = place.lastIndexOf("/");
@@ -33,8 +33,8 @@ export function noteParts(parts: Parts, path: FileName, folder: string, extensio
   }
 }
 
-/** What a playlist to be played lists, in its order: `.m3u`, `.m3u8`, or `.pls` (`File1=<path>`, numbered from 1). */
-export function listedIn(text: string, extension: string): readonly string[] {
+/** The entries of a playlist in order: `.m3u`, `.m3u8`, or `.pls` (`File1=<path>`, numbered from 1). */
+export function playlistEntries(text: string, extension: string): readonly string[] {
   return extension === ".pls" ? listedInPls(text) : listedInM3u(text);
 }
 
@@ -57,7 +57,7 @@ function listedInCue(text: string): readonly string[] {
   return [...files].map((file) => file[1] ?? file[2] ?? "");
 }
 
-/** The place in lower case; undefined where it is absolute, a URL, or above the system's folder. */
+/** The place in lower case; undefined if it is absolute, a URL, or above the system's folder. */
 function resolveBelow(folder: string, entry: string): string | undefined {
   if (entry.startsWith("/") || /^\w+:/.test(entry)) return undefined;
   const place: string[] = folder === "" ? [] : folder.split("/");
@@ -70,13 +70,13 @@ function resolveBelow(folder: string, entry: string): string | undefined {
 }
 
 function readStart(path: FileName): string {
-  // A pipe would be waited for.
-  const file = openSync(pathOf(path), constants.O_RDONLY | constants.O_NONBLOCK);
+  // Without O_NONBLOCK, opening a pipe blocks.
+  const file = openSync(fsPath(path), constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!fstatSync(file).isFile()) return "";
     const bytes = new Uint8Array(playlistBytesMax);
     const read = readSync(file, bytes, 0, playlistBytesMax, 0);
-    // A byte order mark is taken off by the decoder.
+    // The decoder removes a byte order mark.
     return new TextDecoder().decode(bytes.subarray(0, read));
   } finally {
     closeSync(file);

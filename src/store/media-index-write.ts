@@ -160,13 +160,13 @@ function fillTitles(database: Database, titles: Iterable<StoredTitles>): void {
   const insert = database.query(insertTitles);
   let number = 0;
   for (const { system, isPlain, length, keys, files, signatures } of titles) {
-    const bytes = Buffer.concat([keys, bytesOf(files), bytesOf(signatures)]);
+    const bytes = Buffer.concat([keys, uint32Bytes(files), uint32Bytes(signatures)]);
     const row = { system, plain: isPlain ? 1 : 0, length, number: number++ };
     insert.run({ ...row, sum: Bun.hash.crc32(bytes), bytes });
   }
 }
 
 /** The same memory as bytes. */
-export function bytesOf(numbers: Uint32Array): Uint8Array {
+export function uint32Bytes(numbers: Uint32Array): Uint8Array {
   return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }

@@ -53,7 +53,7 @@ export async function checkUpdate(installation: Installation): Promise<Checked> 
   const { manifest, manifestText } = await signedManifest(installation);
   judgeVersion(manifest, installation);
   const placed = place(manifest, manifestText);
-  const total = bytesOf(placed);
+  const total = totalBytes(placed);
   const end = (placed.at(-1)?.offset ?? 0) + (placed.at(-1)?.bytes ?? 0);
   if (source.bytes < end)
     throw refused(`the file is cut short: ${source.bytes} of ${end} bytes are there; fetch it again`);
@@ -72,7 +72,7 @@ export async function checkUpdate(installation: Installation): Promise<Checked> 
   return { manifest, manifestText, slot };
 }
 
-export function bytesOf(parts: readonly BundlePart[]): number {
+export function totalBytes(parts: readonly BundlePart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 

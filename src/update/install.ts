@@ -5,7 +5,6 @@
 import { createHash } from "node:crypto";
 import { type BootControl, type BootSlot, slotFolder } from "./boot-control.ts";
 import {
-  bytesOf,
   type Checked,
   chunksOf,
   damaged,
@@ -14,6 +13,7 @@ import {
   type Placed,
   place,
   refused,
+  totalBytes,
 } from "./check-bundle.ts";
 import { type BootFiles, folderOf, type RootPartition, removeFile, replaceFile } from "./disk.ts";
 import { type BundlePart, bootPathOf, type Manifest, manifestName, readManifest } from "./update-bundle.ts";
@@ -30,7 +30,7 @@ export async function writeUpdate(
   const partition = await installation.root(slot);
   await clearSlot(files, control, slot);
   const placed = place(manifest, manifestText);
-  const total = bytesOf(placed);
+  const total = totalBytes(placed);
   let done = 0;
   for (const part of placed)
     await writePart(installation, part, { slot, partition }, (count) => {
@@ -56,7 +56,7 @@ export async function goBack(
   const slot = await freeSlot(control);
   const manifest = await manifestOf(files, slot);
   if (manifest === undefined) throw refused("there is nothing to go back to: the other slot holds no system");
-  const total = bytesOf(manifest.parts);
+  const total = totalBytes(manifest.parts);
   const partition = await installation.root(slot);
   const wrong = await findDamage(manifest, { files, slot, partition }, (count) =>
     progress("checking", count, total),

@@ -5,8 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
-import { indexWhenFree } from "../media/scan/index-when-free.ts";
-import { watchMedia } from "../media/scan/watching.ts";
+import { indexWhenFree, watchMedia } from "../media/scan/indexer.ts";
 
 // A start is for readers and taps first.
 const firstIndexMs = 3000;

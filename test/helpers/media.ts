@@ -6,10 +6,10 @@ import { defaultConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog } from "../../src/core/log.ts";
 import type { IndexStatus, SystemFolder } from "../../src/core/media.ts";
+import { joinNames, readable } from "../../src/media/file-names.ts";
 import { indexPath } from "../../src/media/index/index-file.ts";
 import { createMedia, type MediaLibrary } from "../../src/media/media-library.ts";
-import { joinNames, readable } from "../../src/media/names.ts";
-import { type Job, type JobLine, runJob } from "../../src/media/scan/index-job.ts";
+import { type IndexJob, type JobLine, runJob } from "../../src/media/scan/index-job.ts";
 import { jobArgument } from "../../src/media/scan/indexer.ts";
 import { openMediaIndex } from "../../src/store/media-index-file.ts";
 
@@ -79,7 +79,7 @@ export async function mediaTrial(
 }
 
 /** Runs a job in this process; returns what it told. */
-export function runHere(job: Job): readonly JobLine[] {
+export function runHere(job: IndexJob): readonly JobLine[] {
   const lines: JobLine[] = [];
   runJob(job, (line) => lines.push(line));
   return lines;

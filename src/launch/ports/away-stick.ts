@@ -1,7 +1,7 @@
 /** A card that names a file on a USB stick that is not plugged in fails with a sentence that names the stick. */
 import { basename, isAbsolute, relative, sep } from "node:path";
 import { ServiceError } from "../../core/errors.ts";
-import type { SoughtMedia } from "../../media/sticks/stick-away.ts";
+import type { SoughtMedia } from "../../media/sticks/stick-library.ts";
 
 export interface KnownSticks {
   /** The name of the stick that is not plugged in and holds this; absent where sticks are not known. */

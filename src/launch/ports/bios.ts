@@ -6,7 +6,7 @@ import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { ServiceError } from "../../core/errors.ts";
-import { systemByName } from "../../media/systems.ts";
+import { systemByName } from "../../media/known-systems.ts";
 import { type Firmware, infoFolders, neededFirmware } from "../../players/firmware.ts";
 import { settingsFolder, statedFolders } from "../../players/retroarch-cores.ts";
 import type { Choice } from "../launchers.ts";

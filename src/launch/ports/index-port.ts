@@ -1,8 +1,8 @@
 /** The media index as script commands see it: titles, searches and random choices become paths that `launch` takes. */
 import { ServiceError } from "../../core/errors.ts";
-import type { MediaSource } from "../../media/choices.ts";
+import type { MediaSource } from "../../media/index/answers.ts";
+import { systemByName } from "../../media/known-systems.ts";
 import type { MediaLibrary } from "../../media/media-library.ts";
-import { systemByName } from "../../media/systems.ts";
 import type { MediaIndex, NameQuery, RandomSource } from "../../script/command.ts";
 import { type KnownSticks, stickAway } from "./away-stick.ts";
 

@@ -9,7 +9,7 @@ import { ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { Requester } from "../../core/rights.ts";
 import type { Token } from "../../core/token.ts";
-import { systemByName } from "../../media/systems.ts";
+import { systemByName } from "../../media/known-systems.ts";
 import { cardOf } from "../card.ts";
 import type { LaunchSource } from "../launch-source.ts";
 import type { Launcher } from "../launcher.ts";

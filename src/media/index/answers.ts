@@ -1,19 +1,17 @@
-/** What the index answers, in the shapes of the API: searches, and titles that a card names. */
+/** Queries of the index in the shapes of the API: searches, titles on cards, and random choices. */
 import { titleCandidatesMax } from "../../core/limits.ts";
 import type { Media, System, TitlePreferences } from "../../core/media.ts";
 import { mediaNameOf } from "../../core/media.ts";
-import type { StoredPlace } from "../../store/media-index-file.ts";
-import { joinNames, readable } from "../names.ts";
-import { systemById } from "../systems.ts";
-import { nearTitles, sameTitles } from "../titles/title-search.ts";
-import { titleOf } from "../titles/title-tags.ts";
-import { type Choice, chooseTitle } from "../titles/titles.ts";
+import type { StoredName, StoredPlace } from "../../store/media-index-file.ts";
+import { joinNames, readable } from "../file-names.ts";
+import { systemById } from "../known-systems.ts";
+import { chooseTitle, nearTitles, sameTitles, splitTitle, type TitleChoice } from "../titles/titles.ts";
 import { foldedWords } from "./fold.ts";
-import type { MediaIndex } from "./index-file.ts";
+import type { LoadedIndex } from "./index-file.ts";
 
 export interface MediaQuery {
   readonly query: string;
-  /** Ids, spelt exactly; empty means all. */
+  /** Exact ids; empty means all. */
   readonly systems: readonly string[];
   readonly maxResults: number;
 }
@@ -23,43 +21,40 @@ export interface MediaAnswer {
   readonly total: number;
 }
 
-export interface FoundTitle extends Choice {
+export interface FoundTitle extends TitleChoice {
   readonly media: Media;
-  /** Absolute; a name that is not UTF-8 is not spelt as the disk has it. */
+  /** Absolute; bytes that are not UTF-8 are replaced. */
   readonly file: string;
-  /** How it was found, where that is not plain: a sentence without its full stop. */
+  /** How it was found: a sentence without its full stop. */
   readonly why: string;
 }
 
-export function answerOf(index: MediaIndex, { query, systems, maxResults }: MediaQuery): MediaAnswer {
-  const places = systems.map((id) => index.systemIds.indexOf(id)).filter((place) => place >= 0);
-  const { files, total } = index.search({
-    words: foldedWords(query),
-    systems: systems.length === 0 ? undefined : places,
-    maxResults,
-  });
+export function answerOf(index: LoadedIndex, { query, systems, maxResults }: MediaQuery): MediaAnswer {
+  const { files, total } = index.search({ ...searchOf(index, query, systems), maxResults });
   return { results: index.places(files).map((place) => mediaOf(index, place)), total };
 }
 
-/** A file of the index, by its number. */
-export function mediaAt(index: MediaIndex, file: number): Media | undefined {
+function searchOf(index: LoadedIndex, query: string, systems: readonly string[]) {
+  const places = systems.map((id) => index.systemIds.indexOf(id)).filter((place) => place >= 0);
+  return { words: foldedWords(query), systems: systems.length === 0 ? undefined : places };
+}
+
+/** The media of a file of the index. */
+export function mediaAt(index: LoadedIndex, file: number): Media | undefined {
   const [place] = index.places([file]);
   return place && mediaOf(index, place);
 }
 
-/**
- * The file of the system that the title means; undefined where none is near. Each step looks at one piece of the titles,
- * and so gives its caller the time to do something else.
- */
+/** The file of the system that the title names; undefined if none is near. Each step reads one piece of the titles. */
 export function* findTitle(
-  index: MediaIndex,
+  index: LoadedIndex,
   system: string,
   wanted: string,
   prefer: TitlePreferences,
 ): Generator<void, FoundTitle | undefined, void> {
   const place = index.systemIds.indexOf(system);
   if (place < 0) return undefined;
-  const { title } = titleOf(wanted);
+  const { title } = splitTitle(wanted);
   for (const find of [sameTitles, nearTitles]) {
     const places = index.places(yield* find(index.titles, place, title, titleCandidatesMax));
     const choice = chooseTitle(wanted, places.map(stemOf), prefer);
@@ -74,9 +69,9 @@ export function systemOf(id: string): System {
 }
 
 function foundOf(
-  index: MediaIndex,
+  index: LoadedIndex,
   places: readonly StoredPlace[],
-  choice: Choice,
+  choice: TitleChoice,
   wanted: string,
 ): FoundTitle | undefined {
   const place = places[choice.place];
@@ -95,18 +90,113 @@ function foundOf(
   };
 }
 
-function mediaOf(index: MediaIndex, place: StoredPlace): Media {
+function mediaOf(index: LoadedIndex, place: StoredPlace): Media {
   const system = systemOf(index.systemIds[place.system] ?? "");
   const path = `${system.id}/${readable(joinNames(place.path, place.name))}`;
   const name = stemOf(place);
-  return { system, name, path, tags: titleOf(name).tags, zapScript: scriptOf(path) };
+  return { system, name, path, tags: splitTitle(name).tags, zapScript: scriptOf(path) };
 }
 
 function stemOf({ name }: StoredPlace): string {
   return mediaNameOf(readable(name));
 }
 
-/** A path as a launch script: what has a meaning there is escaped (decisions, "Launch script"). */
+/** A path as a launch script, with the special characters of docs/SCRIPT.md escaped. */
 function scriptOf(path: string): string {
   return path.replace(/\^|\?|\|\||\[\[/g, (mark) => [...mark].map((char) => `^${char}`).join(""));
+}
+
+export type MediaSource =
+  /** The results of a search; ids of systems, none for all. */
+  | { readonly kind: "search"; readonly query: string; readonly systems: readonly string[] }
+  /** The files in a folder of a system, by its exact name, and below it. */
+  | { readonly kind: "folder"; readonly system: string; readonly folder: string };
+
+/** A list of files that is counted but not read. */
+interface Pile {
+  readonly count: number;
+  /** Number of the file at the place. */
+  at(place: number): number | undefined;
+}
+
+// A step takes about a millisecond.
+const foldersAStep = 1000;
+const filesAStep = 10_000;
+
+/**
+ * The number of a random file, with equal odds for each file of the sources; undefined if there is none. A file in two of
+ * the sources counts twice. It counts the files and looks up only the chosen one. `random` returns a number from 0 up to 1,
+ * without 1. Works in steps.
+ */
+export function* chooseAny(
+  index: LoadedIndex,
+  sources: readonly MediaSource[],
+  random: () => number,
+): Generator<void, number | undefined, void> {
+  const all = yield* pileOf(index, sources);
+  return all.at(Math.floor(random() * all.count));
+}
+
+/** The number of files that `chooseAny` chooses from. */
+export function* countAny(
+  index: LoadedIndex,
+  sources: readonly MediaSource[],
+): Generator<void, number, void> {
+  return (yield* pileOf(index, sources)).count;
+}
+
+function* pileOf(index: LoadedIndex, sources: readonly MediaSource[]): Generator<void, Pile, void> {
+  const piles: Pile[] = [];
+  for (const source of sources) {
+    piles.push(source.kind === "search" ? found(index, source) : yield* below(index, source));
+    yield;
+  }
+  return allOf(piles);
+}
+
+/** Piles one after the other. */
+function allOf(piles: readonly Pile[]): Pile {
+  return {
+    count: piles.reduce((sum, { count }) => sum + count, 0),
+    at(place) {
+      let left = place;
+      for (const pile of piles) {
+        if (left < pile.count) return pile.at(left);
+        left -= pile.count;
+      }
+      return undefined;
+    },
+  };
+}
+
+function found(index: LoadedIndex, { query, systems }: MediaSource & { readonly kind: "search" }): Pile {
+  const asked = searchOf(index, query, systems);
+  return {
+    count: index.search({ ...asked, maxResults: 0 }).total,
+    at: (place) => index.search({ ...asked, skip: place, maxResults: 1 }).files[0],
+  };
+}
+
+function* below(
+  index: LoadedIndex,
+  { system, folder }: MediaSource & { readonly kind: "folder" },
+): Generator<void, Pile, void> {
+  const isBelow = (name: StoredName) => `${readable(name)}/`.startsWith(`${folder}/`);
+  const folders: number[] = [];
+  for (let first = 0, names = index.folders(0, foldersAStep); names.length > 0; ) {
+    for (const [at, name] of names.entries()) if (isBelow(name)) folders.push(first + at);
+    yield;
+    first += names.length;
+    names = index.folders(first, foldersAStep);
+  }
+  const files = index.filesIn(index.systemIds.indexOf(system), folders);
+  const piles: Pile[] = [];
+  for (let first = 0; folders.length > 0 && first < index.count; first += filesAStep) {
+    piles.push({
+      count: files.count(first, filesAStep),
+      at: (place) => files.at(first, filesAStep, place),
+    });
+    yield;
+  }
+  return allOf(piles);
 }

@@ -1,9 +1,9 @@
-/** Columns of numbers and of names that grow, packed: a million strings would cost three times the memory. */
-import { type FileName, fileName, readable } from "../names.ts";
+/** Packed columns of numbers, names and words that grow: a million strings would need three times the memory. */
+import { type FileName, fileName, readable } from "../file-names.ts";
 
 const numbersPerChunk = 64 * 1024;
 
-/** Whole numbers from 0 to 2^32 - 1. It grows by chunks, so that it is never copied. */
+/** Whole numbers from 0 to 2^32 - 1. It grows by chunks, so that growth copies nothing. */
 export class NumberColumn {
   readonly #chunks: Uint32Array[] = [];
   #length = 0;
@@ -44,7 +44,7 @@ const chunkBytes = 1024 * 1024;
 const chunksMax = 4096;
 const nameBytesMax = 64 * 1024;
 
-/** Names of at most 64 KiB each, 4 GiB together. Those that were added as text come back as text. */
+/** Names of at most 64 KiB each, 4 GiB together. A name that is added as text is returned as text. */
 export class NameColumn {
   readonly #chunks: Buffer[] = [];
   readonly #starts = new NumberColumn();
@@ -68,14 +68,14 @@ export class NameColumn {
     return this.#keep(end - start);
   }
 
-  /** Forgets all names, where their memory is needed for something else. */
+  /** Frees the memory of all names. */
   drop(): void {
     this.#chunks.length = 0;
   }
 
-  /** Where the name stands: between `startOf` and `endOf` of these bytes, which are not to be changed. */
+  /** The name is between `startOf` and `endOf` of these bytes, which the caller must not change. */
   chunkOf(place: number): Uint8Array {
-    return this.#chunks[Math.floor(this.#starts.at(place) / chunkBytes)] ?? none;
+    return this.#chunkOf(place);
   }
 
   startOf(place: number): number {
@@ -87,19 +87,19 @@ export class NameColumn {
   }
 
   name(place: number): FileName {
-    const chunk = this.#chunks[Math.floor(this.#starts.at(place) / chunkBytes)] ?? none;
+    const chunk = this.#chunkOf(place);
     const [start, end] = [this.startOf(place), this.endOf(place)];
     const text = chunk.toString("utf8", start, end);
-    // Where it holds a replacement, bytes may have been replaced.
+    // U+FFFD may stand for bytes that are not UTF-8.
     return text.includes("\ufffd") ? fileName(chunk.subarray(start, end)) : text;
   }
 
-  /** Bytes that are not UTF-8 as U+FFFD. */
+  /** With U+FFFD for bytes that are not UTF-8. */
   text(place: number): string {
     return readable(this.name(place));
   }
 
-  /** Its first six bytes as a number that sorts as they do; what is shorter sorts as if zeros followed. */
+  /** The first six bytes as a number in the same order; a shorter name counts as if zeros followed. */
   head(place: number): number {
     const chunk = this.chunkOf(place);
     const [start, end] = [this.startOf(place), this.endOf(place)];
@@ -121,7 +121,11 @@ export class NameColumn {
     return lengthA - lengthB;
   }
 
-  /** A chunk with room for so many bytes behind what is used of it. */
+  #chunkOf(place: number): Buffer {
+    return this.#chunks[Math.floor(this.#starts.at(place) / chunkBytes)] ?? none;
+  }
+
+  /** The last chunk if it has room for so many bytes, else a new one. */
   #room(bytes: number): Buffer {
     if (bytes > nameBytesMax) throw new Error("a name is too long");
     const last = this.#chunks.at(-1);
@@ -142,3 +146,106 @@ export class NameColumn {
 }
 
 const none = Buffer.alloc(0);
+
+export const lineFeed = 0x0a;
+
+/** Words by their bytes, each once, in an open-addressed table. */
+export class WordTable {
+  #words = new Uint8Array(64 * 1024);
+  #used = 0;
+  readonly #starts = new NumberColumn();
+  readonly #hashes = new NumberColumn();
+  /** Places plus one; 0 for a free slot. The length is a power of two. */
+  #slots = new Uint32Array(4096);
+
+  constructor() {
+    this.#starts.add(0);
+  }
+
+  get count(): number {
+    return this.#hashes.length;
+  }
+
+  /** The place of the word of these bytes; adds a new word. */
+  place(bytes: Uint8Array, start: number, end: number): number {
+    const hash = hashOf(bytes, start, end);
+    const mask = this.#slots.length - 1;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const place = (this.#slots[slot] ?? 0) - 1;
+      if (place < 0) return this.#add(bytes, start, end, hash, slot);
+      if (this.#hashes.at(place) === hash && this.#isSame(place, bytes, start, end)) return place;
+    }
+  }
+
+  /** All words in order, a line each, and the start of each; one more start than words. */
+  done(): { readonly words: Uint8Array; readonly starts: Uint32Array } {
+    return { words: this.#words.slice(0, this.#used), starts: this.#starts.toArray() };
+  }
+
+  #add(bytes: Uint8Array, start: number, end: number, hash: number, slot: number): number {
+    const needed = this.#used + end - start + 1;
+    if (needed > this.#words.length) {
+      const wider = new Uint8Array(Math.max(needed, Math.ceil(this.#words.length * 1.5)));
+      wider.set(this.#words);
+      this.#words = wider;
+    }
+    for (let at = start; at < end; at++) this.#words[this.#used++] = bytes[at] ?? 0;
+    this.#words[this.#used++] = lineFeed;
+    this.#starts.add(this.#used);
+    const place = this.#hashes.add(hash);
+    this.#slots[slot] = place + 1;
+    if (this.count * 2 > this.#slots.length) this.#spread();
+    return place;
+  }
+
+  #isSame(place: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const from = this.#starts.at(place);
+    if (this.#starts.at(place + 1) - 1 - from !== end - start) return false;
+    for (let at = start; at < end; at++) if (this.#words[from + at - start] !== bytes[at]) return false;
+    return true;
+  }
+
+  #spread(): void {
+    this.#slots = new Uint32Array(this.#slots.length * 2);
+    const mask = this.#slots.length - 1;
+    for (let place = 0; place < this.count; place++) {
+      let slot = this.#hashes.at(place) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = place + 1;
+    }
+  }
+}
+
+/** FNV-1a, 32 bits, mixed once more because the table uses the low bits. */
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+/**
+ * The members of each group, in order: those of a group are between its start and the next one. `memberOf` is called with
+ * ascending places.
+ */
+export function groupMembers(
+  groupOf: { readonly length: number; at(place: number): number | undefined },
+  groups: number,
+  memberOf: (place: number) => number = (place) => place,
+): { readonly members: Uint32Array; readonly starts: Uint32Array } {
+  const starts = new Uint32Array(groups + 1);
+  for (let at = 0; at < groupOf.length; at++) {
+    const after = (groupOf.at(at) ?? 0) + 1;
+    starts[after] = (starts[after] ?? 0) + 1;
+  }
+  for (let group = 1; group <= groups; group++)
+    starts[group] = (starts[group] ?? 0) + (starts[group - 1] ?? 0);
+  const members = new Uint32Array(groupOf.length);
+  const next = starts.slice();
+  for (let at = 0; at < groupOf.length; at++) {
+    const group = groupOf.at(at) ?? 0;
+    const place = next[group] ?? 0;
+    members[place] = memberOf(at);
+    next[group] = place + 1;
+  }
+  return { members, starts };
+}

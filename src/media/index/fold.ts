@@ -1,8 +1,9 @@
-/**
- * How names are compared in a search: without capitals, accents and width, so that `pokemon` finds `Pokémon`.
- */
+/** Folding of names for a search: without capitals, accents and width, so that `pokemon` finds `Pokémon`. */
+import { mediaNameOf } from "../../core/media.ts";
+import { type FileName, readable } from "../file-names.ts";
+import type { NameColumn } from "./columns.ts";
 
-/** Letters that carry a stroke or are joined: they have no decomposition (UnicodeData, field 5), yet people type these. */
+/** Letters without a decomposition (UnicodeData, field 5), and the letters that people type for them. */
 const plain: Readonly<Record<string, string>> = {
   æ: "ae",
   œ: "oe",
@@ -18,8 +19,8 @@ const plain: Readonly<Record<string, string>> = {
 const asciiOnly = /^[\x20-\x7e]*$/;
 
 /**
- * Compatibility decomposition, full case folding by way of upper case (`ß` and `ẞ` are `ss`), marks stripped, white space
- * narrowed to single spaces with none at the ends. Folding what is folded changes nothing.
+ * Compatibility decomposition, full case folding by way of upper case (`ß` and `ẞ` are `ss`), marks removed, white space
+ * collapsed and trimmed. Folding is idempotent.
  */
 export function fold(text: string): string {
   if (asciiOnly.test(text)) return narrow(text.toLowerCase());
@@ -34,14 +35,14 @@ export function fold(text: string): string {
   return narrow(bare);
 }
 
-/** The folded words of a query, each once, in the order in which they were typed. */
+/** The folded words of a query, each once, in order. */
 export function foldedWords(query: string): readonly string[] {
   return [...new Set(fold(query).split(" "))].filter((word) => word !== "");
 }
 
 /**
- * True where a word may begin behind this byte of a folded UTF-8 text: behind a space or ASCII punctuation. Everything
- * beyond ASCII counts as a letter.
+ * True if a word may begin after this byte of a folded UTF-8 text: a space or ASCII punctuation. All bytes beyond ASCII
+ * count as letters.
  */
 export function endsWord(byte: number): boolean {
   const isDigit = byte >= 0x30 && byte <= 0x39;
@@ -52,3 +53,39 @@ export function endsWord(byte: number): boolean {
 function narrow(text: string): string {
   return /^ | $|[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 }
+
+const [space, dot] = [0x20, 0x2e];
+
+/** The searched part of a file's name: all but its extension, folded. */
+export function foldedName(name: FileName): string {
+  return fold(mediaNameOf(readable(name)));
+}
+
+/** Adds the `foldedName` of the name at `place`. An ASCII name, as most are, needs no strings. */
+export function addFolded(folded: NameColumn, names: NameColumn, place: number): void {
+  const bytes = names.chunkOf(place);
+  const start = names.startOf(place);
+  const end = endOfStem(bytes, start, names.endOf(place));
+  let length = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte >= 0x80 || length === scratch.length) {
+      folded.add(foldedName(names.name(place)));
+      return;
+    }
+    // Collapses white space (ECMA-262, WhiteSpace and LineTerminator), and drops it at the start.
+    const isSpace = byte === space || (byte >= 0x09 && byte <= 0x0d);
+    if (isSpace && (length === 0 || scratch[length - 1] === space)) continue;
+    const isCapital = byte >= 0x41 && byte <= 0x5a;
+    scratch[length++] = isSpace ? space : isCapital ? byte | 0x20 : byte;
+  }
+  folded.addBytes(scratch, 0, length > 0 && scratch[length - 1] === space ? length - 1 : length);
+}
+
+/** The extension begins at the last dot, unless that is the first character. */
+function endOfStem(bytes: Uint8Array, start: number, end: number): number {
+  for (let at = end - 1; at > start; at--) if (bytes[at] === dot) return at;
+  return end;
+}
+
+const scratch = new Uint8Array(1024);

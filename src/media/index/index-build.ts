@@ -1,14 +1,19 @@
-/** From what a walk found to an index on the disk. */
-import { type StoredFile, writeMediaIndex } from "../../store/media-index-write.ts";
-import { readable } from "../names.ts";
-import { type Found, noSystem } from "../scan/scan-result.ts";
-import { buildTitles } from "../titles/title-table.ts";
-import { NameColumn } from "./columns.ts";
-import { buildDictionary, type Dictionary } from "./dictionary.ts";
-import { addFolded } from "./folded-name.ts";
+/** Builds the index on the disk from the result of a scan: files in order, titles, and the search structure. */
 
-/** Sorts, builds and writes, and empties `found` meanwhile; the old index is whole until the new one has taken its place. Returns the number of files. */
-export function buildIndex(path: string, found: Found): number {
+import type { StoredTitles } from "../../store/media-index-file.ts";
+import { type StoredFile, uint32Bytes, writeMediaIndex } from "../../store/media-index-write.ts";
+import { readable } from "../file-names.ts";
+import { noSystem, type ScanResult } from "../scan/scan-result.ts";
+import { keyBytesMax, keysOf, signatureOf } from "../titles/title-key.ts";
+import { groupMembers, NameColumn, NumberColumn } from "./columns.ts";
+import { buildDictionary, type Dictionary } from "./dictionary.ts";
+import { addFolded } from "./fold.ts";
+
+/**
+ * Writes the index at `path` and returns the number of files; empties `found` on the way. The old index stays whole until
+ * the rename.
+ */
+export function buildMediaIndex(path: string, found: ScanResult): number {
   const folded = foldAll(found);
   const order = sortedFiles(found, folded);
   writeMediaIndex(path, {
@@ -18,7 +23,7 @@ export function buildIndex(path: string, found: Found): number {
     files: inOrder(found, order),
     titles: () => buildTitles(folded, order, (file) => found.systemOf.at(order[file] ?? 0)),
     search: () => {
-      // The names are written by now, and the most memory is needed next.
+      // The names are written by now, and the next step needs the most memory.
       found.names.drop();
       Bun.gc(true);
       const systemOf = Uint16Array.from(order, (file) => found.systemOf.at(file));
@@ -28,14 +33,14 @@ export function buildIndex(path: string, found: Found): number {
   return order.length;
 }
 
-function foldAll({ names }: Found): NameColumn {
+function foldAll({ names }: ScanResult): NameColumn {
   const folded = new NameColumn();
   for (let file = 0; file < names.length; file++) addFolded(folded, names, file);
   return folded;
 }
 
-/** By folded name, then by name, system and folder; of two that would be called the same, the first root's stays. */
-function sortedFiles(found: Found, folded: NameColumn): Uint32Array {
+/** By folded name, then by name, system and folder. Of two files with the same name in the API, that of the first root stays. */
+function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
   const heads = Float64Array.from({ length: folded.length }, (_, file) => folded.head(file));
   const compareNames = namesComparer(found);
   const counting: number[] = [];
@@ -53,8 +58,8 @@ function sortedFiles(found: Found, folded: NameColumn): Uint32Array {
   return Uint32Array.from(counting.filter(isFirst));
 }
 
-/** Zero where two files would be called the same. */
-function namesComparer({ names, systemOf, folderOf, systems, folders }: Found) {
+/** Zero if two files have the same name in the API. */
+function namesComparer({ names, systemOf, folderOf, systems, folders }: ScanResult) {
   const ids = systems.map(({ id }) => id);
   const path = (file: number) => readable(folders[folderOf.at(file)]?.path ?? "");
   return (a: number, b: number): number =>
@@ -63,7 +68,7 @@ function namesComparer({ names, systemOf, folderOf, systems, folders }: Found) {
     byText(path(a), path(b));
 }
 
-function* inOrder(found: Found, order: Uint32Array): Generator<StoredFile> {
+function* inOrder(found: ScanResult, order: Uint32Array): Generator<StoredFile> {
   for (const file of order) {
     yield { system: found.systemOf.at(file), folder: found.folderOf.at(file), name: found.names.name(file) };
   }
@@ -72,11 +77,11 @@ function* inOrder(found: Found, order: Uint32Array): Generator<StoredFile> {
 function pieced({ words, starts, files, systems, shortcuts }: Dictionary) {
   const pieces = {
     words,
-    starts: bytesOf(starts),
+    starts: uint32Bytes(starts),
     lists: files.bytes,
-    "list-starts": bytesOf(files.starts),
+    "list-starts": uint32Bytes(files.starts),
     systems: systems.bytes,
-    "system-starts": bytesOf(systems.starts),
+    "system-starts": uint32Bytes(systems.starts),
   };
   return { pieces, shortcuts };
 }
@@ -84,7 +89,56 @@ function pieced({ words, starts, files, systems, shortcuts }: Dictionary) {
 function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
+/** Titles of one piece of the table, which is one step of a title search. */
+export const titlesPerPiece = 256;
 
-function bytesOf(numbers: Uint32Array): Uint8Array {
-  return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+const lengths = keyBytesMax + 1;
+
+/**
+ * The titles by system and length of their keys. Keys of one length are stored side by side without separators. `order`
+ * holds the places of the names in the column, by number of file; `systemOf` returns the system of a file.
+ */
+export function* buildTitles(
+  folded: NameColumn,
+  order: Uint32Array,
+  systemOf: (file: number) => number,
+): Generator<StoredTitles> {
+  const keys = new NameColumn();
+  const [groupOf, fileOf] = [new NumberColumn(), new NumberColumn()];
+  let groups = 0;
+  const add = (key: Uint8Array, file: number, isPlain: boolean) => {
+    if (key.length === 0) return;
+    const group = (systemOf(file) * 2 + (isPlain ? 1 : 0)) * lengths + key.length;
+    groups = Math.max(groups, group + 1);
+    keys.addBytes(key, 0, key.length);
+    groupOf.add(group);
+    fileOf.add(file);
+  };
+  for (let file = 0; file < order.length; file++) {
+    const { key, plain } = keysOf(folded, order[file] ?? 0);
+    add(key, file, false);
+    if (plain !== undefined) add(plain, file, true);
+  }
+  const { members, starts } = groupMembers(groupOf, groups);
+  for (let group = 0; group < groups; group++) {
+    const end = starts[group + 1] ?? 0;
+    for (let at = starts[group] ?? 0; at < end; at += titlesPerPiece) {
+      const piece = members.subarray(at, Math.min(end, at + titlesPerPiece));
+      yield packed(group, piece, keys, fileOf);
+    }
+  }
+}
+
+function packed(group: number, members: Uint32Array, keys: NameColumn, fileOf: NumberColumn): StoredTitles {
+  const length = group % lengths;
+  const [system, isPlain] = [Math.floor(group / lengths / 2), Math.floor(group / lengths) % 2 === 1];
+  const text = new Uint8Array(members.length * length);
+  const [files, signatures] = [new Uint32Array(members.length), new Uint32Array(members.length)];
+  for (const [at, member] of members.entries()) {
+    const [chunk, start] = [keys.chunkOf(member), keys.startOf(member)];
+    for (let byte = 0; byte < length; byte++) text[at * length + byte] = chunk[start + byte] ?? 0;
+    files[at] = fileOf.at(member);
+    signatures[at] = signatureOf(text, at * length, (at + 1) * length);
+  }
+  return { system, isPlain, length, keys: text, files, signatures };
 }

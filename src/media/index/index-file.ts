@@ -1,56 +1,58 @@
-/** The media index as the search reads it: the dictionary in memory, names and ready answers from the file. */
+/** The index of a file, opened for searches: the dictionary in memory, names and stored answers from the file. */
 import { join } from "node:path";
+import { nextTurn } from "../../core/slices.ts";
 import {
   type FilesIn,
+  IndexDamage,
   type MediaIndexFile,
   openMediaIndex,
   type StoredName,
   type StoredPlace,
 } from "../../store/media-index-file.ts";
-import type { ReadTitles } from "../titles/title-search.ts";
-import { foldedName } from "./folded-name.ts";
-import { type Answer, type Asked, createSearch, type SearchSource } from "./search.ts";
+import type { ReadTitles } from "../titles/titles.ts";
+import { foldedName } from "./fold.ts";
+import { createSearch, type SearchHits, type SearchQuery, type SearchSource } from "./search.ts";
 
-/** Where an index stands in the data folder; without a name, that of the media folders. */
+/** The path of an index in the data folder; without a name, that of the media folders. */
 export function indexPath(folder: string, name = "media.db"): string {
   return join(folder, name);
 }
 
-export interface MediaIndex {
+export interface LoadedIndex {
   readonly count: number;
   /** Ids, by place. */
   readonly systemIds: readonly string[];
-  /** Ids of those that have files. */
+  /** Ids of the systems with files. */
   readonly usedSystemIds: readonly string[];
-  search(asked: Asked): Answer;
+  search(asked: SearchQuery): SearchHits;
   places(files: readonly number[]): readonly StoredPlace[];
-  /** The paths below their bases of at most `most` folders, from the one with this number on. */
+  /** The paths below their bases of at most `most` folders, from the number `first` on. */
   folders(first: number, most: number): readonly StoredName[];
-  /** The files of a system that are in one of these folders, by their numbers. */
+  /** The files of a system in these folders. */
   filesIn(system: number, folders: readonly number[]): FilesIn;
-  /** Of a system by its place. */
+  /** By place of the system. */
   readonly titles: ReadTitles;
   close(): void;
 }
 
 /**
- * Opens the index, a piece of at most 256 KiB a step, so that the caller can do something else in between. Undefined
- * where there is none; throws `IndexDamage` where it is to be made anew.
+ * Opens the index; each step reads a piece of at most 256 KiB. Undefined if there is none; throws `IndexDamage` if it must
+ * be made again.
  */
-export function* openIndex(path: string): Generator<void, MediaIndex | undefined, void> {
+export function* openIndex(path: string): Generator<void, LoadedIndex | undefined, void> {
   const file = openMediaIndex(path);
   if (file === undefined) return undefined;
-  let index: MediaIndex | undefined;
+  let index: LoadedIndex | undefined;
   try {
     index = yield* read(file);
     return index;
   } finally {
-    // A fault, or a reader that went away in the middle.
+    // After a fault, or a caller that stopped before the end.
     if (index === undefined) file.close();
   }
 }
 
-function* read(file: MediaIndexFile): Generator<void, MediaIndex, void> {
+function* read(file: MediaIndexFile): Generator<void, LoadedIndex, void> {
   const words = yield* file.piece("words");
   const starts = numbers(yield* file.piece("starts"));
   const files = { bytes: yield* file.piece("lists"), starts: numbers(yield* file.piece("list-starts")) };
@@ -83,4 +85,114 @@ function* read(file: MediaIndexFile): Generator<void, MediaIndex, void> {
 
 function numbers(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
+}
+
+/** The index in use, replaced by a newer one in short steps. */
+export interface IndexHolder {
+  /** The index in use; undefined if there is none. The first call finishes the reading. */
+  current(): LoadedIndex | undefined;
+  /** Runs `ask` on the index in use; undefined if there is none, or if it is damaged. */
+  use<T>(ask: (index: LoadedIndex) => T): T | undefined;
+  /**
+   * As `use`, for work in steps: yields to the event loop after each slice of 2 ms. Starts again if another index replaced
+   * the one in use meanwhile.
+   */
+  walk<T>(ask: (index: LoadedIndex) => Generator<void, T, void>): Promise<T | undefined>;
+  /** Reads the new index of the file in steps, and puts it to use. */
+  renew(): Promise<void>;
+  close(): void;
+}
+
+/** Short enough to answer a heartbeat within 5 ms. */
+const sliceMs = 2;
+
+/** Begins to read the index at `path`. Calls `onDamage` after dropping a damaged index. `now` is monotonic. */
+export function holdIndex(
+  path: string,
+  onDamage: (why: string) => void,
+  now: () => number = () => performance.now(),
+): IndexHolder {
+  let index: LoadedIndex | undefined;
+  let reading: ReturnType<typeof openIndex> | undefined = openIndex(path);
+
+  const giveUp = (error: unknown) => {
+    const why = damageOf(error);
+    index?.close();
+    index = undefined;
+    onDamage(why);
+  };
+  /** One step; true at the end. */
+  const step = (of: NonNullable<typeof reading>): boolean => {
+    try {
+      const { done, value } = of.next();
+      if (!done) return false;
+      index?.close();
+      index = value;
+    } catch (error) {
+      giveUp(error);
+    }
+    return true;
+  };
+  const readOn = async (of: NonNullable<typeof reading>) => {
+    while (reading === of) {
+      await nextTurn();
+      if (reading === of && step(of)) reading = undefined;
+    }
+    // A reading that a newer one replaced closes its file.
+    of.return(undefined);
+  };
+  const current = () => {
+    const first = reading;
+    while (index === undefined && reading !== undefined)
+      if (step(reading) && reading === first) reading = undefined;
+    return index;
+  };
+  void readOn(reading);
+
+  return {
+    current,
+    use(ask) {
+      const held = current();
+      try {
+        return held && ask(held);
+      } catch (error) {
+        giveUp(error);
+        return undefined;
+      }
+    },
+    async walk(ask) {
+      for (;;) {
+        const held = current();
+        if (held === undefined) return undefined;
+        const steps = ask(held);
+        try {
+          for (let startedMs = now(); index === held; ) {
+            const { done, value } = steps.next();
+            if (done) return value;
+            if (now() - startedMs < sliceMs) continue;
+            await nextTurn();
+            startedMs = now();
+          }
+        } catch (error) {
+          giveUp(error);
+          return undefined;
+        }
+      }
+    },
+    renew() {
+      reading = openIndex(path);
+      return readOn(reading);
+    },
+    close() {
+      reading = undefined;
+      index?.close();
+      index = undefined;
+    },
+  };
+}
+
+/** The sentence of the damage; throws any other error. */
+function damageOf(error: unknown): string {
+  if (!(error instanceof IndexDamage)) throw error;
+  return error.message;
 }

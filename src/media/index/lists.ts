@@ -1,18 +1,18 @@
 /**
- * Sets of files by their numbers, packed: the postings of the index. A list is whichever is shorter:
+ * Packed sets of file numbers: the postings of the index. A list has the shorter of two forms:
  *
  *   varints   the differences of ascending numbers, 7 bits a byte, low bits first, the top bit set on all but the last
  *   bitmap    one bit a number, the lowest bit of the first byte for number 0; exactly `bitmapBytes` long
  *
- * A run of varints as long as the bitmap is never written, so that the length tells which of the two it is.
+ * Varints are never as long as the bitmap, so the length of a list gives its form.
  */
 
-/** Of a bitmap for `files` numbers: whole 32-bit words, so that sets can be joined word by word. */
+/** Bytes of a bitmap for `files` numbers: whole 32-bit words, so that sets are joined word by word. */
 export function bitmapBytes(files: number): number {
   return Math.ceil(files / 32) * 4;
 }
 
-/** Packs many lists, one behind the other. Numbers of a list come in ascending order, each once. */
+/** Packs many lists, one after the other. Numbers of a list are added in ascending order, each once. */
 export class ListWriter {
   readonly #files: number;
   readonly #starts: number[] = [0];
@@ -37,7 +37,7 @@ export class ListWriter {
     this.#count++;
   }
 
-  /** Ends the list; the next number opens another. */
+  /** Ends the list; the next number begins another. */
   end(): void {
     const start = this.#starts.at(-1) ?? 0;
     const mapBytes = bitmapBytes(this.#files);
@@ -52,7 +52,7 @@ export class ListWriter {
     this.#count = 0;
   }
 
-  /** The bytes of all lists, and where each begins; one more start than lists. */
+  /** The bytes of all lists, and the start of each; one more start than lists. */
   done(): PackedLists {
     return { bytes: this.#bytes.slice(0, this.#length), starts: Uint32Array.from(this.#starts) };
   }
@@ -69,7 +69,7 @@ export interface PackedLists {
   readonly starts: Uint32Array;
 }
 
-/** Adds a packed list to a bitmap. `isVarints` where the list is known to be none; its length tells otherwise. */
+/** Adds a packed list to a bitmap. `isVarints` overrides the form that its length gives. */
 export function orList(map: Uint8Array, list: Uint8Array, isVarints = list.length !== map.length): void {
   if (isVarints) orVarints(map, list);
   else for (let at = 0; at < list.length; at++) map[at] = (map[at] ?? 0) | (list[at] ?? 0);
@@ -85,12 +85,12 @@ function orVarints(map: Uint8Array, list: Uint8Array): void {
       step |= (byte & 0x7f) << shift;
     }
     number += step;
-    // A number beyond the map, which only damage could make, sets nothing.
+    // A number beyond the map, possible only after damage, sets nothing.
     map[number >>> 3] = (map[number >>> 3] ?? 0) | (1 << (number & 7));
   }
 }
 
-/** The list of a bitmap, packed on its own. */
+/** The packed list of a bitmap. */
 export function packMap(map: Uint8Array, files: number): Uint8Array {
   const writer = new ListWriter(files);
   for (let at = 0; at < map.length; at++) {
@@ -101,14 +101,16 @@ export function packMap(map: Uint8Array, files: number): Uint8Array {
   return writer.done().bytes;
 }
 
-/** How many numbers stand in the map. */
+/** The number of members of the map. */
 export function countOf(map: Uint32Array): number {
   let total = 0;
-  for (let at = 0; at < map.length; at++) {
-    let bits = map[at] ?? 0;
-    bits -= (bits >>> 1) & 0x55555555;
-    bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
-    total += Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-  }
+  for (let at = 0; at < map.length; at++) total += setBits(map[at] ?? 0);
   return total;
+}
+
+/** The number of bits of a 32-bit word that are 1. */
+export function setBits(word: number): number {
+  let bits = word - ((word >>> 1) & 0x55555555);
+  bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
+  return Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

@@ -1,14 +1,15 @@
 /**
- * Search in the index: every word of the query in any place of the name, exact totals, the best first: the whole name,
- * the start of the name, each word at the start of a word, elsewhere; among equals by name. The files are numbered in the
- * order of their folded names, so that "by name" is by number, and names with one start are neighbours.
+ * Search in the index. A name matches if it contains every word of the query. The best are first: the whole name, then the
+ * start of the name, then each word at the start of a word, then the rest; equals by name. Files are numbered in the order
+ * of their folded names, so "by name" is by number, and names with the same start are neighbours.
  */
+
+import { lineFeed } from "./columns.ts";
+import { shortKeyOf } from "./dictionary.ts";
 import { endsWord } from "./fold.ts";
 import { bitmapBytes, countOf, orList, type PackedLists } from "./lists.ts";
-import { keyOf } from "./short-query-cache.ts";
-import { lineFeed } from "./word-table.ts";
 
-/** What a search reads of an index. */
+/** The data of an index that a search reads. */
 export interface SearchSource {
   readonly count: number;
   readonly words: Uint8Array;
@@ -17,22 +18,22 @@ export interface SearchSource {
   readonly systems: PackedLists;
   /** Folded name of a file. */
   name(file: number): string;
-  /** The ready answer of `keyOf` one or two bytes; undefined where there is none. */
+  /** The stored answer of a `shortKeyOf`; undefined if there is none. */
   shortcut(key: number): { readonly anywhere: Uint8Array; readonly atStart: Uint8Array } | undefined;
 }
 
-export interface Asked {
-  /** As `foldedWords` gives them; none match all files. */
+export interface SearchQuery {
+  /** As `foldedWords` returns them; an empty list matches all files. */
   readonly words: readonly string[];
   /** Places of systems; undefined for all. */
   readonly systems: readonly number[] | undefined;
-  /** So many of the best are left out; none where absent. */
+  /** Number of the best to leave out; 0 if absent. */
   readonly skip?: number;
   readonly maxResults: number;
 }
 
-export interface Answer {
-  /** Numbers of files behind those that are skipped, the best first; at most `maxResults`. */
+export interface SearchHits {
+  /** Numbers of files after the skipped ones, the best first; at most `maxResults`. */
   readonly files: readonly number[];
   readonly total: number;
 }
@@ -43,15 +44,15 @@ interface Bits {
   readonly bytes: Uint8Array;
 }
 
-/** Makes the search of an index. Its sets are kept between searches: as garbage they would soon outweigh the index. */
-export function createSearch(source: SearchSource): (asked: Asked) => Answer {
+/** Makes the search of an index. It reuses its sets, because as garbage they would soon outweigh the index. */
+export function createSearch(source: SearchSource): (asked: SearchQuery) => SearchHits {
   const found = newBits(source.count);
   const atStarts = newBits(source.count);
   const one: Matches = { anywhere: newBits(source.count), atStart: newBits(source.count) };
   return ({ words, systems, skip = 0, maxResults }) => {
     fillWith(found, source, systems);
     atStarts.words.set(found.words);
-    // The longest words are the rarest: where they match nothing, the rest need not be looked for.
+    // The longest words are the rarest: if one matches nothing, the search ends.
     for (const word of words.toSorted((a, b) => b.length - a.length)) {
       findMatches(source, word, one);
       if (!narrow(found, one.anywhere)) return { files: [], total: 0 };
@@ -64,10 +65,10 @@ export function createSearch(source: SearchSource): (asked: Asked) => Answer {
   };
 }
 
-/** What a search takes of all that it found. */
+/** The results of a search so far. */
 interface Taken {
   readonly files: number[];
-  /** So many are passed over yet. */
+  /** Number still to skip. */
   skip: number;
   readonly most: number;
 }
@@ -76,13 +77,13 @@ interface Taken {
 function takeBest(source: SearchSource, phrase: string, found: Bits, atStarts: Bits, taken: Taken): void {
   const start = encoder.encode(phrase);
   const first = firstFrom(source, start);
-  // No UTF-8 has such a byte: it stands behind all that can follow.
+  // No UTF-8 has the byte 0xff, so it sorts after each continuation.
   const last = phrase === "" ? source.count : firstFrom(source, Buffer.concat([start, Uint8Array.of(0xff)]));
   takeFrom(taken, found, first, last);
   for (const set of [atStarts, found]) {
     takeFrom(taken, set, 0, first);
     takeFrom(taken, set, last, source.count);
-    // What was taken is not taken again.
+    // Never takes a file twice.
     for (let at = 0; at < found.words.length; at++)
       found.words[at] = (found.words[at] ?? 0) & ~(set.words[at] ?? 0);
   }
@@ -92,7 +93,7 @@ function takeFrom(taken: Taken, { bytes }: Bits, from: number, to: number): void
   const { files, most } = taken;
   for (let file = from; file < to && files.length < most; file++) {
     const byte = bytes[file >>> 3] ?? 0;
-    // Over eight that are not there in one step.
+    // Skips eight absent files in one step.
     if (byte === 0 && file % 8 === 0) file += 7;
     else if ((byte & (1 << (file & 7))) === 0) continue;
     else if (taken.skip > 0) taken.skip -= 1;
@@ -100,7 +101,7 @@ function takeFrom(taken: Taken, { bytes }: Bits, from: number, to: number): void
   }
 }
 
-/** The first file whose name, in UTF-8, is `name` or behind it. */
+/** The first file whose name, in UTF-8, is `name` or sorts after it. */
 function firstFrom(source: SearchSource, name: Uint8Array): number {
   let [low, high] = [0, source.count];
   while (low < high) {
@@ -111,7 +112,7 @@ function firstFrom(source: SearchSource, name: Uint8Array): number {
   return low;
 }
 
-/** The files that have a word anywhere, and those that have it where a word starts. */
+/** The files with a word anywhere, and those with it at the start of a word. */
 interface Matches {
   readonly anywhere: Bits;
   readonly atStart: Bits;
@@ -121,7 +122,7 @@ function findMatches(source: SearchSource, word: string, { anywhere, atStart }: 
   const sought = encoder.encode(word);
   anywhere.words.fill(0);
   atStart.words.fill(0);
-  const ready = sought.length <= 2 ? source.shortcut(keyOf(sought[0] ?? 0, sought[1])) : undefined;
+  const ready = sought.length <= 2 ? source.shortcut(shortKeyOf(sought[0] ?? 0, sought[1])) : undefined;
   if (ready !== undefined) {
     orList(anywhere.bytes, ready.anywhere);
     orList(atStart.bytes, ready.atStart);
@@ -144,9 +145,9 @@ function findMatches(source: SearchSource, word: string, { anywhere, atStart }: 
   }
 }
 
-/** The word that holds the byte at `at`, from the word `place` on. */
+/** The word with the byte at `at`, from the word `place` on. */
 function wordAt(starts: Uint32Array, at: number, place: number): number {
-  // Words that follow each other closely are met by walking, far ones by halving.
+  // A few steps find a near word; bisection finds a far one.
   let word = place;
   for (let step = 0; step < 8; step++) {
     if ((starts[word + 1] ?? Infinity) > at) return word;
@@ -172,7 +173,7 @@ function fillWith(bits: Bits, source: SearchSource, systems: readonly number[] |
   for (const system of systems) orList(bits.bytes, bytes.subarray(starts[system], starts[system + 1]));
 }
 
-/** Keeps of `bits` what stands in `other` too; false where that is nothing. */
+/** Intersects `bits` with `other`; false if the result is empty. */
 function narrow(bits: Bits, other: Bits): boolean {
   let any = 0;
   for (let at = 0; at < bits.words.length; at++) {

@@ -1,7 +1,7 @@
 /**
- * One run of the index, as a process of its own: it may take all the time that nobody else wants, its memory goes back
- * when it ends, and it may be killed at any moment. It reads one line of JSON, what to do, from its standard input and
- * writes one line of JSON for each thing that it has to tell; it ends when nobody listens any more.
+ * One run of the index, as a process of its own: it runs at the lowest priority, its memory is freed at its end, and it may
+ * be killed at any moment. It reads one line of JSON, an `IndexJob`, from its standard input and writes a `JobLine` of JSON
+ * for each event; it ends when nobody reads its output.
  */
 import { readFileSync, writeSync } from "node:fs";
 import { constants, setPriority } from "node:os";
@@ -9,12 +9,11 @@ import { messageOf } from "../../core/errors.ts";
 import { scanComplaintsMax } from "../../core/limits.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index-file.ts";
-import { buildIndex } from "../index/index-build.ts";
-import { knownOf, nothingKnown } from "./previous-index.ts";
+import { buildMediaIndex } from "../index/index-build.ts";
 import { type ScanStep, scan } from "./scan.ts";
-import { Found } from "./scan-result.ts";
+import { knownOf, nothingKnown, ScanResult } from "./scan-result.ts";
 
-export interface Job {
+export interface IndexJob {
   /** Of the index. */
   readonly path: string;
   readonly folders: MediaFolders;
@@ -31,28 +30,36 @@ export type JobLine =
   | { readonly kind: "done"; readonly files: number; readonly changed: boolean }
   | { readonly kind: "failed"; readonly why: string };
 
-/** How often the number of files is told; the listener tells it on no faster. */
+/** Time between two lines with the number of files. */
 const tellMs = 250;
 
 /** Runs the job of the standard input; returns the exit code. */
 export function runIndexJob(): number {
-  yieldToAll();
+  lowerPriority();
   try {
-    const job: Job = JSON.parse(readFileSync(0, "utf8"));
-    runJob(job, (line) => writeSync(1, `${JSON.stringify(line)}\n`));
+    const job: IndexJob = JSON.parse(readFileSync(0, "utf8"));
+    runJob(job, write);
     return 0;
   } catch (error) {
-    // Nobody listens any more, or the disk is full: the old index is there as it was.
-    tellFailure(messageOf(error));
+    // Nobody reads the output, or the disk is full: the old index stays.
+    try {
+      write({ kind: "failed", why: messageOf(error) });
+    } catch {
+      // Nobody reads the output.
+    }
     return 1;
   }
 }
 
-/** Brings the index up to date; `tell` may throw to end it. */
-export function runJob(job: Job, tell: (line: JobLine) => void): void {
+function write(line: JobLine): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+/** Updates the index; `tell` may throw to end it. */
+export function runJob(job: IndexJob, tell: (line: JobLine) => void): void {
   const { path, systems } = job;
   const asked = new Set(systems);
-  const found = new Found();
+  const found = new ScanResult();
   const old = openSound(path);
   try {
     walkAll(job, found, old, tell);
@@ -65,14 +72,14 @@ export function runJob(job: Job, tell: (line: JobLine) => void): void {
     old?.close();
   }
   tell({ kind: "writing", files: found.files });
-  // The walk left much behind, and the most memory is needed next.
+  // The scan left much garbage, and the next step needs the most memory.
   Bun.gc(true);
-  tell({ kind: "done", files: buildIndex(path, found), changed: true });
+  tell({ kind: "done", files: buildMediaIndex(path, found), changed: true });
 }
 
 function walkAll(
-  { folders, systems }: Job,
-  found: Found,
+  { folders, systems }: IndexJob,
+  found: ScanResult,
   old: MediaIndexFile | undefined,
   tell: (line: JobLine) => void,
 ): void {
@@ -98,7 +105,7 @@ function walkAll(
   if (complaints > scanComplaintsMax) tell({ kind: "complaints", more: complaints - scanComplaintsMax });
 }
 
-/** The old index, where it is whole; what is damaged is made anew. */
+/** The old index; undefined if there is none or it is damaged. */
 function openSound(path: string): MediaIndexFile | undefined {
   let file: MediaIndexFile | undefined;
   try {
@@ -112,16 +119,16 @@ function openSound(path: string): MediaIndexFile | undefined {
   }
 }
 
-/** True where each asked system is in the index with the same files, and no other is. */
-function isUnchanged(old: MediaIndexFile, found: Found, asked: ReadonlySet<string>): boolean {
+/** True if the asked systems have the same files as in the index. */
+function isUnchanged(old: MediaIndexFile, found: ScanResult, asked: ReadonlySet<string>): boolean {
   const isAsked = ({ id }: { readonly id: string }) => asked.size === 0 || asked.has(id);
   const now = found.systems;
   const before = new Map(old.systems.filter(isAsked).map(({ id, fingerprint }) => [id, fingerprint]));
   return now.length === before.size && now.every(({ id, fingerprint }) => before.get(id) === fingerprint);
 }
 
-/** Adds the files of all systems that were not asked for as they stand in the old index. */
-function takeOver(old: MediaIndexFile, found: Found, asked: ReadonlySet<string>): void {
+/** Adds the files of all other systems from the old index. */
+function takeOver(old: MediaIndexFile, found: ScanResult, asked: ReadonlySet<string>): void {
   const folders = old.folders();
   const systems = old.systems.map((system) =>
     asked.has(system.id) ? undefined : found.system(system.id, system.fingerprint),
@@ -141,20 +148,11 @@ function takeOver(old: MediaIndexFile, found: Found, asked: ReadonlySet<string>)
   for (const base of old.bases()) found.base(base);
 }
 
-/** Whatever else wants the processor or, as the kernel derives it from that, the disk goes first. */
-function yieldToAll(): void {
+/** Lowers the priority on the processor, from which the kernel derives that on the disk. */
+function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);
   } catch {
-    // Where that is forbidden, it works as fast as the others.
-  }
-}
-
-function tellFailure(why: string): void {
-  try {
-    const line: JobLine = { kind: "failed", why };
-    writeSync(1, `${JSON.stringify(line)}\n`);
-  } catch {
-    // Nobody listens.
+    // Not allowed: it runs at the normal priority.
   }
 }

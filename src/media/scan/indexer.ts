@@ -1,30 +1,33 @@
-/** Runs of the index, seen from the service: starts the process, tells how far it is, and ends it. */
+/** Jobs of the media, seen from the service: runs of the index, and a watch on the media folders. Each is a child process. */
 import { join } from "node:path";
 import { messageOf, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
+import type { MediaFolders } from "../../core/media.ts";
 import { gently, jobEnvironment, ownCommand } from "../../system/own-program.ts";
-import type { Job, JobLine } from "./index-job.ts";
+import type { MediaLibrary } from "../media-library.ts";
+import type { IndexJob, JobLine } from "./index-job.ts";
+import type { WatchLine } from "./watch-job.ts";
 
 export interface RunOptions {
-  /** The program and its arguments; absent: this program's own. */
+  /** The command of the job; this program's own if absent. */
   readonly command?: readonly string[] | undefined;
   readonly log: Log;
   readonly onLine: (line: JobLine) => void;
 }
 
 export interface Run {
-  /** Resolves when the new index stands in its place; throws `ServiceError("failed")`. */
+  /** Resolves when the new index is in its place; rejects with `ServiceError("failed")`. */
   readonly done: Promise<{ readonly files: number; readonly changed: boolean }>;
-  /** Ends it, at any moment: the old index stays as it is. */
+  /** Ends the run at any moment; the old index stays. */
   cancel(): void;
 }
 
-/** The arguments that make the compiled program run the index, or watch the folders, rather than be the service. */
+/** The argument of the compiled program that starts a job instead of the service. */
 export const jobArgument = "index-job";
 export const watchArgument = "watch-job";
 
-/** Starts a run. At most one at a time: two would write the same file. */
-export function startRun(job: Job, { command, log, onLine }: RunOptions): Run {
+/** Starts a run. At most one at a time, because two would write the same file. */
+export function startRun(job: IndexJob, { command, log, onLine }: RunOptions): Run {
   const child = spawnGently(jobArgument, command);
   child.stdin.write(JSON.stringify(job));
   child.stdin.end();
@@ -55,8 +58,8 @@ export function startRun(job: Job, { command, log, onLine }: RunOptions): Run {
 
 const jobSource = join(import.meta.dir, "index-job-main.ts");
 
-/** Starts this program anew, or the one given, for a job of low priority; throws `ServiceError("failed")`. */
-export function spawnGently(argument: string, command: readonly string[] = ownCommand(argument, jobSource)) {
+/** Starts a job at low priority; throws `ServiceError("failed")`. */
+function spawnGently(argument: string, command: readonly string[] = ownCommand(argument, jobSource)) {
   try {
     return Bun.spawn([...gently, ...command], {
       stdin: "pipe",
@@ -70,8 +73,8 @@ export function spawnGently(argument: string, command: readonly string[] = ownCo
   }
 }
 
-/** What a process of ours tells, a line of JSON each. */
-export async function* linesOf<Line>(stream: ReadableStream<Uint8Array>): AsyncGenerator<Line> {
+/** The output of a job: a line of JSON each. */
+async function* linesOf<Line>(stream: ReadableStream<Uint8Array>): AsyncGenerator<Line> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const bytes of stream) {
@@ -85,4 +88,59 @@ function logLine(log: Log, line: JobLine): void {
   if (line.kind === "complaint")
     log.warn("media", "left out of the index", { path: line.path, why: line.why });
   if (line.kind === "complaints") log.warn("media", "more were left out of the index", { count: line.more });
+}
+
+/** The library for `watchMedia`, and the folders to watch: after a change of the settings the caller starts a new watch. */
+interface WatchOptions {
+  readonly media: Pick<MediaLibrary, "index">;
+  readonly folders: MediaFolders;
+  readonly log: Log;
+  /** The command of the job; this program's own if absent. */
+  readonly command?: readonly string[];
+}
+
+/**
+ * Indexes the systems of changed folders, until disposed. If the kernel has no room for the watches, it only logs that.
+ */
+export function watchMedia({ media, folders, log, command }: WatchOptions): Disposable {
+  const child = spawnGently(watchArgument, command);
+  child.stdin.write(`${JSON.stringify({ folders })}\n`);
+  child.stdin.flush();
+  let over = false;
+  const follow = async () => {
+    for await (const line of linesOf<WatchLine>(child.stdout)) {
+      if ("failed" in line) log.warn("media", "changes are not seen", { why: line.failed });
+      else
+        await indexWhenFree(media, line.systems, () => over).catch((error: unknown) =>
+          log.warn("media", messageOf(error)),
+        );
+    }
+    if (!over) log.warn("media", "changes are not seen any more");
+  };
+  void follow().catch((error: unknown) => log.warn("media", messageOf(error)));
+  return {
+    [Symbol.dispose]() {
+      over = true;
+      child.kill("SIGKILL");
+    },
+  };
+}
+
+/** Time between two attempts while another run is under way. */
+const againMs = 2000;
+
+/** As `media.index`, but waits while another run is under way. Does nothing once `isOver` returns true. */
+export async function indexWhenFree(
+  media: Pick<MediaLibrary, "index">,
+  systems: readonly string[],
+  isOver: () => boolean,
+): Promise<void> {
+  while (!isOver()) {
+    try {
+      return await media.index(systems);
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === "conflict")) throw error;
+      await Bun.sleep(againMs);
+    }
+  }
 }

@@ -1,52 +1,54 @@
-/** What a walk through the media folders found. */
-import { NameColumn, NumberColumn } from "../index/columns.ts";
-import { exactText, type FileName } from "../names.ts";
+/** The result of a scan: files, folders and systems; and what the index before knows of folders that are away. */
 
-export interface FoundFolder {
+import type { MediaIndexFile } from "../../store/media-index-file.ts";
+import { exactText, type FileName } from "../file-names.ts";
+import { NameColumn, NumberColumn } from "../index/columns.ts";
+
+interface FoundFolder {
   /** Absolute: the system's folder. */
   readonly base: FileName;
   /** Below it; empty for the folder itself. */
   readonly path: FileName;
 }
 
-/** A folder of one system: where it lies, and the media folder that it was found in. */
+/** A folder of one system. */
 export interface FoundBase {
-  /** Absolute, as `FoundFolder` has it. */
+  /** Absolute. */
   readonly path: FileName;
-  /** As the settings have it; of the folder of one system, itself. */
+  /** Its media folder as in the settings; itself for the folder of one system. */
   readonly root: string;
-  /** It is on another file system than the media folder. */
+  /** True on another file system than the media folder. */
   readonly isMount: boolean;
 }
 
-/** How the marks of a folder are found among those of its systems: other for one that is found in another way. */
+/** The key of a folder's marks; it differs for the same folder in another media folder or on another mount. */
 export function markKeyOf({ path, root, isMount }: FoundBase): string {
   return `${exactText(path)}\0${root}\0${isMount ? "mounted" : ""}`;
 }
 
-export interface FoundSystem {
+interface FoundSystem {
   readonly id: string;
-  /** The same as long as the same files are found in the same order: pairs of a folder and its mark, in JSON. */
+  /** Equal for the same files in the same order: pairs of a folder and its mark, in JSON. */
   readonly fingerprint: string;
 }
 
-/** The system of a file that does not count after all. */
+/** The system of a hidden file. */
 export const noSystem = 0xffff_ffff;
 
-/** Lists of what was found that grow. Files, folders and systems are known by their places. */
-export class Found {
+/** Growing lists. Files, folders and systems are numbered by their places. */
+export class ScanResult {
   /** Of each file: its name, its folder and its system. */
   readonly names = new NameColumn();
   readonly folderOf = new NumberColumn();
   readonly systemOf = new NumberColumn();
   readonly #systems = new Map<string, number>();
-  /** Of each system: the marks of its folders, or the fingerprint of another index. */
+  /** Of each system: the marks of its folders, or the fingerprint of the old index. */
   readonly #marks: (Map<string, bigint | string> | string)[] = [];
   readonly #bases: FoundBase[] = [];
   readonly #folders: FoundFolder[] = [];
   #hidden = 0;
 
-  /** Files that count. */
+  /** Number of files that are not hidden. */
   get files(): number {
     return this.names.length - this.#hidden;
   }
@@ -59,7 +61,7 @@ export class Found {
     return [...this.#systems].map(([id, place]) => ({ id, fingerprint: this.#fingerprint(place) }));
   }
 
-  /** Makes the system where it is new; one of another index comes with its fingerprint. */
+  /** The place of the system; adds a new one, with its fingerprint if it comes from the old index. */
   system(id: string, fingerprint?: string): number {
     const known = this.#systems.get(id);
     if (known !== undefined) return known;
@@ -71,7 +73,7 @@ export class Found {
     return this.#bases;
   }
 
-  /** Known once each. */
+  /** The place of the folder; adds a new one. */
   base(base: FoundBase): number {
     const key = markKeyOf(base);
     const known = this.#bases.findIndex((one) => markKeyOf(one) === key);
@@ -88,13 +90,13 @@ export class Found {
     this.systemOf.add(system);
   }
 
-  /** Takes back the file at this place. */
+  /** Hides the file at this place. */
   hide(file: number): void {
     if (this.systemOf.at(file) !== noSystem) this.#hidden++;
     this.systemOf.set(file, noSystem);
   }
 
-  /** Mixes what was found of a system in one of its folders into its fingerprint. */
+  /** Mixes a text into the mark of a system's folder. */
   mark(system: number, base: number, text: string): void {
     const marks = this.#marks[system];
     const key = this.#keyOf(base);
@@ -103,7 +105,7 @@ export class Found {
     marks.set(key, Bun.hash.wyhash(text, typeof before === "bigint" ? before : 0n));
   }
 
-  /** The mark of another index for a folder that was not looked at. */
+  /** Takes the mark of the old index for a folder that was not scanned. */
   keepMark(system: number, base: number, mark: string): void {
     const marks = this.#marks[system];
     if (typeof marks === "object") marks.set(this.#keyOf(base), mark);
@@ -120,4 +122,49 @@ export class Found {
       ? marks
       : JSON.stringify([...marks].map(([key, mark]) => [key, String(mark)]));
   }
+}
+
+/**
+ * The folders of the old index: the files of an unplugged drive stay in the index, so that they are there at once when it
+ * returns.
+ */
+export interface Known {
+  /** The systems' folders in a media folder. */
+  basesIn(root: string): readonly FoundBase[];
+  /** Adds the old files of a system's folder: those of the asked systems, or of all if `asked` is empty. */
+  keep(base: FoundBase, found: ScanResult, asked: ReadonlySet<string>): void;
+}
+
+export const nothingKnown: Known = { basesIn: () => [], keep() {} };
+
+export function knownOf(old: MediaIndexFile): Known {
+  return {
+    basesIn: (root) => old.bases().filter((base) => base.root === root),
+    keep(base, found, asked) {
+      const place = found.base(base);
+      const systems = old.systems.map(({ id, fingerprint }) => {
+        const mark =
+          asked.size === 0 || asked.has(id) ? marksIn(fingerprint).get(markKeyOf(base)) : undefined;
+        if (mark === undefined) return undefined;
+        const system = found.system(id);
+        found.keepMark(system, place, mark);
+        return system;
+      });
+      const folders = new Map<string, number>();
+      for (const { system, path, name } of old.filesBelow(base.path)) {
+        const to = systems[system];
+        if (to === undefined) continue;
+        const key = exactText(path);
+        const folder = folders.get(key) ?? found.folder(base.path, path);
+        folders.set(key, folder);
+        found.file(name, folder, to);
+      }
+    },
+  };
+}
+
+/** The marks of a fingerprint, by folder. */
+function marksIn(fingerprint: string): ReadonlyMap<string, string> {
+  const marks: readonly (readonly [string, string])[] = JSON.parse(fingerprint);
+  return new Map(marks);
 }

@@ -1,8 +1,8 @@
 /**
- * The walk through the media folders: `<root>/<system folder>/...`, and the folders of single systems. Which folder is whose, and which extensions count,
- * the table of systems says. Hidden entries and trees marked by `.tapdeckignore` do not count; links are followed inside
- * the media folders only, and into each folder at most once; what playlists list is left out. An archive is one file. Folders
- * of the service itself are left out.
+ * The scan of the media folders: `<root>/<system folder>/...`, and the folders of single systems. The table of systems gives
+ * the system of a folder and its extensions. Hidden entries, trees with `.tapdeckignore` and folders of the service are left
+ * out. Links are followed inside the media folders only, and into each folder at most once. Files that playlists list are
+ * left out. An archive is one file.
  */
 import { realpathSync, statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
@@ -10,33 +10,33 @@ import { folderDepthMax, indexedFilesMax } from "../../core/limits.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { extensionOf } from "../../core/media.ts";
 import { type ClosedIndex, closedFor } from "../../system/closed-places.ts";
-import { exactText, type FileName, fileName, joinNames, pathOf, readable } from "../names.ts";
-import { isPlaylist, noteParts, type Parts } from "../playlists.ts";
-import { type KnownSystem, systemByFolder, systemById, systemOfFile } from "../systems.ts";
-import type { Known } from "./previous-index.ts";
-import { type Entries, readFolder } from "./scan-folder.ts";
-import { type Found, type FoundBase, noSystem } from "./scan-result.ts";
+import { exactText, type FileName, fileName, fsPath, joinNames, readable } from "../file-names.ts";
+import { type KnownSystem, systemByFolder, systemById, systemOfFile } from "../known-systems.ts";
+import { isPlaylistOrSheet, type ListedParts, noteParts } from "../playlists.ts";
 import {
   assertStillThere,
   byReadable,
+  type Entries,
   isAway,
   isMountIn,
   openRoots,
   type Root,
   type Roots,
-} from "./scan-roots.ts";
+  readFolder,
+} from "./scan-folders.ts";
+import { type FoundBase, type Known, noSystem, type ScanResult } from "./scan-result.ts";
 
-export interface ScanOptions {
+interface ScanOptions {
   readonly folders: MediaFolders;
   /** System ids; empty means all. */
   readonly systems: ReadonlySet<string>;
-  /** Of a run before: what is away now is taken from there. */
+  /** The old index, for folders that are away. */
   readonly known: Known;
-  /** Called before each system whose folders are walked. */
+  /** Called before each system. */
   readonly onSystem: (step: ScanStep) => void;
   /** Called after each folder. */
   readonly onFolder: (files: number) => void;
-  /** A folder or list that could not be read: the walk goes on without it. */
+  /** Called for a folder or list that cannot be read; the scan goes on without it. */
   readonly onComplaint: (path: string, why: string) => void;
 }
 
@@ -48,15 +48,15 @@ export interface ScanStep {
 }
 
 interface Walk extends ScanOptions {
-  readonly found: Found;
+  readonly found: ScanResult;
   readonly roots: Roots;
-  /** Real paths of the media folders that are there: links may lead into these. */
+  /** Real paths of the present media folders: links may lead into these. */
   readonly allowed: readonly string[];
   readonly service: ClosedIndex;
 }
 
-/** Adds the files of the asked systems to `found`; with none asked for, of all. */
-export function scan(options: ScanOptions, found: Found): void {
+/** Adds the files of the asked systems to `found`; of all systems if none is asked for. */
+export function scan(options: ScanOptions, found: ScanResult): void {
   const { folders, known, onComplaint } = options;
   const roots = openRoots(folders, known, onComplaint);
   const allowed = [...roots.shared, ...roots.own].flatMap(({ real }) => real ?? []);
@@ -81,7 +81,7 @@ interface Place {
   readonly bases: Base[];
 }
 
-/** The folders of the asked systems, and of those whose folders hold files of them too; by system, in order of the roots. */
+/** The folders of the asked systems, and those of other systems that hold their files too; by system, in order of the roots. */
 function systemFolders(walk: Walk): readonly Place[] {
   const places = new Map<string, Place>();
   const placeOf = (host: KnownSystem): Place => {
@@ -99,7 +99,7 @@ function systemFolders(walk: Walk): readonly Place[] {
     const { bases } = placeOf(host);
     if (real === undefined)
       bases.push(...walk.known.basesIn(root).map((base) => ({ ...base, isAway: true })));
-    // What lies in a folder that is walked anyway would be found twice.
+    // A folder inside another one of the walk would be found twice.
     else if (!bases.some(({ path }) => isInside(real, realPathOf(path) ?? exactText(path))))
       bases.push({ path: real, root, isMount: false, isAway: false });
   }
@@ -108,7 +108,7 @@ function systemFolders(walk: Walk): readonly Place[] {
   return [...places.values()].filter(asked).sort((a, b) => (a.host.id < b.host.id ? -1 : 1));
 }
 
-/** The folders in a media folder; of one that is away, and of drives below it that are, those that were there. */
+/** The systems' folders in a media folder; those of the old index if the media folder or a drive below it is away. */
 function basesIn(walk: Walk, { root, real }: Root): Base[] {
   const before = walk.known.basesIn(root);
   const away = before.filter((base) => real === undefined || isAway(base, real));
@@ -124,15 +124,15 @@ function basesIn(walk: Walk, { root, real }: Root): Base[] {
   return [...kept, ...there];
 }
 
-/** One folder of one system, with all below it. */
+/** One folder of one system and all below it. */
 interface Tree {
   readonly walk: Walk;
   readonly base: FileName;
-  /** Its place among what was found. */
+  /** Its place in the result. */
   readonly place: number;
-  /** The system of an extension in this tree; undefined where it does not count. */
+  /** The system of an extension in this tree; undefined if files with it are left out. */
   readonly systemOf: (extension: string) => number | undefined;
-  readonly parts: Parts;
+  readonly parts: ListedParts;
   /** Real paths of folders that a link led to. */
   readonly linked: Set<string>;
 }
@@ -154,11 +154,11 @@ function walkSystem(walk: Walk, host: KnownSystem, { path: base, root, isMount }
   if (tree.parts.size > 0) hideParts(tree, first);
 }
 
-/** How the walk came to a folder. */
+/** The way of the walk to a folder. */
 interface Way {
   /** The real paths of the tree's top and of each link followed on the way here. */
   readonly chain: readonly string[];
-  /** The folder belongs to the service: only the one media folder in it counts. */
+  /** True for a folder of the service: only the media folder in it counts. */
   readonly isClosed: boolean;
 }
 
@@ -185,7 +185,7 @@ function walkFolder(tree: Tree, path: FileName, { chain, isClosed }: Way, depth:
   }
 }
 
-/** Takes the files of a folder that count, and notes what the lists among them name. */
+/** Adds the files of a folder, and notes the entries of the lists among them. */
 function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void {
   const { walk, base, place, systemOf } = tree;
   const { found } = walk;
@@ -198,13 +198,13 @@ function keepFiles(tree: Tree, path: FileName, names: readonly FileName[]): void
     folder ??= found.folder(base, path);
     found.file(name, folder, system);
     texts.set(system, `${texts.get(system) ?? ""}\0${exactText(name)}`);
-    if (isPlaylist(extension)) noteList(tree, path, name, extension);
+    if (isPlaylistOrSheet(extension)) noteList(tree, path, name, extension);
   }
   if (found.names.length > indexedFilesMax) throw new Error(`there are more than ${indexedFilesMax} files`);
   for (const [system, text] of texts) found.mark(system, place, `${exactText(path)}${text}`);
 }
 
-/** Takes back the files that a list stands for, of those found from `first` on. */
+/** Hides the files that a list names, of those from `first` on. */
 function hideParts({ walk: { found }, place, parts }: Tree, first: number): void {
   const seen = new Set<number>();
   const byFolder = new Map<number, Set<string> | undefined>();
@@ -261,18 +261,18 @@ interface Linked {
   readonly real: string;
 }
 
-/** What a link leads to; nothing where it leads out of the media folders, into the service's own, or nowhere. */
+/** The target of a link; nothing if it is outside the media folders, in a folder of the service, or absent. */
 function linkedTo(walk: Walk, folder: FileName, name: FileName): Linked {
   const link = joinNames(folder, name);
   const path = realNameOf(link);
   const real = path === undefined ? "" : exactText(path);
   const isAllowed = walk.allowed.some((one) => isInside(real, one));
   if (path === undefined || !isAllowed || walk.service.isClosed(path)) return { name, kind: "nothing", real };
-  const stat = statSync(pathOf(link), { throwIfNoEntry: false });
+  const stat = statSync(fsPath(link), { throwIfNoEntry: false });
   return { name, kind: stat?.isFile() ? "file" : stat?.isDirectory() ? "folder" : "nothing", real };
 }
 
-/** True where the real folder holds the one that its link was found in: to follow it would go round. */
+/** True if the real folder contains its link, which would be a loop. */
 function isAbove(real: string, chain: readonly string[], linkFolder: FileName): boolean {
   const here = realPathOf(linkFolder) ?? exactText(linkFolder);
   return isInside(here, real) || chain.some((folder) => isInside(folder, real));
@@ -282,7 +282,6 @@ function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 }
 
-/** Bytes that are not UTF-8 are kept apart by showing each as one character. */
 function realPathOf(path: FileName): string | undefined {
   const real = realNameOf(path);
   return real && exactText(real);
@@ -290,9 +289,9 @@ function realPathOf(path: FileName): string | undefined {
 
 function realNameOf(path: FileName): FileName | undefined {
   try {
-    return fileName(realpathSync(pathOf(path), { encoding: "buffer" }));
+    return fileName(realpathSync(fsPath(path), { encoding: "buffer" }));
   } catch {
-    // A link to nowhere, round in circles, or where this user may not look.
+    // A broken link, a loop, or no permission.
     return undefined;
   }
 }

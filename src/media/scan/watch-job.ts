@@ -1,33 +1,27 @@
 /**
- * Watches the media folders, as a process of its own: to set up some ten thousand watches takes a second, in which a
- * service would answer nobody. It reads one line of JSON, writes one line for each burst of changes, and ends when its
- * standard input does.
+ * Watches the media folders, as a process of its own, because ten thousand watches take a second to set up. Reads one line
+ * of JSON, writes one line for each burst of changes, and ends when its standard input does.
  */
 import { type FSWatcher, readFileSync, realpathSync, type Stats, statSync, watch } from "node:fs";
 import { relative } from "node:path";
 import { messageOf } from "../../core/errors.ts";
 import type { MediaFolders } from "../../core/media.ts";
-import { knownSystems, systemByFolder, systemByName } from "../systems.ts";
-import { mountsBelow } from "./mounts.ts";
+import { knownSystems, systemByFolder, systemByName } from "../known-systems.ts";
 
-export interface WatchJob {
-  readonly folders: MediaFolders;
-}
-
-/** Ids of the systems in whose folders something changed, none for all; or why no changes can be seen. */
+/** Ids of the systems with changed folders, none for all; or why changes cannot be watched. */
 export type WatchLine = { readonly systems: readonly string[] } | { readonly failed: string };
 
-/** A burst is over when nothing happened for so long: copying a folder is one change. */
+/** A burst ends after this time without a change, so that copying a folder is one burst. */
 const settleMs = 2000;
-/** A burst that does not end is told on the way. */
+/** A longer burst is reported while it goes on. */
 const burstMsMax = 60_000;
-/** A drive that is mounted over a watched folder is no change in that folder: somebody has to look. */
+/** Time between two looks at the mounts, because a mount over a folder is no change in it. */
 const mountedMs = 3000;
 
-/** What a changed path, below a folder that is watched, is about. */
+/** The systems of a changed path below a watched folder. */
 type About = (path: string) => readonly string[];
 
-/** Runs until the standard input ends; never returns before. */
+/** Runs until the standard input ends. */
 export async function runWatchJob(): Promise<number> {
   const tell = (line: WatchLine) => void process.stdout.write(`${JSON.stringify(line)}\n`);
   const burst = createBurst(tell);
@@ -37,7 +31,7 @@ export async function runWatchJob(): Promise<number> {
     const isRead = text.includes("\n");
     text += decoder.decode(bytes, { stream: true });
     if (isRead || !text.includes("\n")) continue;
-    const { folders }: WatchJob = JSON.parse(text);
+    const { folders }: { readonly folders: MediaFolders } = JSON.parse(text);
     for (const root of folders.roots) watchFolder(root, systemsAt, burst, tell);
     for (const { system, folder } of folders.own) {
       const systems = withGuests(systemByName(system)?.id);
@@ -47,7 +41,7 @@ export async function runWatchJob(): Promise<number> {
   return 0;
 }
 
-/** Watches the folder, and whatever is mounted in its place or below it later on. */
+/** Watches the folder, and later mounts in its place or below it. */
 function watchFolder(
   folder: string,
   about: About,
@@ -65,7 +59,7 @@ function watchFolder(
       watcher = watch(folder, { recursive: true }, (_, name) => burst(about(name ?? "")));
       watcher.on("error", failed);
     } catch (error) {
-      // It is not there, or the kernel has no room for so many watches.
+      // There is no such folder, or the kernel has no room for so many watches.
       failed(error);
     }
   };
@@ -76,7 +70,7 @@ function watchFolder(
     const appeared = mounts.filter((path) => !mounted.includes(path));
     if (!isOther && appeared.length === 0 && mounts.length === mounted.length) return;
     [seen, mounted] = [now, mounts];
-    // What is unplugged stays in the index: it comes back.
+    // The files of an unplugged drive stay in the index.
     if (now === undefined) return;
     begin();
     if (isOther) tell({ systems: [...about("")] });
@@ -88,7 +82,7 @@ function watchFolder(
   setInterval(look, mountedMs);
 }
 
-/** Where something is mounted below the folder, relative to it. */
+/** The mount points below the folder, relative to it. */
 function mountsAt(folder: string): readonly string[] {
   try {
     const real = realpathSync(folder);
@@ -96,12 +90,12 @@ function mountsAt(folder: string): readonly string[] {
       relative(real, path),
     );
   } catch {
-    // It went away meanwhile, which the next look sees.
+    // The folder went away meanwhile; the next look sees that.
     return [];
   }
 }
 
-/** The system whose folder holds the path below a root, and those that live with it. */
+/** The system of a path below a root, and the systems with files in the same folder. */
 function systemsAt(path: string): readonly string[] {
   return withGuests(systemByFolder(path.split("/")[0] ?? "")?.id);
 }
@@ -112,7 +106,7 @@ function withGuests(host: string | undefined): readonly string[] {
   return [host, ...guests.map(({ id }) => id)];
 }
 
-/** Gathers systems until it is quiet, and tells them then. */
+/** Collects systems until the burst ends, then reports them. */
 function createBurst(tell: (line: WatchLine) => void): (systems: readonly string[]) => void {
   const changed = new Set<string>();
   let startedMs = 0;
@@ -128,4 +122,20 @@ function createBurst(tell: (line: WatchLine) => void): (systems: readonly string
     clearTimeout(timer);
     timer = setTimeout(end, performance.now() - startedMs > burstMsMax ? 0 : settleMs);
   };
+}
+
+/** The mount points below a folder, which is absolute and without links; `mountinfo` as in proc_pid_mountinfo(5). */
+export function mountsBelow(mountinfo: string, folder: string): readonly string[] {
+  const start = folder.endsWith("/") ? folder : `${folder}/`;
+  return mountinfo
+    .split("\n")
+    .map((line) => unescaped(line.split(" ")[4] ?? ""))
+    .filter((place) => place.startsWith(start) && place !== start);
+}
+
+/** The kernel escapes spaces, tabs, line feeds and backslashes as three octal digits. */
+function unescaped(place: string): string {
+  return place.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
 }

@@ -1,13 +1,12 @@
-/** Several media libraries that answer as one: the media folders' first, and one for each USB stick. */
+/** Several media libraries as one: that of the media folders first, then one for each USB stick. */
 import type { IndexStatus, Media, System } from "../../core/media.ts";
-import type { MediaSource } from "../choices.ts";
-import type { FoundTitle, MediaAnswer, MediaQuery } from "../index/answers.ts";
+import type { FoundTitle, MediaAnswer, MediaQuery, MediaSource } from "../index/answers.ts";
 import { endsWord, fold, foldedWords } from "../index/fold.ts";
 import type { MediaLibrary } from "../media-library.ts";
 
 type Libraries = readonly MediaLibrary[];
 
-/** Counts are sums; the step is that of the first that is under way. */
+/** Counts are sums; the step is that of the first running library. */
 export function joinedStatus(libraries: Libraries): IndexStatus {
   const all = libraries.map((library) => library.status());
   const { totalSteps, currentStep, currentStepDisplay } = all.find(({ indexing }) => indexing) ?? {};
@@ -32,7 +31,7 @@ export function joinedSystems(libraries: Libraries): readonly System[] {
   return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** In the order of one index (search.ts). Of two of one path the first library's is shown; the total counts both. */
+/** In the order of `search.ts`. Of two files with one path only the first library's is in the results; the total counts both. */
 export function joinedSearch(libraries: Libraries, query: MediaQuery): MediaAnswer {
   const answers = libraries.map((library) => library.search(query));
   const total = answers.reduce((sum, answer) => sum + answer.total, 0);
@@ -72,7 +71,7 @@ function startsWordIn(name: Buffer, word: Uint8Array): boolean {
 
 const ways: readonly FoundTitle["how"][] = ["exact", "folded", "close"];
 
-/** The best by its spelling; of equals the first library's. */
+/** The best by spelling; of equals the first library's. */
 export async function joinedTitle(
   libraries: Libraries,
   system: string,
@@ -86,7 +85,7 @@ export async function joinedTitle(
   return undefined;
 }
 
-/** Even odds for each file of all libraries. */
+/** Equal odds for each file of all libraries. */
 export async function joinedAny(
   libraries: Libraries,
   sources: readonly MediaSource[],
@@ -99,6 +98,6 @@ export async function joinedAny(
     left -= count;
     return count > 0 && left < 0;
   });
-  // With nothing to choose from, the first library says why.
+  // If there are no files, the first library throws or returns undefined.
   return (chosen ?? libraries[0])?.any(sources, random);
 }

@@ -1,7 +1,7 @@
 /**
- * Sees USB sticks come and go: folders that appear where the system mounts them. A folder counts once something is in it,
- * because a mount point is made before the mount. After a change an empty folder is looked at again for half a minute; while
- * nothing changes, nothing is polled.
+ * Detects USB sticks: folders that appear in the folders of mounts. A folder counts once it has an entry, because a mount
+ * point exists before the mount. After a change, empty folders are polled for half a minute; without a change nothing is
+ * polled.
  */
 import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,23 +9,19 @@ import { watchFolder } from "../../config/watch-files.ts";
 import type { Clock } from "../../core/clock.ts";
 import { sticksMax } from "../../core/limits.ts";
 
-export interface RemovableFolders extends Disposable {
-  /** Watches the entries of these folders from now on. */
-  aim(folders: readonly string[]): void;
-}
-
-export interface RemovableOptions {
-  readonly clock: Clock;
-  /** Called with the folders of all sticks that are there, absolute and without links, when these changed. */
-  readonly changed: (present: readonly string[]) => void;
-}
-
-// A mount and its announcement are several changes.
+// One mount is several changes.
 const settleMs = 20;
 const firstLookMs = 100;
 const lastLookMs = 12_800;
 
-export function watchRemovable({ clock, changed }: RemovableOptions): RemovableFolders {
+/** Calls `changed` with the folders of all present sticks, absolute and without links, whenever these change. */
+export function watchRemovable({
+  clock,
+  changed,
+}: {
+  readonly clock: Clock;
+  readonly changed: (present: readonly string[]) => void;
+}) {
   let aimed: readonly string[] = [];
   let watching: readonly Disposable[] = [];
   let present: readonly string[] = [];
@@ -41,7 +37,7 @@ export function watchRemovable({ clock, changed }: RemovableOptions): RemovableF
     timer?.[Symbol.dispose]();
     timer = clock.after(ms, () => void look(nextMs));
   };
-  /** A stick that does not answer delays no other: each has its own question, and a later look takes the place of this one. */
+  /** Looks at all sticks at once, so that a stick that hangs delays no other; a later look replaces this one. */
   const look = async (nextMs: number) => {
     const mine = ++round;
     const listed = (await Promise.all(aimed.map(foldersIn))).flat().sort().slice(0, sticksMax);
@@ -66,7 +62,8 @@ export function watchRemovable({ clock, changed }: RemovableOptions): RemovableF
     watching = [];
   };
   return {
-    aim(folders) {
+    /** From now on watches the entries of these folders. */
+    aim(folders: readonly string[]) {
       if (folders.join("\0") === aimed.join("\0")) return;
       stop();
       aimed = folders;
@@ -77,7 +74,7 @@ export function watchRemovable({ clock, changed }: RemovableOptions): RemovableF
   };
 }
 
-/** None where the folder is not there: it may come later. */
+/** Empty if the folder is not there. */
 async function foldersIn(folder: string): Promise<readonly string[]> {
   try {
     const real = await realpath(folder);
@@ -86,7 +83,7 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
       .map(({ name }) => join(real, name));
   } catch {
-    // It is not there, or not for this user.
+    // No such folder, or no permission.
     return [];
   }
 }
@@ -94,7 +91,7 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
 async function hasEntries(path: string): Promise<boolean> {
   return readdir(path).then(
     (names) => names.length > 0,
-    // It went away again, or cannot be read.
+    // It went away, or cannot be read.
     () => false,
   );
 }

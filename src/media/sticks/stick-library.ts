@@ -1,27 +1,30 @@
 /**
- * The media folders and the USB sticks that are plugged in, as one library. Each stick has an index of its own beside the main
- * one, so that neither is touched when the other changes: what is on a stick goes in a moment, and is back at once when the
- * stick comes again.
+ * The media folders and the plugged-in USB sticks as one library. Each stick has an index of its own beside the main one, so
+ * its files are gone at once when it is removed, and back at once when it is plugged in again.
  */
 import { readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
 import { messageOf } from "../../core/errors.ts";
 import { stickIndexesMax } from "../../core/limits.ts";
-import type { IndexStatus } from "../../core/media.ts";
-import { indexPath } from "../index/index-file.ts";
+import type { IndexStatus, TitlePreferences } from "../../core/media.ts";
+import { mediaNameOf } from "../../core/media.ts";
+import { nextTurn } from "../../core/slices.ts";
+import { IndexDamage, openMediaIndex } from "../../store/media-index-file.ts";
+import { answerOf, findTitle } from "../index/answers.ts";
+import { indexPath, type LoadedIndex, openIndex } from "../index/index-file.ts";
+import { systemByFolder, systemByName } from "../known-systems.ts";
 import { createMedia, type MediaLibrary, type MediaOptions, tellsPerSecondMax } from "../media-library.ts";
-import { indexWhenFree } from "../scan/index-when-free.ts";
+import { indexWhenFree } from "../scan/indexer.ts";
 import { joinedAny, joinedSearch, joinedStatus, joinedSystems, joinedTitle } from "./joined.ts";
-import { type SoughtMedia, stickWith } from "./stick-away.ts";
 
 export interface MediaWithSticks extends MediaLibrary {
   /** The media folders alone. */
   readonly main: MediaLibrary;
-  /** Folders of the sticks that are plugged in. */
+  /** Folders of the plugged-in sticks. */
   sticks(): readonly string[];
-  /** These are plugged in now, and are indexed at once where they are new. Returns those that went. */
+  /** Sets the plugged-in sticks and indexes new ones. Returns the folders of removed sticks. */
   plug(folders: readonly string[]): readonly string[];
-  /** The name of the stick that is not plugged in and holds this. */
+  /** The name of a stick that holds the media and is not plugged in. */
   stickWith(sought: SoughtMedia): Promise<string | undefined>;
 }
 
@@ -35,7 +38,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
   const sticks = new Map<string, Stick>();
   const closing = new Map<string, Promise<void>>();
   const all = () => [main, ...[...sticks.values()].map(({ library }) => library)];
-  /** Those that have an index: nobody waits for the first one of a stick. */
+  /** The libraries with an index, so that a search does not wait for the first index of a stick. */
   const ready = () => {
     const indexed = all().filter((library) => library.status().exists);
     return indexed.length === 0 ? [main] : indexed;
@@ -59,7 +62,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
     const stick: Stick = { library, isOver: false };
     sticks.set(folder, stick);
     log.info("media", "a USB stick was plugged in", { folder });
-    // The run of the time before may still be ending, and would take this one's file away.
+    // The last run for this stick may still be ending, and deletes its unfinished file.
     const begin = async () => {
       await closing.get(folder);
       await indexWhenFree(library, [], () => stick.isOver);
@@ -117,7 +120,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
   };
 }
 
-/** Several indexes at work tell no more often than one: what is no news in itself waits for a quarter of a second. */
+/** Reports news at once and other progress at most four times a second, however many libraries report. */
 function tellerOf({ clock, emit }: MediaOptions, status: () => IndexStatus): () => void {
   const newsOf = ({ indexing, optimizing, currentStep, totalMedia }: IndexStatus) =>
     JSON.stringify([indexing, optimizing, currentStep, totalMedia]);
@@ -139,13 +142,13 @@ function indexNameOf(folder: string): string {
   return `stick-${Bun.hash(folder).toString(16)}.db`;
 }
 
-/** Indexes of sticks in the data folder, the one that was used last first. */
+/** Indexes of sticks in the data folder, the last used first. */
 function stickIndexes(dataFolder: string): readonly string[] {
   let names: readonly string[] = [];
   try {
     names = readdirSync(dataFolder).filter((name) => indexNames.test(name));
   } catch {
-    // Nothing was ever kept there.
+    // There is no data folder yet.
   }
   return names
     .map((name) => indexPath(dataFolder, name))
@@ -154,7 +157,7 @@ function stickIndexes(dataFolder: string): readonly string[] {
     .map(({ path }) => path);
 }
 
-/** Marks the index as used, and deletes those of the sticks that were not seen for the longest time. */
+/** Marks the index as used, and deletes the least recently used ones. */
 function keepFew(dataFolder: string, name: string): void {
   const path = join(dataFolder, name);
   try {
@@ -162,6 +165,76 @@ function keepFew(dataFolder: string, name: string): void {
     const others = stickIndexes(dataFolder).filter((one) => one !== path);
     for (const old of others.slice(stickIndexesMax - 1)) rmSync(old, { force: true });
   } catch {
-    // A data folder that is read-only keeps what it has.
+    // A read-only data folder stays as it is.
+  }
+}
+
+export type SoughtMedia =
+  /** `<System>/<path>`, as on a card. */
+  | { readonly kind: "path"; readonly path: string }
+  | { readonly kind: "title"; readonly system: string; readonly title: string };
+
+/** The name of the first stick whose index, one of these files, has the media; undefined if none has. */
+async function stickWith(
+  files: readonly string[],
+  sought: SoughtMedia,
+  prefer: TitlePreferences,
+): Promise<string | undefined> {
+  for (const file of files) {
+    try {
+      if (await holds(file, sought, prefer)) return nameIn(file);
+    } catch (error) {
+      // The next plugging of the stick replaces a damaged index.
+      if (!(error instanceof IndexDamage)) throw error;
+    }
+  }
+  return undefined;
+}
+
+async function holds(file: string, sought: SoughtMedia, prefer: TitlePreferences): Promise<boolean> {
+  const index = await inTurns(openIndex(file));
+  if (index === undefined) return false;
+  try {
+    return await inTurns(lookFor(index, sought, prefer));
+  } finally {
+    index.close();
+  }
+}
+
+function* lookFor(
+  index: LoadedIndex,
+  sought: SoughtMedia,
+  prefer: TitlePreferences,
+): Generator<void, boolean, void> {
+  if (sought.kind === "title") {
+    const system = systemByName(sought.system);
+    return system !== undefined && (yield* findTitle(index, system.id, sought.title, prefer)) !== undefined;
+  }
+  const [folder = "", ...rest] = sought.path.split("/");
+  const system = systemByFolder(folder) ?? systemByName(folder);
+  if (system === undefined) return false;
+  const path = `${system.id}/${rest.join("/")}`.toLowerCase();
+  const query = mediaNameOf(sought.path);
+  const { results } = answerOf(index, { query, systems: [system.id], maxResults: candidatesMax });
+  return results.some((one) => one.path.toLowerCase() === path);
+}
+
+// Files whose names contain the name of the sought one.
+const candidatesMax = 100;
+
+function nameIn(file: string): string | undefined {
+  const index = openMediaIndex(file);
+  try {
+    return index?.bases()[0] && basename(index.bases()[0]?.root ?? "");
+  } finally {
+    index?.close();
+  }
+}
+
+async function inTurns<T>(steps: Generator<void, T, void>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    await nextTurn();
   }
 }

@@ -1,26 +1,28 @@
 /**
- * What two spellings of a title have in common: no accents, capitals, punctuation, spaces or leading article; `&` is `and`,
- * and a Roman numeral is its number. The index keeps this key of each file, so it is made of bytes where they are ASCII.
+ * Keys of titles, equal for two spellings of a title: without accents, capitals, punctuation, spaces and a leading article;
+ * `&` is `and`, and a Roman numeral is its number. Two keys are near if they differ by few slips. The index stores the keys
+ * of each file, so ASCII names are handled as bytes.
  */
 import type { NameColumn } from "../index/columns.ts";
 import { fold } from "../index/fold.ts";
+import { setBits } from "../index/lists.ts";
 
-/** Of a key, in UTF-8: as long as a file name (limits.h, NAME_MAX); what is longer is cut. */
+/** Bytes of a key in UTF-8, as in a file name (limits.h, NAME_MAX); a longer key is cut. */
 export const keyBytesMax = 255;
 
-/** The key of a title, or of a name with tags, which do not count; empty where it has neither letters nor digits. */
+/** The key of a title, or of a name without its tags; empty if it has neither letters nor digits. */
 export function titleKey(name: string): string {
   return numbered(titleWords(fold(name))).join("");
 }
 
-/** As `titleKey`, with Roman numerals as the letters that they are: the same for `megamanx` and `Mega Man X`. */
+/** As `titleKey`, with Roman numerals as letters: equal for `megamanx` and `Mega Man X`. */
 export function plainTitleKey(name: string): string {
   return titleWords(fold(name)).join("");
 }
 
 /**
- * What tells a title from its sequels and sister games, and so is never a slip: its numbers, Roman ones as digits, and a
- * letter that stands alone at its end, as in `Pokémon X`.
+ * The marks that distinguish a title from its sequels and sister games, and so are never slips: its numbers, Roman ones as
+ * digits, and a single letter at its end, as in `Pokémon X`.
  */
 export function marksOf(name: string): string {
   const words = numbered(titleWords(fold(name)));
@@ -42,12 +44,12 @@ function titleWords(folded: string): readonly string[] {
 
 const articles = ["the", "a", "an"];
 
-/** A letter that opens a title is one: `X-Men`, `V-Rally`. */
+/** A single letter at the start stays a letter: `X-Men`, `V-Rally`. */
 function numbered(words: readonly string[]): readonly string[] {
   return words.map((word, at) => (at === 0 && word.length === 1 ? word : (numerals.get(word) ?? word)));
 }
 
-/** `i` to `xxxix`: what is longer numbers no titles, and more letters would make numbers of words. */
+/** `i` to `xxxix`: titles have no higher numbers, and more letters would turn words into numbers. */
 const numerals: ReadonlyMap<string, string> = new Map(
   Array.from({ length: 39 }, (_, at) => {
     const ones = ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"][(at + 1) % 10] ?? "";
@@ -55,14 +57,14 @@ const numerals: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Keys of a name of the index, in UTF-8: bytes that hold until the next call. */
-export interface NameKeys {
+/** Keys of a name of the index, in UTF-8; valid until the next call. */
+interface NameKeys {
   readonly key: Uint8Array;
-  /** That of `plainTitleKey`, where it is another. */
+  /** The `plainTitleKey` if it differs. */
   readonly plain: Uint8Array | undefined;
 }
 
-/** The keys of a folded name, most of which are ASCII: these take no strings. */
+/** The keys of a folded name. An ASCII name, as most are, needs no strings. */
 export function keysOf(folded: NameColumn, place: number): NameKeys {
   const chunk = folded.chunkOf(place);
   const [start, end] = [folded.startOf(place), folded.endOf(place)];
@@ -72,16 +74,16 @@ export function keysOf(folded: NameColumn, place: number): NameKeys {
 
 function textKeys(name: string): NameKeys {
   const [key, plain] = [titleKey(name), plainTitleKey(name)];
-  return { key: keyBytes(key), plain: plain === key ? undefined : keyBytes(plain) };
+  return { key: titleKeyBytes(key), plain: plain === key ? undefined : titleKeyBytes(plain) };
 }
 
-export function keyBytes(key: string): Uint8Array {
+export function titleKeyBytes(key: string): Uint8Array {
   return encoder.encode(key).subarray(0, keyBytesMax);
 }
 
 const encoder = new TextEncoder();
 
-/** At the first bracket; what has nothing before it is all title. */
+/** At the first bracket; a name that begins with one is all title. */
 function endOfTitle(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && bytes[at] !== 0x28 && bytes[at] !== 0x5b) at++;
@@ -90,10 +92,9 @@ function endOfTitle(bytes: Uint8Array, start: number, end: number): number {
 
 const [keyScratch, plainScratch] = [new Uint8Array(1024), new Uint8Array(1024)];
 const wordEnds = new Uint16Array(1024);
-/** In a title: `and`. */
 const ampersand = 0x26;
 
-/** Undefined where it holds what is not ASCII, or a comma, behind which an article may stand. */
+/** Undefined if the title is not ASCII, or has a comma, because an article may follow it. */
 function asciiKeys(bytes: Uint8Array, start: number, end: number): NameKeys | undefined {
   const words = end - start > keyBytesMax ? -1 : splitAscii(bytes, start, end);
   if (words < 0) return undefined;
@@ -118,14 +119,14 @@ function asciiKeys(bytes: Uint8Array, start: number, end: number): NameKeys | un
   return { key, plain: isPlain ? undefined : plainScratch.subarray(from, Math.min(to, from + keyBytesMax)) };
 }
 
-/** Lays the words side by side; returns how many they are, or -1 for a name that is not to be taken so. */
+/** Copies the words side by side; returns their number, or -1 for a name that `asciiKeys` does not handle. */
 function splitAscii(bytes: Uint8Array, start: number, end: number): number {
   let [length, words, wordStart] = [0, 0, 0];
   for (let at = start; at <= end; at++) {
     const byte = at < end ? (bytes[at] ?? 0) : 0x20;
     if (byte >= 0x80 || byte === 0x2c) return -1;
     if ((byte >= 0x61 && byte <= 0x7a) || (byte >= 0x30 && byte <= 0x39)) plainScratch[length++] = byte;
-    // Apostrophes end no word.
+    // Apostrophes do not end a word.
     else if (byte !== 0x27 && byte !== 0x60) {
       if (length > wordStart) wordEnds[words++] = wordStart = length;
       if (byte !== ampersand) continue;
@@ -156,4 +157,58 @@ function numberOf(start: number, end: number): string | undefined {
 
 function asciiWord(start: number, end: number): string {
   return String.fromCharCode(...plainScratch.subarray(start, end));
+}
+
+/** Slips allowed in a title: one in five characters, and at most four. */
+export function slipsMax(characters: number): number {
+  return Math.min(4, Math.floor(characters / 5));
+}
+
+/**
+ * A filter before `slipsBetween`: bits 0 to 25 are the letters of the key, with a byte beyond ASCII counted as one of them;
+ * bits 26 to 31 are a sum over the digits in order.
+ */
+export function signatureOf(key: Uint8Array, start: number, end: number): number {
+  let letters = 0;
+  let digits = 0;
+  for (let at = start; at < end; at++) {
+    const byte = key[at] ?? 0;
+    if (byte >= 0x30 && byte <= 0x39) digits = (digits * 11 + byte - 0x2f) & 0x3f;
+    else letters |= 1 << (byte >= 0x80 ? byte % 26 : (byte - 0x61 + 26) % 26);
+  }
+  return (letters | (digits << 26)) >>> 0;
+}
+
+/** False if two keys of these signatures differ by more than `most` bytes, or in their numbers. */
+export function mayBeNear(a: number, b: number, most: number): boolean {
+  if ((a ^ b) >>> 26 !== 0) return false;
+  return setBits(a & ~b) <= most && setBits(b & ~a) <= most;
+}
+
+const rows = [new Uint16Array(512), new Uint16Array(512)] as const;
+
+/**
+ * The Levenshtein distance; `most + 1` if it is more than `most`. The lists have at most 511 elements.
+ */
+export function slipsBetween(a: ArrayLike<unknown>, b: ArrayLike<unknown>, most: number): number {
+  const far = most + 1;
+  if (Math.abs(a.length - b.length) > most || b.length >= rows[0].length) return far;
+  let [before, row] = rows;
+  for (let j = 0; j <= b.length; j++) before[j] = Math.min(j, far);
+  for (let i = 1; i <= a.length; i++) {
+    // Outside this band the distance is more than `most`.
+    const [from, to] = [Math.max(1, i - most), Math.min(b.length, i + most)];
+    row[from - 1] = from === 1 ? Math.min(i, far) : far;
+    let least = far;
+    for (let j = from; j <= to; j++) {
+      const change = (before[j - 1] ?? far) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const cell = Math.min(change, (before[j] ?? far) + 1, (row[j - 1] ?? far) + 1, far);
+      row[j] = cell;
+      least = Math.min(least, cell);
+    }
+    row[to + 1] = far;
+    if (least > most && i - most > 0) return far;
+    [before, row] = [row, before];
+  }
+  return Math.min(before[b.length] ?? far, far);
 }

@@ -1,29 +1,36 @@
 /**
- * Which file is meant by a title: `Super Mario World` on a card is `Super Mario World (USA).sfc` on one box and
- * `Super Mario World (Europe) (Rev 1).zip` on another. Exact titles come before folded ones, and these before close ones;
- * among files of one title, the asked tags decide, then finished versions, the preferred regions and languages, the
- * latest revision, and at last the name: the same every time.
+ * Titles: `Super Mario World` on a card is `Super Mario World (USA).sfc` on one device and `Super Mario World (Europe)
+ * (Rev 1).zip` on another. Exact titles come before folded ones, and these before close ones. Among files of one title, the
+ * order is: the tags on the card, finished versions, preferred regions and languages, the latest revision, the name.
  */
 import type { TitlePreferences } from "../../core/media.ts";
-import { marksOf, plainTitleKey, titleKey } from "./title-key.ts";
-import { slipsBetween, slipsMax } from "./title-slips.ts";
-import { titleOf } from "./title-tags.ts";
+import type { StoredTitles } from "../../store/media-index-file.ts";
+import {
+  marksOf,
+  mayBeNear,
+  plainTitleKey,
+  signatureOf,
+  slipsBetween,
+  slipsMax,
+  titleKey,
+  titleKeyBytes,
+} from "./title-key.ts";
 
-export interface Choice {
+export interface TitleChoice {
   /** Place among the candidates. */
   readonly place: number;
   readonly how: "exact" | "folded" | "close";
-  /** How many candidates fitted as well by their title. */
+  /** Number of other candidates with the same title. */
   readonly rivals: number;
 }
 
-/** The one of `names`, without extensions and in their order, that `wanted` means; undefined where none is near. */
+/** The best of `names`, which have no extensions, for `wanted`; of equals the first. Undefined if none is near. */
 export function chooseTitle(
   wanted: string,
   names: readonly string[],
   prefer: TitlePreferences,
-): Choice | undefined {
-  const asked = titleOf(wanted);
+): TitleChoice | undefined {
+  const asked = splitTitle(wanted);
   const key = titleKey(asked.title);
   if (key === "") return undefined;
   const plain = plainTitleKey(asked.title);
@@ -31,7 +38,7 @@ export function chooseTitle(
     const [same, samePlain] = [titleKey(title), plainTitleKey(title)];
     return same === key || same === plain || samePlain === plain;
   };
-  const titles = names.map((name, place) => ({ ...titleOf(name), place }));
+  const titles = names.map((name, place) => ({ ...splitTitle(name), place }));
   const exact = titles.filter(({ title }) => title === asked.title);
   const folded = exact.length > 0 ? [] : titles.filter(({ title }) => isSame(title));
   const fitting = [exact, folded].find((list) => list.length > 0) ?? closest(asked.title, titles);
@@ -48,7 +55,7 @@ interface Candidate {
   readonly place: number;
 }
 
-/** The nearest of those that are near and are no sequels or sister games. */
+/** The nearest, without sequels and sister games. */
 function closest(asked: string, titles: readonly Candidate[]): readonly Candidate[] {
   const [key, marks] = [titleKey(asked), marksOf(asked)];
   let most = slipsMax(key.length);
@@ -82,7 +89,7 @@ function scoreOf(
   return [missing, rough, rank(prefer.regions), rank(prefer.languages), discOf(tags), -revisionOf(tags)];
 }
 
-/** `Rev 2` and `Rev B` are 2, `v1.1` is 1.1; 0 where there is none. */
+/** `Rev 2` and `Rev B` are 2, `v1.1` is 1.1; 0 if there is none. */
 function revisionOf(tags: readonly string[]): number {
   for (const tag of tags) {
     const [, revision, version] = /^(?:rev\s*([a-z\d]+)|v(\d+(?:\.\d+)?))$/i.exec(tag) ?? [];
@@ -105,4 +112,86 @@ function discOf(tags: readonly string[]): number {
 function compareScores(a: readonly number[], b: readonly number[]): number {
   const place = a.findIndex((value, at) => value !== b[at]);
   return place < 0 ? 0 : (a[place] ?? 0) - (b[place] ?? 0);
+}
+
+/** `Super Mario World (USA) (Rev 1) [!]` is the title `Super Mario World` with the tags `USA`, `Rev 1` and `!`. */
+interface Title {
+  readonly title: string;
+  /** In order, each once; lists such as `(En,Fr)` are split. */
+  readonly tags: readonly string[];
+}
+
+/** Splits a name without its extension. A name that begins with a bracket is all title. */
+export function splitTitle(name: string): Title {
+  const cut = name.search(/\s*[([]/);
+  const title = cut > 0 ? name.slice(0, cut).trim() : "";
+  if (title === "") return { title: name.trim(), tags: [] };
+  const groups = name.slice(cut).matchAll(/\(([^()]*)\)|\[([^[\]]*)\]/g);
+  const tags = [...groups].flatMap((group) => (group[1] ?? group[2] ?? "").split(","));
+  return { title, tags: [...new Set(tags.map((tag) => tag.trim()))].filter((tag) => tag !== "") };
+}
+
+/** Reads the pieces of the table with keys of these lengths; plain keys are in pieces of their own. */
+export type ReadTitles = (
+  system: number,
+  isPlain: boolean,
+  lengthMin: number,
+  lengthMax: number,
+) => Iterable<StoredTitles>;
+
+type TitleSteps = Generator<void, readonly number[], void>;
+
+/** The first `most` files, by number, whose title differs only in spelling. Each step reads one piece. */
+export function* sameTitles(read: ReadTitles, system: number, wanted: string, most: number): TitleSteps {
+  const [key, plain] = [titleKey(wanted), plainTitleKey(wanted)];
+  const found = new Set<number>();
+  // A numeral may be a number, letters, or a part of a word.
+  const ways = new Map([
+    [`0${key}`, { text: key, isPlain: false }],
+    [`0${plain}`, { text: plain, isPlain: false }],
+    [`1${plain}`, { text: plain, isPlain: true }],
+  ]);
+  for (const { text, isPlain } of ways.values()) {
+    const sought = titleKeyBytes(text);
+    if (sought.length === 0) continue;
+    for (const piece of read(system, isPlain, sought.length, sought.length)) {
+      for (const file of equalIn(piece, sought)) if (found.size < most) found.add(file);
+      yield;
+      if (found.size >= most) break;
+    }
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+function* equalIn({ keys, files, length }: StoredTitles, sought: Uint8Array): Generator<number> {
+  const text = Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength);
+  for (let at = text.indexOf(sought); at >= 0; at = text.indexOf(sought, at + 1)) {
+    const file = files[at / length];
+    // Undefined for a match across two keys.
+    if (file !== undefined) yield file;
+  }
+}
+
+/** The `most` files with the nearest titles, by distance and then by number. Each step reads one piece. */
+export function* nearTitles(read: ReadTitles, system: number, wanted: string, most: number): TitleSteps {
+  const text = titleKey(wanted);
+  const key = titleKeyBytes(text);
+  // A character beyond ASCII has up to three bytes, so one slip may change three; `chooseTitle` compares characters.
+  const slips = slipsMax(text.length) * (key.length > text.length ? 3 : 1);
+  if (slips === 0) return [];
+  const signature = signatureOf(key, 0, key.length);
+  const near: { readonly file: number; readonly distance: number }[] = [];
+  const sift = () => near.sort((a, b) => a.distance - b.distance || a.file - b.file).splice(most);
+  for (const piece of read(system, false, Math.max(1, key.length - slips), key.length + slips)) {
+    const { keys, files, signatures, length } = piece;
+    for (let at = 0; at < files.length; at++) {
+      if (!mayBeNear(signature, signatures[at] ?? 0, slips)) continue;
+      const distance = slipsBetween(key, keys.subarray(at * length, (at + 1) * length), slips);
+      if (distance <= slips) near.push({ file: files[at] ?? 0, distance });
+    }
+    if (near.length > most * 4) sift();
+    yield;
+  }
+  sift();
+  return near.map(({ file }) => file);
 }

@@ -23,7 +23,7 @@ import { configuredSystems, defaultConfig } from "../../../src/config/shape.ts";
 import { ServiceError, StartError } from "../../../src/core/errors.ts";
 import { configBytesMax, configSavedBytesMax } from "../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
-import { systemFault } from "../../../src/media/system-names.ts";
+import { systemFault } from "../../../src/media/known-systems.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const closing: (() => Promise<void>)[] = [];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { LauncherConfig } from "../../../src/config/shape.ts";
 import { availableLaunchers, chooseLauncher, describeLaunchers } from "../../../src/launch/launchers.ts";
 import type { MediaFile } from "../../../src/launch/media-file.ts";
-import { systemById } from "../../../src/media/systems.ts";
+import { systemById } from "../../../src/media/known-systems.ts";
 import { coredSystems, coreFolders, findCores } from "../../../src/players/retroarch-cores.ts";
 import { launcher } from "../../helpers/launcher-config.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { playlistItems } from "../../../src/launch/playlist-items.ts";
-import { listedIn } from "../../../src/media/playlists.ts";
+import { playlistEntries } from "../../../src/media/playlists.ts";
 import { type Deck, makeDeck } from "../../helpers/deck.ts";
 import { eventually } from "../../helpers/processes.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
@@ -60,7 +60,7 @@ test("a card with a folder or a list plays it, where no player takes it as it is
 
 test("a .pls list is in the order of its numbers", () => {
   const text = "[playlist]\nFile2 = b.mp3 \nTitle2=x\nfile10=c.mp3\nFile1=a.mp3\nNumberOfEntries=3\n";
-  expect(listedIn(text, ".pls")).toEqual(["a.mp3", "b.mp3", "c.mp3"]);
+  expect(playlistEntries(text, ".pls")).toEqual(["a.mp3", "b.mp3", "c.mp3"]);
 });
 
 test("a cover beside songs is none of the items", async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { seededRandom } from "../../../drivers/emulator/emulated-faults.ts";
 import { indexPath } from "../../../src/media/index/index-file.ts";
-import type { Job } from "../../../src/media/scan/index-job.ts";
+import type { IndexJob } from "../../../src/media/scan/index-job.ts";
 import { libraryPaths, makeFiles } from "../../helpers/library.ts";
 import { contentOf, indexProgram } from "../../helpers/media.ts";
 
@@ -25,7 +25,7 @@ test("killed at 100 random moments, the index is the old one or the new one, who
 async function killOften(roots: readonly (readonly string[])[], seed: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tapdeck-kill-"));
   const jobs = roots.map(
-    (some): Job => ({ path: indexPath(folder), folders: { roots: some, own: [] }, systems: [] }),
+    (some): IndexJob => ({ path: indexPath(folder), folders: { roots: some, own: [] }, systems: [] }),
   );
   const whole: (readonly string[])[] = [];
   const takesMs = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
@@ -59,7 +59,7 @@ async function killOften(roots: readonly (readonly string[])[], seed: number): P
 }
 
 /** Runs the job as a process and kills it after `ms`, if it still runs then; returns how long it ran. */
-async function runFor(job: Job, ms?: number): Promise<number> {
+async function runFor(job: IndexJob, ms?: number): Promise<number> {
   const started = performance.now();
   const child = Bun.spawn([process.execPath, indexProgram], {
     stdin: Buffer.from(JSON.stringify(job)),

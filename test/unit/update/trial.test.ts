@@ -4,7 +4,7 @@ import { startedAgain } from "../../../src/core/operating-system.ts";
 import { gapMsMax, healthyMs, isExcused, judge, startTrial, trialMsMax } from "../../../src/update/trial.ts";
 
 /** The verdicts of a trial that starts at 1000 ms and is asked at each of the times, in milliseconds since its start. */
-function verdicts(asked: readonly (readonly [atMs: number, healthy: boolean])[]): readonly Verdict[] {
+function verdicts(asked: readonly (readonly [atMs: number, healthy: boolean])[]): readonly string[] {
   let trial = startTrial(1000);
   return asked.map(([atMs, healthy]) => {
     const judged = judge(trial, { nowMs: 1000 + atMs, healthy });

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { defaultConfig } from "../../../../src/config/shape.ts";
 import { titleKey } from "../../../../src/media/titles/title-key.ts";
-import { titleOf } from "../../../../src/media/titles/title-tags.ts";
-import { chooseTitle } from "../../../../src/media/titles/titles.ts";
+import { chooseTitle, splitTitle } from "../../../../src/media/titles/titles.ts";
 import { makeFiles } from "../../../helpers/library.ts";
 import { mediaTrial } from "../../../helpers/media.ts";
 
@@ -12,7 +11,7 @@ test.each([
   ["(untitled)", "(untitled)", []],
   ["Plain", "Plain", []],
   ["Broken (USA", "Broken", []],
-])("%s is a title with tags", (name, title, tags) => expect(titleOf(name)).toEqual({ title, tags }));
+])("%s is a title with tags", (name, title, tags) => expect(splitTitle(name)).toEqual({ title, tags }));
 
 test("titles of one key differ in spelling only", () => {
   for (const spelling of [

@@ -5,16 +5,18 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { nearest } from "../../../src/core/text.ts";
 import { findMediaFile } from "../../../src/launch/media-file.ts";
-import { kindOf, kinds, mediaExtensions } from "../../../src/media/kinds.ts";
 import {
-  keyOf,
+  kindOf,
+  kinds,
   knownSystems,
+  mediaExtensions,
   systemByFolder,
   systemById,
   systemByName,
+  systemKeyOf,
   systemOfFile,
   systemsByExtension,
-} from "../../../src/media/systems.ts";
+} from "../../../src/media/known-systems.ts";
 
 const systems = knownSystems();
 const table = readFileSync(join(import.meta.dir, "../../../src/media/systems.jsonl"), "utf8");
@@ -60,7 +62,7 @@ test("an id is letters and digits, and belongs to one system", () => {
 });
 
 test("a name belongs to one system", () => {
-  expect(repeated(systems.map(({ name }) => keyOf(name)))).toEqual([]);
+  expect(repeated(systems.map(({ name }) => systemKeyOf(name)))).toEqual([]);
 });
 
 test("what one system is called, no other is: not by id, name, folder, alias, or name behind its maker", () => {
@@ -68,9 +70,9 @@ test("what one system is called, no other is: not by id, name, folder, alias, or
   const shared: string[] = [];
   for (const { id, name, manufacturer = "", aliases, folders } of systems) {
     for (const called of [id, name, manufacturer + name, ...aliases, ...folders]) {
-      const owner = owners.get(keyOf(called)) ?? id;
+      const owner = owners.get(systemKeyOf(called)) ?? id;
       if (owner !== id) shared.push(`${called}: ${owner} and ${id}`);
-      owners.set(keyOf(called), owner);
+      owners.set(systemKeyOf(called), owner);
     }
   }
   expect(shared).toEqual([]);
@@ -78,9 +80,9 @@ test("what one system is called, no other is: not by id, name, folder, alias, or
 
 test("folders and aliases stand as they are looked up, and none says again what another says", () => {
   const all = systems.flatMap(({ aliases, folders }) => [...aliases, ...folders]);
-  expect(all.filter((word) => keyOf(word) !== word)).toEqual([]);
+  expect(all.filter((word) => systemKeyOf(word) !== word)).toEqual([]);
   const idle = systems.filter(({ id, name, manufacturer = "", aliases, folders }) => {
-    const said = [keyOf(id), keyOf(name), keyOf(manufacturer + name)];
+    const said = [systemKeyOf(id), systemKeyOf(name), systemKeyOf(manufacturer + name)];
     return repeated([...aliases, ...folders]).length > 0 || aliases.some((alias) => said.includes(alias));
   });
   expect(idle.map(({ id }) => id)).toEqual([]);

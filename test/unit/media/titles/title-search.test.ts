@@ -6,14 +6,19 @@ import fc from "fast-check";
 import { defaultConfig } from "../../../../src/config/shape.ts";
 import { findTitle } from "../../../../src/media/index/answers.ts";
 import { NameColumn } from "../../../../src/media/index/columns.ts";
-import { addFolded } from "../../../../src/media/index/folded-name.ts";
-import { buildIndex } from "../../../../src/media/index/index-build.ts";
-import { indexPath } from "../../../../src/media/index/index-file.ts";
-import { holdIndex } from "../../../../src/media/index/index-holder.ts";
-import { Found } from "../../../../src/media/scan/scan-result.ts";
-import { keyBytes, keysOf, plainTitleKey, titleKey } from "../../../../src/media/titles/title-key.ts";
-import { mayBeNear, signatureOf, slipsBetween } from "../../../../src/media/titles/title-slips.ts";
-import { titlesPerPiece } from "../../../../src/media/titles/title-table.ts";
+import { addFolded } from "../../../../src/media/index/fold.ts";
+import { buildMediaIndex, titlesPerPiece } from "../../../../src/media/index/index-build.ts";
+import { holdIndex, indexPath } from "../../../../src/media/index/index-file.ts";
+import { ScanResult } from "../../../../src/media/scan/scan-result.ts";
+import {
+  keysOf,
+  mayBeNear,
+  plainTitleKey,
+  signatureOf,
+  slipsBetween,
+  titleKey,
+  titleKeyBytes,
+} from "../../../../src/media/titles/title-key.ts";
 import { chooseTitle } from "../../../../src/media/titles/titles.ts";
 
 const { prefer } = defaultConfig.systems;
@@ -39,8 +44,8 @@ test("the keys of the index, made of bytes, are those of the same titles as text
       addFolded(folded, names, names.add(fileOf(name)));
       const { key, plain } = keysOf(folded, 0);
       const stem = folded.text(0);
-      expect([...key]).toEqual([...keyBytes(titleKey(stem))]);
-      expect([...(plain ?? key)]).toEqual([...keyBytes(plainTitleKey(stem))]);
+      expect([...key]).toEqual([...titleKeyBytes(titleKey(stem))]);
+      expect([...(plain ?? key)]).toEqual([...titleKeyBytes(plainTitleKey(stem))]);
     }),
     { numRuns: 2000 },
   );
@@ -62,7 +67,7 @@ function distanceOf(a: Uint8Array, b: Uint8Array): number {
 test("slips are counted as the textbook does, and the first look passes over nothing near", () => {
   const anyKey = fc
     .string({ unit: fc.constantFrom("a", "b", "c", "z", "7", "é"), maxLength: 24 })
-    .map(keyBytes);
+    .map(titleKeyBytes);
   fc.assert(
     fc.property(anyKey, anyKey, fc.nat(6), (a, b, most) => {
       const distance = distanceOf(a, b);
@@ -78,10 +83,10 @@ test("slips are counted as the textbook does, and the first look passes over not
 /** An index on the disk of these names, all of one system, without any files. */
 function indexOf(names: Iterable<string>) {
   const folder = mkdtempSync(join(tmpdir(), "tapdeck-titles-"));
-  const found = new Found();
+  const found = new ScanResult();
   const [system, place] = [found.system("SNES"), found.folder("/media/SNES", "")];
   for (const name of names) found.file(fileOf(name), place, system);
-  buildIndex(indexPath(folder), found);
+  buildMediaIndex(indexPath(folder), found);
   return {
     path: indexPath(folder),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true }),

@@ -1,11 +1,11 @@
 /** Random choices out of the index: every file that is meant comes as often as the others, and nobody waits for a choice. */
 import { expect, test } from "bun:test";
-import { createIndexPort } from "../../../src/launch/ports/index-port.ts";
-import { chooseAny, type MediaSource } from "../../../src/media/choices.ts";
-import { indexPath, type MediaIndex, openIndex } from "../../../src/media/index/index-file.ts";
-import type { RandomSource } from "../../../src/script/command.ts";
-import { libraryPaths, makeFiles } from "../../helpers/library.ts";
-import { mediaTrial, pathsOf, type Trial } from "../../helpers/media.ts";
+import { createIndexPort } from "../../../../src/launch/ports/index-port.ts";
+import { chooseAny, type MediaSource } from "../../../../src/media/index/answers.ts";
+import { indexPath, type LoadedIndex, openIndex } from "../../../../src/media/index/index-file.ts";
+import type { RandomSource } from "../../../../src/script/command.ts";
+import { libraryPaths, makeFiles } from "../../../helpers/library.ts";
+import { mediaTrial, pathsOf, type Trial } from "../../../helpers/media.ts";
 
 const files = [
   "SNES/Plain.sfc",
@@ -88,7 +88,7 @@ test("of a library of 12,000 files no list is made, and no step of a choice look
     { kind: "folder", system: "SNES", folder },
   ];
   let [listed, looked] = [0, 0];
-  const watched: MediaIndex = {
+  const watched: LoadedIndex = {
     ...index,
     search: (asked) => {
       listed = Math.max(listed, asked.maxResults);
@@ -129,7 +129,7 @@ function lastOf<T>(steps: Generator<void, T, void>): readonly [number, T] {
   }
 }
 
-function opened(path: string): MediaIndex {
+function opened(path: string): LoadedIndex {
   const [, index] = lastOf(openIndex(path));
   if (index === undefined) throw new Error("there is no index");
   return index;

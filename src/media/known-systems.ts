@@ -1,0 +1,182 @@
+/**
+ * The known systems: consoles, computers, arcade boards and kinds of media, found by id, name, folder or extension.
+ *
+ * `systems.jsonl` holds one `KnownSystem` a line. It is parsed at the first use, so that the start does not wait for it.
+ */
+import type { System } from "../core/media.ts";
+import { didYouMean } from "../core/text.ts";
+import lines from "./systems.jsonl" with { type: "text" };
+
+export interface KnownSystem extends System {
+  /** The id on cards and in players: letters and digits. It never changes. */
+  readonly id: string;
+  readonly category: "Console" | "Handheld" | "Computer" | "Arcade" | "Media" | "Other";
+  /** Of the first model; absent if there is none or it is not certain. */
+  readonly manufacturer?: string;
+  /** Year of the first sale in any country. */
+  readonly releaseYear?: number;
+  /** More names, as `systemKeyOf` writes them. */
+  readonly aliases: readonly string[];
+  /**
+   * Names of its folder in MiSTer, Batocera, RetroPie, ES-DE and others, the most common first, as `systemKeyOf` writes
+   * them; empty if there is none.
+   */
+  readonly folders: readonly string[];
+  /**
+   * Lower case, with their dot; empty for systems without files. Of a CD, those of its sheet or image, not of its tracks.
+   * Several systems may share one.
+   */
+  readonly extensions: readonly string[];
+  /** Ids of systems whose folders hold its files too (`systemOfFile`). */
+  readonly livesWith?: readonly string[];
+}
+
+/** All systems; sound, films and pictures first. */
+export const knownSystems: () => readonly KnownSystem[] = lazy(() => {
+  // The tests check each line.
+  const others: readonly KnownSystem[] = JSON.parse(`[${lines.trimEnd().replaceAll("\n", ",")}]`);
+  return [...kinds, ...others];
+});
+
+/** By its exact id. */
+export function systemById(id: string): KnownSystem | undefined {
+  const system = byFolder().get(id.toLowerCase());
+  return system?.id === id ? system : undefined;
+}
+
+/** By its id, name, folder or alias, in any spelling (`systemKeyOf`). */
+export function systemByName(name: string): KnownSystem | undefined {
+  const key = systemKeyOf(name);
+  return byFolder().get(key) ?? byAlias().get(key) ?? byFullName().get(key);
+}
+
+/** By the name of a folder below a media folder: the id, the name, or one of `folders`, in any spelling. */
+export function systemByFolder(folder: string): KnownSystem | undefined {
+  const key = systemKeyOf(folder);
+  return byFolder().get(key) ?? byFullName().get(key);
+}
+
+/** The systems whose files may have this extension, given in lower case with its dot. */
+export function systemsByExtension(extension: string): readonly KnownSystem[] {
+  return byExtension().get(extension) ?? [];
+}
+
+/**
+ * The system of a file, by its folder and its extension in lower case with its dot: some firmware keeps the files of
+ * several systems in one folder, such as `.gbc` beside `.gb`. Undefined if the folder is of no system, or holds no files
+ * with this extension.
+ */
+export function systemOfFile(folder: string, extension: string): KnownSystem | undefined {
+  const host = systemByFolder(folder);
+  if (host === undefined || host.extensions.includes(extension)) return host;
+  return guests()
+    .get(host.id)
+    ?.find(({ extensions }) => extensions.includes(extension));
+}
+
+/** Names with equal keys are the same: capitals, accents, spaces, dashes and underscores do not count. */
+export function systemKeyOf(name: string): string {
+  return name
+    .normalize("NFKD")
+    .replace(/[\s_\-\u0300-\u036f]/g, "")
+    .toLowerCase();
+}
+
+const byFolder = lazy(() => listed(({ id, folders }) => [id.toLowerCase(), ...folders]));
+const byAlias = lazy(() => listed(({ aliases }) => aliases));
+/** With and without the manufacturer, because some firmware names its folders so. */
+const byFullName = lazy(() =>
+  listed(({ name, manufacturer = "" }) => [systemKeyOf(name), systemKeyOf(manufacturer + name)]),
+);
+const byExtension = lazy(() => grouped(({ extensions }) => extensions));
+const guests = lazy(() => grouped(({ livesWith = [] }) => livesWith));
+
+/** Systems by keys; each key belongs to one system. */
+function listed(keysOf: (system: KnownSystem) => readonly string[]): ReadonlyMap<string, KnownSystem> {
+  const map = new Map<string, KnownSystem>();
+  for (const system of knownSystems()) for (const key of keysOf(system)) map.set(key, system);
+  return map;
+}
+
+/** Systems by keys that they share. */
+function grouped(
+  keysOf: (system: KnownSystem) => readonly string[],
+): ReadonlyMap<string, readonly KnownSystem[]> {
+  const map = new Map<string, KnownSystem[]>();
+  for (const system of knownSystems()) {
+    for (const key of keysOf(system)) {
+      const group = map.get(key);
+      if (group === undefined) map.set(key, [system]);
+      else group.push(system);
+    }
+  }
+  return map;
+}
+
+function lazy<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/**
+ * Systems for files that play without a system of their own: sound, films and pictures. They are not in `systems.jsonl`,
+ * because players need them at the start, before the table is parsed.
+ */
+export const kinds: readonly KnownSystem[] = [
+  {
+    id: "Audio",
+    name: "Audio",
+    category: "Media",
+    aliases: ["sound"],
+    folders: ["audio"],
+    extensions: [".mp3", ".flac", ".ogg", ".opus", ".wav", ".m4a", ".aac", ".wma", ".aiff", ".mka"],
+  },
+  {
+    id: "Video",
+    name: "Video",
+    category: "Media",
+    aliases: [],
+    folders: ["video", "videos", "recordings"],
+    extensions: [".mp4", ".mkv", ".webm", ".avi", ".mov", ".m4v", ".mpg", ".mpeg", ".ogv", ".wmv"],
+  },
+  {
+    id: "Image",
+    name: "Image",
+    category: "Media",
+    aliases: ["picture", "photo"],
+    folders: ["images", "pictures", "photos", "imageviewer", "screenshots"],
+    extensions: [".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"],
+  },
+];
+
+const kindByExtension = new Map(
+  kinds.flatMap(({ id, name, category, extensions }) =>
+    extensions.map((extension) => [extension, { id, name, category }] as const),
+  ),
+);
+
+/** The kind of an extension, in lower case with its dot; undefined for other files. */
+export function kindOf(extension: string): System | undefined {
+  return kindByExtension.get(extension);
+}
+
+/** The extensions of all kinds. */
+export const mediaExtensions: readonly string[] = [...kindByExtension.keys()];
+
+// Longer than each name of a system.
+const shownCharsMax = 64;
+
+/**
+ * A sentence if a name is of no system; undefined for a name of a known system in any spelling, and for the names in
+ * `configured`, which the config gives to systems of its own.
+ */
+export function systemFault(name: string, configured: readonly string[]): string | undefined {
+  const isConfigured = configured.some((one) => one.toLowerCase() === name.toLowerCase());
+  if (isConfigured || systemByName(name) !== undefined) return undefined;
+  const shown = name.slice(0, shownCharsMax);
+  const names = [...configured, ...knownSystems().map(({ id }) => id)];
+  return `there is no system ${shown}${didYouMean(shown, names)}`;
+}

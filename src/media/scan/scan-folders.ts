@@ -1,0 +1,138 @@
+/**
+ * The folders of a scan. A media folder is away if it cannot be listed, or if it is empty now and was not before, as a mount
+ * point without its drive is. A system's folder is away if it was a mount point, is none now, and is empty; an empty folder
+ * that never was a mount point is a system whose files were deleted.
+ */
+import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { messageOf } from "../../core/errors.ts";
+import type { MediaFolders } from "../../core/media.ts";
+import { type FileName, fileName, fsPath, joinNames, readable } from "../file-names.ts";
+import { type KnownSystem, systemByName } from "../known-systems.ts";
+import type { FoundBase, Known } from "./scan-result.ts";
+
+/** A media folder, or the folder of one system. */
+export interface Root {
+  /** As the settings have it. */
+  readonly root: string;
+  /** Absolute, links resolved; undefined if it is away. */
+  readonly real: string | undefined;
+  readonly wasEmpty: boolean;
+}
+
+interface OwnRoot extends Root {
+  readonly host: KnownSystem;
+}
+
+export interface Roots {
+  readonly shared: readonly Root[];
+  readonly own: readonly OwnRoot[];
+}
+
+type Complain = (path: string, why: string) => void;
+
+export function openRoots({ roots, own }: MediaFolders, known: Known, complain: Complain): Roots {
+  const open = (root: string) => openRoot(root, known.basesIn(root).length > 0, complain);
+  return {
+    shared: roots.map(open),
+    own: own.flatMap(({ system, folder }) => {
+      const host = systemByName(system);
+      if (host === undefined) complain(folder, `there is no system ${system}`);
+      return host === undefined ? [] : [{ ...open(folder), host }];
+    }),
+  };
+}
+
+/** Throws if a folder went away since it was opened, because its scan is incomplete. */
+export function assertStillThere({ shared, own }: Roots): void {
+  for (const { root, real, wasEmpty } of [...shared, ...own])
+    if (real !== undefined && !wasEmpty && isGone(real)) throw new Error(`${root} went away meanwhile`);
+}
+
+/** True for a system's folder that was a mount point, and is now none and empty. */
+export function isAway({ path, isMount }: FoundBase, real: string): boolean {
+  return isMount && !isMountIn(path, real) && isGone(path);
+}
+
+/** True for a folder on another file system than its media folder. */
+export function isMountIn(base: FileName, real: string): boolean {
+  const [own, other] = [base, real].map((path) => statSync(fsPath(path), { throwIfNoEntry: false })?.dev);
+  return own !== undefined && own !== other;
+}
+
+function openRoot(root: string, isKnown: boolean, complain: Complain): Root {
+  const away: Root = { root, real: undefined, wasEmpty: true };
+  const kept = isKnown ? ": what was found there stays in the index" : "";
+  try {
+    const isEmpty = readdirSync(root).length === 0;
+    if (!isEmpty || !isKnown) return { root, real: realpathSync(root), wasEmpty: isEmpty };
+    complain(root, `it is empty, as without its drive${kept}`);
+  } catch (error) {
+    complain(root, `${messageOf(error)}${kept}`);
+  }
+  return away;
+}
+
+function isGone(path: FileName): boolean {
+  try {
+    return readdirSync(fsPath(path)).length === 0;
+  } catch {
+    // Not there, or its drive does not answer.
+    return true;
+  }
+}
+
+/** The order of a walk. */
+export function byReadable(a: FileName, b: FileName): number {
+  const [left, right] = [readable(a), readable(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** A file of this name in a folder keeps the folder and all below it out of the index. */
+const ignoreMark = ".tapdeckignore";
+
+/** Names in a folder by kind, without hidden ones. */
+export interface Entries {
+  readonly files: readonly FileName[];
+  readonly folders: readonly FileName[];
+  readonly links: readonly FileName[];
+  /** The folder has the mark, so it is left out. */
+  readonly ignored: boolean;
+}
+
+/** Reads a folder; throws as `readdir` does. */
+export function readFolder(path: FileName): Entries {
+  const files: FileName[] = [];
+  const folders: FileName[] = [];
+  const links: FileName[] = [];
+  let ignored = false;
+  let odd = typeof path !== "string";
+  for (const entry of readdirSync(fsPath(path), { withFileTypes: true })) {
+    const { name } = entry;
+    if (name.startsWith(".")) ignored ||= name === ignoreMark;
+    else if (entry.isFile()) files.push(name);
+    else if (entry.isDirectory()) folders.push(name);
+    else if (entry.isSymbolicLink()) links.push(name);
+    // Some file systems do not say what an entry is.
+    else if (!(entry.isFIFO() || entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice()))
+      odd = true;
+    // U+FFFD stands for bytes that are not UTF-8.
+    odd ||= name.includes("\ufffd");
+  }
+  return odd ? readOddFolder(path, ignored) : { files, folders, links, ignored };
+}
+
+/** As `readFolder`, by bytes and with the kind of each entry: slower, and needed seldom. */
+function readOddFolder(path: FileName, ignored: boolean): Entries {
+  const files: FileName[] = [];
+  const folders: FileName[] = [];
+  const links: FileName[] = [];
+  for (const bytes of readdirSync(fsPath(path), { encoding: "buffer" })) {
+    if (bytes[0] === 0x2e) continue;
+    const name = fileName(bytes);
+    const stat = lstatSync(fsPath(joinNames(path, name)), { throwIfNoEntry: false });
+    if (stat?.isFile()) files.push(name);
+    else if (stat?.isDirectory()) folders.push(name);
+    else if (stat?.isSymbolicLink()) links.push(name);
+  }
+  return { files, folders, links, ignored };
+}
