@@ -43,3 +43,9 @@ export function fsPath(name: FileName): string | Buffer {
 export function exactText(name: FileName): string {
   return typeof name === "string" ? name : `\0${Buffer.from(name).toString("latin1")}`;
 }
+
+/** An order of names by their readable texts. */
+export function byReadable(a: FileName, b: FileName): number {
+  const [left, right] = [readable(a), readable(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

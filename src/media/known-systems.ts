@@ -56,11 +56,6 @@ export function systemByFolder(folder: string): KnownSystem | undefined {
   return byFolder().get(key) ?? byFullName().get(key);
 }
 
-/** The systems whose files may have this extension, given in lower case with its dot. */
-export function systemsByExtension(extension: string): readonly KnownSystem[] {
-  return byExtension().get(extension) ?? [];
-}
-
 /**
  * The system of a file, by its folder and its extension in lower case with its dot: some firmware keeps the files of
  * several systems in one folder, such as `.gbc` beside `.gb`. Undefined if the folder is of no system, or holds no files
@@ -71,7 +66,8 @@ export function systemOfFile(folder: string, extension: string): KnownSystem | u
   if (host === undefined || host.extensions.includes(extension)) return host;
   return guests()
     .get(host.id)
-    ?.find(({ extensions }) => extensions.includes(extension));
+    ?.map(([, guest]) => guest)
+    .find(({ extensions }) => extensions.includes(extension));
 }
 
 /** Names with equal keys are the same: capitals, accents, spaces, dashes and underscores do not count. */
@@ -82,35 +78,24 @@ export function systemKeyOf(name: string): string {
     .toLowerCase();
 }
 
-const byFolder = lazy(() => listed(({ id, folders }) => [id.toLowerCase(), ...folders]));
-const byAlias = lazy(() => listed(({ aliases }) => aliases));
+const byFolder = lazy(() => new Map(keyed(({ id, folders }) => [id.toLowerCase(), ...folders])));
+const byAlias = lazy(() => new Map(keyed(({ aliases }) => aliases)));
 /** With and without the manufacturer, because some firmware names its folders so. */
-const byFullName = lazy(() =>
-  listed(({ name, manufacturer = "" }) => [systemKeyOf(name), systemKeyOf(manufacturer + name)]),
+const byFullName = lazy(
+  () =>
+    new Map(keyed(({ name, manufacturer = "" }) => [systemKeyOf(name), systemKeyOf(manufacturer + name)])),
 );
-const byExtension = lazy(() => grouped(({ extensions }) => extensions));
-const guests = lazy(() => grouped(({ livesWith = [] }) => livesWith));
 
-/** Systems by keys; each key belongs to one system. */
-function listed(keysOf: (system: KnownSystem) => readonly string[]): ReadonlyMap<string, KnownSystem> {
-  const map = new Map<string, KnownSystem>();
-  for (const system of knownSystems()) for (const key of keysOf(system)) map.set(key, system);
-  return map;
-}
+const guests = lazy(() =>
+  Map.groupBy(
+    keyed(({ livesWith = [] }) => livesWith),
+    ([host]) => host,
+  ),
+);
 
-/** Systems by keys that they share. */
-function grouped(
-  keysOf: (system: KnownSystem) => readonly string[],
-): ReadonlyMap<string, readonly KnownSystem[]> {
-  const map = new Map<string, KnownSystem[]>();
-  for (const system of knownSystems()) {
-    for (const key of keysOf(system)) {
-      const group = map.get(key);
-      if (group === undefined) map.set(key, [system]);
-      else group.push(system);
-    }
-  }
-  return map;
+/** Each system with each of its keys. */
+function keyed(keysOf: (system: KnownSystem) => readonly string[]) {
+  return knownSystems().flatMap((system) => keysOf(system).map((key) => [key, system] as const));
 }
 
 function lazy<Value>(make: () => Value): () => Value {
@@ -166,9 +151,6 @@ export function kindOf(extension: string): System | undefined {
 /** The extensions of all kinds. */
 export const mediaExtensions: readonly string[] = [...kindByExtension.keys()];
 
-// Longer than each name of a system.
-const shownCharsMax = 64;
-
 /**
  * A sentence if a name is of no system; undefined for a name of a known system in any spelling, and for the names in
  * `configured`, which the config gives to systems of its own.
@@ -176,7 +158,14 @@ const shownCharsMax = 64;
 export function systemFault(name: string, configured: readonly string[]): string | undefined {
   const isConfigured = configured.some((one) => one.toLowerCase() === name.toLowerCase());
   if (isConfigured || systemByName(name) !== undefined) return undefined;
+  return noSystemNamed(name, configured);
+}
+
+// Longer than each name of a system.
+const shownCharsMax = 64;
+
+/** The sentence for a name of no system, with the nearest name. */
+export function noSystemNamed(name: string, configured: readonly string[] = []): string {
   const shown = name.slice(0, shownCharsMax);
-  const names = [...configured, ...knownSystems().map(({ id }) => id)];
-  return `there is no system ${shown}${didYouMean(shown, names)}`;
+  return `there is no system ${shown}${didYouMean(shown, [...configured, ...knownSystems().map(({ id }) => id)])}`;
 }

@@ -21,7 +21,7 @@ import {
   systemOf,
 } from "./index/answers.ts";
 import { holdIndex, type IndexHolder, indexPath, type LoadedIndex } from "./index/index-file.ts";
-import { knownSystems, systemById, systemByName } from "./known-systems.ts";
+import { noSystemNamed, systemById, systemByName } from "./known-systems.ts";
 import type { JobLine } from "./scan/index-job.ts";
 import { type Run, startRun } from "./scan/indexer.ts";
 
@@ -120,13 +120,13 @@ type Runs = Pick<MediaLibrary, "status" | "index" | "cancel" | "close">;
 
 /** Runs of the index, one at a time, and their progress. */
 function createRuns(options: MediaOptions, path: string, holder: IndexHolder): Runs {
-  const { folder, folders, emit, clock, log, command } = options;
+  const { folder, folders, log, command } = options;
   let running: { readonly run: Run; readonly ended: Promise<void> } | undefined;
   let progress: Progress | undefined;
   let closed = false;
 
   const status = () => statusOf(holder.current(), progress);
-  const tell = createTeller(clock, () => emit(status()));
+  const tell = createTeller(options, status);
   const finish = async (run: Run) => {
     try {
       const { files, changed } = await run.done;
@@ -137,12 +137,12 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
       rmSync(`${path}.new`, { force: true });
       running = undefined;
       progress = undefined;
-      if (!closed) tell(true);
+      if (!closed) tell();
     }
   };
   const onLine = (line: JobLine) => {
-    progress = progressAfter(progress, line);
-    tell(line.kind === "system" || line.kind === "writing");
+    progress = progressAfter(progress ?? {}, line);
+    tell();
   };
 
   return {
@@ -155,10 +155,10 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
         throw new ServiceError("conflict", "the media are being indexed already", { isPublic: true });
       mkdirSync(folder, { recursive: true });
       const run = startRun({ path, folders: folders(), systems }, { command, log, onLine });
-      progress = { files: 0 };
+      progress = { totalFiles: 0 };
       const ended = finish(run);
       running = { run, ended };
-      tell(true);
+      tell();
       await ended;
     },
     cancel: () => running?.run.cancel(),
@@ -171,63 +171,70 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
   };
 }
 
-interface Progress {
-  readonly files: number;
-  readonly step?: { readonly step: number; readonly steps: number; readonly name: string };
-  readonly writing?: true;
-}
+/** The part of a status that is known during a run. */
+type Progress = Partial<Omit<IndexStatus, "exists" | "indexing">>;
 
-function progressAfter(before: Progress | undefined, line: JobLine): Progress {
-  const { files = 0, ...rest } = before ?? {};
+function progressAfter(before: Progress, line: JobLine): Progress {
   switch (line.kind) {
     case "system":
       // The last step writes the index.
-      return { files: line.files, step: { step: line.step, steps: line.steps + 1, name: line.name } };
+      return {
+        totalFiles: line.files,
+        totalSteps: line.steps + 1,
+        currentStep: line.step,
+        currentStepDisplay: line.name,
+      };
     case "files":
-      return { ...rest, files: line.files };
+      return { ...before, totalFiles: line.files };
     case "writing":
       return {
-        files: line.files,
-        writing: true,
-        ...(before?.step && { step: { ...before.step, step: before.step.steps } }),
+        ...before,
+        totalFiles: line.files,
+        optimizing: true,
+        ...(before.totalSteps && { currentStep: before.totalSteps }),
       };
     case "complaint":
     case "complaints":
     case "done":
     case "failed":
-      return { ...rest, files };
+      return before;
   }
 }
 
 function statusOf(index: LoadedIndex | undefined, progress: Progress | undefined): IndexStatus {
-  const { step, writing } = progress ?? {};
+  const { totalFiles = index?.count, optimizing = false, ...step } = progress ?? {};
   return {
     exists: index !== undefined,
     indexing: progress !== undefined,
-    optimizing: writing === true,
-    ...(step && { totalSteps: step.steps, currentStep: step.step, currentStepDisplay: step.name }),
-    ...(progress || index ? { totalFiles: progress?.files ?? index?.count ?? 0 } : {}),
+    optimizing,
+    ...step,
+    ...(totalFiles === undefined ? {} : { totalFiles }),
     ...(index && { totalMedia: index.count }),
   };
 }
 
-export const tellsPerSecondMax = 4;
+const tellsPerSecondMax = 4;
 
-/** Reports at once if the report is due, else at most four times a second. */
-function createTeller(clock: Clock, tell: () => void): (isDue: boolean) => void {
+/** Reports news at once, and other progress at most four times a second. */
+export function createTeller(
+  { clock, emit }: Pick<MediaOptions, "clock" | "emit">,
+  status: () => IndexStatus,
+): () => void {
+  const newsOf = ({ indexing, optimizing, currentStep, totalMedia }: IndexStatus) =>
+    JSON.stringify([indexing, optimizing, currentStep, totalMedia]);
+  let last = "";
   let toldMs = -Infinity;
-  return (isDue) => {
-    const now = clock.now();
+  return () => {
+    const now = status();
+    const news = newsOf(now);
+    const sinceMs = clock.now() - toldMs;
     // A clock that was set back must not suppress reports.
-    if (!isDue && now >= toldMs && now - toldMs < 1000 / tellsPerSecondMax) return;
-    toldMs = now;
-    tell();
+    if (news === last && now.indexing && sinceMs >= 0 && sinceMs < 1000 / tellsPerSecondMax) return;
+    [last, toldMs] = [news, clock.now()];
+    emit(now);
   };
 }
 
-function unknownSystem(id: string): ServiceError {
-  const ids = knownSystems().map((system) => system.id);
-  return new ServiceError("not-found", `there is no system ${id.slice(0, 64)}${didYouMean(id, ids)}`, {
-    isPublic: true,
-  });
+function unknownSystem(name: string): ServiceError {
+  return new ServiceError("not-found", noSystemNamed(name), { isPublic: true });
 }

@@ -26,30 +26,7 @@ export interface StoredClient extends NewClientRow {
   readonly expires?: string;
 }
 
-export interface ClientTable {
-  /** In the order in which they were added, without expired ones. */
-  list(): readonly StoredClient[];
-  /** Undefined for an expired one too. */
-  get(id: string): StoredClient | undefined;
-  /**
-   * On the disk when it returns. A client with `expiresMs` ends then, unless `seen` comes first. Throws `busy` if there are
-   * `clientsMax` already, `conflict` for an id in use.
-   */
-  add(client: NewClientRow, addedMs: number, expiresMs?: number): void;
-  /** On the disk when it returns; false if no client has this id. */
-  remove(id: string): boolean;
-  /** Deletes expired ones, on the disk when it returns, and returns them. */
-  expire(): readonly Pick<StoredClient, "id" | "name">[];
-  /** When the next one expires, in milliseconds since 1970; undefined if none does. */
-  nextExpiryMs(): number | undefined;
-  /**
-   * Notes a use of a client that has proved its secret; false if there is no such client. The first use makes a client
-   * permanent, on the disk when it returns. Time and address of a use may be lost at a power cut (`createClientUses`).
-   */
-  seen(id: string, address: string): boolean;
-  /** Saves the last uses. */
-  close(): void;
-}
+export type ClientTable = ReturnType<typeof createClientTable>;
 
 const columns = "id, name, secret, address, role, added_ms, last_used_ms, expires_ms";
 const isAlive = "(expires_ms IS NULL OR expires_ms > $nowMs)";
@@ -80,7 +57,7 @@ export function createClientTable(
   database: Database,
   { durable, ask }: DurableWrites,
   clock: Pick<Clock, "now">,
-): ClientTable {
+) {
   const list = database.query<Row, { nowMs: number }>(sql.list);
   const get = database.query<Row, { id: string; nowMs: number }>(sql.get);
   const count = database.query<{ clients: number }, { nowMs: number }>(sql.count);
@@ -106,12 +83,18 @@ export function createClientTable(
   });
 
   return {
-    list: () => ask(() => list.all({ nowMs: clock.now() })).map(clientOf),
-    get(id) {
+    /** In the order in which they were added, without expired ones. */
+    list: (): readonly StoredClient[] => ask(() => list.all({ nowMs: clock.now() })).map(clientOf),
+    /** Undefined for an expired one too. */
+    get(id: string) {
       const found = row(id);
       return found && clientOf(found);
     },
-    add({ id, name, secret, address, role }, addedMs, expiresMs) {
+    /**
+     * On the disk when it returns. A client with `expiresMs` ends then, unless `seen` comes first. Throws `busy` if there
+     * are `clientsMax` already, `conflict` for an id in use.
+     */
+    add({ id, name, secret, address, role }: NewClientRow, addedMs: number, expiresMs?: number): void {
       if ((ask(() => count.get({ nowMs: clock.now() }))?.clients ?? 0) >= clientsMax)
         throw new ServiceError(
           "busy",
@@ -123,24 +106,32 @@ export function createClientTable(
       if (row(id) !== undefined) throw new ServiceError("conflict", "a client with this id exists");
       durable(() => add.run({ id, name, secret, address, role, addedMs, expiresMs: expiresMs ?? null }));
     },
-    remove(id) {
+    /** On the disk when it returns; false if no client has this id. */
+    remove(id: string): boolean {
       uses.forget(id);
       return durable(() => remove.run({ id })).changes > 0;
     },
+    /** Deletes expired ones, on the disk when it returns, and returns them. */
     expire() {
       const gone = ask(() => expired.all({ nowMs: clock.now(), aheadMsMax: 2 * pairingLinkMs }));
       if (gone.length > 0)
         durable(() => database.transaction(() => gone.forEach(({ id }) => void remove.run({ id })))());
       return gone;
     },
+    /** When the next one expires, in milliseconds since 1970; undefined if none does. */
     nextExpiryMs: () => ask(() => nextExpiry.get())?.ms ?? undefined,
-    seen(id, address) {
+    /**
+     * Notes a use of a client that has proved its secret; false if there is no such client. The first use makes a client
+     * permanent, on the disk when it returns. Time and address of a use may be lost at a power cut (`createClientUses`).
+     */
+    seen(id: string, address: string): boolean {
       const found = row(id);
       if (found === undefined) return false;
       if (found.expires_ms !== null) durable(() => keep.run({ id }));
       uses.note(id, address);
       return true;
     },
+    /** Saves the last uses. */
     close: uses.close,
   };
 }
@@ -214,12 +205,7 @@ export function createClientUses({
 }
 
 /** Wrong guesses at pairing codes: they count across restarts. */
-export interface PairingGuesses {
-  /** Undefined if nothing was saved yet. */
-  read(): GuessRecord | undefined;
-  /** On the disk when it returns. Throws `ServiceError("failed")` if the disk refuses. */
-  save(record: GuessRecord): void;
-}
+export type PairingGuesses = ReturnType<typeof createPairingGuesses>;
 
 interface GuessRecord {
   readonly wrong: number;
@@ -227,17 +213,16 @@ interface GuessRecord {
   readonly lastMs: number;
 }
 
-export function createPairingGuesses(
-  database: Database,
-  { durableOnly, ask }: DurableWrites,
-): PairingGuesses {
+export function createPairingGuesses(database: Database, { durableOnly, ask }: DurableWrites) {
   const read = database.query<{ wrong: number; last_ms: number }, []>(sql.guesses);
   const save = database.query(sql.saveGuesses);
   return {
-    read() {
+    /** Undefined if nothing was saved yet. */
+    read(): GuessRecord | undefined {
       const row = ask(() => read.get());
       return row === null ? undefined : { wrong: row.wrong, lastMs: row.last_ms };
     },
-    save: ({ wrong, lastMs }) => void durableOnly(() => save.run({ wrong, lastMs })),
+    /** On the disk when it returns. Throws `ServiceError("failed")` if the disk refuses. */
+    save: ({ wrong, lastMs }: GuessRecord) => void durableOnly(() => save.run({ wrong, lastMs })),
   };
 }

@@ -1,5 +1,4 @@
 /** The files around the database: their modes, renames and writes that survive a power cut, and the lock of the data folder. */
-
 import { Database, SQLiteError } from "bun:sqlite";
 import {
   chmodSync,

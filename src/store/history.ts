@@ -19,23 +19,7 @@ export interface LaunchRow {
   readonly script: string;
 }
 
-export interface History {
-  /** Notes a launch that begins; returns its number. */
-  open(row: LaunchRow): number;
-  /** Notes the end of a launch, with its error if it failed. */
-  finish(id: number, error?: string): void;
-  /** Notes a write to another table, in the same transaction. */
-  beside(write: () => void): void;
-  /**
-   * Newest first, and only launches that began before `beforeMs`. Fewer than `limit`, but at least one, if their texts
-   * exceed `historyPageCharsMax`. A launch that still runs counts as not successful.
-   */
-  list(page: { readonly limit: number; readonly beforeMs?: number }): readonly LaunchEntry[];
-  /** Throws the error of the last write, if it failed. */
-  check(): void;
-  /** Writes the noted rows; call it before the database is closed. */
-  close(): void;
-}
+export type History = ReturnType<typeof createHistory>;
 
 const sql = {
   insert: `INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script)
@@ -56,20 +40,15 @@ const pruneRowsMax = 500;
 // 800 KB if all texts have their greatest length.
 const readRowsMax = 16;
 
-interface Row {
+interface Row extends Omit<LaunchRow, "timeMs" | "readerId"> {
   readonly id: number;
   readonly time_ms: number;
-  readonly type: string;
-  readonly uid: string;
-  readonly text: string;
-  readonly data: string;
   readonly reader_id: string;
-  readonly script: string;
   readonly success: number | null;
   readonly error: string | null;
 }
 
-export function createHistory(database: Database, { ask }: Pick<DurableWrites, "ask">): History {
+export function createHistory(database: Database, { ask }: Pick<DurableWrites, "ask">) {
   const insert = database.query(sql.insert);
   const finish = database.query(sql.finish);
   const list = database.query<Row, Page>(sql.list);
@@ -111,24 +90,39 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
   note(() => database.run(sql.interrupted));
 
   return {
-    open(row) {
+    /** Notes a launch that begins; returns its number. */
+    open(row: LaunchRow): number {
       const id = ++lastId;
       note(() => insert.run({ id, ...row }));
       return id;
     },
-    finish(id, error) {
+    /** Notes the end of a launch, with its error if it failed. */
+    finish(id: number, error?: string): void {
       note(() => finish.run({ id, success: error === undefined ? 1 : 0, error: error ?? null }));
     },
+    /** Notes a write to another table, in the same transaction. */
     beside: note,
-    list({ limit, beforeMs = Number.MAX_SAFE_INTEGER }) {
+    /**
+     * Newest first, and only launches that began before `beforeMs`. Fewer than `limit`, but at least one, if their texts
+     * exceed `historyPageCharsMax`. A launch that still runs counts as not successful.
+     */
+    list({
+      limit,
+      beforeMs = Number.MAX_SAFE_INTEGER,
+    }: {
+      readonly limit: number;
+      readonly beforeMs?: number;
+    }): readonly LaunchEntry[] {
       flush();
       return ask(() => readPage(list, limit, beforeMs)).map(entryOf);
     },
-    check() {
+    /** Throws the error of the last write, if it failed. */
+    check(): void {
       flush();
       if (fault !== undefined) throw fault;
     },
-    close() {
+    /** Writes the noted rows; call it before the database is closed. */
+    close(): void {
       closed = true;
       flush();
     },

@@ -4,24 +4,7 @@ import { rfc3339 } from "../core/clock.ts";
 import type { Mapping, MappingMatch, MappingParams, MappingType } from "../core/token.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 
-export interface Mappings {
-  /** In the order of creation, which is the order of matching. */
-  list(): readonly Mapping[];
-  get(id: number): Mapping | undefined;
-  /** The number of mappings, and of the characters in their labels, patterns and overrides. */
-  size(): MappingsSize;
-  /** On the disk when it returns the new id. An id is never reused. */
-  add(params: MappingParams, addedMs: number): number;
-  /** Changes only the given fields; on the disk when it returns. False if no mapping has this id. */
-  update(id: number, changes: MappingChanges): boolean;
-  /** On the disk when it returns. False if no mapping has this id. */
-  remove(id: number): boolean;
-}
-
-interface MappingsSize {
-  readonly mappings: number;
-  readonly chars: number;
-}
+export type Mappings = ReturnType<typeof createMappings>;
 
 export type MappingChanges = { readonly [Key in keyof MappingParams]?: MappingParams[Key] | undefined };
 
@@ -41,41 +24,36 @@ const sql = {
   remove: "DELETE FROM mappings WHERE id = $id",
 } as const;
 
-interface Row {
-  readonly id: number;
+interface Row extends Omit<Mapping, "added" | "enabled"> {
   readonly added_ms: number;
   readonly enabled: number;
-  readonly label: string;
-  readonly type: MappingType;
-  readonly match: MappingMatch;
-  readonly pattern: string;
-  readonly override: string;
 }
 
-export function createMappings(
-  database: Database,
-  { durable, ask }: Pick<DurableWrites, "durable" | "ask">,
-): Mappings {
+export function createMappings(database: Database, { durable, ask }: Pick<DurableWrites, "durable" | "ask">) {
   const list = database.query<Row, []>(sql.list);
   const get = database.query<Row, { id: number }>(sql.get);
-  const size = database.query<MappingsSize, []>(sql.size);
+  const size = database.query<{ mappings: number; chars: number }, []>(sql.size);
   const add = database.query(sql.add);
   const update = database.query(sql.update);
   const remove = database.query(sql.remove);
 
   return {
-    list: () => ask(() => list.all()).map(mappingOf),
-    get(id) {
+    /** In the order of creation, which is the order of matching. */
+    list: (): readonly Mapping[] => ask(() => list.all()).map(mappingOf),
+    get(id: number): Mapping | undefined {
       const row = ask(() => get.get({ id }));
       return row === null ? undefined : mappingOf(row);
     },
+    /** The number of mappings, and of the characters in their labels, patterns and overrides. */
     size: () => ask(() => size.get()) ?? { mappings: 0, chars: 0 },
-    add: ({ enabled, label, type, match, pattern, override }, addedMs) =>
+    /** On the disk when it returns the new id. An id is never reused. */
+    add: ({ enabled, label, type, match, pattern, override }: MappingParams, addedMs: number): number =>
       Number(
         durable(() => add.run({ addedMs, enabled: enabled ? 1 : 0, label, type, match, pattern, override }))
           .lastInsertRowid,
       ),
-    update(id, { enabled, label, type, match, pattern, override }) {
+    /** Changes only the given fields; on the disk when it returns. False if no mapping has this id. */
+    update(id: number, { enabled, label, type, match, pattern, override }: MappingChanges): boolean {
       const changes = {
         enabled: enabled === undefined ? null : Number(enabled),
         label: label ?? null,
@@ -86,7 +64,8 @@ export function createMappings(
       };
       return durable(() => update.run({ id, ...changes })).changes > 0;
     },
-    remove: (id) => durable(() => remove.run({ id })).changes > 0,
+    /** On the disk when it returns. False if no mapping has this id. */
+    remove: (id: number) => durable(() => remove.run({ id })).changes > 0,
   };
 }
 

@@ -10,13 +10,10 @@ import {
   type StoredFolder,
   type StoredName,
   type StoredPlace,
-  type StoredShortcut,
   type StoredSystem,
   type StoredTitles,
   sumOf,
 } from "./media-index-write.ts";
-
-export type { StoredFile, StoredName, StoredPlace, StoredTitles } from "./media-index-write.ts";
 
 const selectSystems = "SELECT name AS id, fingerprint FROM system ORDER BY system.id";
 const selectBases = "SELECT path, root, mounted FROM base ORDER BY id";
@@ -45,38 +42,7 @@ export class IndexDamage extends Error {
   override readonly name = "IndexDamage";
 }
 
-export interface MediaIndexFile {
-  readonly count: number;
-  readonly systems: readonly StoredSystem[];
-  bases(): readonly StoredBase[];
-  /** The files of a system's folder and all below it, in order. */
-  filesBelow(base: StoredName): readonly Omit<StoredPlace, "base">[];
-  /** All of them, in order. */
-  folders(): readonly StoredFolder[];
-  files(): Iterable<StoredFile>;
-  /** The paths of at most `most` folders, from the number `first` on. */
-  folderPaths(first: number, most: number): readonly StoredName[];
-  /** The files of a system that are in one of these folders. */
-  filesIn(system: number, folders: readonly number[]): FilesIn;
-  /** Throws `IndexDamage` if one of the files does not exist. */
-  places(files: readonly number[]): readonly StoredPlace[];
-  name(file: number): StoredName;
-  /** A part of the search structure; each step reads one piece of at most 256 KiB. */
-  piece(name: string): Generator<void, Uint8Array, void>;
-  shortcut(key: number): Omit<StoredShortcut, "key"> | undefined;
-  /** The titles of a system with keys of these lengths, in bytes, both included; read one piece at a time. */
-  titles(system: number, isPlain: boolean, lengthMin: number, lengthMax: number): Iterable<StoredTitles>;
-  /** Reads the whole file and throws `IndexDamage` if it is not sound. */
-  check(): void;
-  close(): void;
-}
-
-/** Some files of the index, of those with the numbers from `first` to `first + span - 1`. */
-export interface FilesIn {
-  count(first: number, span: number): number;
-  /** Number of the file at this place among them; undefined if there are fewer. */
-  at(first: number, span: number, place: number): number | undefined;
-}
+export type MediaIndexFile = ReturnType<typeof read>;
 
 /** Opens an index; undefined if there is no file. Throws `IndexDamage`, as do its methods. */
 export function openMediaIndex(path: string): MediaIndexFile | undefined {
@@ -101,7 +67,7 @@ function openExisting(path: string): Database | undefined {
   }
 }
 
-function read(database: Database): MediaIndexFile {
+function read(database: Database) {
   // One transaction as long as it is open: the file never changes, and checking that at each query costs more than the
   // query.
   database.run("BEGIN");
@@ -118,26 +84,34 @@ function read(database: Database): MediaIndexFile {
     count: database.query<{ count: number }, []>(selectCount).get()?.count ?? 0,
     systems,
     bases: () => guarded(() => readBases(database)),
-    filesBelow: (base) =>
+    /** The files of a system's folder and all below it, in order. */
+    filesBelow: (base: StoredName): readonly Omit<StoredPlace, "base">[] =>
       guarded(() => database.query<Omit<StoredPlace, "base">, [StoredName]>(selectFilesBelow).all(base)),
-    folders: () => guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
-    files: () => database.query<StoredFile, []>(selectFiles).iterate(),
-    folderPaths: (first, most) =>
+    /** All of them, in order. */
+    folders: (): readonly StoredFolder[] =>
+      guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
+    files: (): Iterable<StoredFile> => database.query<StoredFile, []>(selectFiles).iterate(),
+    /** The paths of at most `most` folders, from the number `first` on. */
+    folderPaths: (first: number, most: number): readonly StoredName[] =>
       guarded(() =>
         database
           .query<{ path: StoredName }, [number, number]>(selectFolderPaths)
           .all(first, most)
           .map(({ path }) => path),
       ),
-    filesIn: (system, folders) => filesIn(database, system, JSON.stringify(folders)),
-    places(wanted) {
+    /** The files of a system in one of these folders. */
+    filesIn: (system: number, folders: readonly number[]) =>
+      filesIn(database, system, JSON.stringify(folders)),
+    /** Throws `IndexDamage` if one of the files does not exist. */
+    places(wanted: readonly number[]): readonly StoredPlace[] {
       const found = guarded(() => places.all(JSON.stringify(wanted)));
       if (found.length !== wanted.length) throw new IndexDamage("a file is missing");
       return found;
     },
-    name: (file) => guarded(() => nameThere(name.get(file))),
-    piece: (wanted) => readPieces(database, wanted),
-    shortcut: (key) =>
+    name: (file: number) => guarded(() => nameThere(name.get(file))),
+    /** A part of the search structure; each step reads one piece of at most 256 KiB. */
+    piece: (wanted: string) => readPieces(database, wanted),
+    shortcut: (key: number) =>
       guarded(() => {
         const found = shortcut.get(key);
         if (found === null) return undefined;
@@ -145,8 +119,11 @@ function read(database: Database): MediaIndexFile {
         if (sumOf(anywhere, atStart) !== sum) throw new IndexDamage("a ready answer has a wrong sum");
         return { anywhere, atStart };
       }),
-    titles: (...asked) => readTitles(database, ...asked),
-    check() {
+    /** The titles of a system with keys of these lengths, in bytes, both included; read one piece at a time. */
+    titles: (system: number, isPlain: boolean, lengthMin: number, lengthMax: number) =>
+      readTitles(database, system, isPlain, lengthMin, lengthMax),
+    /** Reads the whole file and throws `IndexDamage` if it is not sound. */
+    check(): void {
       const said = guarded(() =>
         database.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get(),
       )?.quick_check;
@@ -161,12 +138,16 @@ function readBases(database: Database): readonly StoredBase[] {
   return rows.map(({ path, root, mounted }) => ({ path, root, isMount: mounted === 1 }));
 }
 
-function filesIn(database: Database, system: number, folders: string): FilesIn {
+/** Files of a system in some folders, of those with the numbers from `first` to `first + span - 1`. */
+function filesIn(database: Database, system: number, folders: string) {
   const count = database.query<{ count: number }, [number, number, number, string]>(countFilesIn);
   const file = database.query<{ id: number }, [number, number, number, string, number]>(selectFileIn);
   return {
-    count: (first, span) => guarded(() => count.get(first, span, system, folders))?.count ?? 0,
-    at: (first, span, place) => guarded(() => file.get(first, span, system, folders, place))?.id,
+    count: (first: number, span: number) =>
+      guarded(() => count.get(first, span, system, folders))?.count ?? 0,
+    /** Number of the file at this place among them; undefined if there are fewer. */
+    at: (first: number, span: number, place: number) =>
+      guarded(() => file.get(first, span, system, folders, place))?.id,
   };
 }
 

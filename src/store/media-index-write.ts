@@ -36,19 +36,24 @@ export type StoredName = string | Uint8Array;
 
 export interface StoredSystem {
   readonly id: string;
+  /** Equal for the same files in the same order: pairs of a folder and its mark, in JSON. */
   readonly fingerprint: string;
 }
 
 export interface StoredFolder {
+  /** Absolute: the system's folder. */
   readonly base: StoredName;
+  /** Below it; empty for the folder itself. */
   readonly path: StoredName;
 }
 
 /** A system's folder. */
 export interface StoredBase {
+  /** Absolute. */
   readonly path: StoredName;
-  /** Its media folder. */
+  /** Its media folder as in the settings; itself for the folder of one system. */
   readonly root: string;
+  /** True on another file system than the media folder. */
   readonly isMount: boolean;
 }
 
@@ -64,8 +69,10 @@ export interface StoredPlace extends StoredFolder {
   readonly name: StoredName;
 }
 
+/** The stored answer to one or two bytes of text, as packed lists (`src/media/index/lists.ts`). */
 export interface StoredShortcut {
   readonly key: number;
+  /** Files with the text anywhere, and those with it at the start of a word. */
   readonly anywhere: Uint8Array;
   readonly atStart: Uint8Array;
 }

@@ -5,8 +5,9 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { messageOf } from "../core/errors.ts";
 
-/** The history of launches. Times are milliseconds since 1970; `success` is NULL while the launch runs. */
-const history = `
+export const migrations: readonly string[] = [
+  // The history of launches. Times are milliseconds since 1970; `success` is NULL while the launch runs.
+  `
 CREATE TABLE history (
   id INTEGER PRIMARY KEY,
   time_ms INTEGER NOT NULL,
@@ -20,10 +21,9 @@ CREATE TABLE history (
   error TEXT
 ) STRICT;
 CREATE INDEX history_time ON history (time_ms);
-`;
-
-/** AUTOINCREMENT never reuses an id, so a client that deletes by a stale id deletes nothing. */
-const mappings = `
+`,
+  // AUTOINCREMENT never reuses an id, so a client that deletes by a stale id deletes nothing.
+  `
 CREATE TABLE mappings (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   added_ms INTEGER NOT NULL,
@@ -34,10 +34,9 @@ CREATE TABLE mappings (
   pattern TEXT NOT NULL,
   override TEXT NOT NULL
 ) STRICT;
-`;
-
-/** Clients over the network. The secret is not hashed, because the handshake needs it. */
-const clients = `
+`,
+  // Clients over the network. The secret is not hashed, because the handshake needs it.
+  `
 CREATE TABLE clients (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -45,10 +44,9 @@ CREATE TABLE clients (
   address TEXT NOT NULL,
   added_ms INTEGER NOT NULL
 ) STRICT;
-`;
-
-/** Play time of each day and of the last session. Days are local dates. */
-const playTime = `
+`,
+  // Play time of each day and of the last session. Days are local dates.
+  `
 CREATE TABLE play_days (
   day TEXT PRIMARY KEY,
   used_ms INTEGER NOT NULL
@@ -59,13 +57,10 @@ CREATE TABLE play_session (
   used_ms INTEGER NOT NULL,
   seen_ms INTEGER NOT NULL
 ) STRICT;
-`;
-
-/**
- * Clients of version 1 of the secure layer, and the salts of their sessions: each salt opens one session. They are not in
- * the backup copy, because a copy without the newest salts would accept a recorded session again.
- */
-const v1Clients = `
+`,
+  // Clients of version 1 of the secure layer, and the salts of their sessions: each salt opens one session. They are not in
+  // the backup copy, because a copy without the newest salts would accept a recorded session again.
+  `
 CREATE TABLE v1_clients (
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -80,23 +75,19 @@ CREATE TABLE v1_salts (
   salt BLOB NOT NULL,
   PRIMARY KEY (client, salt)
 ) STRICT, WITHOUT ROWID;
-`;
-
-/** The media that was started last. `path` is empty for a system without a file. */
-const lastMedia = `
+`,
+  // The media that was started last. `path` is empty for a system without a file.
+  `
 CREATE TABLE last_media (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   path TEXT NOT NULL,
   system_id TEXT NOT NULL,
   launcher_id TEXT NOT NULL
 ) STRICT;
-`;
-
-/**
- * Access of clients: the role, the last use, and the end of a pairing link that is not used yet; and the wrong guesses at
- * pairing codes. A time that is NULL means never.
- */
-const access = `
+`,
+  // Access of clients: the role, the last use, and the end of a pairing link that is not used yet; and the wrong guesses at
+  // pairing codes. A time that is NULL means never.
+  `
 ALTER TABLE clients ADD COLUMN role TEXT NOT NULL DEFAULT 'member';
 ALTER TABLE clients ADD COLUMN last_used_ms INTEGER;
 ALTER TABLE clients ADD COLUMN expires_ms INTEGER;
@@ -106,16 +97,7 @@ CREATE TABLE pairing_guesses (
   wrong INTEGER NOT NULL,
   last_ms INTEGER NOT NULL
 ) STRICT;
-`;
-
-export const migrations: readonly string[] = [
-  history,
-  mappings,
-  clients,
-  playTime,
-  v1Clients,
-  lastMedia,
-  access,
+`,
 ];
 
 // A higher version number comes from damage, not from a newer program.

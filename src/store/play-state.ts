@@ -1,4 +1,4 @@
-/** What outlives a restart about playing: the media that was started last, and the play time of each day. */
+/** The media that was started last, and the play time of each day: both count across restarts. */
 import type { Database } from "bun:sqlite";
 import { playDaysKeptMax } from "../core/limits.ts";
 import type { StartedMedia } from "../core/media.ts";
@@ -19,52 +19,41 @@ const sql = {
   prune: `DELETE FROM play_days WHERE day NOT IN (SELECT day FROM play_days ORDER BY day DESC LIMIT $kept)`,
 } as const;
 
-export interface LastMedia {
-  /** As it was saved last, in this run or another; undefined if nothing was. */
-  read(): StartedMedia | undefined;
-  /** Notes it; it is written with the rows of the history, a moment later. */
-  save(media: StartedMedia): void;
-}
+export type LastMedia = ReturnType<typeof createLastMedia>;
 
 export function createLastMedia(
   database: Database,
   { ask }: DurableWrites,
   history: Pick<History, "beside">,
-): LastMedia {
+) {
   const read = database.query<{ path: string; system_id: string; launcher_id: string }, []>(sql.media);
   const save = database.query(sql.saveMedia);
   let last: StartedMedia | undefined;
   return {
-    read() {
+    /** As it was saved last, in this run or another; undefined if nothing was. */
+    read(): StartedMedia | undefined {
       if (last !== undefined) return last;
       const row = ask(() => read.get());
       return row === null
         ? undefined
         : { path: row.path, systemId: row.system_id, launcherId: row.launcher_id };
     },
-    save({ path, systemId, launcherId }) {
+    /** Notes it; it is written with the rows of the history, a moment later. */
+    save({ path, systemId, launcherId }: StartedMedia): void {
       last = { path, systemId, launcherId };
       history.beside(() => save.run({ path, systemId, launcherId }));
     },
   };
 }
 
-export interface PlayTimes {
-  /** Undefined if nothing was saved yet. */
-  read(): PlayRecord | undefined;
-  /**
-   * On the disk when it returns, so that a power cut does not extend the play time. Keeps the newest `playDaysKeptMax`
-   * days. Throws `ServiceError("failed")` if the disk refuses.
-   */
-  save(record: PlayRecord): void;
-}
+export type PlayTimes = ReturnType<typeof createPlayTimes>;
 
 interface DayRow {
   readonly day: string;
   readonly used_ms: number;
 }
 
-export function createPlayTimes(database: Database, { durableOnly, ask }: DurableWrites): PlayTimes {
+export function createPlayTimes(database: Database, { durableOnly, ask }: DurableWrites) {
   const days = database.query<DayRow, []>(sql.days);
   const session = database.query<DayRow & { readonly seen_ms: number }, []>(sql.session);
   const saveDay = database.query(sql.saveDay);
@@ -78,7 +67,8 @@ export function createPlayTimes(database: Database, { durableOnly, ask }: Durabl
   });
 
   return {
-    read() {
+    /** Undefined if nothing was saved yet. */
+    read(): PlayRecord | undefined {
       const last = ask(() => session.get());
       if (last === null) return undefined;
       return {
@@ -88,6 +78,10 @@ export function createPlayTimes(database: Database, { durableOnly, ask }: Durabl
         days: new Map(ask(() => days.all()).map(({ day, used_ms }) => [day, used_ms])),
       };
     },
-    save: (record) => void durableOnly(() => saveAll(record)),
+    /**
+     * On the disk when it returns, so that a power cut does not extend the play time. Keeps the newest `playDaysKeptMax`
+     * days. Throws `ServiceError("failed")` if the disk refuses.
+     */
+    save: (record: PlayRecord) => void durableOnly(() => saveAll(record)),
   };
 }

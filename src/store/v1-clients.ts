@@ -24,24 +24,7 @@ export interface StoredV1Client extends NewV1ClientRow {
   readonly lastUsed?: string;
 }
 
-export interface V1Clients {
-  list(): readonly StoredV1Client[];
-  isFull(): boolean;
-  find(token: string): StoredV1Client | undefined;
-  /** On the disk when it returns. Throws `busy` if there are `v1ClientsMax` already. */
-  add(client: NewV1ClientRow, addedMs: number): void;
-  /** Removes its salts too; on the disk when it returns. False if no client has this id. */
-  remove(id: string): boolean;
-  /** Notes a use (`createClientUses`); false if there is no such client. */
-  seen(id: string, address: string): boolean;
-  /**
-   * Notes a salt and resolves once it is on the disk, without blocking the event loop. `known` for a salt that was noted
-   * before, `full` if the client has used up its salts and must be paired again.
-   */
-  remember(id: string, salt: Uint8Array): Promise<"new" | "known" | "full">;
-  /** Saves the last uses. */
-  close(): void;
-}
+export type V1Clients = ReturnType<typeof createV1Clients>;
 
 const columns = "id, name, token, key, address, added_ms, last_used_ms";
 const sql = {
@@ -76,7 +59,7 @@ export function createV1Clients(
     readonly clock: Pick<Clock, "now">;
     readonly onDisk: () => Promise<void>;
   },
-): V1Clients {
+) {
   const list = database.query<Row, []>(sql.list);
   const find = database.query<Row, { token: string }>(sql.find);
   const number = database.query<{ number: number }, { id: string }>(sql.number);
@@ -104,20 +87,22 @@ export function createV1Clients(
   });
 
   return {
-    list: () => ask(() => list.all()).map(clientOf),
+    list: (): readonly StoredV1Client[] => ask(() => list.all()).map(clientOf),
     isFull,
-    find(token) {
+    find(token: string) {
       const found = ask(() => find.get({ token }));
       return found === null ? undefined : clientOf(found);
     },
-    add({ id, name, token, key, address }, addedMs) {
+    /** On the disk when it returns. Throws `busy` if there are `v1ClientsMax` already. */
+    add({ id, name, token, key, address }: NewV1ClientRow, addedMs: number): void {
       if (isFull()) {
         const sentence = `there are ${v1ClientsMax} clients of version 1 already: delete one that is not used`;
         throw new ServiceError("busy", sentence, { data: { limit: "v1ClientsMax" } });
       }
       durable(() => add.run({ id, name, token, key, address, addedMs }));
     },
-    remove(id) {
+    /** Removes its salts too; on the disk when it returns. False if no client has this id. */
+    remove(id: string): boolean {
       const own = numberOf(id);
       if (own === undefined) return false;
       durable(() =>
@@ -130,12 +115,17 @@ export function createV1Clients(
       uses.forget(id);
       return true;
     },
-    seen(id, address) {
+    /** Notes a use (`createClientUses`); false if there is no such client. */
+    seen(id: string, address: string): boolean {
       if (numberOf(id) === undefined) return false;
       uses.note(id, address);
       return true;
     },
-    async remember(id, salt) {
+    /**
+     * Notes a salt and resolves once it is on the disk, without blocking the event loop. `known` for a salt that was noted
+     * before, `full` if the client has used up its salts and must be paired again.
+     */
+    async remember(id: string, salt: Uint8Array): Promise<"new" | "known" | "full"> {
       const own = numberOf(id);
       if (own === undefined) return "known";
       const before = used.get(own) ?? ask(() => salts.get({ number: own }))?.count ?? 0;
@@ -145,6 +135,7 @@ export function createV1Clients(
       await onDisk();
       return "new";
     },
+    /** Saves the last uses. */
     close: uses.close,
   };
 }

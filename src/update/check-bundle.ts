@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { type BootControl, type BootSlot, otherSlot, slotFolder } from "./boot-control.ts";
-import type { BootFiles, BundleSource, RootPartition } from "./disk.ts";
+import type { BundleSource } from "./disk.ts";
+import type { Machine } from "./machine.ts";
 import {
   type BundlePart,
   bootBytesOf,
@@ -18,16 +19,9 @@ import {
 
 export type Step = "checking" | "writing" | "reading back";
 
-export interface Installation {
+/** The machine, the bundle to install, and the caller's wishes. */
+export interface Installation extends Machine {
   readonly source: BundleSource;
-  readonly files: BootFiles;
-  readonly control: BootControl;
-  root(slot: BootSlot): Promise<RootPartition>;
-  /** The public keys that this system trusts. */
-  readonly keys: readonly Uint8Array[];
-  readonly board: string;
-  /** The running version. */
-  readonly version: string;
   readonly allowOlder: boolean;
   readonly progress: (step: Step, done: number, total: number) => void;
 }
@@ -36,6 +30,7 @@ export interface Checked {
   readonly manifest: Manifest;
   /** As it is in the file. */
   readonly manifestText: string;
+  readonly parts: readonly Placed[];
   readonly slot: BootSlot;
 }
 
@@ -52,15 +47,15 @@ export async function checkUpdate(installation: Installation): Promise<Checked> 
   const slot = await freeSlot(installation.control);
   const { manifest, manifestText } = await signedManifest(installation);
   judgeVersion(manifest, installation);
-  const placed = place(manifest, manifestText);
-  const total = totalBytes(placed);
-  const end = (placed.at(-1)?.offset ?? 0) + (placed.at(-1)?.bytes ?? 0);
+  const parts = place(manifest, manifestText);
+  const total = totalBytes(parts);
+  const end = (parts.at(-1)?.offset ?? 0) + (parts.at(-1)?.bytes ?? 0);
   if (source.bytes < end)
     throw refused(`the file is cut short: ${source.bytes} of ${end} bytes are there; fetch it again`);
   if (source.bytes > end) throw refused("the file is longer than its manifest says; fetch it again");
   await judgeRoom(manifest, installation, slot);
   let done = 0;
-  for (const part of placed) {
+  for (const part of parts) {
     const hash = createHash("sha256");
     for await (const chunk of chunksOf(source, part)) {
       hash.update(chunk);
@@ -69,7 +64,7 @@ export async function checkUpdate(installation: Installation): Promise<Checked> 
     }
     if (hash.digest("hex") !== part.sha256) throw damaged(part);
   }
-  return { manifest, manifestText, slot };
+  return { manifest, manifestText, parts, slot };
 }
 
 export function totalBytes(parts: readonly BundlePart[]): number {
@@ -93,7 +88,7 @@ export async function freeSlot(control: BootControl): Promise<BootSlot> {
 }
 
 /** The parts with their offsets in the file. */
-export function place(manifest: Manifest, manifestText: string): readonly Placed[] {
+function place(manifest: Manifest, manifestText: string): readonly Placed[] {
   let offset = headBytes + new TextEncoder().encode(manifestText).length;
   return manifest.parts.map((part) => {
     offset += part.bytes;

@@ -11,11 +11,17 @@ import {
   freeSlot,
   type Installation,
   type Placed,
-  place,
   refused,
   totalBytes,
 } from "./check-bundle.ts";
-import { type BootFiles, folderOf, type RootPartition, removeFile, replaceFile } from "./disk.ts";
+import {
+  type BootFiles,
+  type BundleSource,
+  folderOf,
+  type RootPartition,
+  removeFile,
+  replaceFile,
+} from "./disk.ts";
 import { type BundlePart, bootPathOf, type Manifest, manifestName, readManifest } from "./update-bundle.ts";
 
 // Limits the page cache of a board with 512 MB, and keeps the progress bar close to what is on the card.
@@ -24,22 +30,19 @@ const unsyncedBytesMax = 8 * 1024 * 1024;
 /** Resolves when the other slot holds the update and the next start will try it. */
 export async function writeUpdate(
   installation: Installation,
-  { manifest, manifestText, slot }: Checked,
+  { manifest, manifestText, parts, slot }: Checked,
 ): Promise<void> {
-  const { files, control, progress } = installation;
-  const partition = await installation.root(slot);
+  const { source, files, control, progress } = installation;
+  const target: Target = { files, slot, partition: await installation.root(slot) };
   await clearSlot(files, control, slot);
-  const placed = place(manifest, manifestText);
-  const total = totalBytes(placed);
+  const total = totalBytes(parts);
   let done = 0;
-  for (const part of placed)
-    await writePart(installation, part, { slot, partition }, (count) => {
+  for (const part of parts)
+    await writePart(source, part, target, (count) => {
       done += count;
       progress("writing", done, total);
     });
-  const wrong = await findDamage(manifest, { files, slot, partition }, (count) =>
-    progress("reading back", count, total),
-  );
+  const wrong = await findDamage(manifest, target, (count) => progress("reading back", count, total));
   if (wrong !== undefined)
     throw refused(
       `the card did not keep what was written (${wrong}): it may be worn out; nothing was changed`,
@@ -57,10 +60,8 @@ export async function goBack(
   const manifest = await manifestOf(files, slot);
   if (manifest === undefined) throw refused("there is nothing to go back to: the other slot holds no system");
   const total = totalBytes(manifest.parts);
-  const partition = await installation.root(slot);
-  const wrong = await findDamage(manifest, { files, slot, partition }, (count) =>
-    progress("checking", count, total),
-  );
+  const target: Target = { files, slot, partition: await installation.root(slot) };
+  const wrong = await findDamage(manifest, target, (count) => progress("checking", count, total));
   if (wrong !== undefined) throw refused(`the other slot is damaged (${wrong}): install an update there`);
   await control.tryOnce(slot);
   return manifest.version;
@@ -82,10 +83,17 @@ async function clearSlot(files: BootFiles, control: BootControl, slot: BootSlot)
   for (const folder of new Set(paths.map(folderOf))) await files.syncFolder(folder);
 }
 
+/** A slot: its files on the boot partition, and its root file system. */
+interface Target {
+  readonly files: BootFiles;
+  readonly slot: BootSlot;
+  readonly partition: RootPartition;
+}
+
 async function writePart(
-  { source, files }: Installation,
+  source: BundleSource,
   part: Placed,
-  { slot, partition }: { readonly slot: BootSlot; readonly partition: RootPartition },
+  { files, slot, partition }: Target,
   wrote: (bytes: number) => void,
 ): Promise<void> {
   const path = bootPathOf(part);
@@ -115,11 +123,7 @@ async function writePart(
 /** The name of the first part whose sum is not that of the manifest. */
 async function findDamage(
   { parts }: Manifest,
-  {
-    files,
-    slot,
-    partition,
-  }: { readonly files: BootFiles; readonly slot: BootSlot; readonly partition: RootPartition },
+  { files, slot, partition }: Target,
   progress: (bytes: number) => void,
 ): Promise<string | undefined> {
   let done = 0;

@@ -1,15 +1,8 @@
 /** The machine to update, as its image describes it: slot, board, version, trusted keys and paths. */
 import { join } from "node:path";
 import { exitCodes, StartError } from "../core/errors.ts";
-import { type BootControl, type BootSlot, bootControlOf } from "./boot-control.ts";
-import {
-  type BootFiles,
-  bootFilesAt,
-  forgetCaches,
-  type RootPartition,
-  readNote,
-  rootPartitionAt,
-} from "./disk.ts";
+import { type BootSlot, bootControlOf } from "./boot-control.ts";
+import { bootFilesAt, forgetCaches, readNote, rootPartitionAt } from "./disk.ts";
 import { readKeys } from "./update-bundle.ts";
 
 /** The paths of the image; a test has its own. */
@@ -38,17 +31,10 @@ export const imagePaths: MachinePaths = {
   forgetCaches,
 };
 
-export interface Machine {
-  readonly files: BootFiles;
-  readonly control: BootControl;
-  readonly board: string;
-  readonly version: string;
-  readonly keys: readonly Uint8Array[];
-  root(slot: BootSlot): Promise<RootPartition>;
-}
+export type Machine = Awaited<ReturnType<typeof openMachine>>;
 
 /** Throws a sentence if this machine has no slots, or its image is incomplete. */
-export async function openMachine(paths: MachinePaths): Promise<Machine> {
+export async function openMachine(paths: MachinePaths) {
   const [, running] = /(?:^|\s)tapdeck\.slot=([ab])(?:\s|$)/.exec(await readNote(paths.commandLine)) ?? [];
   if (running !== "a" && running !== "b")
     throw new StartError(
@@ -65,7 +51,7 @@ export async function openMachine(paths: MachinePaths): Promise<Machine> {
     board: (await readNote(join(paths.settings, "tapdeck/board"))).trim(),
     version: (await readNote(join(paths.settings, "tapdeck-release"))).trim().replace(/^Tapdeck /, ""),
     keys,
-    root: async (slot) => rootPartitionAt(await paths.partition(slot), paths.forgetCaches),
+    root: async (slot: BootSlot) => rootPartitionAt(await paths.partition(slot), paths.forgetCaches),
   };
 }
 

@@ -3,6 +3,7 @@ import { titleCandidatesMax } from "../../core/limits.ts";
 import type { Media, System, TitlePreferences } from "../../core/media.ts";
 import { mediaNameOf } from "../../core/media.ts";
 import type { StoredName, StoredPlace } from "../../store/media-index-file.ts";
+import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
 import { systemById } from "../known-systems.ts";
 import { chooseTitle, nearTitles, sameTitles, splitTitle, type TitleChoice } from "../titles/titles.ts";
@@ -183,11 +184,11 @@ function* below(
 ): Generator<void, Pile, void> {
   const isBelow = (name: StoredName) => `${readable(name)}/`.startsWith(`${folder}/`);
   const folders: number[] = [];
-  for (let first = 0, names = index.folders(0, foldersAStep); names.length > 0; ) {
+  for (let first = 0, names = index.folderPaths(0, foldersAStep); names.length > 0; ) {
     for (const [at, name] of names.entries()) if (isBelow(name)) folders.push(first + at);
     yield;
     first += names.length;
-    names = index.folders(first, foldersAStep);
+    names = index.folderPaths(first, foldersAStep);
   }
   const files = index.filesIn(index.systemIds.indexOf(system), folders);
   const piles: Pile[] = [];

@@ -184,11 +184,7 @@ export class WordTable {
 
   #add(bytes: Uint8Array, start: number, end: number, hash: number, slot: number): number {
     const needed = this.#used + end - start + 1;
-    if (needed > this.#words.length) {
-      const wider = new Uint8Array(Math.max(needed, Math.ceil(this.#words.length * 1.5)));
-      wider.set(this.#words);
-      this.#words = wider;
-    }
+    if (needed > this.#words.length) this.#words = grown(this.#words, needed);
     for (let at = start; at < end; at++) this.#words[this.#used++] = bytes[at] ?? 0;
     this.#words[this.#used++] = lineFeed;
     this.#starts.add(this.#used);
@@ -214,6 +210,13 @@ export class WordTable {
       this.#slots[slot] = place + 1;
     }
   }
+}
+
+/** A copy with room for at least `needed` bytes, and for more to come. */
+export function grown(bytes: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
+  const wider = new Uint8Array(Math.max(needed, Math.ceil(bytes.length * 1.5)));
+  wider.set(bytes);
+  return wider;
 }
 
 /** FNV-1a, 32 bits, mixed once more because the table uses the low bits. */

@@ -3,6 +3,7 @@
  * space, so it is in a name only if it is in a word of that name, and there are far fewer words than names. One or two
  * letters are in so many words that joining their files takes too long, so the answers to those are stored.
  */
+import type { StoredShortcut } from "../../store/media-index-write.ts";
 import { groupMembers, type NameColumn, NumberColumn, WordTable } from "./columns.ts";
 import { endsWord } from "./fold.ts";
 import { bitmapBytes, ListWriter, orList, type PackedLists, packMap } from "./lists.ts";
@@ -16,7 +17,7 @@ export interface Dictionary {
   readonly files: PackedLists;
   /** The files of each system. */
   readonly systems: PackedLists;
-  readonly shortcuts: Iterable<Shortcut>;
+  readonly shortcuts: Iterable<StoredShortcut>;
 }
 
 const space = 0x20;
@@ -38,14 +39,8 @@ export function buildDictionary(
   };
 }
 
-interface Split {
-  readonly table: WordTable;
-  /** The end of each name's words in `wordOf`. */
-  readonly ends: Uint32Array;
-  readonly wordOf: NumberColumn;
-}
-
-function splitNames(folded: NameColumn, order: Uint32Array): Split {
+/** The words of the names in one list, `wordOf`, and the end of each name in it. */
+function splitNames(folded: NameColumn, order: Uint32Array) {
   const table = new WordTable();
   const ends = new Uint32Array(order.length);
   const wordOf = new NumberColumn();
@@ -88,15 +83,6 @@ function packed({ members, starts }: ReturnType<typeof groupMembers>, files: num
   return writer.done();
 }
 
-/** The stored answer to one or two bytes of text. */
-export interface Shortcut {
-  /** `shortKeyOf` the one or two bytes of text. */
-  readonly key: number;
-  /** Packed lists: files with the text anywhere, and those with it at the start of a word. */
-  readonly anywhere: Uint8Array;
-  readonly atStart: Uint8Array;
-}
-
 type Words = Pick<Dictionary, "words" | "starts" | "files">;
 
 const keys = 0x1_0000;
@@ -111,7 +97,7 @@ export function shortKeyOf(first: number, second = 0): number {
 }
 
 /** The answers that cost too much to join, in ascending order of their keys. */
-export function* findShortcuts(dictionary: Words, files: number): Generator<Shortcut> {
+export function* findShortcuts(dictionary: Words, files: number): Generator<StoredShortcut> {
   const lists = dictionary.files.starts;
   const costs = new Float64Array(keys);
   const count = new Uint32Array(keys + 1);
@@ -135,7 +121,7 @@ export function* findShortcuts(dictionary: Words, files: number): Generator<Shor
   }
 }
 
-function join(dictionary: Words, files: number, key: number, entries: Uint32Array): Shortcut {
+function join(dictionary: Words, files: number, key: number, entries: Uint32Array): StoredShortcut {
   const anywhere = new Uint8Array(bitmapBytes(files));
   const atStart = new Uint8Array(bitmapBytes(files));
   for (const entry of entries) {

@@ -1,8 +1,11 @@
 /** Builds the index on the disk from the result of a scan: files in order, titles, and the search structure. */
-
-import type { StoredTitles } from "../../store/media-index-file.ts";
-import { type StoredFile, uint32Bytes, writeMediaIndex } from "../../store/media-index-write.ts";
-import { readable } from "../file-names.ts";
+import {
+  type StoredFile,
+  type StoredTitles,
+  uint32Bytes,
+  writeMediaIndex,
+} from "../../store/media-index-write.ts";
+import { byReadable } from "../file-names.ts";
 import { noSystem, type ScanResult } from "../scan/scan-result.ts";
 import { keyBytesMax, keysOf, signatureOf } from "../titles/title-key.ts";
 import { groupMembers, NameColumn, NumberColumn } from "./columns.ts";
@@ -61,11 +64,11 @@ function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
 /** Zero if two files have the same name in the API. */
 function namesComparer({ names, systemOf, folderOf, systems, folders }: ScanResult) {
   const ids = systems.map(({ id }) => id);
-  const path = (file: number) => readable(folders[folderOf.at(file)]?.path ?? "");
+  const path = (file: number) => folders[folderOf.at(file)]?.path ?? "";
   return (a: number, b: number): number =>
     names.compare(a, b) ||
-    byText(ids[systemOf.at(a)] ?? "", ids[systemOf.at(b)] ?? "") ||
-    byText(path(a), path(b));
+    byReadable(ids[systemOf.at(a)] ?? "", ids[systemOf.at(b)] ?? "") ||
+    byReadable(path(a), path(b));
 }
 
 function* inOrder(found: ScanResult, order: Uint32Array): Generator<StoredFile> {
@@ -86,9 +89,6 @@ function pieced({ words, starts, files, systems, shortcuts }: Dictionary) {
   return { pieces, shortcuts };
 }
 
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
 /** Titles of one piece of the table, which is one step of a title search. */
 export const titlesPerPiece = 256;
 

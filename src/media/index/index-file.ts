@@ -1,38 +1,21 @@
 /** The index of a file, opened for searches: the dictionary in memory, names and stored answers from the file. */
 import { join } from "node:path";
 import { nextTurn } from "../../core/slices.ts";
-import {
-  type FilesIn,
-  IndexDamage,
-  type MediaIndexFile,
-  openMediaIndex,
-  type StoredName,
-  type StoredPlace,
-} from "../../store/media-index-file.ts";
-import type { ReadTitles } from "../titles/titles.ts";
+import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index-file.ts";
 import { foldedName } from "./fold.ts";
-import { createSearch, type SearchHits, type SearchQuery, type SearchSource } from "./search.ts";
+import { createSearch, type IndexQuery, type SearchHits, type SearchSource } from "./search.ts";
 
 /** The path of an index in the data folder; without a name, that of the media folders. */
 export function indexPath(folder: string, name = "media.db"): string {
   return join(folder, name);
 }
 
-export interface LoadedIndex {
-  readonly count: number;
+export interface LoadedIndex extends MediaIndexFile {
   /** Ids, by place. */
   readonly systemIds: readonly string[];
   /** Ids of the systems with files. */
   readonly usedSystemIds: readonly string[];
-  search(asked: SearchQuery): SearchHits;
-  places(files: readonly number[]): readonly StoredPlace[];
-  /** The paths below their bases of at most `most` folders, from the number `first` on. */
-  folders(first: number, most: number): readonly StoredName[];
-  /** The files of a system in these folders. */
-  filesIn(system: number, folders: readonly number[]): FilesIn;
-  /** By place of the system. */
-  readonly titles: ReadTitles;
-  close(): void;
+  search(asked: IndexQuery): SearchHits;
 }
 
 /**
@@ -71,15 +54,10 @@ function* read(file: MediaIndexFile): Generator<void, LoadedIndex, void> {
     shortcut: (key) => file.shortcut(key),
   };
   return {
-    count: file.count,
+    ...file,
     systemIds,
     usedSystemIds: systemIds.filter((_, at) => (systems.starts[at + 1] ?? 0) > (systems.starts[at] ?? 0)),
     search: createSearch(source),
-    places: (numbers) => file.places(numbers),
-    folders: (first, most) => file.folderPaths(first, most),
-    filesIn: (system, folders) => file.filesIn(system, folders),
-    titles: file.titles,
-    close: () => file.close(),
   };
 }
 
@@ -88,20 +66,7 @@ function numbers(bytes: Uint8Array): Uint32Array {
 }
 
 /** The index in use, replaced by a newer one in short steps. */
-export interface IndexHolder {
-  /** The index in use; undefined if there is none. The first call finishes the reading. */
-  current(): LoadedIndex | undefined;
-  /** Runs `ask` on the index in use; undefined if there is none, or if it is damaged. */
-  use<T>(ask: (index: LoadedIndex) => T): T | undefined;
-  /**
-   * As `use`, for work in steps: yields to the event loop after each slice of 2 ms. Starts again if another index replaced
-   * the one in use meanwhile.
-   */
-  walk<T>(ask: (index: LoadedIndex) => Generator<void, T, void>): Promise<T | undefined>;
-  /** Reads the new index of the file in steps, and puts it to use. */
-  renew(): Promise<void>;
-  close(): void;
-}
+export type IndexHolder = ReturnType<typeof holdIndex>;
 
 /** Short enough to answer a heartbeat within 5 ms. */
 const sliceMs = 2;
@@ -111,7 +76,7 @@ export function holdIndex(
   path: string,
   onDamage: (why: string) => void,
   now: () => number = () => performance.now(),
-): IndexHolder {
+) {
   let index: LoadedIndex | undefined;
   let reading: ReturnType<typeof openIndex> | undefined = openIndex(path);
 
@@ -150,8 +115,10 @@ export function holdIndex(
   void readOn(reading);
 
   return {
+    /** The index in use; undefined if there is none. The first call finishes the reading. */
     current,
-    use(ask) {
+    /** Runs `ask` on the index in use; undefined if there is none, or if it is damaged. */
+    use<T>(ask: (index: LoadedIndex) => T): T | undefined {
       const held = current();
       try {
         return held && ask(held);
@@ -160,7 +127,11 @@ export function holdIndex(
         return undefined;
       }
     },
-    async walk(ask) {
+    /**
+     * As `use`, for work in steps: yields to the event loop after each slice of 2 ms. Starts again if another index
+     * replaced the one in use meanwhile.
+     */
+    async walk<T>(ask: (index: LoadedIndex) => Generator<void, T, void>): Promise<T | undefined> {
       for (;;) {
         const held = current();
         if (held === undefined) return undefined;
@@ -179,11 +150,12 @@ export function holdIndex(
         }
       }
     },
-    renew() {
+    /** Reads the new index of the file in steps, and puts it to use. */
+    renew(): Promise<void> {
       reading = openIndex(path);
       return readOn(reading);
     },
-    close() {
+    close(): void {
       reading = undefined;
       index?.close();
       index = undefined;

@@ -6,6 +6,7 @@
  *
  * Varints are never as long as the bitmap, so the length of a list gives its form.
  */
+import { grown } from "./columns.ts";
 
 /** Bytes of a bitmap for `files` numbers: whole 32-bit words, so that sets are joined word by word. */
 export function bitmapBytes(files: number): number {
@@ -26,7 +27,7 @@ export class ListWriter {
   }
 
   add(number: number): void {
-    if (this.#length + 5 > this.#bytes.length) this.#grow(this.#length + 5);
+    if (this.#length + 5 > this.#bytes.length) this.#bytes = grown(this.#bytes, this.#length + 5);
     let rest = this.#count === 0 ? number : number - this.#previous;
     while (rest > 0x7f) {
       this.#bytes[this.#length++] = (rest & 0x7f) | 0x80;
@@ -55,12 +56,6 @@ export class ListWriter {
   /** The bytes of all lists, and the start of each; one more start than lists. */
   done(): PackedLists {
     return { bytes: this.#bytes.slice(0, this.#length), starts: Uint32Array.from(this.#starts) };
-  }
-
-  #grow(needed: number): void {
-    const wider = new Uint8Array(Math.max(needed, Math.ceil(this.#bytes.length * 1.5)));
-    wider.set(this.#bytes);
-    this.#bytes = wider;
   }
 }
 

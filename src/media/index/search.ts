@@ -3,26 +3,21 @@
  * start of the name, then each word at the start of a word, then the rest; equals by name. Files are numbered in the order
  * of their folded names, so "by name" is by number, and names with the same start are neighbours.
  */
-
 import { lineFeed } from "./columns.ts";
-import { shortKeyOf } from "./dictionary.ts";
+import { type Dictionary, shortKeyOf } from "./dictionary.ts";
 import { endsWord } from "./fold.ts";
-import { bitmapBytes, countOf, orList, type PackedLists } from "./lists.ts";
+import { bitmapBytes, countOf, orList } from "./lists.ts";
 
 /** The data of an index that a search reads. */
-export interface SearchSource {
+export interface SearchSource extends Omit<Dictionary, "shortcuts"> {
   readonly count: number;
-  readonly words: Uint8Array;
-  readonly starts: Uint32Array;
-  readonly files: PackedLists;
-  readonly systems: PackedLists;
   /** Folded name of a file. */
   name(file: number): string;
   /** The stored answer of a `shortKeyOf`; undefined if there is none. */
   shortcut(key: number): { readonly anywhere: Uint8Array; readonly atStart: Uint8Array } | undefined;
 }
 
-export interface SearchQuery {
+export interface IndexQuery {
   /** As `foldedWords` returns them; an empty list matches all files. */
   readonly words: readonly string[];
   /** Places of systems; undefined for all. */
@@ -45,7 +40,7 @@ interface Bits {
 }
 
 /** Makes the search of an index. It reuses its sets, because as garbage they would soon outweigh the index. */
-export function createSearch(source: SearchSource): (asked: SearchQuery) => SearchHits {
+export function createSearch(source: SearchSource): (asked: IndexQuery) => SearchHits {
   const found = newBits(source.count);
   const atStarts = newBits(source.count);
   const one: Matches = { anywhere: newBits(source.count), atStart: newBits(source.count) };

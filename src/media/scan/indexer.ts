@@ -15,19 +15,14 @@ export interface RunOptions {
   readonly onLine: (line: JobLine) => void;
 }
 
-export interface Run {
-  /** Resolves when the new index is in its place; rejects with `ServiceError("failed")`. */
-  readonly done: Promise<{ readonly files: number; readonly changed: boolean }>;
-  /** Ends the run at any moment; the old index stays. */
-  cancel(): void;
-}
+export type Run = ReturnType<typeof startRun>;
 
 /** The argument of the compiled program that starts a job instead of the service. */
 export const jobArgument = "index-job";
 export const watchArgument = "watch-job";
 
 /** Starts a run. At most one at a time, because two would write the same file. */
-export function startRun(job: IndexJob, { command, log, onLine }: RunOptions): Run {
+export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
   const child = spawnGently(jobArgument, command);
   child.stdin.write(JSON.stringify(job));
   child.stdin.end();
@@ -48,7 +43,9 @@ export function startRun(job: IndexJob, { command, log, onLine }: RunOptions): R
     throw new ServiceError("failed", `the media could not be indexed: ${why}`);
   };
   return {
+    /** Resolves when the new index is in its place; rejects with `ServiceError("failed")`. */
     done: follow(),
+    /** Ends the run at any moment; the old index stays. */
     cancel() {
       cancelled = true;
       child.kill("SIGKILL");

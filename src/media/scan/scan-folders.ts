@@ -6,9 +6,10 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
 import type { MediaFolders } from "../../core/media.ts";
-import { type FileName, fileName, fsPath, joinNames, readable } from "../file-names.ts";
-import { type KnownSystem, systemByName } from "../known-systems.ts";
-import type { FoundBase, Known } from "./scan-result.ts";
+import type { StoredBase } from "../../store/media-index-write.ts";
+import { exactText, type FileName, fileName, fsPath, joinNames } from "../file-names.ts";
+import { systemByName } from "../known-systems.ts";
+import type { Known } from "./scan-result.ts";
 
 /** A media folder, or the folder of one system. */
 export interface Root {
@@ -19,18 +20,11 @@ export interface Root {
   readonly wasEmpty: boolean;
 }
 
-interface OwnRoot extends Root {
-  readonly host: KnownSystem;
-}
-
-export interface Roots {
-  readonly shared: readonly Root[];
-  readonly own: readonly OwnRoot[];
-}
+export type Roots = ReturnType<typeof openRoots>;
 
 type Complain = (path: string, why: string) => void;
 
-export function openRoots({ roots, own }: MediaFolders, known: Known, complain: Complain): Roots {
+export function openRoots({ roots, own }: MediaFolders, known: Known, complain: Complain) {
   const open = (root: string) => openRoot(root, known.basesIn(root).length > 0, complain);
   return {
     shared: roots.map(open),
@@ -49,7 +43,7 @@ export function assertStillThere({ shared, own }: Roots): void {
 }
 
 /** True for a system's folder that was a mount point, and is now none and empty. */
-export function isAway({ path, isMount }: FoundBase, real: string): boolean {
+export function isAway({ path, isMount }: StoredBase, real: string): boolean {
   return isMount && !isMountIn(path, real) && isGone(path);
 }
 
@@ -79,12 +73,6 @@ function isGone(path: FileName): boolean {
     // Not there, or its drive does not answer.
     return true;
   }
-}
-
-/** The order of a walk. */
-export function byReadable(a: FileName, b: FileName): number {
-  const [left, right] = [readable(a), readable(b)];
-  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 /** A file of this name in a folder keeps the folder and all below it out of the index. */
@@ -135,4 +123,22 @@ function readOddFolder(path: FileName, ignored: boolean): Entries {
     else if (stat?.isSymbolicLink()) links.push(name);
   }
   return { files, folders, links, ignored };
+}
+
+export function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}
+
+export function realPathOf(path: FileName): string | undefined {
+  const real = realNameOf(path);
+  return real && exactText(real);
+}
+
+export function realNameOf(path: FileName): FileName | undefined {
+  try {
+    return fileName(realpathSync(fsPath(path), { encoding: "buffer" }));
+  } catch {
+    // A broken link, a loop, or no permission.
+    return undefined;
+  }
 }

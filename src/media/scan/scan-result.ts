@@ -1,35 +1,12 @@
 /** The result of a scan: files, folders and systems; and what the index before knows of folders that are away. */
-
 import type { MediaIndexFile } from "../../store/media-index-file.ts";
+import type { StoredBase, StoredFolder, StoredSystem } from "../../store/media-index-write.ts";
 import { exactText, type FileName } from "../file-names.ts";
 import { NameColumn, NumberColumn } from "../index/columns.ts";
 
-interface FoundFolder {
-  /** Absolute: the system's folder. */
-  readonly base: FileName;
-  /** Below it; empty for the folder itself. */
-  readonly path: FileName;
-}
-
-/** A folder of one system. */
-export interface FoundBase {
-  /** Absolute. */
-  readonly path: FileName;
-  /** Its media folder as in the settings; itself for the folder of one system. */
-  readonly root: string;
-  /** True on another file system than the media folder. */
-  readonly isMount: boolean;
-}
-
 /** The key of a folder's marks; it differs for the same folder in another media folder or on another mount. */
-export function markKeyOf({ path, root, isMount }: FoundBase): string {
+export function markKeyOf({ path, root, isMount }: StoredBase): string {
   return `${exactText(path)}\0${root}\0${isMount ? "mounted" : ""}`;
-}
-
-interface FoundSystem {
-  readonly id: string;
-  /** Equal for the same files in the same order: pairs of a folder and its mark, in JSON. */
-  readonly fingerprint: string;
 }
 
 /** The system of a hidden file. */
@@ -44,8 +21,8 @@ export class ScanResult {
   readonly #systems = new Map<string, number>();
   /** Of each system: the marks of its folders, or the fingerprint of the old index. */
   readonly #marks: (Map<string, bigint | string> | string)[] = [];
-  readonly #bases: FoundBase[] = [];
-  readonly #folders: FoundFolder[] = [];
+  readonly #bases: StoredBase[] = [];
+  readonly #folders: StoredFolder[] = [];
   #hidden = 0;
 
   /** Number of files that are not hidden. */
@@ -53,11 +30,11 @@ export class ScanResult {
     return this.names.length - this.#hidden;
   }
 
-  get folders(): readonly FoundFolder[] {
+  get folders(): readonly StoredFolder[] {
     return this.#folders;
   }
 
-  get systems(): readonly FoundSystem[] {
+  get systems(): readonly StoredSystem[] {
     return [...this.#systems].map(([id, place]) => ({ id, fingerprint: this.#fingerprint(place) }));
   }
 
@@ -69,12 +46,12 @@ export class ScanResult {
     return this.#marks.push(fingerprint ?? new Map()) - 1;
   }
 
-  get bases(): readonly FoundBase[] {
+  get bases(): readonly StoredBase[] {
     return this.#bases;
   }
 
   /** The place of the folder; adds a new one. */
-  base(base: FoundBase): number {
+  base(base: StoredBase): number {
     const key = markKeyOf(base);
     const known = this.#bases.findIndex((one) => markKeyOf(one) === key);
     return known >= 0 ? known : this.#bases.push(base) - 1;
@@ -124,23 +101,20 @@ export class ScanResult {
   }
 }
 
+export type Known = ReturnType<typeof knownOf>;
+
+export const nothingKnown: Known = { basesIn: () => [], keep() {} };
+
 /**
  * The folders of the old index: the files of an unplugged drive stay in the index, so that they are there at once when it
  * returns.
  */
-export interface Known {
-  /** The systems' folders in a media folder. */
-  basesIn(root: string): readonly FoundBase[];
-  /** Adds the old files of a system's folder: those of the asked systems, or of all if `asked` is empty. */
-  keep(base: FoundBase, found: ScanResult, asked: ReadonlySet<string>): void;
-}
-
-export const nothingKnown: Known = { basesIn: () => [], keep() {} };
-
-export function knownOf(old: MediaIndexFile): Known {
+export function knownOf(old: MediaIndexFile) {
   return {
-    basesIn: (root) => old.bases().filter((base) => base.root === root),
-    keep(base, found, asked) {
+    /** The systems' folders in a media folder. */
+    basesIn: (root: string): readonly StoredBase[] => old.bases().filter((base) => base.root === root),
+    /** Adds the old files of a system's folder: those of the asked systems, or of all if `asked` is empty. */
+    keep(base: StoredBase, found: ScanResult, asked: ReadonlySet<string>): void {
       const place = found.base(base);
       const systems = old.systems.map(({ id, fingerprint }) => {
         const mark =

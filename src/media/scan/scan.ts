@@ -4,27 +4,30 @@
  * out. Links are followed inside the media folders only, and into each folder at most once. Files that playlists list are
  * left out. An archive is one file.
  */
-import { realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
 import { folderDepthMax, indexedFilesMax } from "../../core/limits.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { extensionOf } from "../../core/media.ts";
+import type { StoredBase } from "../../store/media-index-write.ts";
 import { type ClosedIndex, closedFor } from "../../system/closed-places.ts";
-import { exactText, type FileName, fileName, fsPath, joinNames, readable } from "../file-names.ts";
+import { byReadable, exactText, type FileName, fsPath, joinNames, readable } from "../file-names.ts";
 import { type KnownSystem, systemByFolder, systemById, systemOfFile } from "../known-systems.ts";
 import { isPlaylistOrSheet, type ListedParts, noteParts } from "../playlists.ts";
 import {
   assertStillThere,
-  byReadable,
   type Entries,
   isAway,
+  isInside,
   isMountIn,
   openRoots,
   type Root,
   type Roots,
   readFolder,
+  realNameOf,
+  realPathOf,
 } from "./scan-folders.ts";
-import { type FoundBase, type Known, noSystem, type ScanResult } from "./scan-result.ts";
+import { type Known, noSystem, type ScanResult } from "./scan-result.ts";
 
 interface ScanOptions {
   readonly folders: MediaFolders;
@@ -72,7 +75,7 @@ export function scan(options: ScanOptions, found: ScanResult): void {
   assertStillThere(roots);
 }
 
-interface Base extends FoundBase {
+interface Base extends StoredBase {
   readonly isAway: boolean;
 }
 
@@ -276,22 +279,4 @@ function linkedTo(walk: Walk, folder: FileName, name: FileName): Linked {
 function isAbove(real: string, chain: readonly string[], linkFolder: FileName): boolean {
   const here = realPathOf(linkFolder) ?? exactText(linkFolder);
   return isInside(here, real) || chain.some((folder) => isInside(folder, real));
-}
-
-function isInside(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
-}
-
-function realPathOf(path: FileName): string | undefined {
-  const real = realNameOf(path);
-  return real && exactText(real);
-}
-
-function realNameOf(path: FileName): FileName | undefined {
-  try {
-    return fileName(realpathSync(fsPath(path), { encoding: "buffer" }));
-  } catch {
-    // A broken link, a loop, or no permission.
-    return undefined;
-  }
 }

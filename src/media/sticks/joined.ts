@@ -39,22 +39,15 @@ export function joinedSearch(libraries: Libraries, query: MediaQuery): MediaAnsw
   if (filled.length <= 1) return { results: filled[0]?.results ?? [], total };
   const words = foldedWords(query.query).map((word) => new TextEncoder().encode(word));
   const phrase = foldedWords(query.query).join(" ");
-  const byPath = new Map<string, Placed>();
+  const byPath = new Map<string, ReturnType<typeof placed>>();
   for (const media of filled.flatMap(({ results }) => results))
     if (!byPath.has(media.path)) byPath.set(media.path, placed(media, phrase, words));
   const inOrder = [...byPath.values()].sort((a, b) => a.rank - b.rank || Buffer.compare(a.bytes, b.bytes));
   return { results: inOrder.slice(0, query.maxResults).map(({ media }) => media), total };
 }
 
-interface Placed {
-  readonly media: Media;
-  /** Of the folded name. */
-  readonly bytes: Uint8Array;
-  /** Lower is better. */
-  readonly rank: number;
-}
-
-function placed(media: Media, phrase: string, words: readonly Uint8Array[]): Placed {
+/** With the bytes of the folded name and a rank; lower is better. */
+function placed(media: Media, phrase: string, words: readonly Uint8Array[]) {
   const name = fold(media.name);
   const bytes = Buffer.from(name);
   const rank = name.startsWith(phrase) ? 0 : words.every((word) => startsWordIn(bytes, word)) ? 1 : 2;

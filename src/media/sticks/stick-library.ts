@@ -13,7 +13,7 @@ import { IndexDamage, openMediaIndex } from "../../store/media-index-file.ts";
 import { answerOf, findTitle } from "../index/answers.ts";
 import { indexPath, type LoadedIndex, openIndex } from "../index/index-file.ts";
 import { systemByFolder, systemByName } from "../known-systems.ts";
-import { createMedia, type MediaLibrary, type MediaOptions, tellsPerSecondMax } from "../media-library.ts";
+import { createMedia, createTeller, type MediaLibrary, type MediaOptions } from "../media-library.ts";
 import { indexWhenFree } from "../scan/indexer.ts";
 import { joinedAny, joinedSearch, joinedStatus, joinedSystems, joinedTitle } from "./joined.ts";
 
@@ -44,7 +44,7 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
     return indexed.length === 0 ? [main] : indexed;
   };
   const status = () => joinedStatus(all());
-  const tell = tellerOf(options, status);
+  const tell = createTeller(options, status);
   const main = createMedia({ ...options, emit: tell });
 
   const add = (folder: string) => {
@@ -117,22 +117,6 @@ export function createMediaWithSticks(options: MediaOptions): MediaWithSticks {
       for (const stick of sticks.values()) stick.isOver = true;
       await Promise.all([...all().map((library) => library.close()), ...closing.values()]);
     },
-  };
-}
-
-/** Reports news at once and other progress at most four times a second, however many libraries report. */
-function tellerOf({ clock, emit }: MediaOptions, status: () => IndexStatus): () => void {
-  const newsOf = ({ indexing, optimizing, currentStep, totalMedia }: IndexStatus) =>
-    JSON.stringify([indexing, optimizing, currentStep, totalMedia]);
-  let last = "";
-  let toldMs = -Infinity;
-  return () => {
-    const now = status();
-    const news = newsOf(now);
-    const sinceMs = clock.now() - toldMs;
-    if (news === last && now.indexing && sinceMs >= 0 && sinceMs < 1000 / tellsPerSecondMax) return;
-    [last, toldMs] = [news, clock.now()];
-    emit(now);
   };
 }
 

@@ -4,7 +4,8 @@
  * order is: the tags on the card, finished versions, preferred regions and languages, the latest revision, the name.
  */
 import type { TitlePreferences } from "../../core/media.ts";
-import type { StoredTitles } from "../../store/media-index-file.ts";
+import type { MediaIndexFile } from "../../store/media-index-file.ts";
+import type { StoredTitles } from "../../store/media-index-write.ts";
 import {
   marksOf,
   mayBeNear,
@@ -49,9 +50,7 @@ export function chooseTitle(
   return { place: best.place, how, rivals: fitting.length - 1 };
 }
 
-interface Candidate {
-  readonly title: string;
-  readonly tags: readonly string[];
+interface Candidate extends Title {
   readonly place: number;
 }
 
@@ -131,14 +130,7 @@ export function splitTitle(name: string): Title {
   return { title, tags: [...new Set(tags.map((tag) => tag.trim()))].filter((tag) => tag !== "") };
 }
 
-/** Reads the pieces of the table with keys of these lengths; plain keys are in pieces of their own. */
-export type ReadTitles = (
-  system: number,
-  isPlain: boolean,
-  lengthMin: number,
-  lengthMax: number,
-) => Iterable<StoredTitles>;
-
+type ReadTitles = MediaIndexFile["titles"];
 type TitleSteps = Generator<void, readonly number[], void>;
 
 /** The first `most` files, by number, whose title differs only in spelling. Each step reads one piece. */

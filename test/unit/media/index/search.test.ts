@@ -5,7 +5,7 @@ import { NameColumn } from "../../../../src/media/index/columns.ts";
 import { buildDictionary } from "../../../../src/media/index/dictionary.ts";
 import { addFolded, endsWord, fold, foldedName, foldedWords } from "../../../../src/media/index/fold.ts";
 import { countOf, ListWriter, orList, packMap } from "../../../../src/media/index/lists.ts";
-import { createSearch, type SearchQuery, type SearchSource } from "../../../../src/media/index/search.ts";
+import { createSearch, type IndexQuery, type SearchSource } from "../../../../src/media/index/search.ts";
 
 /** An index in memory over these names, sorted as the index sorts them. */
 function sourceOf(names: readonly string[], systems: readonly number[] = names.map(() => 0)): SearchSource {
@@ -24,7 +24,7 @@ function sourceOf(names: readonly string[], systems: readonly number[] = names.m
   };
 }
 
-const search = (source: SearchSource, asked: SearchQuery) => createSearch(source)(asked);
+const search = (source: SearchSource, asked: IndexQuery) => createSearch(source)(asked);
 
 /** What a search must answer, the slow way: over folded names in their order. */
 function naive(source: SearchSource, words: readonly string[], isIn: (file: number) => boolean) {
