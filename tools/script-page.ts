@@ -12,8 +12,7 @@ import {
 } from "../src/core/limits.ts";
 import type { ScriptCommand } from "../src/script/command.ts";
 import { commands, notYet } from "../src/script/commands/index.ts";
-import { precedences } from "../src/script/expression.ts";
-import { variables } from "../src/script/variables.ts";
+import { precedences, variables } from "../src/script/expression.ts";
 
 export const pagePath = join(import.meta.dir, "../docs/SCRIPT.md");
 

@@ -7,7 +7,6 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { IndexStatus, Media, MediaFolders, System, TitlePreferences } from "../core/media.ts";
-import { didYouMean } from "../core/text.ts";
 import {
   answerOf,
   chooseAny,

@@ -1,30 +1,29 @@
-/** What a script command is, and the ports through which it sees the world. */
+/** The type of a script command, and the ports through which a command acts. */
 import type { InputKind, InputStep } from "../core/operating-system.ts";
 import type { ControlAction, VolumeChange } from "../core/playback.ts";
-import type { Facts } from "./variables.ts";
+import type { Facts } from "./expression.ts";
 
 /**
- * Where a script came from: a page or a link that anybody may have made, a caller or a file that the owner trusts, or a card
- * on a reader of the device.
+ * The source of a script: a page or link by anyone, a trusted caller or file, or a card on a reader of the device.
  */
 export type ScriptOrigin = "untrusted" | "trusted" | "reader";
 
 export interface LaunchHow {
   readonly launcher?: string;
   readonly system?: string;
-  /** Whether a game goes on where it was left; as the config says where absent. */
+  /** Whether a game resumes; the config decides if absent. */
   readonly resume?: boolean;
-  /** It is an item of a playlist, which holds no other one. */
+  /** The file is an item of a playlist; items cannot be playlists. */
   readonly isItem?: true;
-  /** How the file was found, where that is not plain: a sentence for whoever wonders. */
+  /** A sentence on how the file was found, if the match is not exact. */
   readonly why?: string;
 }
 
-/** What a title means. */
+/** The result of a title look-up. */
 export interface FoundPath {
-  /** As `launch` takes it. */
+  /** In the form that `launch` takes. */
   readonly path: string;
-  /** Absent where it is plain. */
+  /** Absent for an exact match. */
   readonly why?: string;
 }
 
@@ -35,7 +34,7 @@ export interface WebRequest {
   readonly content?: { readonly type: string; readonly body: string };
 }
 
-/** `System/Title (tag) (tag)`, taken apart. */
+/** The parts of `System/Title (tag) (tag)`. */
 export interface WantedTitle {
   readonly system: string;
   readonly title: string;
@@ -43,9 +42,9 @@ export interface WantedTitle {
   readonly tags: readonly string[];
 }
 
-/** `System/*words*` or `*words*`: a name in which each `*` stands for anything. */
+/** `System/*words*` or `*words*`: a name in which each `*` matches any text. */
 export interface NameQuery {
-  /** Absent where it may be of every system. */
+  /** Absent for all systems. */
   readonly system?: string;
   readonly pattern: string;
 }
@@ -56,12 +55,12 @@ export type RandomSource =
   | { readonly kind: "folder"; readonly path: string }
   | ({ readonly kind: "query" } & NameQuery);
 
-/** Looks media up. Each resolves with a path that `launch` takes, or rejects with `ServiceError` where there is none. */
+/** Looks media up. Each method resolves with a path that `launch` takes, or rejects with `ServiceError`. */
 export interface MediaIndex {
   title(wanted: WantedTitle): Promise<FoundPath>;
-  /** The best of what fits. */
+  /** The best match. */
   search(query: NameQuery): Promise<string>;
-  /** Any file of any of the sources, each with even odds. */
+  /** Any file of any of the sources, all with the same probability. */
   random(sources: readonly RandomSource[]): Promise<string>;
 }
 
@@ -70,90 +69,87 @@ export interface PlaylistHow extends LaunchHow {
   readonly repeat: "no" | "all" | "one";
 }
 
-/** The playlist: one at a time. Each rejects with `ServiceError` where there is none, or nothing that can be played. */
+/** The playlist: one at a time. Methods reject with `ServiceError` if none is loaded, or no item can be played. */
 export interface PlaylistPorts {
-  /** Starts the playlist at `path`, or, where none is given, goes on with the one that is loaded. */
+  /** Starts the playlist at `path`; without a path, resumes the loaded one. */
   play(path: string | undefined, how: PlaylistHow): Promise<void>;
-  /** Takes the place of what was loaded, and starts nothing. */
+  /** Replaces the loaded playlist, and starts nothing. */
   load(path: string, how: PlaylistHow): Promise<void>;
-  /** Ends it, and stops its item. */
+  /** Ends the playlist, and stops its item. */
   stop(): Promise<void>;
   /** Stops its item, and keeps the place. */
   pause(): Promise<void>;
-  /** Starts the item so many places on, or back. */
+  /** Starts the item `by` places on, or back. */
   move(by: number): Promise<void>;
   /** Starts the item at this place, from 1. */
   goTo(place: number): Promise<void>;
 }
 
-/** The world as commands see it; the launcher builds one for each script. */
+/** All that commands may act on; the launcher builds one for each script. */
 export interface ScriptPorts {
-  /** What the variables of expressions hold now. */
+  /** The values of the variables of expressions now. */
   facts(): Facts;
-  /** Starts media and resolves once its player runs; rejects with `ServiceError` where it cannot. */
+  /** Starts media and resolves once its player runs; rejects with `ServiceError`. */
   launch(path: string, how: LaunchHow): Promise<void>;
   /** Starts a system without media. */
   launchSystem(system: string): Promise<void>;
-  /** Starts what was started last once more. */
+  /** Starts again what was started last. */
   launchLast(how: Pick<LaunchHow, "resume">): Promise<void>;
   /** Stops what plays, and resolves once it has ended. */
   stop(): Promise<void>;
-  /** Resolves after `ms` milliseconds. */
   delay(ms: number, signal: AbortSignal): Promise<void>;
-  /** Says something in the log. */
+  /** Writes to the log. */
   echo(text: string): void;
-  /** Resolves once a server has answered well; rejects with `ServiceError`, `forbidden` where the owner did not allow it. */
+  /** Resolves after a successful response; rejects with `ServiceError`, `forbidden` if the owner did not allow it. */
   request(request: WebRequest, signal: AbortSignal): Promise<void>;
-  /** Runs a program to its end, without a shell; rejects as `request` does, and where it ends with a code other than 0. */
+  /** Runs a program to its end, without a shell; rejects as `request` does, and for an exit code other than 0. */
   execute(argv: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Resolves once the player of what plays shows it, or has run for as long as one that works; bounded. */
+  /** Resolves once the player shows its media, or has run long enough to count as working; rejects after a time-out. */
   mediaReady(signal: AbortSignal): Promise<void>;
-  /** Has the player of what plays do something; rejects where nothing plays, or it cannot. */
+  /** Controls the current player; rejects if nothing plays, or the player cannot do this. */
   control(action: ControlAction): Promise<void>;
-  /** Of the player of what plays where it has a volume, else of the device; rejects where neither can be had. */
+  /** Changes the volume of the player if it has one, else of the device; rejects if there is neither. */
   changeVolume(change: VolumeChange, signal: AbortSignal): Promise<void>;
-  /** Presses keys of a virtual device, and resolves once all are up again; rejects where there can be none. */
+  /** Presses keys of a virtual device, and resolves once all are up again; rejects if there is no such device. */
   input(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
-  /** Writes to the next tag that is not the one whose script this is, and resolves once it was read back equal. */
+  /** Writes to the next tag other than the script's own, and resolves once the tag was read back equal. */
   write(text: string, signal: AbortSignal): Promise<void>;
-  /** Shows on the device's own screen how a phone is let in; rejects where there is none. */
+  /** Shows the pairing code on the screen of the device; rejects if there is no screen. */
   pair(): Promise<void>;
   readonly playlist: PlaylistPorts;
-  /** Absent where there is none. */
+  /** Absent without a media index. */
   readonly index?: MediaIndex;
 }
 
-/** A command of a script with its expressions worked out. */
+/** A command of a script with its expressions evaluated. */
 export interface Call {
-  /** The name under which the script called it, in lower case. */
+  /** The name in the script, in lower case. */
   readonly name: string;
   readonly args: readonly string[];
-  /** Whether anything in `args` came out of an expression, and so perhaps from a card. */
+  /** Whether any of `args` contains the value of an expression, which may come from a card. */
   readonly hasExpressions: boolean;
   readonly options: ReadonlyMap<string, string>;
 }
 
 export interface ScriptCommand {
-  /** Lower case; the first is the one in messages, the others are aliases. */
+  /** In lower case; the first is the name in messages, the others are aliases. */
   readonly names: readonly string[];
   readonly argsMin: number;
   readonly argsMax: number;
-  /** What its arguments are, for people: `url, type, body`; empty where it has none. */
+  /** Its arguments, for people: `url, type, body`; empty if it has none. */
   readonly args: string;
   /** Its options, each with a line for people. Every command takes `when` besides. */
   readonly options: Readonly<Record<string, string>>;
   readonly startsMedia: boolean;
-  /** What it starts belongs to what plays already: the launch guard lets it through. */
+  /** It continues what plays already, so the launch guard does not hold it back. */
   readonly goesOn?: true;
-  /** It ends what plays. */
   readonly endsMedia?: true;
-  /** It takes its time, in which another card may take over. */
+  /** It may take long; another card may take over meanwhile. */
   readonly waits?: true;
-  /** May run when the script came from a page or a link that anybody may have made: it reaches nothing outside the device. */
+  /** It reaches nothing outside the device, so a script of an untrusted origin may run it. */
   readonly allowedUntrusted: boolean;
-  /** Only a card on a reader of the device may say it. */
+  /** Only a card on a reader of the device may run it. */
   readonly needsReader?: true;
-  /** Needs the media index. */
   readonly needsIndex?: true;
   /** A sentence or more for people. */
   readonly docs: string;

@@ -1,16 +1,15 @@
 /**
- * What expressions come to. A tree is walked once, its size and depth were bounded when it was read, and nothing but the
- * facts it is given can be reached from it. What comes out is text: it is never read as script again.
+ * Evaluates expressions. The parser bounds the size and depth of a tree, and the evaluation reads only the given facts. The
+ * result is text, and is never parsed as script again.
  */
 import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
-import type { Expression } from "./expression.ts";
-import type { Text } from "./tree.ts";
-import type { Facts } from "./variables.ts";
+import type { Expression, Facts } from "./expression.ts";
+import type { Text } from "./syntax.ts";
 
 type Value = string | number | boolean;
 
-/** Throws `ServiceError("failed")` where a text becomes longer than a script may be, in UTF-16 units. */
+/** Throws `ServiceError("failed")` if a text becomes longer than `scriptBytesMax` UTF-16 units. */
 export function evaluate(expression: Expression, facts: Facts): Value {
   switch (expression.kind) {
     case "text":
@@ -31,7 +30,6 @@ function evaluateBinary(
   facts: Facts,
 ): Value {
   const first = evaluate(left, facts);
-  // The right-hand side of && and || has no effects, so that leaving it out is a matter of speed alone.
   if (operator === "&&" && first === false) return false;
   if (operator === "||" && first === true) return true;
   const second = evaluate(right, facts);
@@ -54,7 +52,7 @@ function evaluateBinary(
   }
 }
 
-/** A text with its expressions worked out. Throws as `evaluate` does. */
+/** Replaces the expressions in a text by their values. Throws as `evaluate` does. */
 export function fill(text: Text, facts: Facts): string {
   let filled = "";
   for (const piece of text) {
@@ -70,14 +68,14 @@ function bounded(text: string): string {
   return text;
 }
 
-// Twelve digits: a sum such as 0.1 + 0.2 then reads as people expect.
+// Twelve digits show 0.1 + 0.2 as 0.3.
 function shown(value: Value): string {
   return typeof value === "number" ? String(Number(value.toPrecision(12))) : String(value);
 }
 
 /**
- * Numbers by size; texts as people sort them: runs of digits by the number that they write, so that 1.10.0 comes behind
- * 1.9.0, and all else by its UTF-16 units.
+ * Compares numbers by value, and texts in natural order: runs of digits as numbers, so that 1.10.0 follows 1.9.0, and all
+ * other characters by their UTF-16 units.
  */
 function compare(a: Value, b: Value): number {
   if (typeof a === "number" && typeof b === "number") return a - b;

@@ -1,8 +1,8 @@
 /**
- * Expressions, from the `[[` that opens one to its `]]`: text to a tree whose types fit, or a sentence with the place of
- * the fault. Never throws, takes one pass, and does not recurse: what waits for its right-hand side stands on a stack.
+ * The parser of expressions, from `[[` to `]]`: text to a tree whose types fit, or a sentence with the place of the fault. It
+ * never throws, takes one pass, and does not recurse: operators that wait for their right-hand side are on a stack.
  *
- *   expression  operand { operator operand }        operators and how tightly they bind: see `precedences`
+ *   expression  operand { operator operand }        for operators see `precedences`
  *   operand     { "!" } ( variable | literal | "(" expression ")" )
  *   literal     true, false, digits [ "." digits ], or a text in ' or " with ^ as in the rest of the script
  */
@@ -14,7 +14,16 @@ import {
   numberDigitsMax,
 } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
-import { type BinaryOperator, type Expression, precedences, typeOfBinary } from "./expression.ts";
+import {
+  type BinaryOperator,
+  type Expression,
+  isVariable,
+  precedences,
+  typeOfBinary,
+  type ValueType,
+  variableNames,
+  variables,
+} from "./expression.ts";
 import {
   type Failure,
   failure,
@@ -22,8 +31,7 @@ import {
   type Source,
   skipWhiteSpace,
   unescaped,
-} from "./source.ts";
-import { isVariable, type ValueType, variableNames, variables } from "./variables.ts";
+} from "./syntax.ts";
 
 interface Operand {
   readonly kind: "operand";
@@ -44,17 +52,17 @@ interface Stacks {
 
 const binaryOperators = Object.keys(precedences).filter(isBinaryOperator);
 
-/** `open` is where its `[[` stands. Refuses what makes the expressions of a script more than `expressionPartsMax` parts. */
+/** `open` is the place of its `[[`. The expressions of a script may have `expressionPartsMax` parts together. */
 export function parseExpression(source: Source, open: number): ParsedExpression | Failure {
   const { expressions } = source;
   const known = expressions.get(open);
   if (known !== undefined) return known;
-  const parsed = parseAnew(source, open);
+  const parsed = parseUnknown(source, open);
   if (parsed.kind === "expression") expressions.set(open, parsed);
   return parsed;
 }
 
-function parseAnew(source: Source, open: number): ParsedExpression | Failure {
+function parseUnknown(source: Source, open: number): ParsedExpression | Failure {
   const stacks: Stacks = { operands: [], waiting: [] };
   for (let at = open + 2; ; ) {
     const operand = readOperand(source, skipWhiteSpace(source, at), open, stacks);
@@ -70,7 +78,7 @@ function parseAnew(source: Source, open: number): ParsedExpression | Failure {
   }
 }
 
-/** An operand, and whatever of `!` and `(` stands before it, which is put on the stack. */
+/** Reads an operand, and pushes each `!` and `(` before it. */
 function readOperand(source: Source, start: number, open: number, { waiting }: Stacks): Operand | Failure {
   const { text } = source;
   for (let at = start; ; at = skipWhiteSpace(source, at + 1)) {
@@ -158,7 +166,7 @@ function readWord(source: Source, start: number): Operand | Failure {
 const digitsForm = /[0-9.]+/y;
 const wordForm = /[a-zA-Z0-9_.]+/y;
 
-/** What of `letters`, a sticky expression, stands at `start`. */
+/** The match of `letters`, a sticky expression, at `start`. */
 function wordAt(source: Source, start: number, letters: RegExp): string {
   letters.lastIndex = start;
   const end = letters.test(source.text) ? letters.lastIndex : start;
@@ -166,7 +174,7 @@ function wordAt(source: Source, start: number, letters: RegExp): string {
   return source.text.slice(start, end);
 }
 
-/** What stands behind an operand: closing brackets, which are worked off, and then an operator or the end. */
+/** Reads closing brackets after an operand, and then an operator or the end. */
 function readOperator(
   source: Source,
   start: number,
@@ -225,7 +233,7 @@ function finished(stacks: Stacks, at: number): ParsedExpression | Failure {
   return { kind: "expression", expression: operand.expression, end: at + 2 };
 }
 
-/** Works off what waits and binds at least as tightly as `precedence`, down to the next open bracket. */
+/** Applies the waiting operators of at least this precedence, down to the next open bracket. */
 function reduce({ operands, waiting }: Stacks, precedence: number): Failure | undefined {
   for (let last = waiting.at(-1); last !== undefined; last = waiting.at(-1)) {
     const { operator, offset } = last;

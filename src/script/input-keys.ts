@@ -1,6 +1,7 @@
 /** The keys of a keyboard and the buttons of a gamepad, as macros name them (linux/input-event-codes.h). */
+import type { InputKind } from "../core/operating-system.ts";
 
-/** What one device knows: single characters, and names that stand in braces. All are keys pressed together, in order. */
+/** The keys of one device, by single characters and by names in braces. The codes of one entry are pressed together, in order. */
 export interface InputTable {
   readonly chars: ReadonlyMap<string, readonly number[]>;
   /** In lower case. */
@@ -9,7 +10,7 @@ export interface InputTable {
 
 const [leftCtrl, leftShift, leftAlt] = [29, 42, 56];
 
-/** The rows of a keyboard with US layout: the number of the first key, and what the keys say without Shift and with it. */
+/** The rows of a keyboard with US layout: the code of the first key, and the characters without and with Shift. */
 const rows: readonly (readonly [first: number, plain: string, shifted: string])[] = [
   [2, "1234567890-=", "!@#$%^&*()_+"],
   [16, "qwertyuiop[]", "QWERTYUIOP{}"],
@@ -17,7 +18,7 @@ const rows: readonly (readonly [first: number, plain: string, shifted: string])[
   [43, "\\zxcvbnm,./", "|ZXCVBNM<>?"],
 ];
 
-/** Without the one for SysRq, by which a card could halt the kernel. */
+/** SysRq is left out, because with it a card could halt the kernel. */
 const keyNames: Readonly<Record<string, number>> = {
   esc: 1,
   escape: 1,
@@ -74,7 +75,6 @@ const keyNames: Readonly<Record<string, number>> = {
 };
 
 const functionKeys = [
-  // F1 to F10 stand in a row, F11 and F12 came later.
   ...Array.from({ length: 10 }, (_, index) => [`f${index + 1}`, 59 + index] as const),
   ["f11", 87],
   ["f12", 88],
@@ -95,7 +95,7 @@ export const keyboard: InputTable = {
   ),
 };
 
-/** Where they lie, and not what is printed on them (Documentation/input/gamepad.rst); A and B as Nintendo has them. */
+/** By position, not by label (Linux, Documentation/input/gamepad.rst); A and B lie as on a Nintendo gamepad. */
 const buttons = {
   south: 0x130,
   east: 0x131,
@@ -134,6 +134,8 @@ export const gamepad: InputTable = {
     ),
   ),
 };
+
+export const inputTables: Readonly<Record<InputKind, InputTable>> = { keyboard, gamepad };
 
 /** Every key of a table, each once, in order. */
 export function codesOf({ chars, names }: InputTable): readonly number[] {

@@ -1,11 +1,11 @@
 /**
- * What `input.keyboard` and `input.gamepad` are told to press, as cards write it: text to steps, or a sentence. Never throws
- * and takes linear time; what it may come to has limits.
+ * The macros of `input.keyboard` and `input.gamepad`: text to steps, or a sentence. Reading takes linear time, never throws,
+ * and limits the number of keys and the duration.
  *
  *   x                       a character as it stands; \x too, without any meaning
  *   {name} {name+name} {x}  keys by name, together; {down*3} three times
  *   {"text"} {text:text}    characters without any meaning, and with *3 three times
- *   {delay:500}             a wait, in milliseconds or as 1s, 250ms
+ *   {delay:500}             a wait, in milliseconds or as 1s, 250ms (`durationMs`)
  *   {press:k} {_k}          a key, or several with +, that stay down
  *   {release:k} {^k}        and go up again; at the end, all do
  *   {hold:k:1s} {~k:1s}     keys that are held so long
@@ -15,15 +15,14 @@ import { macroKeysMax, macroMsMax } from "../core/limits.ts";
 import type { InputStep } from "../core/operating-system.ts";
 import { didYouMean } from "../core/text.ts";
 import { type InputTable, keyboard } from "./input-keys.ts";
-import { timeMs } from "./time.ts";
 
 export type InputMacro =
   | { readonly kind: "macro"; readonly steps: readonly InputStep[] }
   | { readonly kind: "error"; readonly message: string };
 
-// Two pictures at 50 Hz: most programs look at their keys once a picture.
+// Two frames at 50 Hz: most programs poll their keys once a frame.
 export const pressMs = 40;
-/** From one press to the next, where nothing else is said: as other programs of this kind do it. */
+/** The default time from one press to the next. */
 export const defaultSpeedMs = 100;
 
 /** Reads a macro; `speedMs` is the time from one press to the next. */
@@ -49,15 +48,15 @@ export function readMacro(text: string, table: InputTable, speedMs = defaultSpee
   return { kind: "macro", steps: playing.steps };
 }
 
-/** Keys that are pressed together, so many times: at most `macroKeysMax`, and within `macroMsMax`. */
+/** Presses the keys together, `times` times: at most `macroKeysMax`, and within `macroMsMax`. */
 export function pressedTimes(codes: readonly number[], times: number): readonly InputStep[] {
   const playing: Playing = { table: keyboard, speedMs: defaultSpeedMs, steps: [], held: [], keys: 0, ms: 0 };
   const fault = repeat(times, () => playKeys(playing, codes));
-  assert(fault === undefined, "so many presses are within the limits");
+  assert(fault === undefined, "the number of presses is within the limits");
   return playing.steps;
 }
 
-/** Behind the `}` that ends the braces which open at `at`; undefined where none does. What \ escapes or a text in " holds ends none. */
+/** The place after the `}` that closes the brace at `at`, or undefined. An escaped `}`, or one in a quoted text, closes nothing. */
 export function braceEnd(text: string, at: number): number | undefined {
   let quoted = false;
   for (let end = at + 1; end < text.length; end++) {
@@ -73,7 +72,7 @@ interface Playing {
   readonly table: InputTable;
   readonly speedMs: number;
   readonly steps: InputStep[];
-  /** Keys that stay down, in the order in which they went. */
+  /** Keys that stay down, in the order of their presses. */
   held: number[];
   keys: number;
   ms: number;
@@ -92,7 +91,7 @@ const verbs: readonly (readonly [
 ];
 
 function playBraces(playing: Playing, content: string): Fault {
-  // {^*3} is a ^ three times, and lets go of nothing.
+  // {^*3} presses ^ three times; it releases nothing.
   const isOneChar = /^.(?:\*\d{1,5})?$/su.test(content);
   for (const [form, play] of isOneChar ? [] : verbs) {
     const [, first, second = ""] = form.exec(content) ?? [];
@@ -107,7 +106,6 @@ function playBraces(playing: Playing, content: string): Fault {
   return repeat(Number(times), () => playKeys(playing, chord));
 }
 
-/** Its end is the limits' matter: each time but the last adds keys, or does nothing. */
 function repeat(times: number, play: () => Fault): Fault {
   if (times > macroKeysMax) return tooMany;
   for (let time = 0; time < times; time++) {
@@ -117,7 +115,7 @@ function repeat(times: number, play: () => Fault): Fault {
   return undefined;
 }
 
-/** Without the \ that take the meaning from what stands behind them. */
+/** The characters without their escaping backslashes. */
 function charsOf(text: string): readonly string[] {
   return [...text.replace(/\\(.)/gsu, "$1")];
 }
@@ -138,11 +136,11 @@ function playKeys(playing: Playing, codes: readonly number[]): Fault {
 function playHold(playing: Playing, key: string, time: string): Fault {
   const chord = chordOf(key, playing.table);
   if (typeof chord === "string") return chord;
-  const ms = timeMs(time);
+  const ms = durationMs(time);
   return ms === undefined ? noTime(time) : (playFor(playing, chord, ms) ?? pause(playing, pressMs));
 }
 
-/** What is held down already stays so. */
+/** A key that is held already stays down. */
 function playFor(playing: Playing, codes: readonly number[], ms: number): Fault {
   const mine = codes.filter((code) => !playing.held.includes(code));
   turn(playing, "down", mine);
@@ -177,7 +175,7 @@ function turn({ steps }: Playing, kind: "down" | "up", codes: readonly number[])
 }
 
 function wait(playing: Playing, time: string): Fault {
-  const ms = timeMs(time);
+  const ms = durationMs(time);
   return ms === undefined ? noTime(time) : pause(playing, ms);
 }
 
@@ -187,12 +185,12 @@ function pause(playing: Playing, ms: number): Fault {
   return playing.ms > macroMsMax ? `it takes longer than ${macroMsMax / 1000} seconds` : undefined;
 }
 
-/** The keys of `ctrl+c`, `shift+esc`, `a`; a sentence where there is no such key. */
+/** The keys of `ctrl+c`, `shift+esc`, `a`; a sentence if there is no such key. */
 function chordOf(text: string, table: InputTable): readonly number[] | string {
   const names = [...text.matchAll(/\\?(.[^+]*)(?:\+|$)/gsu)].map(([, name = ""]) => name);
   const codes = new Set<number>();
   for (const name of names) {
-    // Ctrl+C is what others write ctrl+c; a capital on its own has its Shift.
+    // Ctrl+C means ctrl+c; a capital on its own includes Shift.
     const meant = names.length > 1 && /^[A-Z]$/.test(name) ? name.toLowerCase() : name;
     const found = table.chars.get(meant) ?? table.names.get(meant.trim().toLowerCase());
     if (found === undefined) return unknownKey(name, table);
@@ -220,4 +218,13 @@ function unknownKey(name: string, { names }: InputTable): string {
 
 function noTime(time: string): string {
   return `a time is milliseconds, or such as 1s or 250ms, not "${time.slice(0, 32)}"`;
+}
+
+/** Milliseconds of `1500`, `1m30s`, `250ms` (`h`, `m`, `s`, `ms`, in this order); undefined for any other text. */
+export function durationMs(text: string): number | undefined {
+  if (/^\d+$/.test(text)) return Number(text);
+  const parts = /^(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?$/i.exec(text);
+  if (text === "" || parts === null) return undefined;
+  const [hours = 0, minutes = 0, seconds = 0, rest = 0] = parts.slice(1).map((part) => Number(part ?? 0));
+  return ((hours * 60 + minutes) * 60 + seconds) * 1000 + rest;
 }

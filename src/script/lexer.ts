@@ -1,28 +1,35 @@
 /**
- * The launch script's lexer: one value, from where it begins to where its surroundings say that it ends.
+ * The lexer of launch scripts: it reads one value up to the separator that the caller names.
  *
- *   quoted   ' or " as the first character: all up to the same character is kept, white space and separators too
- *   plain    anything else: white space at its ends is dropped, unless it was escaped
- *   ^x       x itself, without any meaning; ^n ^t ^r are the control characters; a ^ at the very end is a ^
+ *   quoted   ' or " as the first character: everything up to the same character is kept, with white space and separators
+ *   plain    anything else: white space at its ends is dropped, unless it is escaped
+ *   ^x       x itself, without any meaning; ^n ^t ^r are the control characters; a ^ at the end of the script is a ^
  *   [[ ]]    an expression, inside quotes too
  *
- * A macro (`input-macro.ts` reads what it says) is kept as it is written: \ and the character behind it, and what stands
- * between { and }, end nothing; there are no expressions, so that no card presses what another one says.
+ * A macro (`input-macro.ts`) is kept as written. An escaped character, and characters between { and }, do not end it. It has
+ * no expressions, so that no card presses keys that the text of another card names.
  */
 import { parseExpression } from "./expression-parser.ts";
 import { braceEnd } from "./input-macro.ts";
-import { type Failure, failure, isWhiteSpace, type Source, skipWhiteSpace, unescaped } from "./source.ts";
-import type { Text } from "./tree.ts";
+import {
+  type Failure,
+  failure,
+  isWhiteSpace,
+  type Source,
+  skipWhiteSpace,
+  type Text,
+  unescaped,
+} from "./syntax.ts";
 
 export interface Value {
   readonly kind: "value";
   /** Quotes and escapes resolved. */
   readonly text: Text;
-  /** Where its separator stands, or the end of the script. */
+  /** The place of its separator, or the end of the script. */
   readonly end: number;
 }
 
-/** Reads the value that begins at `start`; `endsAt` tells where an unquoted, unescaped separator stands. */
+/** Reads the value that begins at `start`; `endsAt` returns true at an unquoted, unescaped separator. */
 export function lexValue(source: Source, start: number, endsAt: (at: number) => boolean): Value | Failure {
   const open = skipWhiteSpace(source, start);
   const quote = source.text[open];
@@ -71,18 +78,18 @@ export function lexMacro(source: Source, start: number, endsAt: (at: number) => 
 
 interface Reading {
   readonly source: Source;
-  /** What stands before `text`. */
+  /** The pieces before `text`. */
   readonly pieces: Text[number][];
   at: number;
   text: string;
-  /** How much of `text` stays where nothing but white space follows. */
+  /** The length of `text` without white space at its end. */
   keptLength: number;
 }
 
-// Whatever can mean something anywhere in a value; what stands between two of them is taken as a whole.
+// Characters that can have a meaning in a value; the run between two of them is read at once.
 const special = /[\^[|,?&'"]/g;
 
-/** Takes an expression, an escape, or a character with the plain ones behind it. */
+/** Reads an expression, an escape, or a run of plain characters. */
 function readPiece(reading: Reading): Failure | undefined {
   const { source, at } = reading;
   const { text } = source;

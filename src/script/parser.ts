@@ -1,5 +1,5 @@
 /**
- * The launch script's parser: text to tree, or a sentence with the place of the fault. Never throws, takes linear time.
+ * The parser of launch scripts: text to tree, or a sentence with the place of the fault. It never throws and takes linear time.
  *
  *   script    command { "||" command }
  *   command   "**" name [ ":" value { "," value } ] [ options ]
@@ -8,14 +8,23 @@
  *             "**" name ":" macro [ options ]                 of `macroCommands`: one argument, in which commas are literal
  *   options   "?" key "=" value { "&" key "=" value }
  *
- * What a value and a macro are stands in the lexer. Where "?" is not followed by options of this form, it belongs to the value: file
- * names have it.
+ * Values and macros are defined in `lexer.ts`. A "?" without options of this form belongs to the value, because file names have it.
  */
 import { scriptBytesMax, scriptCommandsMax } from "../core/limits.ts";
 import { lexMacro, lexValue } from "./lexer.ts";
-import { macroCommands } from "./macro-commands.ts";
-import { type Failure, failure, type Source, skipWhiteSpace, sourceOf } from "./source.ts";
-import type { Command, ParsedScript, Text } from "./tree.ts";
+import {
+  type Command,
+  type Failure,
+  failure,
+  type ParsedScript,
+  type Source,
+  skipWhiteSpace,
+  sourceOf,
+  type Text,
+} from "./syntax.ts";
+
+/** In the one argument of these commands, a macro, `^` is a direction, quotes and commas are keys, and a backslash escapes. */
+export const macroCommands: ReadonlySet<string> = new Set(["input.keyboard", "input.gamepad"]);
 
 const nameForm = /^[a-zA-Z0-9._]+$/;
 const keyForm = /[a-zA-Z][a-zA-Z0-9_]*/y;
@@ -25,7 +34,7 @@ export function parseScript(script: string): ParsedScript {
   return parseSource(sourceOf(script));
 }
 
-/** As `parseScript`; afterwards the source tells how many steps it took. */
+/** As `parseScript`; afterwards `source.steps` holds the number of steps. */
 export function parseSource(source: Source): ParsedScript {
   const { text } = source;
   if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)
@@ -45,7 +54,7 @@ export function parseSource(source: Source): ParsedScript {
 interface ParsedCommand {
   readonly kind: "command";
   readonly command: Command;
-  /** Where its `||` stands, or the end of the script. */
+  /** The place of its `||`, or the end of the script. */
   readonly end: number;
 }
 
@@ -66,12 +75,10 @@ function parseCommand(source: Source, start: number): ParsedCommand | Failure {
 interface Head {
   readonly kind: "head";
   readonly name: string;
-  /** Where its first value begins; undefined where it has none. */
+  /** The start of its first value; undefined if it has none. */
   readonly valuesAt: number | undefined;
-  /** Where its name ends. */
   readonly end: number;
   readonly commasSeparate: boolean;
-  /** Its one argument is a macro. */
   readonly takesMacro: boolean;
 }
 
@@ -137,10 +144,10 @@ interface Options {
   readonly end: number;
 }
 
-/** Tells what options begin at a "?"; undefined where none do. It may be asked the same twice. */
+/** Returns a function that reads the options at a "?", or undefined if none begin there. It remembers the last result. */
 function optionsFinder(source: Source): (at: number) => Options | Failure | undefined {
   let last: { readonly at: number; readonly found: Options | Failure | undefined } | undefined;
-  // Options that broke off at a bad "&" would break off there again from any "?" before it: this keeps time linear.
+  // Options that end at a bad "&" end there again from any "?" before it. Skipping those keeps the time linear.
   let literalUntil = 0;
   return (at) => {
     if (at < literalUntil) return undefined;
@@ -173,7 +180,7 @@ function parseOptions(
   }
 }
 
-/** The key that begins at `start` and is followed by "="; undefined where there is none. */
+/** The key at `start` before a "="; undefined if there is none. */
 function keyAt(source: Source, start: number): string | undefined {
   const { text } = source;
   keyForm.lastIndex = start;

@@ -1,24 +1,23 @@
-/** Runs a script: checks all of its commands against what they take, then runs them in order until one fails. */
+/** Runs a script: checks the arguments of all commands, then runs the commands in order until one fails. */
 import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { Call, ScriptCommand, ScriptOrigin, ScriptPorts } from "./command.ts";
 import { commands, notYet } from "./commands/index.ts";
 import { fill } from "./evaluate.ts";
+import type { Facts } from "./expression.ts";
 import { parseScript } from "./parser.ts";
-import type { Command } from "./tree.ts";
-import type { Facts } from "./variables.ts";
+import type { Command } from "./syntax.ts";
 
 export interface ReadyScript {
-  /** Whether one of its commands starts media. */
   readonly startsMedia: boolean;
-  /** Whether one of them starts something else than what plays. */
+  /** Whether one of its commands starts other media than what plays. */
   readonly switchesMedia: boolean;
-  /** Whether what was begun before is over with it: it switches media, or ends them. */
+  /** Whether it ends the scripts before it, because it switches or stops media. */
   readonly takesOver: boolean;
   /**
    * Rejects with `ServiceError` at the first command that fails, and with the signal's reason when it aborts. `aside` runs
-   * each command that takes its time.
+   * the commands that wait.
    */
   run(
     ports: ScriptPorts,
@@ -28,8 +27,8 @@ export interface ReadyScript {
 }
 
 /**
- * A script whose every command is known, has what it takes, and may run, wherever it came from. Throws `ServiceError` with
- * a sentence: `forbidden`, or else `failed`.
+ * Reads a script and checks each command: its name, its arguments and whether this origin may run it. Throws
+ * `ServiceError`: `forbidden` for the origin, `failed` for other faults.
  */
 export function readyScript(text: string, origin: ScriptOrigin): ReadyScript {
   const parsed = parseScript(text);
@@ -57,7 +56,7 @@ export function readyScript(text: string, origin: ScriptOrigin): ReadyScript {
   };
 }
 
-/** Why a script of this origin may not use the command; undefined where it may. */
+/** The reason why a script of this origin may not use the command, or undefined. */
 function refusalOf(
   name: string,
   { allowedUntrusted, needsReader }: ScriptCommand,
@@ -100,7 +99,7 @@ function unknownCommand(name: string): ServiceError {
   return new ServiceError("failed", `this version knows no command **${name.slice(0, 64)}${meant}`);
 }
 
-/** The command with its expressions worked out; undefined where its `when` does not hold. */
+/** The command with its expressions evaluated; undefined if its `when` is false. */
 function callOf({ name, args, options }: Command, facts: Facts): Call | undefined {
   const when = options.get("when");
   if (when !== undefined && !holds(fill(when, facts))) return undefined;

@@ -1,7 +1,7 @@
 /** Mappings made over the API. Those of mapping files are not stored here. */
 import type { Database } from "bun:sqlite";
 import { rfc3339 } from "../core/clock.ts";
-import type { Mapping, MappingMatch, MappingParams, MappingType } from "../core/token.ts";
+import type { Mapping, MappingParams } from "../core/token.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 
 export type Mappings = ReturnType<typeof createMappings>;

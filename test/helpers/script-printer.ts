@@ -3,8 +3,8 @@
  * character that could mean something is escaped, so that a printed script may be longer than the one it was read from.
  */
 import { type Expression, precedences } from "../../src/script/expression.ts";
-import { macroCommands } from "../../src/script/macro-commands.ts";
-import type { Command, Text } from "../../src/script/tree.ts";
+import { macroCommands } from "../../src/script/parser.ts";
+import type { Command, Text } from "../../src/script/syntax.ts";
 
 export function printScript(commands: readonly Command[]): string {
   return commands.map(printCommand).join("||");

@@ -10,7 +10,7 @@
  */
 import type { Expression } from "../../src/script/expression.ts";
 import { parseScript } from "../../src/script/parser.ts";
-import type { Text } from "../../src/script/tree.ts";
+import type { Text } from "../../src/script/syntax.ts";
 
 export interface Row {
   readonly script: string;

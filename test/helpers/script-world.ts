@@ -3,8 +3,8 @@ import { sleep } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import type { InputStep } from "../../src/core/operating-system.ts";
 import type { ScriptOrigin, ScriptPorts } from "../../src/script/command.ts";
+import type { Facts } from "../../src/script/expression.ts";
 import { readyScript } from "../../src/script/run-script.ts";
-import type { Facts } from "../../src/script/variables.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 export const quietFacts: Facts = {

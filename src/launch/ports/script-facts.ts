@@ -4,7 +4,7 @@ import type { Config } from "../../config/shape.ts";
 import type { ActiveMedia } from "../../core/media.ts";
 import type { TokenParams } from "../../core/token.ts";
 import { normalizeUid } from "../../core/token.ts";
-import type { Facts } from "../../script/variables.ts";
+import type { Facts } from "../../script/expression.ts";
 import { platform, version } from "../../system/own-program.ts";
 import type { HookEvent } from "../run-context.ts";
 

@@ -2,7 +2,6 @@
 import { titleCandidatesMax } from "../../core/limits.ts";
 import type { Media, System, TitlePreferences } from "../../core/media.ts";
 import { mediaNameOf } from "../../core/media.ts";
-import type { StoredName, StoredPlace } from "../../store/media-index-file.ts";
 import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
 import { systemById } from "../known-systems.ts";

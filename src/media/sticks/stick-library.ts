@@ -6,7 +6,7 @@ import { readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
 import { messageOf } from "../../core/errors.ts";
 import { stickIndexesMax } from "../../core/limits.ts";
-import type { IndexStatus, TitlePreferences } from "../../core/media.ts";
+import type { TitlePreferences } from "../../core/media.ts";
 import { mediaNameOf } from "../../core/media.ts";
 import { nextTurn } from "../../core/slices.ts";
 import { IndexDamage, openMediaIndex } from "../../store/media-index-file.ts";

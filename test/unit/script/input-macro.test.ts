@@ -5,7 +5,7 @@ import { macroKeysMax, macroMsMax } from "../../../src/core/limits.ts";
 import { codesOf, gamepad, keyboard } from "../../../src/script/input-keys.ts";
 import { readMacro } from "../../../src/script/input-macro.ts";
 import { parseScript, parseSource } from "../../../src/script/parser.ts";
-import { sourceOf } from "../../../src/script/source.ts";
+import { sourceOf } from "../../../src/script/syntax.ts";
 import { shapeOf } from "../../helpers/script-fuzz.ts";
 import { printScript } from "../../helpers/script-printer.ts";
 

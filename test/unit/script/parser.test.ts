@@ -9,11 +9,17 @@ import {
   scriptBytesMax,
   scriptCommandsMax,
 } from "../../../src/core/limits.ts";
-import { type Expression, precedences, typeOfBinary } from "../../../src/script/expression.ts";
+import {
+  type Expression,
+  isVariable,
+  precedences,
+  typeOfBinary,
+  type ValueType,
+  variableNames,
+  variables,
+} from "../../../src/script/expression.ts";
 import { parseScript, parseSource } from "../../../src/script/parser.ts";
-import { sourceOf } from "../../../src/script/source.ts";
-import type { Command, Text } from "../../../src/script/tree.ts";
-import { isVariable, type ValueType, variableNames, variables } from "../../../src/script/variables.ts";
+import { type Command, sourceOf, type Text } from "../../../src/script/syntax.ts";
 import { hostileScripts } from "../../bench/script.ts";
 import { fuzzRounds } from "../../helpers/rounds.ts";
 import { oddScripts, shapeOf } from "../../helpers/script-fuzz.ts";

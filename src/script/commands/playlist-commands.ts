@@ -1,7 +1,7 @@
-/** `**playlist.play:folder or list?mode=shuffle&repeat=all` and its kin: many files, one after another. */
+/** Commands for the playlist: many files, one after another. */
 import { ServiceError } from "../../core/errors.ts";
 import type { Call, PlaylistHow, ScriptCommand } from "../command.ts";
-import { fileOptions, howOf } from "./launch.ts";
+import { fileOptions, howOf } from "./launch-commands.ts";
 
 const what =
   "a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`), absolute or `<System>/<relative path>` below a media folder";
@@ -13,7 +13,7 @@ const options = {
 } as const;
 const common = { options: {}, startsMedia: false, allowedUntrusted: true, argsMin: 0, argsMax: 0, args: "" };
 
-export const playlistPlay: ScriptCommand = {
+const playlistPlay: ScriptCommand = {
   ...common,
   names: ["playlist.play"],
   argsMax: 1,
@@ -28,7 +28,7 @@ export const playlistPlay: ScriptCommand = {
   },
 };
 
-export const playlistLoad: ScriptCommand = {
+const playlistLoad: ScriptCommand = {
   ...common,
   names: ["playlist.load"],
   argsMin: 1,
@@ -40,7 +40,7 @@ export const playlistLoad: ScriptCommand = {
   run: (call, { playlist }) => playlist.load(call.args[0] ?? "", playlistHow(call)),
 };
 
-export const playlistStop: ScriptCommand = {
+const playlistStop: ScriptCommand = {
   ...common,
   names: ["playlist.stop"],
   docs: "Ends the playlist, and stops its item.",
@@ -48,7 +48,7 @@ export const playlistStop: ScriptCommand = {
   run: (_call, { playlist }) => playlist.stop(),
 };
 
-export const playlistPause: ScriptCommand = {
+const playlistPause: ScriptCommand = {
   ...common,
   names: ["playlist.pause"],
   docs: "Stops the item of the playlist and keeps the place: `playlist.play` begins that item again.",
@@ -56,7 +56,7 @@ export const playlistPause: ScriptCommand = {
   run: (_call, { playlist }) => playlist.pause(),
 };
 
-export const playlistNext: ScriptCommand = {
+const playlistNext: ScriptCommand = {
   ...common,
   names: ["playlist.next"],
   startsMedia: true,
@@ -66,7 +66,7 @@ export const playlistNext: ScriptCommand = {
   run: (_call, { playlist }) => playlist.move(1),
 };
 
-export const playlistPrevious: ScriptCommand = {
+const playlistPrevious: ScriptCommand = {
   ...common,
   names: ["playlist.previous"],
   startsMedia: true,
@@ -76,7 +76,7 @@ export const playlistPrevious: ScriptCommand = {
   run: (_call, { playlist }) => playlist.move(-1),
 };
 
-export const playlistGoto: ScriptCommand = {
+const playlistGoto: ScriptCommand = {
   ...common,
   names: ["playlist.goto"],
   argsMin: 1,
@@ -95,6 +95,16 @@ export const playlistGoto: ScriptCommand = {
     await playlist.goTo(Number(text));
   },
 };
+
+export const playlistCommands: readonly ScriptCommand[] = [
+  playlistPlay,
+  playlistLoad,
+  playlistStop,
+  playlistPause,
+  playlistNext,
+  playlistPrevious,
+  playlistGoto,
+];
 
 const repeats = ["no", "all", "one"] as const;
 

@@ -1,0 +1,137 @@
+/** Commands for other devices: they press keys of virtual devices, write tags and pair a phone. */
+import { ServiceError } from "../../core/errors.ts";
+import { macroKeysMax, macroMsMax } from "../../core/limits.ts";
+import type { InputKind } from "../../core/operating-system.ts";
+import { didYouMean } from "../../core/text.ts";
+import type { ScriptCommand } from "../command.ts";
+import { codesOf, inputTables, keyboard } from "../input-keys.ts";
+import { defaultSpeedMs, durationMs, pressedTimes, readMacro } from "../input-macro.ts";
+
+const permission = "Only where the config file says `script.allow_input = true`.";
+const macroDocs =
+  'Braces also repeat (`{down*3}`), wait (`{delay:500}`, `{delay:1s}`), hold (`{hold:a:1s}`, or `{press:shift}` and `{release:shift}`), and take a text as it is (`{"text"}`); `\\` takes the meaning from what stands behind it, as in `\\{`. `^`, commas, quotes and `[[` have no other meaning here.';
+
+const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: false } as const;
+
+const inputKeyboard = inputCommand("keyboard", {
+  args: "keys",
+  docs: `Types on a virtual keyboard with US layout: characters as they stand, other keys in braces, such as \`{enter}\` \`{esc}\` \`{f1}\` \`{up}\`, and several together, such as \`{ctrl+c}\`. ${macroDocs} ${permission}`,
+  example: "**input.keyboard:load{enter}{delay:2s}{f1}",
+});
+
+const inputGamepad = inputCommand("gamepad", {
+  args: "buttons",
+  docs: `Presses buttons of a virtual gamepad, which a game sees as one more: \`^\` \`v\` \`<\` \`>\` for the directions, \`A\` (east) \`B\` (south) \`X\` (north) \`Y\` (west) \`L\` \`R\`, and in braces \`{start}\` \`{select}\` \`{menu}\` \`{l2}\` \`{r2}\` \`{l3}\` \`{r3}\` \`{up}\` and so on. ${macroDocs} ${permission}`,
+  example: "**input.gamepad:^^vv<><>BA{start}",
+});
+
+function inputCommand(
+  kind: InputKind,
+  facts: Pick<ScriptCommand, "args" | "docs" | "example">,
+): ScriptCommand {
+  const name = `input.${kind}`;
+  return {
+    ...common,
+    ...facts,
+    names: [name],
+    options: { speed: `the time from one press to the next; \`${defaultSpeedMs}ms\` where it says nothing.` },
+    waits: true,
+    async run({ args: [text = ""], options }, ports, signal) {
+      const macro = readMacro(text, inputTables[kind], speedOf(options.get("speed")));
+      if (macro.kind === "error") throw new ServiceError("failed", `${name}: ${macro.message}`);
+      await ports.input(kind, macro.steps, signal);
+    },
+  };
+}
+
+const inputKey: ScriptCommand = {
+  ...common,
+  names: ["input.key", "key"],
+  args: "key",
+  docs: `Presses one key of the virtual keyboard: by its name, as \`input.keyboard\` has it in braces, or by its number in Linux, so that \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
+  example: "**input.key:f12",
+  async run({ args: [key = ""] }, ports, signal) {
+    await ports.input("keyboard", pressedTimes(codesOfKey(key.trim()), 1), signal);
+  },
+};
+
+/** MAME and most other arcade emulators take the keys 5 and 6 for coins of the players 1 and 2. */
+function coinCommand(player: 1 | 2, key: string): ScriptCommand {
+  const name = `coinp${player}`;
+  return {
+    ...common,
+    names: [`input.${name}`, name],
+    argsMin: 0,
+    args: "coins",
+    docs: `Puts a coin into an arcade machine for player ${player}, or so many: presses the key \`${key}\` of the virtual keyboard, which is what most emulators take for it. ${permission}`,
+    example: `**input.${name}:2`,
+    async run({ args: [text = ""] }, ports, signal) {
+      const coins = text === "" ? 1 : /^\d{1,5}$/.test(text) ? Number(text) : 0;
+      if (coins < 1 || coins > macroKeysMax)
+        throw new ServiceError(
+          "failed",
+          `input.${name} takes a number of coins from 1 to ${macroKeysMax}, not "${text.slice(0, 32)}"`,
+        );
+      await ports.input("keyboard", pressedTimes(codesOfKey(`{${key}}`), coins), signal);
+    },
+  };
+}
+
+const write: ScriptCommand = {
+  ...common,
+  names: ["write"],
+  args: "text",
+  waits: true,
+  docs: "Writes a text to the next tag, and reads it back: take this card off and lay the other one on within 30 seconds. The card that says it is left as it is, and the one that is written does nothing until it was taken off. `||`, commas and a `?` in the text are plain letters where it stands in quotes.",
+  example: '**write:"SNES/Super Game.sfc"',
+  run: ({ args: [text = ""] }, ports, signal) => ports.write(text, signal),
+};
+
+const pair: ScriptCommand = {
+  ...common,
+  names: ["pair"],
+  argsMin: 0,
+  argsMax: 0,
+  args: "",
+  needsReader: true,
+  docs: "Shows a QR code and six digits on the screen of Tapdeck's own image for ten minutes: whoever points a phone at it, or types the digits on the device's page, can use the device from there. A card for those without a keyboard; elsewhere, `tapdeck pair` does it. It works from a card on a reader of the device only: no call of the API starts it, and no simulated reader.",
+  example: "**pair",
+  run: (_call, ports) => ports.pair(),
+};
+
+export const deviceCommands: readonly ScriptCommand[] = [
+  inputKeyboard,
+  inputGamepad,
+  inputKey,
+  coinCommand(1, "5"),
+  coinCommand(2, "6"),
+  write,
+  pair,
+];
+
+function speedOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = durationMs(text);
+  if (ms === undefined || ms > macroMsMax)
+    throw new ServiceError(
+      "failed",
+      `speed= is milliseconds, or a time such as 250ms, not "${text.slice(0, 32)}"`,
+    );
+  return ms;
+}
+
+/** Reads `f12`, `{f12}`, `a`, or a number of linux/input-event-codes.h. */
+function codesOfKey(key: string): readonly number[] {
+  const { chars, names } = keyboard;
+  if (/^\d+$/.test(key)) {
+    const code = Number(key);
+    if (codesOf(keyboard).includes(code)) return [code];
+    throw new ServiceError("failed", `input.key: the virtual keyboard has no key number ${key.slice(0, 8)}`);
+  }
+  const name = /^\{(.+)\}$/s.exec(key)?.[1] ?? key;
+  const codes = chars.get(name) ?? names.get(name.toLowerCase());
+  if (codes !== undefined) return codes;
+  const known = [...names.keys()];
+  const help = didYouMean(name.toLowerCase(), known) || `: there are ${known.join(" ")}`;
+  throw new ServiceError("failed", `input.key: there is no key "${name.slice(0, 32)}"${help}`);
+}

@@ -1,0 +1,179 @@
+/** Commands that start media: a file, a title, the result of a search, a system. */
+import { ServiceError } from "../../core/errors.ts";
+import type {
+  Call,
+  LaunchHow,
+  MediaIndex,
+  NameQuery,
+  RandomSource,
+  ScriptCommand,
+  ScriptPorts,
+  WantedTitle,
+} from "../command.ts";
+
+const resumeOption = {
+  resume:
+    "`no` starts a game of RetroArch from its beginning, `yes` where it was left; the setting `retroarch.resume` decides where nothing is said. Battery RAM is loaded either way.",
+} as const;
+
+/** The options of every command that starts a file. */
+export const fileOptions = {
+  launcher: "The id of the player, among those that take the file.",
+  ...resumeOption,
+} as const;
+
+const common = {
+  argsMin: 1,
+  argsMax: 1,
+  options: fileOptions,
+  startsMedia: true,
+  allowedUntrusted: true,
+} as const;
+
+const launch: ScriptCommand = {
+  ...common,
+  names: ["launch"],
+  args: "path",
+  options: {
+    ...fileOptions,
+    system:
+      "The system that the file is for, by any of its names. Its extension must be one of that system, or stated by the player.",
+  },
+  docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list that no player takes plays as `playlist.play` does. Any text that is not a command is its argument.",
+  example: "SNES/Super Game.sfc?launcher=snes9x",
+  run: (call, ports) => ports.launch(call.args[0] ?? "", howOf(call)),
+};
+
+const launchTitle: ScriptCommand = {
+  ...common,
+  names: ["launch.title"],
+  args: "System/Title (tag)",
+  needsIndex: true,
+  docs: "Looks a title up in the media index and starts the file that fits best. Tags in brackets narrow it down. `@System/Title (tag)` is the short form, in which commas mean nothing.",
+  example: "@SNES/Super Game (USA)",
+  async run(call, ports) {
+    const wanted = titleOf(call.args[0] ?? "");
+    const { path, why } = await indexOf(ports, "titles need it").title(wanted);
+    await ports.launch(path, { ...howOf(call), ...(why === undefined ? {} : { why }) });
+  },
+};
+
+const launchSearch: ScriptCommand = {
+  ...common,
+  names: ["launch.search", "search"],
+  args: "System/query",
+  needsIndex: true,
+  docs: "Starts what fits best of a search in the media index. `*` stands for anything; without a system, or with `all`, it looks in all of them.",
+  example: "**launch.search:SNES/*super*game*",
+  async run(call, ports) {
+    const query = queryOf(call.args[0] ?? "");
+    await ports.launch(await indexOf(ports, "a search needs it").search(query), howOf(call));
+  },
+};
+
+const launchRandom: ScriptCommand = {
+  ...common,
+  names: ["launch.random", "random"],
+  argsMax: 64,
+  args: "system, folder or query, ...",
+  needsIndex: true,
+  docs: "Starts any file of the systems, folders (`/absolute` or `System/folder`) and searches (`System/*words*`) given, each file with even odds. `all` stands for every system.",
+  example: "**launch.random:SNES,NES/Puzzles,all/*race*",
+  async run(call, ports) {
+    const sources = call.args.map(randomSourceOf);
+    await ports.launch(await indexOf(ports, "a random choice needs it").random(sources), howOf(call));
+  },
+};
+
+const launchSystem: ScriptCommand = {
+  ...common,
+  names: ["launch.system", "system"],
+  args: "system",
+  options: {},
+  docs: "Starts a system without media, such as its menu. It needs a launcher in the config file that names the system and has no `{path}` in its command.",
+  example: "**launch.system:SNES",
+  run: ({ args: [system = ""] }, ports) => ports.launchSystem(system),
+};
+
+const launchLast: ScriptCommand = {
+  ...common,
+  names: ["launch.last"],
+  argsMin: 0,
+  argsMax: 0,
+  args: "",
+  options: resumeOption,
+  docs: "Starts the media that was started last, whether or not it still plays, and also after the device was off.",
+  example: "**launch.last",
+  run: (call, ports) => ports.launchLast(resumeOf(call)),
+};
+
+export const launchCommands: readonly ScriptCommand[] = [
+  launch,
+  launchTitle,
+  launchSearch,
+  launchRandom,
+  launchSystem,
+  launchLast,
+];
+
+/** Reads the options of a command that starts a file. Throws `ServiceError("failed")`. */
+export function howOf(call: Call): LaunchHow {
+  const [launcher, system] = [call.options.get("launcher"), call.options.get("system")];
+  return {
+    ...(launcher === undefined ? {} : { launcher }),
+    ...(system === undefined ? {} : { system }),
+    ...resumeOf(call),
+  };
+}
+
+function resumeOf({ options }: Call): Pick<LaunchHow, "resume"> {
+  const resume = options.get("resume")?.trim().toLowerCase();
+  if (resume === undefined) return {};
+  if (["yes", "true", "1"].includes(resume)) return { resume: true };
+  if (["no", "false", "0"].includes(resume)) return { resume: false };
+  throw new ServiceError("failed", `resume is yes or no, not "${resume.slice(0, 64)}"`);
+}
+
+/** The system stands before the first slash, the tags in brackets at the end. Throws `ServiceError("failed")`. */
+function titleOf(text: string): WantedTitle {
+  const slash = text.indexOf("/");
+  const system = text.slice(0, Math.max(0, slash)).trim();
+  const tags: string[] = [];
+  let title = text.slice(slash + 1).trim();
+  while (title.endsWith(")")) {
+    const open = title.lastIndexOf("(");
+    // A title may consist of brackets only.
+    if (open <= 0) break;
+    tags.unshift(title.slice(open + 1, -1).trim());
+    title = title.slice(0, open).trimEnd();
+  }
+  if (system === "" || title === "")
+    throw new ServiceError("failed", `a title is written System/Title (tag), not "${text.slice(0, 64)}"`);
+  return { system, title, tags: tags.filter((tag) => tag !== "") };
+}
+
+function randomSourceOf(text: string): RandomSource {
+  if (text === "")
+    throw new ServiceError("failed", "launch.random takes systems, folders and searches, not nothing");
+  if (text.includes("*")) return { kind: "query", ...queryOf(text) };
+  if (text.includes("/")) return { kind: "folder", path: text };
+  return text.toLowerCase() === "all" ? { kind: "all" } : { kind: "system", system: text };
+}
+
+/** Throws `ServiceError("failed")` if there is no index; `why` names what needs it. */
+function indexOf({ index }: ScriptPorts, why: string): MediaIndex {
+  if (index === undefined)
+    throw new ServiceError("failed", `there is no media index here, and ${why}: write the path of a file`, {
+      isPublic: true,
+    });
+  return index;
+}
+
+/** Reads `System/pattern`, or a pattern for all systems, which may also be written `all/pattern`. */
+function queryOf(text: string): NameQuery {
+  const slash = text.indexOf("/");
+  const [system, pattern] = [text.slice(0, Math.max(0, slash)).trim(), text.slice(slash + 1).trim()];
+  if (pattern === "")
+    throw new ServiceError("failed", `a search says what to look for, not "${text.slice(0, 64)}"`);
+  return system === "" || system.toLowerCase() === "all" ? { pattern } : { system, pattern };
+}

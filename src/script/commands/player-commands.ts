@@ -1,0 +1,82 @@
+/** Commands for what plays: stop it, control its player, change the volume, wait for it. */
+import { ServiceError } from "../../core/errors.ts";
+import { delayMsMax } from "../../core/limits.ts";
+import { readAction, readVolume } from "../../core/playback.ts";
+import type { ScriptCommand } from "../command.ts";
+import { durationMs } from "../input-macro.ts";
+
+const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: true } as const;
+
+const stop: ScriptCommand = {
+  ...common,
+  names: ["stop"],
+  argsMin: 0,
+  argsMax: 0,
+  args: "",
+  endsMedia: true,
+  docs: "Stops what plays.",
+  example: '**stop?when=[[active_media.system_id == "Music"]]',
+  run: (_call, ports) => ports.stop(),
+};
+
+const control: ScriptCommand = {
+  ...common,
+  names: ["control"],
+  argsMax: 2,
+  args: "action, place or volume",
+  options: { to: "The place, in another way to write it." },
+  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume`, `mute`, `next`, `previous` (mpv), `save_state`, `load_state`, `reset`, `menu`, `screenshot` (RetroArch), as far as the player can. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and is the player's own (mpv): `**volume` finds the device's too. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` mean the same as the nearest of these.",
+  example: "**control:seek,+30||**control:resume",
+  async run({ args: [action = "", place], options }, ports) {
+    const to = options.get("to");
+    if (place !== undefined && to !== undefined)
+      throw new ServiceError("failed", "control: one place is enough, behind the comma or as to=");
+    const read = readAction(action, place ?? to);
+    if (read.kind === "error") throw new ServiceError("failed", `control: ${read.message}`);
+    await ports.control(read.action);
+  },
+};
+
+const volume: ScriptCommand = {
+  ...common,
+  names: ["volume"],
+  args: "percent",
+  docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`: that of the player of what plays where it has its own (mpv), else that of the device, by `wpctl`, `pactl` or `amixer`. A player's volume holds for what is started after it, too; where nothing plays and the device has none that can be set, it holds for what is started next.",
+  example: "**volume:40||Audio/Lullaby.mp3",
+  async run({ args: [text = ""] }, ports, signal) {
+    const change = readVolume(text);
+    if (change === undefined)
+      throw new ServiceError(
+        "failed",
+        `volume takes a number from 0 to 100, +5 or -5, not "${text.slice(0, 64)}"`,
+      );
+    await ports.changeVolume(change, signal);
+  },
+};
+
+const delay: ScriptCommand = {
+  ...common,
+  names: ["delay"],
+  args: "milliseconds, time or media_ready",
+  waits: true,
+  docs: "Waits before the next command: so many milliseconds, a time such as `1m30s` (`h`, `m`, `s`, `ms`), or until the player shows what it was started with (`media_ready`; a player that does not tell is ready when it has run for 3 s). Other cards have their turn meanwhile, and one that starts or stops something ends the wait.",
+  example: "SNES/Super Game.sfc||**delay:2s||**echo:it should run by now",
+  async run({ args: [text = ""] }, ports, signal) {
+    if (text.toLowerCase() !== "media_ready") return ports.delay(delayMs(text), signal);
+    return ports.mediaReady(signal);
+  },
+};
+
+export const playerCommands: readonly ScriptCommand[] = [stop, control, volume, delay];
+
+/** Throws `ServiceError("failed")` for a text that is no time, and for a time above `delayMsMax`. */
+function delayMs(text: string): number {
+  const ms = durationMs(text);
+  if (ms === undefined || ms > delayMsMax) {
+    throw new ServiceError(
+      "failed",
+      `delay takes milliseconds from 0 to ${delayMsMax}, a time such as 1m30s, or media_ready, not "${text.slice(0, 64)}"`,
+    );
+  }
+  return ms;
+}

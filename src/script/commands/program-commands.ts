@@ -1,0 +1,93 @@
+/** Commands that write to the log, send web requests and run programs. No shell reads their arguments. */
+import { ServiceError } from "../../core/errors.ts";
+import { argvMax } from "../../core/limits.ts";
+import type { ScriptCommand } from "../command.ts";
+
+const common = { options: {}, startsMedia: false, waits: true, allowedUntrusted: false } as const;
+
+const echo: ScriptCommand = {
+  names: ["echo"],
+  argsMin: 0,
+  argsMax: 64,
+  args: "text, ...",
+  options: {},
+  startsMedia: false,
+  allowedUntrusted: true,
+  docs: "Writes its arguments to the log.",
+  example: "**echo:[[last_scanned.id]] was read on [[device.hostname]]",
+  async run({ args }, ports) {
+    ports.echo(args.join(", "));
+  },
+};
+
+const httpGet: ScriptCommand = {
+  ...common,
+  names: ["http.get", "get"],
+  argsMin: 1,
+  argsMax: 1,
+  args: "url",
+  docs: "Asks a server, and fails unless it answers well. The address must match `script.allow_http` in the config file; what it answers is dropped.",
+  example: '**http.get:"https://example.com/lamp?on=1"',
+  run: ({ args: [url = ""] }, ports, signal) => ports.request({ method: "GET", url }, signal),
+};
+
+const httpPost: ScriptCommand = {
+  ...common,
+  names: ["http.post"],
+  argsMin: 3,
+  argsMax: 3,
+  args: "url, content type, body",
+  docs: "Sends a body to a server, and fails unless it answers well. The address must match `script.allow_http` in the config file.",
+  example: "**http.post:https://example.com/lamp,application/json,'{\"on\":true}'",
+  run: ({ args: [url = "", type = "", body = ""] }, ports, signal) =>
+    ports.request({ method: "POST", url, content: { type, body } }, signal),
+};
+
+const execute: ScriptCommand = {
+  ...common,
+  names: ["execute", "command", "shell"],
+  argsMin: 1,
+  argsMax: argvMax,
+  args: "program, argument, ...",
+  docs: "Runs a program to its end, at most a minute, and fails where it does. One argument is split at its spaces, but for those in quotes; several are taken as they are, and so it must be where an expression is among them. No shell is involved. The command line must match `script.allow_execute` in the config file.",
+  example: '**execute:/usr/bin/logger "a card was read"',
+  async run({ args, hasExpressions }, ports, signal) {
+    // The text of a card must stay within the one argument that its expression stands in.
+    if (args.length === 1 && hasExpressions)
+      throw new ServiceError(
+        "failed",
+        "execute: where there is an expression, commas go between program and arguments",
+      );
+    await ports.execute(argvOf(args), signal);
+  },
+};
+
+export const programCommands: readonly ScriptCommand[] = [echo, httpGet, httpPost, execute];
+
+/** Throws `ServiceError("failed")` if the program is missing, or a quote is not closed. */
+function argvOf(args: readonly string[]): readonly string[] {
+  const [first = "", ...others] = args;
+  const argv = others.length === 0 ? wordsOf(first) : args;
+  if (argv[0] === undefined || argv[0] === "" || argv.length > argvMax)
+    throw new ServiceError("failed", `execute takes a program and at most ${argvMax - 1} arguments`);
+  return argv;
+}
+
+/** Splits at white space, but not between two ' or two ". */
+function wordsOf(line: string): readonly string[] {
+  const words: string[] = [];
+  const piece = /(\s+)|'([^']*)'|"([^"]*)"|([^\s'"]+)|(['"])/g;
+  let begun = false;
+  for (const [, blank, single, double, plain, stray] of line.matchAll(piece)) {
+    if (stray !== undefined)
+      throw new ServiceError("failed", `execute: ${stray} opens a text that has no end`);
+    if (blank !== undefined) {
+      begun = false;
+      continue;
+    }
+    const text = single ?? double ?? plain ?? "";
+    words.push(begun ? (words.pop() ?? "") + text : text);
+    begun = true;
+  }
+  return words;
+}

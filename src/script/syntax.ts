@@ -1,0 +1,70 @@
+/** A launch script as text, as lexer and parser read it, and as a tree: commands with their arguments (docs/SCRIPT.md). */
+import type { Expression } from "./expression.ts";
+
+export interface Source {
+  readonly text: string;
+  /** Characters read so far. Tests use it to prove that it grows linearly with the text. */
+  steps: number;
+  /** Operands and operators in all expressions so far. */
+  expressionParts: number;
+  /** The expressions so far, by the place of their `[[`, because options that turn out to be text are read twice. */
+  readonly expressions: Map<number, ParsedExpression>;
+}
+
+export interface ParsedExpression {
+  readonly kind: "expression";
+  readonly expression: Expression;
+  /** The place after its `]]`. */
+  readonly end: number;
+}
+
+export function sourceOf(text: string): Source {
+  return { text, steps: 0, expressionParts: 0, expressions: new Map() };
+}
+
+export interface Failure {
+  readonly kind: "error";
+  readonly message: string;
+  /** The place of the fault, in UTF-16 units. */
+  readonly offset: number;
+  readonly length: number;
+}
+
+export function failure(message: string, offset: number, length: number): Failure {
+  return { kind: "error", message, offset, length };
+}
+
+export function skipWhiteSpace(source: Source, from: number): number {
+  let at = from;
+  while (at < source.text.length && isWhiteSpace(source.text[at] ?? "")) at++;
+  source.steps += at - from + 1;
+  return at;
+}
+
+export function isWhiteSpace(char: string): boolean {
+  // Most characters are printable ASCII, which this comparison excludes quickly.
+  return (char <= " " || char > "~") && char.trim() === "";
+}
+
+/** The character that `^` and `char` mean. */
+export function unescaped(char: string): string {
+  if (char === "n") return "\n";
+  if (char === "t") return "\t";
+  return char === "r" ? "\r" : char;
+}
+
+/** The value of an argument or an option: texts and expressions. No two texts are adjacent, and none is empty. */
+export type Text = readonly (string | Expression)[];
+
+export interface Command {
+  /** In lower case. */
+  readonly name: string;
+  readonly args: readonly Text[];
+  /** `?key=value&key=value`, keys as written; of two equal keys the last one counts. */
+  readonly options: ReadonlyMap<string, Text>;
+  /** Its place in the script, in UTF-16 units. */
+  readonly offset: number;
+  readonly length: number;
+}
+
+export type ParsedScript = { readonly kind: "script"; readonly commands: readonly Command[] } | Failure;
