@@ -15,9 +15,9 @@ import { type ChangeableLog, createLog } from "./core/log.ts";
 import type { ClosedPlaces } from "./core/media.ts";
 import type { OpenInputDevice } from "./core/operating-system.ts";
 import { createLauncher } from "./launch/launcher.ts";
-import { createAllowLaunch } from "./launch/rules/allow-launch.ts";
+import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
 import { createPlayTime } from "./launch/rules/play-time.ts";
-import { createHolding } from "./launch/rules/tap-launcher.ts";
+import { createTapLauncher } from "./launch/rules/tap-launcher.ts";
 import { createSaveKeeper } from "./launch/saves/keeper.ts";
 import { createMapper } from "./mappings/mapper.ts";
 import { knownSystems, systemFault } from "./media/known-systems.ts";
@@ -236,7 +236,7 @@ async function assemble({
   });
   wired.api = api;
   if (tls !== undefined) wired.certificates = followCertificate(tlsFolder, tls, { api, clock, log });
-  const launching = createHolding({
+  const launching = createTapLauncher({
     ...{ bus, clock, log, launcher },
     readers: config().readers,
     requesterOf: (token) => wired.readers?.requesterOf(token),

@@ -129,7 +129,7 @@ for await (const { method, params } of client.notifications()) console.log(metho
 On another machine a client needs an identity. It gets one by the code that \`tapdeck pair --code\` shows. Keep it like a password:
 
 \`\`\`js
-import { connect, pair } from "tapdeck-client";
+import { pair } from "tapdeck-client";
 
 const url = "ws://tapdeck.local:7497/api/v0.1";
 const { id, secret } = await pair(url, "123 456", { name: "my program" });

@@ -11,7 +11,7 @@ import {
   webRequestMsMax,
 } from "../src/core/limits.ts";
 import type { ScriptCommand } from "../src/script/command.ts";
-import { commands, notYet } from "../src/script/commands/index.ts";
+import { notYet, scriptCommands } from "../src/script/commands/index.ts";
 import { precedences, variables } from "../src/script/expression.ts";
 
 export const pagePath = join(import.meta.dir, "../docs/SCRIPT.md");
@@ -41,7 +41,7 @@ SNES/Super Game.sfc
 
 ## Commands
 
-${commands.map(commandPart).join("\n")}
+${scriptCommands.map(commandPart).join("\n")}
 Planned, and refused until then: ${notYet.map((name) => `\`${name}\``).join(", ")}.
 
 ## Expressions

@@ -1,95 +1,59 @@
 /**
- * A token becomes a run: its text, or what a mapping makes of it, joins the queue as a script; scripts run one after
- * another (turns.ts). A card that switches or ends what plays ends the scripts that still wait for something. Every
- * accepted launch has one history row and one `launch.finished`.
+ * Launches tokens: the text of a token, or of its mapping, joins the queue as a script (`script-queue.ts`). A script that
+ * switches or stops media ends the scripts that wait. Each accepted launch has one history row and one `launch.finished`.
  */
-import type { Bus } from "../bus.ts";
-import type { Config } from "../config/shape.ts";
-import { type Clock, rfc3339 } from "../core/clock.ts";
+import { rfc3339 } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import type { ActiveMedia, ClosedPlaces } from "../core/media.ts";
+import type { ActiveMedia } from "../core/media.ts";
 import { isPairingLink, withoutPairingSecrets, withoutSecrets } from "../core/pairing-link.ts";
-import type { ControlAction } from "../core/playback.ts";
 import type { Requester } from "../core/rights.ts";
 import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
-import type { LastMedia } from "../store/play-state.ts";
-import { cardOf } from "./card.ts";
-import { type LaunchSource, mayLaunch, originNow, originOf } from "./launch-source.ts";
-import { noTextSentence } from "./no-text.ts";
-import { createWorker, type WorkerParts } from "./playback-session.ts";
-import type { PlaylistState } from "./playlist.ts";
-import type { Devices } from "./ports/device-ports.ts";
-import type { SearchedMedia } from "./ports/index-port.ts";
-import { confirmMs, createGuard } from "./rules/switch-guard.ts";
+import { createPlaybackSession, type PlaybackSession, type SessionParts } from "./playback-session.ts";
+import type { Proof } from "./playing.ts";
+import { confirmMs, createSwitchGuard } from "./rules/switch-guard.ts";
 import type { RunContext } from "./run-context.ts";
-import { type Aside, createTurns, type Job } from "./script-queue.ts";
-import { sentenceOf } from "./sentence.ts";
+import { cardOf, type LaunchSource, mayLaunch, noTextSentence, originNow, originOf } from "./run-context.ts";
+import { type Aside, createScriptQueue, type QueuedScript } from "./script-queue.ts";
 
-export interface LauncherParts extends Pick<WorkerParts, "saves"> {
-  /** Asked at each launch, so that new folders and players take effect at the next one. */
-  readonly config: () => Config;
-  readonly bus: Bus;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface LauncherParts extends SessionParts {
   readonly history: History;
-  /** What was started last, over restarts; where absent, a restart forgets. */
-  readonly lastMedia?: LastMedia;
-  /** Folders of the USB sticks that are plugged in; none where absent. */
-  readonly sticks?: () => readonly string[];
-  /** Files and folders of the service, which are never played. */
-  readonly closed?: ClosedPlaces;
-  /** The media index, for the commands that look something up. */
-  readonly media?: SearchedMedia;
-  /** What scripts may use besides players; where absent, they are told that there is nothing. */
-  readonly devices?: Devices;
-  /** The text that a mapping puts in the place of the token's own; undefined where none matches. */
+  /** The text of a mapping that replaces the token's own, or undefined. */
   readonly map: (token: TokenParams) => string | undefined;
-  /** Why nothing may be started now, as a sentence; undefined where it may. */
-  readonly refusal?: () => string | undefined;
-  /** Milliseconds that never go back. */
-  readonly elapsedMs?: () => number;
 }
 
-export interface Launcher {
+export interface Launcher extends Pick<PlaybackSession, "playback" | "control" | "holdVolume" | "playlist"> {
   /**
-   * Queues the token's script and returns. Throws `ServiceError`: `busy` where the queue is full, `invalid-params` for a
-   * token that says nothing, `forbidden` for a script that an untrusted source may not run.
+   * Queues the token's script and returns. Throws `ServiceError`: `busy` if the queue is full, `invalid-params` for an empty
+   * token, `forbidden` for a script that its source may not run.
    */
   launch(token: TokenParams, from?: LaunchSource): void;
-  /** Ends what plays and what runs, empties the queue, and returns at once. */
+  /** Ends the player and all scripts, empties the queue, and returns at once. */
   stop(): void;
-  /** Ends what plays, and its playlist; of `card`, where given, also the rest of the script that runs. Returns at once. */
+  /** Ends the player and its playlist, and the running script of `card`. Returns at once. */
   stopMedia(why: string, card?: string): void;
-  /** As `stopMedia`, where what plays lies below the folder; `media.stopped` tells why. */
+  /** As `stopMedia` if the current media is below the folder; `media.stopped` carries `why`. */
   stopMediaIn(folder: string, why: string): void;
-  /** Ends the scripts of a client that was revoked: those that wait, and those that run. */
+  /** Ends the waiting and running scripts of a client that was revoked. */
   revoke(client: string): void;
-  /** Ends the scripts that run for callers whose right was taken away. Those that wait are judged when they start. */
+  /** Ends the running scripts of callers that lost their right. Waiting ones are checked when they start. */
   review(): void;
-  /** Launches what the guard holds back; throws `not-found` where it holds nothing. */
+  /** Launches what the guard holds back; throws `not-found` if it holds nothing. */
   confirm(): void;
   activeMedia(): ActiveMedia | undefined;
-  /** As `activeMedia`, with what the player says of itself now. */
-  playback(): Promise<ActiveMedia | undefined>;
-  /** Has the player of what plays do something; rejects with `ServiceError` where nothing plays, or it cannot. */
-  control(action: ControlAction): Promise<void>;
-  /** What plays is turned down to the owner's ceiling, where it is louder. */
-  holdVolume(): Promise<void>;
-  playlist(): PlaylistState | undefined;
-  /** The card whose script started what plays, or played last; undefined where no card did. */
+  /** The card whose script started the current media; undefined if no card did. */
   cardOfMedia(): string | undefined;
   /** Whether a launch of this card waits or runs, or a playlist of it plays. */
   isLaunching(card: string): boolean;
-  /** As `stop`, and resolves when the player is gone; nothing is launched from then on. */
+  /** As `stop`, and resolves when the player is gone. Refuses launches from now on. */
   close(): Promise<void>;
 }
 
-interface Run extends Job {
+interface Run extends QueuedScript {
   readonly id: number;
   readonly time: string;
   readonly token: TokenParams;
@@ -98,9 +62,9 @@ interface Run extends Job {
   readonly problem: TagProblem | undefined;
   readonly readerId: string;
   readonly requester: Requester | undefined;
-  /** Undefined where no card was put down. */
+  /** Undefined for a launch without a tap. */
   readonly card: string | undefined;
-  /** It was held back, and somebody confirmed it. */
+  /** The launch guard held it back, and it was confirmed. */
   readonly isConfirmed: boolean;
   readonly ending: AbortController;
 }
@@ -113,28 +77,27 @@ const takenOver = new ServiceError("failed", "another card took over", { isPubli
 
 export function createLauncher(parts: LauncherParts): Launcher {
   const { bus, clock, log, history, map, config } = parts;
-  const turns = createTurns<Run>();
+  const queue = createScriptQueue<Run>();
   let closed = false;
   let lastToken = noToken;
-  const worker = createWorker(parts, () => lastToken);
-  const guard = createGuard<{ readonly card: string; readonly run: Run }>(clock);
+  const session = createPlaybackSession(parts, () => lastToken);
+  const guard = createSwitchGuard<{ readonly card: string; readonly run: Run }>(clock);
   const unsettled = new Set<Promise<void>>();
 
-  const finish = (run: Run, error?: unknown, said?: string) => {
-    const why = error === undefined ? {} : { error: sentenceOf(error, log) };
+  const finish = (run: Run, error?: unknown, explanation?: string) => {
+    const why = error === undefined ? {} : { error: sentenceFor(error, log) };
     const { uid, text } = run.token;
     history.finish(run.id, why.error);
-    const note = said === undefined ? {} : { note: said };
+    const note = explanation === undefined ? {} : { note: explanation };
     bus.emit("launch.finished", { time: run.time, uid, text, success: error === undefined, ...why, ...note });
   };
-  /** A launch has gone well once the player that it started has proved itself; the next one does not wait for that. */
-  const settle = (run: Run, context: RunContext, said: string | undefined) => {
-    const proof = worker.startedBy() === context ? worker.lastProof() : undefined;
-    if (proof === undefined) return finish(run, undefined, said);
+  /** A launch succeeds once its player has proved itself; the next launch does not wait for that. */
+  const settle = (run: Run, proof: Proof | undefined, explanation: string | undefined) => {
+    if (proof === undefined) return finish(run, undefined, explanation);
     const settling = proof.settled
       .then(
-        () => finish(run, undefined, said),
-        (error) => finish(run, error, said),
+        () => finish(run, undefined, explanation),
+        (error) => finish(run, error, explanation),
       )
       .finally(() => unsettled.delete(settling));
     unsettled.add(settling);
@@ -149,11 +112,11 @@ export function createLauncher(parts: LauncherParts): Launcher {
       });
     const ready = readyScript(script, context.origin);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
-      const playing = worker.active();
+      const playing = session.active();
       if (playing !== undefined && guard.holds({ card, run })) throw heldBack(run, playing);
     }
-    if (ready.takesOver) for (const other of turns.begun()) if (other !== run) other.ending.abort(takenOver);
-    await ready.run(worker.portsOf(context), context.signal, aside);
+    if (ready.takesOver) for (const other of queue.begun()) if (other !== run) other.ending.abort(takenOver);
+    await ready.run(session.portsOf(context), context.signal, aside);
   };
   const heldBack = ({ token, time }: Run, playing: ActiveMedia): ServiceError => {
     const { uid, text } = token;
@@ -164,16 +127,24 @@ export function createLauncher(parts: LauncherParts): Launcher {
     );
   };
   const runOne = (run: Run, aside: Aside): Promise<void> => {
-    let note: string | undefined;
-    const explain = (why: string) => {
-      note = why;
+    let explanation: string | undefined;
+    let proof: Proof | undefined;
+    const context: RunContext = {
+      card: run.card,
+      uid: run.token.uid,
+      origin: originNow(run.origin, run.requester),
+      isHook: false,
+      signal: run.ending.signal,
+      explain(why) {
+        explanation = why;
+      },
+      onStarted(started) {
+        proof = started;
+      },
     };
-    const { card, ending, token } = run;
-    const origin = originNow(run.origin, run.requester);
-    const context = { card, uid: token.uid, origin, isHook: false, signal: ending.signal, explain };
     return runScript(run, context, aside).then(
-      () => settle(run, context, note),
-      (error) => finish(run, error, note),
+      () => settle(run, proof, explanation),
+      (error) => finish(run, error, explanation),
     );
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
@@ -183,10 +154,10 @@ export function createLauncher(parts: LauncherParts): Launcher {
     refuseBeyond(
       "launchQueueMax",
       launchQueueMax + (isTap ? launchesForCardsMax : 0),
-      turns.waiting().length,
+      queue.waiting().length,
     );
     if (origin === "untrusted") {
-      const all = [...turns.waiting(), ...turns.begun()];
+      const all = [...queue.waiting(), ...queue.begun()];
       const others = all.filter((run) => run.origin === "untrusted").length;
       refuseBeyond("untrustedLaunchesMax", untrustedLaunchesMax, others);
     }
@@ -194,8 +165,8 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const timeMs = clock.now();
     const override = map(token);
     const script = withoutPairingSecrets(override ?? text);
-    // A card has no caller who could be told: its refusal is how its run ends. So is that of a mapping for a caller that may
-    // not know which mappings there are.
+    // A tap has no caller to answer, so its run ends with the refusal. So does the run of an untrusted caller's mapping,
+    // because an answer would show that the mapping exists.
     if (!isTap && !(origin === "untrusted" && override !== undefined)) refuseForbidden(script, origin);
     if (origin !== "untrusted") lastToken = token;
     const id = history.open({ timeMs, type, uid, text, data, script, readerId });
@@ -207,18 +178,17 @@ export function createLauncher(parts: LauncherParts): Launcher {
       cutsIn: isTap,
       run: (aside) => runOne(run, aside),
     };
-    turns.add(run);
+    queue.add(run);
     bus.emit("running", { type, uid, text, data, time, script });
   };
   const stopAll = (): Promise<void> => {
-    const waiting = turns.drop(() => true);
-    for (const run of turns.begun()) run.ending.abort(stoppedReason);
+    const waiting = queue.drop(() => true);
+    for (const run of queue.begun()) run.ending.abort(stoppedReason);
     guard.take();
     for (const run of waiting) finish(run, stoppedReason);
-    return worker.stopAll();
+    return session.stopAll();
   };
-  // What cannot be stopped is told by `media.stopped`, which then does not come.
-  const behind = (stopped: Promise<void>) =>
+  const logFailure = (stopped: Promise<void>) =>
     void stopped.catch((error) =>
       log.error("launch", "could not stop the player", { error: messageOf(error) }),
     );
@@ -229,26 +199,26 @@ export function createLauncher(parts: LauncherParts): Launcher {
         throw new ServiceError("invalid-params", "at least one of uid, text and data must not be empty", {
           isPublic: true,
         });
-      // What lets a phone in is neither kept nor told on.
+      // Pairing secrets are neither stored nor sent in events.
       enqueue(withoutSecrets(token), from, false);
     },
-    stop: () => behind(stopAll()),
+    stop: () => logFailure(stopAll()),
     stopMedia(why, card) {
-      const ofCard = card === undefined ? [] : turns.begun().filter((run) => run.card === card);
+      const ofCard = card === undefined ? [] : queue.begun().filter((run) => run.card === card);
       for (const run of ofCard) run.ending.abort(new ServiceError("failed", why));
-      behind(worker.stopMedia());
+      logFailure(session.stopMedia());
     },
     stopMediaIn(folder, why) {
-      if (worker.active()?.mediaPath.startsWith(`${folder}/`)) behind(worker.stopMedia(why));
+      if (session.active()?.mediaPath.startsWith(`${folder}/`)) logFailure(session.stopMedia(why));
     },
     revoke(client) {
       const isIts = ({ requester }: Run) => requester?.client === client;
-      for (const run of turns.begun().filter(isIts)) run.ending.abort(revoked);
-      for (const run of turns.drop(isIts)) finish(run, revoked);
+      for (const run of queue.begun().filter(isIts)) run.ending.abort(revoked);
+      for (const run of queue.drop(isIts)) finish(run, revoked);
       guard.drop((held) => isIts(held.run));
     },
     review() {
-      for (const { origin, requester, ending } of turns.begun())
+      for (const { origin, requester, ending } of queue.begun())
         if (originNow(origin, requester) !== origin || !mayLaunch(requester)) ending.abort(lostRight);
     },
     confirm() {
@@ -259,35 +229,42 @@ export function createLauncher(parts: LauncherParts): Launcher {
       const [trusted, isFromReader] = [origin !== "untrusted", origin === "reader"];
       enqueue(token, { readerId, trusted, isFromReader, requester, isTap: true }, true);
     },
-    activeMedia: worker.active,
-    playback: worker.playback,
-    control: worker.control,
-    holdVolume: worker.holdVolume,
-    playlist: worker.playlist,
-    cardOfMedia: () => worker.startedBy()?.card,
+    activeMedia: session.active,
+    playback: session.playback,
+    control: session.control,
+    holdVolume: session.holdVolume,
+    playlist: session.playlist,
+    cardOfMedia: () => session.owner()?.card,
     isLaunching: (card) =>
-      [...turns.begun(), ...turns.waiting()].some((run) => run.card === card) || worker.isPlaylistOf(card),
+      [...queue.begun(), ...queue.waiting()].some((run) => run.card === card) || session.isPlaylistOf(card),
     async close() {
       closed = true;
-      worker.close();
+      session.close();
       await stopAll();
-      await turns.idle();
+      await queue.idle();
       await Promise.all(unsettled);
     },
   };
 }
 
-/** Throws `busy` where as many launches wait as may. */
 function refuseBeyond(limit: string, max: number, count: number): void {
   if (count < max) return;
   throw new ServiceError("busy", `${max} launches wait already`, { data: { limit }, isPublic: true });
 }
 
-/** Refuses a forbidden command at once; other faults of the script are reported when it runs. */
+/** Throws for a forbidden command; other faults of the script are reported when it runs. */
 function refuseForbidden(script: string, origin: ScriptOrigin): void {
   try {
     readyScript(script, origin);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === "forbidden") throw error;
   }
+}
+
+/** The sentence of a refusal; an internal error goes to the log. */
+function sentenceFor(error: unknown, log: Log): string {
+  if (error instanceof ServiceError) return error.message;
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log.error("launch", "internal error", { error: text });
+  return "internal error: see the log";
 }

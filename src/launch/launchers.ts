@@ -1,4 +1,4 @@
-/** Players: the ones of the config file, then RetroArch and mpv where they are installed. Which one plays a file. */
+/** Launchers: those of the config file, then RetroArch and mpv if they are installed; and the choice of one for a file. */
 import { usualCommands } from "../config/launcher-settings.ts";
 import type { LauncherConfig } from "../config/shape.ts";
 import { ServiceError } from "../core/errors.ts";
@@ -25,28 +25,28 @@ const retroArch: LauncherConfig = {
   kind: "retroarch",
 };
 
-/** A player with the file in its place. */
-export interface Choice extends PlayerOrder {
+/** The order for a player, with the file in its command line. */
+export interface PlayerChoice extends PlayerOrder {
   readonly launcherId: string;
-  /** Of RetroArch: the file of the core. */
+  /** The file of the core, for RetroArch. */
   readonly core?: string;
 }
 
 export interface AvailableLauncher extends LauncherConfig {
-  /** Of RetroArch: the cores that are installed. */
+  /** The installed cores, for RetroArch. */
   readonly cores?: Cores;
 }
 
-/** Finds a program, as a path; null where there is none. */
-export type Find = (program: string) => string | null;
-/** Finds the libretro cores; asked only where RetroArch is there. */
-export type FindCores = () => Cores;
+/** Finds the path of a program. */
+type Find = (program: string) => string | null;
+/** Finds the libretro cores; called only if there is a RetroArch. */
+type FindCores = () => Cores;
 
 const noCores: FindCores = () => new Map();
 
 /**
- * The launchers of the config, those that name systems first, then those that name extensions, else as in the file; and
- * behind them the built-in ones whose program `find` finds. The first that plays a file is the one for it.
+ * The launchers of the config, those with systems first, then those with extensions, otherwise in the order of the file; after
+ * them the built-in launchers with an installed program. The first that plays a file is chosen for it.
  */
 export function availableLaunchers(
   configured: readonly LauncherConfig[],
@@ -77,11 +77,11 @@ export interface LauncherState {
   readonly systems: readonly string[];
   readonly extensions: readonly string[];
   readonly available: boolean;
-  /** A sentence; only where it is not available. */
+  /** A sentence, if it is not available. */
   readonly reason?: string;
 }
 
-/** Every launcher in the order in which they are asked, and whether its program is there; the built-in ones too. */
+/** Every launcher, the built-in ones too, in the order of choice, and whether it is available. */
 export function describeLaunchers(
   configured: readonly LauncherConfig[],
   find: Find,
@@ -97,7 +97,7 @@ export function describeLaunchers(
   });
 }
 
-/** What keeps a launcher from playing anything at all. */
+/** The reason why a launcher can play nothing, or undefined. */
 function missingOf(launcher: AvailableLauncher, find: Find): string | undefined {
   const { command, kind, systems, core, cores = noCores() } = launcher;
   const [program = ""] = command;
@@ -111,20 +111,19 @@ function missingOf(launcher: AvailableLauncher, find: Find): string | undefined 
     : "none of the libretro cores for its systems is installed";
 }
 
-/** Whether any of them plays it. */
 export function isPlayed(file: MediaFile, launchers: readonly AvailableLauncher[]): boolean {
   return launchers.some((candidate) => plays(candidate, file));
 }
 
 /**
- * The first that plays it, or the one with the id `wantedId`, which must play it as well. Throws `ServiceError("failed")`
- * with what to do where there is none.
+ * The first launcher that plays the file, or the one with the id `wantedId`, which must play it as well. Throws
+ * `ServiceError("failed")` with a remedy.
  */
 export function chooseLauncher(
   file: MediaFile,
   launchers: readonly AvailableLauncher[],
   wantedId: string | undefined,
-): Choice {
+): PlayerChoice {
   const launcher =
     wantedId === undefined
       ? launchers.find((candidate) => plays(candidate, file))
@@ -144,8 +143,8 @@ export function chooseLauncher(
   return orderOf(launcher, file);
 }
 
-/** The first launcher that names the system and takes no file; throws `ServiceError("failed")` with what to do. */
-export function chooseSystemLauncher(system: System, launchers: readonly LauncherConfig[]): Choice {
+/** The first launcher that names the system and takes no file; throws `ServiceError("failed")` with a remedy. */
+export function chooseSystemLauncher(system: System, launchers: readonly LauncherConfig[]): PlayerChoice {
   const launcher = launchers.find(
     (candidate) => candidate.systems.includes(system.id) && !takesFile(candidate),
   );
@@ -158,8 +157,8 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
   return orderOf(launcher, { path: "", system });
 }
 
-/** The launcher with the file in its place, and, of RetroArch, the core for it. */
-function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Choice {
+/** Puts the file into the command line, and for RetroArch the core. */
+function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): PlayerChoice {
   const { id, kind = "process", command, environment, folder, isUnconfined, stop } = launcher;
   const optionsAt = placeOfOptions(command);
   const core = kind === "retroarch" ? coreOf(launcher, system) : undefined;
@@ -177,7 +176,7 @@ function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Choi
   };
 }
 
-/** Before the file, and before the `--` that ends the options; behind a program that starts the player, too. */
+/** The place for options: before the file, and before a `--`; also if the first program only starts the player. */
 function placeOfOptions(command: readonly string[]): number {
   const file = command.findIndex((part, index) => index > 0 && part.includes("{path}"));
   if (file === -1) return command.length;
@@ -199,7 +198,7 @@ function coreOf({ id, core, cores = noCores() }: AvailableLauncher, system: Syst
   );
 }
 
-/** As the table of cores knows it: the owner may spell it in other ways. */
+/** The id in the table of cores for any spelling. */
 function systemIdOf(name: string): string {
   return systemByName(name)?.id ?? name;
 }
@@ -209,8 +208,8 @@ function specificity({ systems, extensions }: LauncherConfig): number {
 }
 
 /**
- * A card may name the system of a file, but cannot turn a file into one of that system: a launcher that states no extensions
- * then takes only those that the system is known to have, and what it takes without that name.
+ * A card may name the system of a file, but only one that fits: a launcher without extensions then takes files with an
+ * extension of that system, and files that it takes without the name.
  */
 function plays(launcher: AvailableLauncher, file: MediaFile): boolean {
   const { path, system, toldSystem } = file;
@@ -220,7 +219,7 @@ function plays(launcher: AvailableLauncher, file: MediaFile): boolean {
   return playsIn(launcher, path, toldSystem) && hasCoreFor(launcher, toldSystem);
 }
 
-/** Of RetroArch without systems, the system alone tells the core. */
+/** RetroArch chooses the core by the system alone if the launcher names no systems. */
 function hasCoreFor({ kind, core, cores = noCores() }: AvailableLauncher, { id }: System): boolean {
   return kind !== "retroarch" || coreFileOf(systemIdOf(id), core, cores) !== undefined;
 }
@@ -229,7 +228,7 @@ function playsIn(launcher: LauncherConfig, path: string, system: System): boolea
   const { systems, extensions, kind } = launcher;
   if (systems.length > 0 && !systems.includes(system.id)) return false;
   if (extensions.length > 0) return extensions.includes(extensionOf(path));
-  // What starts a system alone plays no file, and the picture beside a game is none.
+  // A launcher for a system plays no file, and RetroArch plays no picture beside a game.
   return kind === "retroarch"
     ? kindOf(extensionOf(path)) === undefined
     : systems.length === 0 || takesFile(launcher);

@@ -1,6 +1,6 @@
 /**
- * From what a card says to a file: an absolute path, or `<System>/<relative path>` below a media folder. It never
- * leaves the media folders, by `..` or by link.
+ * Finds the file that a card names: an absolute path, or `<System>/<relative path>` below a media folder. The file never lies
+ * outside the media folders, neither by `..` nor by link.
  */
 import { access, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
@@ -12,18 +12,18 @@ import { filterInSlices } from "../core/slices.ts";
 import { type FileName, nameBytes, readable } from "../media/file-names.ts";
 import { kindOf, systemByFolder, systemByName, systemFault, systemOfFile } from "../media/known-systems.ts";
 import { closedNow } from "../system/closed-places.ts";
-import { mayBeOdd, resolvedByBytes } from "./non-utf8-paths.ts";
-import { refuseStickAway } from "./ports/away-stick.ts";
+import { mayBeNonUtf8, resolvedByBytes } from "./non-utf8-paths.ts";
+import { refuseStickAway } from "./ports/media-lookup.ts";
 
 export interface MediaFile {
   /** Absolute, links resolved. */
   readonly path: string;
   readonly system: System;
-  /** Where a card names the system: the one that folder and extension tell. */
+  /** The system by folder and extension, if the card names another one. */
   readonly toldSystem?: System;
-  /** The path as the disk has it, where that is not UTF-8. */
+  /** The path in bytes, if it is not UTF-8. */
   readonly bytes?: Uint8Array;
-  /** To be called once nobody plays it any more. */
+  /** To be called once the player is gone. */
   readonly release?: () => void;
 }
 
@@ -31,13 +31,13 @@ export interface MediaFile {
 interface Base {
   /** Absolute, links resolved. */
   readonly path: string;
-  /** Of a folder of one system; undefined for one that holds a folder a system. */
+  /** The system of all files; undefined for a root that holds a folder for each system. */
   readonly system: string | undefined;
 }
 
 /**
- * Finds the file below one of the media folders, or throws `ServiceError("failed")` with a sentence. `knownSystems` are the
- * ids that players were set up for. `systemId` is one of them, or any name of a system of the table.
+ * Finds the file below one of the media folders, or throws `ServiceError("failed")`. `knownSystems` are the ids that launchers
+ * name. `systemId` is one of them, or any name in the table of systems.
  */
 export async function findMediaFile(
   wanted: string,
@@ -59,7 +59,7 @@ export async function findMediaFile(
   const base = bases
     .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
     .sort((a, b) => b.path.length - a.path.length)[0];
-  // As for a file that is not there: of other places it is not told whether there is such a file.
+  // The same error as for a missing file, so that it does not reveal files outside the media folders.
   if (base === undefined) throw notBelow(wanted);
   if (await closed.isClosed(found))
     throw new ServiceError(
@@ -77,10 +77,10 @@ export async function findMediaFile(
   };
 }
 
-/** The names in a folder; none where it cannot be read: whatever keeps it from that, nothing is found there. */
+/** The names in a folder; none if it cannot be read. */
 type Names = (folder: string) => Promise<readonly string[]>;
 
-/** Lists each folder once, however often one search comes by: a list of 100,000 names is 100 ms of work. */
+/** Lists each folder once in a search, because a list of 100,000 names takes 100 ms. */
 export function createNames(list: Names = readdir): Names {
   const known = new Map<string, Promise<readonly string[]>>();
   return (folder) => {
@@ -90,14 +90,14 @@ export function createNames(list: Names = readdir): Names {
   };
 }
 
-/** Paths are compared as bytes: a name that is not UTF-8 may read as another one. */
+/** One character for each byte, because different names that are not UTF-8 may decode to the same text. */
 function latin1(path: FileName): string {
   return Buffer.from(nameBytes(path)).toString("latin1");
 }
 
 async function findAbsolute(wanted: string, { roots, own }: MediaFolders): Promise<FileName | undefined> {
   const path = await resolved(wanted);
-  if (path !== undefined || !mayBeOdd(wanted)) return path;
+  if (path !== undefined || !mayBeNonUtf8(wanted)) return path;
   for (const folder of [...roots, ...own.map((one) => one.folder)]) {
     if (!isBelow(wanted, folder)) continue;
     const odd = await resolvedByBytes(folder, relative(folder, wanted).split(sep));
@@ -115,7 +115,7 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
     return new ServiceError("failed", `${wanted} is an address and no file, and Tapdeck opens none`);
   const folders = [...roots, ...own.map(({ folder }) => folder)];
-  // Of other places it is not told whether there is such a file.
+  // The error does not reveal files outside the media folders.
   if (isAbsolute(wanted) && !folders.some((folder) => isBelow(wanted, folder))) return notBelow(wanted);
   const where = isAbsolute(wanted) ? "" : " below the media folders";
   const asked = folders.filter((folder) => !isAbsolute(wanted) || isBelow(wanted, folder));
@@ -126,7 +126,7 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   return new ServiceError("failed", `there is no file ${wanted}${where}${why}`);
 }
 
-/** Those that cannot be listed, and the empty mount points that a drive leaves behind. */
+/** The folders that are unreadable or empty, such as the mount point of an absent drive. */
 async function emptyOnes(folders: readonly string[], names: Names): Promise<readonly string[]> {
   const entries = await Promise.all(folders.map(names));
   return folders.filter((_, at) => entries[at]?.length === 0);
@@ -135,7 +135,7 @@ async function emptyOnes(folders: readonly string[], names: Names): Promise<read
 function isThere(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
-    // Whatever keeps it from being looked at, it is none to speak of.
+    // An inaccessible folder counts as missing.
     () => false,
   );
 }
@@ -144,19 +144,19 @@ function isBelow(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** The system that a card names, in any of its spellings, with the id that players know it by. */
+/** The system for any of its names, with the id that launchers use. */
 export function findSystem(name: string, knownSystems: readonly string[]): System {
   return namedSystem(name, systemByName(name), knownSystems);
 }
 
-/** Throws `ServiceError("failed")` for a name that neither the table of systems nor the config has. */
+/** Throws `ServiceError("failed")` for a name that is neither in the table of systems nor in the config. */
 function namedByCard(name: string, { own }: MediaFolders, knownSystems: readonly string[]): System {
   const fault = systemFault(name, [...knownSystems, ...own.map(({ system }) => system)]);
   if (fault !== undefined) throw new ServiceError("failed", fault);
   return findSystem(name, knownSystems);
 }
 
-/** The first folder below the root names the system; what lies in no known one is told by its extension. */
+/** The first folder below the root names the system; without a known folder, the extension decides. */
 function systemOf(path: string, base: Base, knownSystems: readonly string[]): System {
   const extension = extensionOf(path);
   const [folder] =
@@ -164,7 +164,7 @@ function systemOf(path: string, base: Base, knownSystems: readonly string[]): Sy
   if (folder === undefined) return kindOf(extension) ?? unknownSystem;
   const host = systemByFolder(folder);
   const own = systemOfFile(folder, extension) ?? host;
-  // A player for the very system of the file comes before one for the system that the folder is named after.
+  // A launcher for the file's own system comes before one for the system of the folder.
   const nearest = namedSystem(own?.id ?? folder, own, knownSystems);
   const systems = [nearest, namedSystem(folder, host, knownSystems)];
   return systems.find(({ id }) => knownSystems.includes(id)) ?? kindOf(extension) ?? nearest;
@@ -172,7 +172,7 @@ function systemOf(path: string, base: Base, knownSystems: readonly string[]): Sy
 
 const unknownSystem: System = { id: "Unknown", name: "Unknown", category: "Unknown" };
 
-/** With the id as players know it: they, folders and cards may spell it in other ways, or use another of its names. */
+/** Uses the id of the launchers, because folders and cards may use other spellings or names. */
 function namedSystem(name: string, system: System | undefined, knownSystems: readonly string[]): System {
   const id =
     knownSystems.find((known) => known.toLowerCase() === name.toLowerCase()) ??
@@ -200,9 +200,9 @@ async function findBelow(
   names: Names,
 ): Promise<FileName | undefined> {
   const [folder = "", ...rest] = wanted.split("/");
-  // The very name, in any media folder, comes before one that is spelt otherwise.
+  // The exact name in any media folder comes before another spelling.
   const loosely: Resolve = (base, segments) => resolvedLoosely(base, segments, names);
-  const ways = [resolvedBelow, loosely, ...(mayBeOdd(wanted) ? [resolvedByBytes] : [])];
+  const ways = [resolvedBelow, loosely, ...(mayBeNonUtf8(wanted) ? [resolvedByBytes] : [])];
   for (const at of ways)
     for (const { path: base, system } of bases) {
       const path =
@@ -222,8 +222,8 @@ type Resolve = (base: string, segments: readonly string[]) => Promise<FileName |
 const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segments));
 
 /**
- * Names that differ in capitals only are one on the FAT and exFAT disks that cards were written for, and a Mac writes accents
- * apart from their letters (NFD). Of several such names the first in the order of their characters is taken.
+ * Ignores case, as FAT and exFAT do, and the form of accents, which a Mac writes apart from their letters (NFD). Of several
+ * names the first in the order of their characters is taken.
  */
 async function resolvedLoosely(
   base: string,
@@ -248,7 +248,7 @@ function unified(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
 
-/** Cards are written on other machines: the system's folder may be called otherwise here, or be that of another system. */
+/** On the machine that wrote the card, the folder of the system may have had another name, or have held several systems. */
 async function findSpeltOtherwise(
   root: string,
   [folder = "", ...rest]: readonly string[],
@@ -269,7 +269,7 @@ async function findSpeltOtherwise(
   return undefined;
 }
 
-/** True where files of the system that a card names may lie in a folder of this name. */
+/** Whether a folder of this name may hold files of the system. */
 function isFolderOf(folder: string, system: string): boolean {
   const host = systemByFolder(folder) ?? systemByName(folder);
   const wanted = systemByName(system);
@@ -277,7 +277,7 @@ function isFolderOf(folder: string, system: string): boolean {
   return host.id === wanted.id || wanted.livesWith?.includes(host.id) === true;
 }
 
-/** Undefined where there is no such file that this user may read. */
+/** Undefined if there is no such file, or this user may not read it. */
 async function resolved(path: string): Promise<string | undefined> {
   return realpath(path).catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? error.code : undefined;

@@ -1,6 +1,6 @@
 /**
- * Files whose names are not UTF-8: texts hold U+FFFD for what cannot be read, so they are found by what the folder's
- * entries would be read as, and a player, which takes its arguments as text, gets a link with a clean name.
+ * Files whose names are not UTF-8. A text holds U+FFFD for such bytes, so the entries of a folder are compared after the
+ * same replacement. A player takes its arguments as text, so it gets a link with a readable name.
  */
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,15 +8,17 @@ import { basename, dirname, join } from "node:path";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { filterInSlices } from "../core/slices.ts";
 import { type FileName, fileName, fsPath, joinNames, readable } from "../media/file-names.ts";
+import type { PlayerChoice } from "./launchers.ts";
+import type { MediaFile } from "./media-file.ts";
 
-/** What stands for bytes that are not UTF-8. */
+/** Replaces bytes that are not UTF-8. */
 const replacement = "\ufffd";
 
-export function mayBeOdd(wanted: string): boolean {
+export function mayBeNonUtf8(wanted: string): boolean {
   return wanted.includes(replacement);
 }
 
-/** The file below `base`, links resolved; of names that read the same, the first by bytes. Undefined where there is none. */
+/** The file below `base`, links resolved; of names that read the same, the first by bytes. Undefined if there is none. */
 export async function resolvedByBytes(
   base: string,
   segments: readonly string[],
@@ -24,7 +26,7 @@ export async function resolvedByBytes(
   let path: FileName = base;
   for (const segment of segments) {
     if (segment === "" || segment === "." || segment === "..") return undefined;
-    // Whatever keeps it from being read, nothing is found there.
+    // A folder that cannot be read counts as empty.
     const entries = await readdir(fsPath(path), { encoding: "buffer" }).catch(() => []);
     const same = await filterInSlices(entries, (entry) => readable(fileName(entry)) === segment);
     const found = same.sort(Buffer.compare)[0];
@@ -35,27 +37,42 @@ export async function resolvedByBytes(
   return real && fileName(real);
 }
 
-export interface CleanLink {
-  /** Absolute: the file's name with `_` for what cannot be read, and its own extension. */
-  readonly path: string;
-  /** Takes it away again; call it once. */
-  release(): void;
-}
-
-/** Makes a link to the file in a folder that only this user may enter; throws `ServiceError("failed")` with what to do. */
-export async function linkCleanly(file: Uint8Array): Promise<CleanLink> {
+/**
+ * Makes a link to the file in a folder that only this user may enter. Its name has `_` for U+FFFD. `release` removes it; to
+ * be called once. Throws `ServiceError("failed")` with a remedy.
+ */
+async function linkReadably(file: Uint8Array): Promise<{ readonly path: string; release(): void }> {
   const clean = readable(file).replaceAll(replacement, "_");
   const name = basename(clean);
   try {
     const folder = await mkdtemp(join(tmpdir(), "tapdeck-name-"));
-    // RetroArch names saves after the folder around the file, too.
+    // RetroArch names saves after the file and its folder.
     const path = join(folder, basename(dirname(clean)), name);
     await mkdir(dirname(path), { recursive: true });
     await symlink(Buffer.from(file), path);
-    // Nothing depends on when it is gone.
     return { path, release: () => void rm(folder, { recursive: true, force: true }).catch(() => {}) };
   } catch (error) {
     const sentence = `the name of ${name} is not UTF-8, and no link to it can be made (${messageOf(error)}): rename it`;
     throw new ServiceError("failed", sentence, { cause: error });
+  }
+}
+
+/**
+ * Calls `start`. If the name is not UTF-8, the player gets a link instead, which is removed when the player is gone or the
+ * start fails.
+ */
+export async function startReadably<T>(
+  file: MediaFile,
+  choice: PlayerChoice,
+  start: (file: MediaFile, choice: PlayerChoice) => Promise<T>,
+): Promise<T> {
+  if (file.bytes === undefined) return start(file, choice);
+  const { path, release } = await linkReadably(file.bytes);
+  const argv = choice.argv.map((part) => part.replaceAll(file.path, () => path));
+  try {
+    return await start({ ...file, release }, { ...choice, argv });
+  } catch (error) {
+    release();
+    throw error;
   }
 }

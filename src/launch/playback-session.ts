@@ -1,4 +1,4 @@
-/** What scripts act on, joined: one player at a time, its playlist, and the hooks around it. */
+/** Joins what scripts act on: one player at a time, its playlist, and the hooks around it. */
 import type { Bus } from "../bus.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
@@ -10,50 +10,54 @@ import type { TokenParams } from "../core/token.ts";
 import type { ScriptPorts } from "../script/command.ts";
 import type { LastMedia } from "../store/play-state.ts";
 import { findMediaFile } from "./media-file.ts";
-import { createPlaying, type Proof } from "./playing.ts";
+import { createPlaying } from "./playing.ts";
 import { createPlaylists, type PlaylistState } from "./playlist.ts";
 import type { Devices } from "./ports/device-ports.ts";
-import type { SearchedMedia } from "./ports/index-port.ts";
+import type { SearchedMedia } from "./ports/media-lookup.ts";
 import { createScriptPorts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
 import type { RunContext } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
 import { createStarting } from "./starting.ts";
 
-export interface WorkerParts {
+export interface SessionParts {
+  /** Read at each use, so that new folders and players take effect at the next launch. */
   readonly config: () => Config;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
+  /** The media index, for the commands that look media up. */
   readonly media?: SearchedMedia;
+  /** Devices for scripts besides players. */
   readonly devices?: Devices;
+  /** Keeps what was started last over restarts of the service. */
   readonly lastMedia?: LastMedia;
-  /** Of games; where absent, RetroArch's own settings decide where these are kept. */
+  /** Keeps the saves of games; without it, RetroArch's own settings decide. */
   readonly saves?: SaveKeeper;
-  /** Of the service, never played. */
-  readonly closed?: ClosedPlaces | undefined;
+  /** Files and folders of the service, which are never played. */
+  readonly closed?: ClosedPlaces;
   /** Folders of the USB sticks that are plugged in. */
-  readonly sticks?: (() => readonly string[]) | undefined;
+  readonly sticks?: () => readonly string[];
+  /** The reason why nothing may start now, as a sentence, or undefined. */
   readonly refusal?: () => string | undefined;
+  /** Milliseconds on a monotonic clock. */
   readonly elapsedMs?: () => number;
 }
 
-export interface Worker {
+export interface PlaybackSession {
   portsOf(run: RunContext): ScriptPorts;
   active(): ActiveMedia | undefined;
-  /** As `active`, with what the player says of itself now. */
+  /** As `active`, with the state that the player reports now. */
   playback(): Promise<ActiveMedia | undefined>;
-  /** Has the player of what plays do something, on nobody's card's behalf. */
+  /** Controls the player on behalf of no card; rejects with `ServiceError` if nothing plays, or the player cannot do it. */
   control(action: ControlAction): Promise<void>;
-  /** What plays is turned down to the owner's ceiling, where it is louder. */
+  /** Turns the player down to the owner's ceiling if it is louder. */
   holdVolume(): Promise<void>;
-  /** Of the player that was started last. */
-  lastProof(): Proof | undefined;
   playlist(): PlaylistState | undefined;
   isPlaylistOf(card: string): boolean;
-  /** On whose behalf the player runs that was started last. */
-  startedBy(): RunContext | undefined;
-  /** Ends what plays and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
+  /** The run that started the current player. */
+  owner(): RunContext | undefined;
+  /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
   stopMedia(why?: string): Promise<void>;
   /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
   stopAll(): Promise<void>;
@@ -61,17 +65,31 @@ export interface Worker {
   close(): void;
 }
 
-/** `token` is the one that was launched last. */
-export function createWorker(parts: WorkerParts, token: () => TokenParams): Worker {
-  const { config, bus, clock, log, media, refusal = () => undefined } = parts;
-  const elapsedMs = parts.elapsedMs ?? (() => performance.now());
+/** `token` returns the token that was launched last. */
+export function createPlaybackSession(parts: SessionParts, token: () => TokenParams): PlaybackSession {
+  const { config, bus, clock, log, refusal = () => undefined } = parts;
   const folders = () => ({
     ...mediaFolders(config()),
     ...(parts.closed && { closed: parts.closed }),
     ...(parts.sticks && { sticks: parts.sticks() }),
   });
   let stopping = new AbortController();
-  const playing = createPlaying(bus, clock, () => config().audio.volumeMax);
+  let isClosed = false;
+  const playing = createPlaying({
+    bus,
+    clock,
+    volumeMax: () => config().audio.volumeMax,
+    onStarted(media, owner) {
+      if (isClosed) return;
+      hooks.started(media, owner);
+      playlists.started(owner);
+    },
+    onEnded(media, owner, { exitCode, wasStopped }) {
+      if (isClosed) return;
+      hooks.ended(media, owner);
+      if (!wasStopped) playlists.ended(exitCode);
+    },
+  });
   const starting = createStarting({
     ...{ playing, saves: parts.saves, refusal },
     before: (what, run) => hooks.before(what, run),
@@ -79,48 +97,25 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
   const playlists = createPlaylists({
     clock,
     log,
-    elapsedMs,
+    elapsedMs: parts.elapsedMs ?? (() => performance.now()),
     async find(path) {
       const known = config().launchers.flatMap((launcher) => launcher.systems);
       return (await findMediaFile(path, folders(), known)).path;
     },
     launch: (path, how, run) => portsOf(run).launch(path, { ...how, isItem: true }),
     stop: starting.stop,
-    startedBy: starting.startedBy,
   });
   const portsOf = createScriptPorts({
-    config,
-    folders,
-    clock,
-    log,
-    playing,
-    starting,
-    playlists,
-    media,
-    devices: parts.devices,
-    lastMedia: parts.lastMedia,
-    token,
+    ...parts,
+    ...{ folders, playing, starting, playlists, token },
   });
-  const { startedBy } = starting;
   const hooks = createHooks({
     hooks: () => config().hooks,
     bus,
     log,
     portsOf,
     stopping: () => stopping.signal,
-    startedBy,
   });
-  const following = [
-    bus.on("media.started", () => playlists.started()),
-    bus.on("media.stopped", ({ exitCode }) => {
-      if (!starting.isStopping()) playlists.ended(exitCode);
-    }),
-  ];
-  const stopMedia = (why?: string) => {
-    // One that is paused has nothing to do with what plays now.
-    if (playlists.state()?.state === "playing") playlists.clear();
-    return starting.stop(why);
-  };
   return {
     portsOf,
     active: playing.active,
@@ -130,11 +125,14 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
       return portsOf({ card: undefined, origin: "trusted", isHook: false, signal }).control(action);
     },
     holdVolume: playing.volume.hold,
-    lastProof: playing.lastProof,
     playlist: playlists.state,
     isPlaylistOf: playlists.isOf,
-    startedBy,
-    stopMedia,
+    owner: playing.owner,
+    stopMedia(why) {
+      // A paused playlist is not what plays.
+      if (playlists.state()?.state === "playing") playlists.clear();
+      return starting.stop(why);
+    },
     stopAll() {
       stopping.abort(new ServiceError("failed", "it was stopped", { isPublic: true }));
       stopping = new AbortController();
@@ -142,9 +140,9 @@ export function createWorker(parts: WorkerParts, token: () => TokenParams): Work
       return starting.stop();
     },
     close() {
+      isClosed = true;
       playing.hurry();
       hooks[Symbol.dispose]();
-      for (const one of following) one[Symbol.dispose]();
     },
   };
 }

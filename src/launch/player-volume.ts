@@ -1,33 +1,33 @@
 /**
- * How loud players are that have a volume of their own. What was wanted of one is wanted of those that come after it,
- * until the device's volume takes its place; the owner's ceiling holds for all of them.
+ * The volume of players that have one. A volume that was set for one player applies to later ones, until the device's volume
+ * is set instead. The owner's ceiling applies to all of them.
  */
 import { clampVolume, type VolumeChange } from "../core/playback.ts";
 import type { ControlledPlayer } from "../players/player.ts";
 
 export interface PlayerVolume {
-  /** Tells whether what plays has a volume of its own, and so took it; rejects with `ServiceError` where that failed. */
+  /** Resolves with whether the current player has a volume and took it; rejects with `ServiceError` if that failed. */
   change(change: VolumeChange): Promise<boolean>;
-  /** Keeps it for what starts next. */
+  /** Keeps the change for the next player. */
   want(change: VolumeChange): void;
   isWanted(): boolean;
-  /** What starts next is as loud as it is by itself. */
+  /** The next player starts at its default. */
   forget(): void;
-  /** What plays is turned down to the owner's ceiling, where it is louder. */
+  /** Turns the current player down to the owner's ceiling if it is louder. */
   hold(): Promise<void>;
-  /** What a player begins with, in percent; undefined where it may begin as it does by itself. */
+  /** The volume at a player's start, in percent; undefined for its default. */
   first(): number | undefined;
 }
 
-// What players begin with by themselves: the sound as it is in the file.
+// The default of players: the sound as it is in the file.
 const fullVolume = 100;
 
-/** `playing` is the player of what plays; `ceiling` is the owner's, in percent. */
+/** `playing` returns the current player, `ceiling` the owner's ceiling in percent. */
 export function createPlayerVolume(
   playing: () => ControlledPlayer | undefined,
   ceiling: () => number,
 ): PlayerVolume {
-  /** As it was asked for: where the ceiling is raised, it holds again. */
+  /** Before the ceiling, so that it applies again when the ceiling is raised. */
   let wanted: number | undefined;
 
   const want = ({ kind, percent }: VolumeChange) => {
@@ -44,7 +44,7 @@ export function createPlayerVolume(
         wanted = change.kind === "to" ? change.percent : set;
       } catch (error) {
         if (playing() === player) throw error;
-        // It ended while it was asked: it is what comes next that is to be so loud.
+        // The player ended meanwhile, so the change is for the next one.
         want(change);
       }
       return true;

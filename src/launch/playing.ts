@@ -1,7 +1,6 @@
 /**
- * What plays now: one player at a time. The new one starts only after the old one is gone. A player proves itself by
- * running for a while, and, where it tells, by showing what it was started with; one that fails before is a launch that
- * failed.
+ * The current player: one at a time. A new player starts only after the old one is gone. A start succeeds once the player
+ * has run for a while and, if the player reports it, has shown its media; a failure before that is a failed launch.
  */
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
@@ -12,51 +11,65 @@ import { mediaNameOf } from "../core/media.ts";
 import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
 import { type ControlledPlayer, startPlayer } from "../players/player.ts";
 import type { Exit } from "../system/process.ts";
-import type { Choice } from "./launchers.ts";
+import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
 import { createPlayerVolume, type PlayerVolume } from "./player-volume.ts";
+import type { RunContext } from "./run-context.ts";
 import type { SavedGame } from "./saves/keeper.ts";
 
-// The service itself has little time to end, whatever grace its players are given else.
+// While the service stops, these limits replace a longer grace.
 const closeGraceMs: Readonly<Record<PlayerKind, number>> = { process: 1000, mpv: 1000, retroarch: 5000 };
-// One that cannot play, or that crashes over what it was given, does so at once; what ends later has played.
+// A player that cannot play its file fails within this time.
 export const proofMs = 3000;
-// One that tells when it plays is waited for: a core or a slow disc takes its time, and a person gives it as much.
-export const toldProofMs = 10_000;
+// A player that reports when it plays gets this long, because cores and slow discs take seconds.
+const reportedProofMs = 10_000;
 
 export interface Playing {
   active(): ActiveMedia | undefined;
-  /** As `active`, with how far it is; a player that does not answer is waited for a quarter of a second. */
+  /** The run that started the current player. */
+  owner(): RunContext | undefined;
+  /** As `active`, with the position; waits a quarter of a second for the player's answer. */
   playback(): Promise<ActiveMedia | undefined>;
-  /** Starts a player; whoever plays must have been stopped. Throws where the program cannot be started. */
-  start(file: MediaFile, choice: Choice, saves?: SavedGame): void;
-  /**
-   * Ends what plays, and resolves once nothing of it is left; does nothing if nothing plays. `media.stopped`
-   * carries `why`.
-   */
+  /** Starts a player on behalf of `owner`; the one before must have been stopped. Throws if the program cannot be started. */
+  start(file: MediaFile, choice: PlayerChoice, owner: RunContext, saves?: SavedGame): Proof;
+  /** Ends the player, and resolves once all of its processes are gone. `media.stopped` carries `why`. */
   stop(why?: string): Promise<void>;
-  /** From now on a player has no longer to end than the service itself has. */
+  /** Limits the time that players have to end, because the service is stopping. */
   hurry(): void;
-  /** Of the player that was started last; another object for each start. */
-  lastProof(): Proof | undefined;
-  /** Resolves when what plays shows it, or has proved itself; rejects with `ServiceError` where that does not come. */
+  /** Resolves when the player shows its media, or its start has succeeded; rejects with `ServiceError`. */
   ready(signal: AbortSignal): Promise<void>;
-  /** Rejects with `ServiceError` where nothing plays, or the player cannot. `stop` is not among what it takes. */
+  /** Takes every action but `stop`; rejects with `ServiceError` if nothing plays, or the player cannot do it. */
   control(action: ControlAction): Promise<void>;
-  /** Of the players; not the device's. */
+  /** The volume of players, not of the device. */
   readonly volume: PlayerVolume;
 }
 
+/** Whether one start of a player succeeds. */
 export interface Proof {
-  /**
-   * Resolves when the player has proved itself, has ended well, or was stopped; rejects with `ServiceError` where it
-   * failed before.
-   */
+  /** Resolves when the player has run long enough, ended with code 0, or was stopped; rejects with `ServiceError` if it failed. */
   readonly settled: Promise<void>;
+}
+
+export interface PlayingParts {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  /** The owner's ceiling, in percent. */
+  readonly volumeMax: () => number;
+  /** Called before the event `media.started`. */
+  readonly onStarted: (media: ActiveMedia, owner: RunContext) => void;
+  /** Called before the event `media.stopped`. */
+  readonly onEnded: (media: ActiveMedia, owner: RunContext, end: MediaEnd) => void;
+}
+
+export interface MediaEnd {
+  /** Null if a signal ended the player. */
+  readonly exitCode: number | null;
+  readonly wasStopped: boolean;
 }
 
 interface Current {
   readonly media: ActiveMedia;
+  readonly owner: RunContext;
   readonly player: ControlledPlayer;
   readonly startedMs: number;
   readonly proof: PromiseWithResolvers<void>;
@@ -66,11 +79,9 @@ interface Current {
   why?: string | undefined;
 }
 
-/** `volumeMax` is the owner's ceiling, in percent. */
-export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): Playing {
+export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: PlayingParts): Playing {
   let current: Current | undefined;
-  let proof: Proof | undefined;
-  // A player that ended by itself may have left something of its group, which is being ended.
+  // After a player has ended, processes of its group may still be ending.
   let lastGone: Promise<void> | undefined;
   let isHurrying = false;
   const volume = createPlayerVolume(() => current?.player, volumeMax);
@@ -81,6 +92,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
     const elapsed = Math.round((clock.now() - which.startedMs) / 1000);
     const reason = which.isStopping ? "stopped" : exitCode === 0 ? "ended" : "failed";
     const why = which.why === undefined ? {} : { why: which.why };
+    onEnded(which.media, which.owner, { exitCode, wasStopped: which.isStopping });
     bus.emit("media.stopped", { ...which.media, elapsed, exitCode, reason, ...why });
   };
   const playingNow = (): Current => {
@@ -89,14 +101,15 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
   };
   return {
     active: () => current?.media,
+    owner: () => current?.owner,
     async playback() {
       const asked = current;
       if (asked === undefined) return undefined;
       const state = await asked.player.state();
-      // It may have ended while it was asked.
+      // The player may have ended while it was asked.
       return current === asked ? { ...asked.media, ...state } : current?.media;
     },
-    start(file, choice, saves) {
+    start(file, choice, owner, saves) {
       const startedMs = clock.now();
       const media = mediaOf(file, choice, startedMs);
       const player = startPlayer(saves === undefined ? choice : { ...choice, saves }, {
@@ -109,6 +122,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
       });
       const started: Current = {
         media,
+        owner,
         player,
         startedMs,
         proof: Promise.withResolvers<void>(),
@@ -118,18 +132,18 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
       };
       current = started;
       saves?.follow(player.process);
-      proof = { settled: started.proof.promise };
       lastGone = player.process.gone;
       void lastGone.finally(() => file.release?.());
       watchProof(started, clock);
+      onStarted(media, owner);
       bus.emit("media.started", media);
       void player.process.exited.then((exit) => ended(started, exit));
+      return { settled: started.proof.promise };
     },
     async stop(why) {
       const stopping = current;
       if (stopping !== undefined) {
         stopping.why ??= why;
-        // Whatever code it ends with now, it was asked to.
         stopping.isStopping = true;
         stopping.proof.resolve();
         ended(stopping, await end(stopping, isHurrying));
@@ -139,7 +153,6 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
     hurry() {
       isHurrying = true;
     },
-    lastProof: () => proof,
     ready: (signal) => untilReady(playingNow(), clock, signal),
     async control(action) {
       const { player, media } = playingNow();
@@ -154,7 +167,7 @@ export function createPlaying(bus: Bus, clock: Clock, volumeMax: () => number): 
   };
 }
 
-function mediaOf({ path, system }: MediaFile, { launcherId }: Choice, startedMs: number): ActiveMedia {
+function mediaOf({ path, system }: MediaFile, { launcherId }: PlayerChoice, startedMs: number): ActiveMedia {
   return {
     systemId: system.id,
     systemName: system.name,
@@ -165,7 +178,7 @@ function mediaOf({ path, system }: MediaFile, { launcherId }: Choice, startedMs:
   };
 }
 
-/** Asks it to end in its own way first, where it has one: three quarters of the grace are for that. */
+/** Uses three quarters of the grace for the player's own way to quit, if it has one. */
 async function end({ player, kind, stop }: Current, isHurrying: boolean): Promise<Exit> {
   const graceMs = Math.min(stop.graceMs, isHurrying ? closeGraceMs[kind] : Number.POSITIVE_INFINITY);
   const beganMs = performance.now();
@@ -177,8 +190,8 @@ async function end({ player, kind, stop }: Current, isHurrying: boolean): Promis
 function watchProof({ media, player, proof }: Current, clock: Clock): void {
   const startedMs = performance.now();
   const [hasRun, hasShown] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const timers = [clock.after(proofMs, hasRun.resolve), clock.after(toldProofMs, hasShown.resolve)];
-  // Nobody may be waiting for it.
+  const timers = [clock.after(proofMs, hasRun.resolve), clock.after(reportedProofMs, hasShown.resolve)];
+  // The caller may ignore the result.
   proof.promise.catch(() => {});
   void (player.ready ?? Promise.resolve()).then(hasShown.resolve);
   const proved = Promise.all([hasRun.promise, hasShown.promise]).then(() => undefined);
@@ -210,7 +223,7 @@ async function untilReady({ player, proof }: Current, clock: Clock, signal: Abor
   );
   const isReady = player.ready ?? proof.promise;
   isReady.then(resolve, reject);
-  // How it failed says more than that it has ended.
+  // The reason of a failure comes before the general sentence.
   void player.process.exited
     .then(() => proof.promise)
     .then(

@@ -1,4 +1,4 @@
-/** The items of a playlist: what a list names, or what lies in a folder. All are absolute; whether they play is told later. */
+/** The items of a playlist: the entries of a list, or the files of a folder, as absolute paths. They may not be playable. */
 import { constants } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -11,8 +11,7 @@ import { playlistEntries } from "../media/playlists.ts";
 
 const lists = [".m3u", ".m3u8", ".pls"];
 
-/** Whether it is a folder or a list. */
-export async function isPlaylist(path: string): Promise<boolean> {
+export async function isFolderOrList(path: string): Promise<boolean> {
   return lists.includes(extensionOf(path)) || (await stat(path)).isDirectory();
 }
 
@@ -20,8 +19,7 @@ export async function isPlaylist(path: string): Promise<boolean> {
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 /**
- * At most `playlistItemsMax`, in their order: as listed, or by `compare`. Throws `ServiceError("failed")` where there are
- * none.
+ * At most `playlistItemsMax` items: as listed, or sorted by `compare`. Throws `ServiceError("failed")` if there are none.
  */
 export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
   const isFolder = (await stat(path)).isDirectory();
@@ -36,7 +34,7 @@ async function inList(path: string): Promise<readonly string[]> {
   const items: string[] = [];
   await eachInSlices(playlistEntries(await textOf(path), extensionOf(path)), (listed) => {
     const entry = listed.replaceAll("\\", "/");
-    // A URL names no file.
+    // URLs are left out.
     if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0")) return;
     items.push(entry.startsWith("/") ? entry : join(dirname(path), entry));
   });
@@ -44,9 +42,8 @@ async function inList(path: string): Promise<readonly string[]> {
 }
 
 /**
- * At most `playlistBytesMax` of it: what a line is cut at there is a file that is not found, and left out. Opening a pipe
- * would wait for its writer, and `path` may have become a link since it was checked: what was opened must still be that
- * plain file.
+ * Reads `playlistBytesMax` at most; a line that is cut there names no file, and is left out later. An open pipe would block,
+ * and `path` may have become a link since its check, so the open file must still be that plain file.
  */
 async function textOf(path: string): Promise<string> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
@@ -57,7 +54,7 @@ async function textOf(path: string): Promise<string> {
   return new TextDecoder().decode(bytes.subarray(0, bytesRead));
 }
 
-/** A cover beside songs is none of them. */
+/** Only sounds and films if there are any, so that a cover beside songs is left out. */
 async function inFolder(folder: string, compare: typeof byName): Promise<readonly string[]> {
   const names: string[] = [];
   const runs: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * The playlist: one at a time. An item that ends by itself is followed by the next; what is stopped, or taken over by
- * something else, ends the playlist, and so do two crashes in a row.
+ * The playlist: one at a time. The next item starts when one ends by itself. A stop, another start, and two crashes in a row
+ * end the playlist.
  */
 import { type Clock, sleep } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
@@ -10,30 +10,29 @@ import type { LaunchHow, PlaylistHow, PlaylistPorts } from "../script/command.ts
 import { playlistItems } from "./playlist-items.ts";
 import type { RunContext } from "./run-context.ts";
 
-// A player that ends with a fault sooner than this has crashed.
+// An exit with a failure within this time counts as a crash.
 const crashMs = 3000;
 const crashesMax = 2;
-// Items that end at once must not start ten players a second.
+// Limits how often items that end at once start a player.
 const startsApartMs = 1000;
 
 export interface PlaylistParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** Milliseconds that never go back. */
+  /** Milliseconds on a monotonic clock. */
   readonly elapsedMs: () => number;
-  /** The absolute path of what a card names, below the media folders. */
+  /** The absolute path of a file that a card names. */
   readonly find: (path: string) => Promise<string>;
   readonly launch: (path: string, how: LaunchHow, run: RunContext) => Promise<void>;
   /** Stops what plays. */
   readonly stop: () => Promise<void>;
-  readonly startedBy: () => RunContext | undefined;
   /** From 0 up to 1, without 1. */
   readonly random?: () => number;
 }
 
 export interface PlaylistState {
   readonly path: string;
-  /** Of the item that plays or is next, from 1. */
+  /** The place of the item that plays or is next, from 1. */
   readonly place: number;
   readonly count: number;
   readonly state: "playing" | "paused";
@@ -44,13 +43,13 @@ export interface PlaylistState {
 export interface Playlists {
   portsOf(run: RunContext): PlaylistPorts;
   state(): PlaylistState | undefined;
-  /** Whether a playlist of this card plays, between its items too. */
+  /** Whether a playlist of this card plays, or is between two items. */
   isOf(card: string): boolean;
-  /** A player was started, on behalf of whoever `startedBy` tells. */
-  started(): void;
-  /** A player ended by itself. `exitCode` is null where a signal ended it. */
+  /** To be called when a player was started for this run. */
+  started(run: RunContext): void;
+  /** To be called when a player ended by itself. `exitCode` is null if a signal ended it. */
   ended(exitCode: number | null): void;
-  /** Forgets the playlist, and starts no more of it. */
+  /** Ends the playlist. */
   clear(): void;
 }
 
@@ -62,16 +61,17 @@ interface Loaded {
   at: number;
   isPlaying: boolean;
   crashes: number;
-  /** Aborts when something else is to be started, or nothing. */
+  /** Aborts when the current item is no longer wanted. */
   step: AbortController;
-  /** On whose behalf its last item was started. */
+  /** The run that started its last item. */
   run: RunContext | undefined;
 }
 
 export function createPlaylists(parts: PlaylistParts): Playlists {
-  const { clock, log, elapsedMs, find, launch, stop, startedBy, random = Math.random } = parts;
+  const { clock, log, elapsedMs, find, launch, stop, random = Math.random } = parts;
   let loaded: Loaded | undefined;
   let startedMs = 0;
+  let startedRun: RunContext | undefined;
 
   const need = (): Loaded => {
     if (loaded === undefined)
@@ -103,7 +103,7 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
     return loaded;
   };
 
-  /** Starts the item at `from`, or the first after it, in this direction, that can be played. `by` is the run that asks. */
+  /** Starts the item at `from`, or the next in this direction that can be played, on behalf of the run `by`. */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
     list.step.abort(
       new ServiceError("failed", "another item of the playlist was asked for", { isPublic: true }),
@@ -134,18 +134,18 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
     if (loaded === list) clear();
     throw new ServiceError("failed", `nothing more of the playlist can be played: ${why}`);
   };
-  const goOn = async (list: Loaded, from: number) => {
+  const playNext = async (list: Loaded, from: number) => {
     const { signal } = list.step;
     const restMs = startsApartMs - (elapsedMs() - startedMs);
     try {
       if (restMs > 0) await sleep(clock, restMs, signal);
       await playFrom(list, from, 1);
     } catch (error) {
-      // Whoever asked for something else meanwhile has been told what came of that.
+      // If it was aborted, another request took its place.
       if (!signal.aborted) log.warn("playlist", messageOf(error));
     }
   };
-  const isItem = (list: Loaded) => list.run !== undefined && startedBy() === list.run;
+  const isItem = (list: Loaded) => list.run !== undefined && startedRun === list.run;
 
   return {
     portsOf: (owner) => ({
@@ -199,9 +199,10 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
         repeat: loaded.how.repeat,
       },
     isOf: (card) => loaded?.isPlaying === true && loaded.owner.card === card,
-    started() {
+    started(run) {
       startedMs = elapsedMs();
-      // Something else was started, while it played or waited for its next item. A paused one may go on later.
+      startedRun = run;
+      // A start of other media ends the playlist, but not a paused one.
       if (loaded?.isPlaying === true && !isItem(loaded)) clear();
     },
     ended(exitCode) {
@@ -212,20 +213,20 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
       if (list.crashes >= crashesMax)
         log.warn("playlist", "it ends: two players in a row ended with a fault as soon as they were started");
       if (list.crashes >= crashesMax || next === undefined) return clear();
-      void goOn(list, next);
+      void playNext(list, next);
     },
     clear,
   };
 }
 
-/** Undefined where the list ends there. */
+/** Undefined at an end of the list. */
 function placeAfter({ items, how }: Loaded, at: number, direction: 1 | -1): number | undefined {
   const next = at + direction;
   if (next >= 0 && next < items.length) return next;
   return how.repeat === "no" ? undefined : (next + items.length) % items.length;
 }
 
-/** Each order with even odds (Fisher and Yates, as Durstenfeld wrote it down). */
+/** All orders have the same probability (Durstenfeld's version of the Fisher-Yates shuffle). */
 function shuffled(items: readonly string[], random: () => number): readonly string[] {
   const order = [...items];
   for (let last = order.length - 1; last > 0; last--) {

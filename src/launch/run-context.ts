@@ -1,22 +1,61 @@
-/** On whose behalf a script runs: what its commands know, and to whom what they start belongs. */
+/** The source of a launch, its token, and the context in which its script runs. */
 import type { ActiveMedia } from "../core/media.ts";
-import type { Token } from "../core/token.ts";
+import { allows, type Requester } from "../core/rights.ts";
+import type { TagProblem, Token, TokenParams } from "../core/token.ts";
+import { normalizeUid } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
+import type { Proof } from "./playing.ts";
 
+export interface LaunchSource {
+  readonly readerId?: string;
+  /** The caller of the API that requested the launch, or put the token on a virtual reader. */
+  readonly requester?: Requester | undefined;
+  /** The reason why the reader found no text. */
+  readonly problem?: TagProblem;
+  /** False for a page or link by anyone: its script may not reach outside the device. */
+  readonly trusted?: boolean;
+  /** False for a token that the API put on a virtual or simulated reader. */
+  readonly isFromReader?: boolean;
+  /** True for a token on a reader: the launch guard may hold it back, and the media belong to its card. */
+  readonly isTap?: boolean;
+}
+
+/** The origin of the script of a launch, by the rights that its caller has now. */
+export function originOf({ trusted = true, isFromReader = false, requester }: LaunchSource): ScriptOrigin {
+  return trusted ? originNow(isFromReader ? "reader" : "trusted", requester) : "untrusted";
+}
+
+/** The origin again at a later time: it becomes untrusted if the caller has lost the right `change`. */
+export function originNow(origin: ScriptOrigin, requester: Requester | undefined): ScriptOrigin {
+  return requester === undefined || allows(requester.grant(), "change") ? origin : "untrusted";
+}
+
+/** False if the caller has lost the right to launch. */
+export function mayLaunch(requester: Requester | undefined): boolean {
+  return requester === undefined || allows(requester.grant(), "play");
+}
+
+/** Identifies a card: equal for each tap of it on any reader, and different after it was rewritten. */
+export function cardOf({ uid, text, data }: TokenParams): string {
+  return JSON.stringify([normalizeUid(uid), text, uid === "" && text === "" ? data : ""]);
+}
+
+/** The context of one script; media that it starts belong to it. */
 export interface RunContext {
-  /** The card that asked for it, as `cardOf` tells; undefined where none did. */
+  /** Undefined if no card asked for it (`cardOf`). */
   readonly card: string | undefined;
-  /** Of the tag that says it; absent or empty where none does. */
+  /** The UID of the tag with the script; absent or empty if there is none. */
   readonly uid?: string;
-  /** The source of the script; one that is not trusted learns nothing of cards. */
+  /** An untrusted script gets no facts about cards. */
   readonly origin: ScriptOrigin;
-  /** A script of the config's `hooks`: what it starts calls no hooks, for that would not end. */
+  /** True for scripts of `hooks` in the config. Their media call no hooks, which would not end. */
   readonly isHook: boolean;
-  /** Aborts when the script, or what it is about to start, is to be stopped. */
   readonly signal: AbortSignal;
-  /** Takes a sentence on what was launched, for whoever asks why it was that. */
+  /** Takes a sentence that explains the choice of media, for the answer to the user. */
   readonly explain?: (why: string) => void;
-  /** What a hook is told of, in the place of what was scanned and what plays now. */
+  /** Takes the proof of each player that the script starts. */
+  readonly onStarted?: (proof: Proof) => void;
+  /** The event of a hook, which replaces the last token and the current media in its variables. */
   readonly event?: HookEvent;
 }
 
@@ -26,9 +65,27 @@ export interface HookEvent {
   readonly launching?: Launching;
 }
 
-/** What is about to be started. */
+/** Media before their start. */
 export interface Launching {
   readonly path: string;
   readonly systemId: string;
   readonly launcherId: string;
+}
+
+const andNoMapping = "and no mapping for it";
+
+const problemSentences: Readonly<Record<TagProblem, string>> = {
+  blank: `the tag is blank: there is no text on it yet, ${andNoMapping}`,
+  unformatted: `the tag is not formatted for NFC messages: there is no text on it, ${andNoMapping}. Writing a text to it formats it`,
+  "half-written": `the message on the tag is cut short, as by a write that was interrupted: write it again. There is no text on it, ${andNoMapping}`,
+  "other-message": `the message on the tag is neither a text nor a link, ${andNoMapping}`,
+  locked: `the tag keeps its memory locked, by a password or a key that is not known here, ${andNoMapping}`,
+  unreadable: `the tag's memory could not be read, ${andNoMapping}`,
+};
+
+/** The error in `launch.finished` for a token without a text and without a mapping. */
+export function noTextSentence(problem: TagProblem | undefined): string {
+  return problem === undefined
+    ? `there is no text on this token, ${andNoMapping}`
+    : problemSentences[problem];
 }

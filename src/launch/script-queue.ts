@@ -1,31 +1,31 @@
 /**
- * Whose turn it is. Scripts run one after another, in the order in which they came; while one only waits, a card that was
- * put down may have its turn, so that no sleep timer makes the console deaf.
+ * The queue of scripts. They run one at a time, in the order of their arrival. While one waits, the script of a tap may run,
+ * so that a sleep timer does not block the reader.
  */
 
-/** Has one's turn passed on while `wait` runs, and resolves as it does once the turn has come back. */
+/** Lets others run during `wait`, and settles as it does once the script has its turn again. */
 export type Aside = <T>(wait: () => Promise<T>) => Promise<T>;
 
-export interface Job {
-  /** It need not wait for those that were begun before to end: only for its turn. */
+export interface QueuedScript {
+  /** It may run while scripts before it wait. */
   readonly cutsIn: boolean;
   /** Never rejects. */
   run(aside: Aside): Promise<void>;
 }
 
-export interface Turns<J extends Job> {
+export interface ScriptQueue<J extends QueuedScript> {
   add(job: J): void;
-  /** Those that have not begun. */
+  /** The scripts that have not begun. */
   waiting(): readonly J[];
-  /** Those that have begun and not ended: one at most whose turn it is, and those that wait. */
+  /** The scripts that have begun and not ended: at most one runs, the others wait. */
   begun(): readonly J[];
-  /** Forgets those that have not begun and are meant, and returns them. */
+  /** Removes and returns the scripts that have not begun and that `isMeant` accepts. */
   drop(isMeant: (job: J) => boolean): readonly J[];
-  /** Resolves once none is left. */
+  /** Resolves once the queue is empty and no script runs. */
   idle(): Promise<void>;
 }
 
-export function createTurns<J extends Job>(): Turns<J> {
+export function createScriptQueue<J extends QueuedScript>(): ScriptQueue<J> {
   let queue: readonly J[] = [];
   const begun = new Set<J>();
   const comingBack: (() => void)[] = [];
@@ -71,7 +71,7 @@ export function createTurns<J extends Job>(): Turns<J> {
   return {
     add(job) {
       queue = [...queue, job];
-      // A step later, so that whoever is told of it, and adds one in its turn, finds that this one came first.
+      // A microtask later, so that a listener of this launch that adds another one comes after it.
       queueMicrotask(next);
     },
     waiting: () => queue,

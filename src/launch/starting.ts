@@ -1,59 +1,42 @@
 /**
- * From a file that was chosen to its player: may it start now, what comes before, and whose it is. One start at a time,
- * whoever asks: cards, hooks and playlists never leave two players.
+ * Starts a player: checks whether it may start, calls the hook, stops what plays and brings the saves. Starts of cards, hooks
+ * and playlists run one at a time, so that there are never two players.
  */
 import { ServiceError } from "../core/errors.ts";
-import type { Choice } from "./launchers.ts";
+import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
-import type { Playing } from "./playing.ts";
+import type { Playing, Proof } from "./playing.ts";
 import type { Launching, RunContext } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
 
 export interface StartingParts {
   readonly playing: Playing;
-  /** Of games; where absent, RetroArch's own settings decide where these are kept. */
-  readonly saves?: SaveKeeper | undefined;
-  /** Why nothing may be started now, as a sentence; undefined where it may. */
+  readonly saves: SaveKeeper | undefined;
+  /** The reason why nothing may start now, as a sentence, or undefined. */
   readonly refusal: () => string | undefined;
-  /** What is to be done before, if anything; its rejection is why nothing starts. */
+  /** Runs before a start; its rejection prevents the start. */
   readonly before: (what: Launching, run: RunContext) => Promise<void> | undefined;
 }
 
 export interface Starting {
   /** Stops what plays, and starts the player. Rejects with `ServiceError`, or with the reason of the run's signal. */
-  start(file: MediaFile, choice: Choice, run: RunContext): Promise<void>;
-  /** As `Playing.stop`, and resolves once what a game saved is kept. */
+  start(file: MediaFile, choice: PlayerChoice, run: RunContext): Promise<Proof>;
+  /** As `Playing.stop`, and resolves once the saves of the game are kept. */
   stop(why?: string): Promise<void>;
-  /** On whose behalf the player runs that was started last. */
-  startedBy(): RunContext | undefined;
-  /** Whether what ends now was stopped, and did not end by itself. */
-  isStopping(): boolean;
 }
 
 export function createStarting({ playing, saves, refusal, before }: StartingParts): Starting {
-  let by: RunContext | undefined;
-  let stops = 0;
   let turn: Promise<void> = Promise.resolve();
 
-  const stop = async (why?: string) => {
-    stops++;
-    try {
-      await playing.stop(why);
-    } finally {
-      stops--;
-    }
-  };
   const refuse = () => {
     const why = refusal();
     if (why !== undefined) throw new ServiceError("forbidden", why, { isPublic: true });
   };
-  /** A game brings its saves; nothing else waits for saves. */
-  const startWith = async (file: MediaFile, choice: Choice, run: RunContext) => {
+  const startWith = async (file: MediaFile, choice: PlayerChoice, run: RunContext) => {
     const game = choice.kind === "retroarch" ? await saves?.bring(file.path) : undefined;
     try {
       run.signal.throwIfAborted();
-      by = run;
-      playing.start(file, choice, game);
+      return playing.start(file, choice, run, game);
     } catch (error) {
       game?.drop();
       throw error;
@@ -71,22 +54,20 @@ export function createStarting({ playing, saves, refusal, before }: StartingPart
       try {
         await mine;
         run.signal.throwIfAborted();
-        await stop();
+        await playing.stop();
         run.signal.throwIfAborted();
-        // The end of what played may have used up the time.
+        // The play time may have run out while the player ended.
         refuse();
-        await startWith(file, choice, run);
+        return await startWith(file, choice, run);
       } finally {
         resolve();
       }
     },
     async stop(why) {
-      // Of what plays now, and not of what is started meanwhile.
+      // Saves of a game that starts meanwhile are not waited for.
       const saved = saves?.settled();
-      await stop(why);
+      await playing.stop(why);
       await saved;
     },
-    startedBy: () => by,
-    isStopping: () => stops > 0,
   };
 }

@@ -169,7 +169,7 @@ const stateSettings: RetroArchSettings = {
   block_sram_overwrite: "true",
 };
 
-/** Saves are in a folder named after the game's folder, and states in a folder of the core below (`src/launch/saves/save-names.ts`). */
+/** Saves are in a folder named after the game's folder, and states in a folder of the core below (`src/launch/saves/retroarch-saves.ts`). */
 function saveSettings(saves: SavePlace | undefined): RetroArchSettings {
   if (saves === undefined) return {};
   return {

@@ -57,12 +57,12 @@ export interface FailedLaunch {
   readonly error: string;
 }
 
-// The sentences of src/launch/media-file.ts and index-port.ts; a test holds them together.
+// The sentences of src/launch/media-file.ts and ports/media-lookup.ts; a test holds them together.
 const missing = /^(there is no file |there is no .* in the media index|nothing in the media index fits )/;
-// Those of src/launch/no-text.ts of tags that hold nothing, or nothing for us.
+// Those of src/launch/run-context.ts of tags that hold nothing, or nothing for us.
 const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
 
-// Those of src/launch/ports/away-stick.ts and src/wiring/usb-sticks.ts.
+// Those of src/launch/ports/media-lookup.ts and src/wiring/usb-sticks.ts.
 const withoutStick = /: it is on the USB stick (.*), which is not plugged in$/;
 const stickRemoved = /^the USB stick (.*) was removed$/;
 

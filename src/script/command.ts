@@ -56,7 +56,7 @@ export type RandomSource =
   | ({ readonly kind: "query" } & NameQuery);
 
 /** Looks media up. Each method resolves with a path that `launch` takes, or rejects with `ServiceError`. */
-export interface MediaIndex {
+export interface MediaLookup {
   title(wanted: WantedTitle): Promise<FoundPath>;
   /** The best match. */
   search(query: NameQuery): Promise<string>;
@@ -118,7 +118,7 @@ export interface ScriptPorts {
   pair(): Promise<void>;
   readonly playlist: PlaylistPorts;
   /** Absent without a media index. */
-  readonly index?: MediaIndex;
+  readonly index?: MediaLookup;
 }
 
 /** A command of a script with its expressions evaluated. */

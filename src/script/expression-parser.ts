@@ -28,7 +28,7 @@ import {
   type Failure,
   failure,
   type ParsedExpression,
-  type Source,
+  type ScriptSource,
   skipWhiteSpace,
   unescaped,
 } from "./syntax.ts";
@@ -53,7 +53,7 @@ interface Stacks {
 const binaryOperators = Object.keys(precedences).filter(isBinaryOperator);
 
 /** `open` is the place of its `[[`. The expressions of a script may have `expressionPartsMax` parts together. */
-export function parseExpression(source: Source, open: number): ParsedExpression | Failure {
+export function parseExpression(source: ScriptSource, open: number): ParsedExpression | Failure {
   const { expressions } = source;
   const known = expressions.get(open);
   if (known !== undefined) return known;
@@ -62,7 +62,7 @@ export function parseExpression(source: Source, open: number): ParsedExpression 
   return parsed;
 }
 
-function parseUnknown(source: Source, open: number): ParsedExpression | Failure {
+function parseUnknown(source: ScriptSource, open: number): ParsedExpression | Failure {
   const stacks: Stacks = { operands: [], waiting: [] };
   for (let at = open + 2; ; ) {
     const operand = readOperand(source, skipWhiteSpace(source, at), open, stacks);
@@ -79,7 +79,12 @@ function parseUnknown(source: Source, open: number): ParsedExpression | Failure 
 }
 
 /** Reads an operand, and pushes each `!` and `(` before it. */
-function readOperand(source: Source, start: number, open: number, { waiting }: Stacks): Operand | Failure {
+function readOperand(
+  source: ScriptSource,
+  start: number,
+  open: number,
+  { waiting }: Stacks,
+): Operand | Failure {
   const { text } = source;
   for (let at = start; ; at = skipWhiteSpace(source, at + 1)) {
     const char = text[at] ?? "";
@@ -104,7 +109,7 @@ function tooDeep(open: number, at: number): Failure {
   return failure(`an expression is nested too deep: ${expressionDepthMax} is the most`, open, at - open);
 }
 
-function noEnd({ text }: Source, open: number): Failure {
+function noEnd({ text }: ScriptSource, open: number): Failure {
   return failure(
     "an expression has no end: close it with ]], or write ^[^[ for two plain brackets",
     open,
@@ -112,7 +117,7 @@ function noEnd({ text }: Source, open: number): Failure {
   );
 }
 
-function readText(source: Source, open: number): Operand | Failure {
+function readText(source: ScriptSource, open: number): Operand | Failure {
   const quote = source.text[open];
   let value = "";
   let at = open + 1;
@@ -129,7 +134,7 @@ function readText(source: Source, open: number): Operand | Failure {
   return { kind: "operand", expression: { kind: "text", value }, type: "text", end: at + 1 };
 }
 
-function readNumber(source: Source, start: number): Operand | Failure {
+function readNumber(source: ScriptSource, start: number): Operand | Failure {
   const digits = wordAt(source, start, digitsForm);
   const [, whole = "", , decimals = ""] = /^([0-9]+)(\.([0-9]+))?$/.exec(digits) ?? [];
   if (whole === "" || decimals.length > numberDecimalsMax || whole.length + decimals.length > numberDigitsMax)
@@ -142,7 +147,7 @@ function readNumber(source: Source, start: number): Operand | Failure {
   return { kind: "operand", expression, type: "number", end: start + digits.length };
 }
 
-function readWord(source: Source, start: number): Operand | Failure {
+function readWord(source: ScriptSource, start: number): Operand | Failure {
   const word = wordAt(source, start, wordForm);
   const end = start + word.length;
   if (word === "true" || word === "false")
@@ -167,7 +172,7 @@ const digitsForm = /[0-9.]+/y;
 const wordForm = /[a-zA-Z0-9_.]+/y;
 
 /** The match of `letters`, a sticky expression, at `start`. */
-function wordAt(source: Source, start: number, letters: RegExp): string {
+function wordAt(source: ScriptSource, start: number, letters: RegExp): string {
   letters.lastIndex = start;
   const end = letters.test(source.text) ? letters.lastIndex : start;
   source.steps += end - start;
@@ -176,7 +181,7 @@ function wordAt(source: Source, start: number, letters: RegExp): string {
 
 /** Reads closing brackets after an operand, and then an operator or the end. */
 function readOperator(
-  source: Source,
+  source: ScriptSource,
   start: number,
   open: number,
   stacks: Stacks,
@@ -214,7 +219,7 @@ const instead: readonly (readonly [operator: string, help: string])[] = [
   ["]", "an expression ends with two brackets: ]]"],
 ];
 
-function noOperator({ text }: Source, at: number): Failure {
+function noOperator({ text }: ScriptSource, at: number): Failure {
   const [sign = "", help] = instead.find(([one]) => text.startsWith(one, at)) ?? [];
   return failure(
     help ?? `an operator (${binaryOperators.join(" ")}) or ]] is missing here`,

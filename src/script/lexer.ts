@@ -15,7 +15,7 @@ import {
   type Failure,
   failure,
   isWhiteSpace,
-  type Source,
+  type ScriptSource,
   skipWhiteSpace,
   type Text,
   unescaped,
@@ -30,7 +30,11 @@ export interface Value {
 }
 
 /** Reads the value that begins at `start`; `endsAt` returns true at an unquoted, unescaped separator. */
-export function lexValue(source: Source, start: number, endsAt: (at: number) => boolean): Value | Failure {
+export function lexValue(
+  source: ScriptSource,
+  start: number,
+  endsAt: (at: number) => boolean,
+): Value | Failure {
   const open = skipWhiteSpace(source, start);
   const quote = source.text[open];
   const reading: Reading = { source, pieces: [], at: open, text: "", keptLength: 0 };
@@ -58,7 +62,11 @@ export function lexValue(source: Source, start: number, endsAt: (at: number) => 
 }
 
 /** Reads the macro that begins at `start`; `endsAt` as in `lexValue`. */
-export function lexMacro(source: Source, start: number, endsAt: (at: number) => boolean): Value | Failure {
+export function lexMacro(
+  source: ScriptSource,
+  start: number,
+  endsAt: (at: number) => boolean,
+): Value | Failure {
   const { text } = source;
   const open = skipWhiteSpace(source, start);
   let at = open;
@@ -77,7 +85,7 @@ export function lexMacro(source: Source, start: number, endsAt: (at: number) => 
 }
 
 interface Reading {
-  readonly source: Source;
+  readonly source: ScriptSource;
   /** The pieces before `text`. */
   readonly pieces: Text[number][];
   at: number;

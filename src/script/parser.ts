@@ -17,7 +17,7 @@ import {
   type Failure,
   failure,
   type ParsedScript,
-  type Source,
+  type ScriptSource,
   skipWhiteSpace,
   sourceOf,
   type Text,
@@ -35,7 +35,7 @@ export function parseScript(script: string): ParsedScript {
 }
 
 /** As `parseScript`; afterwards `source.steps` holds the number of steps. */
-export function parseSource(source: Source): ParsedScript {
+export function parseSource(source: ScriptSource): ParsedScript {
   const { text } = source;
   if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)
     return failure(`the script is longer than ${scriptBytesMax} bytes`, 0, text.length);
@@ -58,7 +58,7 @@ interface ParsedCommand {
   readonly end: number;
 }
 
-function parseCommand(source: Source, start: number): ParsedCommand | Failure {
+function parseCommand(source: ScriptSource, start: number): ParsedCommand | Failure {
   const { text } = source;
   const offset = skipWhiteSpace(source, start);
   if (offset >= text.length || isCommandEnd(text, offset))
@@ -82,7 +82,7 @@ interface Head {
   readonly takesMacro: boolean;
 }
 
-function parseHead(source: Source, offset: number): Head | Failure {
+function parseHead(source: ScriptSource, offset: number): Head | Failure {
   if (source.text.startsWith("**", offset)) return parseName(source, offset);
   const isTitle = source.text[offset] === "@";
   const valuesAt = isTitle ? offset + 1 : offset;
@@ -90,7 +90,7 @@ function parseHead(source: Source, offset: number): Head | Failure {
   return { kind: "head", name, valuesAt, end: valuesAt, commasSeparate: false, takesMacro: false };
 }
 
-function parseName(source: Source, offset: number): Head | Failure {
+function parseName(source: ScriptSource, offset: number): Head | Failure {
   const { text } = source;
   let end = offset + 2;
   while (end < text.length && !":?".includes(text[end] ?? "") && !isCommandEnd(text, end)) end++;
@@ -111,7 +111,7 @@ interface Values {
 }
 
 function parseValues(
-  source: Source,
+  source: ScriptSource,
   { valuesAt, end: nameEnd, commasSeparate, takesMacro }: Head,
 ): Values | Failure {
   const { text } = source;
@@ -145,7 +145,7 @@ interface Options {
 }
 
 /** Returns a function that reads the options at a "?", or undefined if none begin there. It remembers the last result. */
-function optionsFinder(source: Source): (at: number) => Options | Failure | undefined {
+function optionsFinder(source: ScriptSource): (at: number) => Options | Failure | undefined {
   let last: { readonly at: number; readonly found: Options | Failure | undefined } | undefined;
   // Options that end at a bad "&" end there again from any "?" before it. Skipping those keeps the time linear.
   let literalUntil = 0;
@@ -160,7 +160,7 @@ function optionsFinder(source: Source): (at: number) => Options | Failure | unde
 }
 
 function parseOptions(
-  source: Source,
+  source: ScriptSource,
   start: number,
 ): Options | Failure | { readonly kind: "broken"; readonly at: number } {
   const { text } = source;
@@ -181,7 +181,7 @@ function parseOptions(
 }
 
 /** The key at `start` before a "="; undefined if there is none. */
-function keyAt(source: Source, start: number): string | undefined {
+function keyAt(source: ScriptSource, start: number): string | undefined {
   const { text } = source;
   keyForm.lastIndex = start;
   const end = keyForm.test(text) ? keyForm.lastIndex : start;

@@ -3,7 +3,7 @@ import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { Call, ScriptCommand, ScriptOrigin, ScriptPorts } from "./command.ts";
-import { commands, notYet } from "./commands/index.ts";
+import { notYet, scriptCommands } from "./commands/index.ts";
 import { fill } from "./evaluate.ts";
 import type { Facts } from "./expression.ts";
 import { parseScript } from "./parser.ts";
@@ -69,7 +69,9 @@ function refusalOf(
   return undefined;
 }
 
-const byName = new Map(commands.flatMap((command) => command.names.map((name) => [name, command] as const)));
+const byName = new Map(
+  scriptCommands.flatMap((command) => command.names.map((name) => [name, command] as const)),
+);
 
 function meaningOf(command: Command): ScriptCommand {
   const meaning = byName.get(command.name);

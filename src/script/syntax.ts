@@ -1,7 +1,7 @@
 /** A launch script as text, as lexer and parser read it, and as a tree: commands with their arguments (docs/SCRIPT.md). */
 import type { Expression } from "./expression.ts";
 
-export interface Source {
+export interface ScriptSource {
   readonly text: string;
   /** Characters read so far. Tests use it to prove that it grows linearly with the text. */
   steps: number;
@@ -18,7 +18,7 @@ export interface ParsedExpression {
   readonly end: number;
 }
 
-export function sourceOf(text: string): Source {
+export function sourceOf(text: string): ScriptSource {
   return { text, steps: 0, expressionParts: 0, expressions: new Map() };
 }
 
@@ -34,7 +34,7 @@ export function failure(message: string, offset: number, length: number): Failur
   return { kind: "error", message, offset, length };
 }
 
-export function skipWhiteSpace(source: Source, from: number): number {
+export function skipWhiteSpace(source: ScriptSource, from: number): number {
   let at = from;
   while (at < source.text.length && isWhiteSpace(source.text[at] ?? "")) at++;
   source.steps += at - from + 1;

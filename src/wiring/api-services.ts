@@ -12,7 +12,7 @@ import { ServiceError } from "../core/errors.ts";
 import type { Launcher } from "../launch/launcher.ts";
 import { describeLaunchers } from "../launch/launchers.ts";
 import { installedCores } from "../launch/ports/control-ports.ts";
-import type { PlayTime } from "../launch/rules/play-time.ts";
+import type { PlayTimeLimiter } from "../launch/rules/play-time.ts";
 import type { Mapper } from "../mappings/mapper.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
@@ -24,7 +24,7 @@ import { createHealth } from "./health-report.ts";
 
 export interface Sources {
   readonly launcher: Launcher;
-  readonly playTime: PlayTime;
+  readonly playTime: PlayTimeLimiter;
   readonly mapper: Mapper;
   readonly devices: Pick<AllDevices, "write" | "inputText">;
   readonly media: MediaService;

@@ -11,7 +11,7 @@ import type { Log } from "../core/log.ts";
 import type { OpenInputDevice } from "../core/operating-system.ts";
 import type { LaunchFinished } from "../events.ts";
 import type { Devices } from "../launch/ports/device-ports.ts";
-import { createVirtualInput, type VirtualInput } from "../launch/ports/input-port.ts";
+import { createVirtualInput, type VirtualInput } from "../launch/ports/virtual-input.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
 import { createSounds } from "../system/sound.ts";

@@ -7,8 +7,8 @@ import { createBus } from "../../src/bus.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
-import { cardOf } from "../../src/launch/card.ts";
-import { createHolding } from "../../src/launch/rules/tap-launcher.ts";
+import { createTapLauncher } from "../../src/launch/rules/tap-launcher.ts";
+import { cardOf } from "../../src/launch/run-context.ts";
 import { createPresence, createTokens, type Presence } from "../../src/readers/presence.ts";
 import { createManualClock } from "./manual-clock.ts";
 
@@ -152,7 +152,7 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
       wait = later(0, next);
     }
   };
-  const holding = createHolding({
+  const holding = createTapLauncher({
     bus,
     clock,
     log: silentLog,

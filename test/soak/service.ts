@@ -6,7 +6,7 @@ import { createBus } from "../../src/bus.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { createLog } from "../../src/core/log.ts";
 import { createLauncher } from "../../src/launch/launcher.ts";
-import { createHolding } from "../../src/launch/rules/tap-launcher.ts";
+import { createTapLauncher } from "../../src/launch/rules/tap-launcher.ts";
 import type { Driver } from "../../src/readers/driver.ts";
 import { startReaders } from "../../src/readers/readers.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -78,7 +78,7 @@ export async function startSoakService(
     map: () => undefined,
     elapsedMs: time.now,
   });
-  const holding = createHolding({ ...parts, launcher, readers: config.readers, elapsedMs: time.now });
+  const holding = createTapLauncher({ ...parts, launcher, readers: config.readers, elapsedMs: time.now });
   const readers = startReaders({ ...parts, drivers, connect, detect: false });
   return {
     readers,

@@ -9,7 +9,7 @@ import { ServiceError } from "../../core/errors.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import { type Firmware, infoFolders, neededFirmware } from "../../players/firmware.ts";
 import { settingsFolder, statedFolders } from "../../players/retroarch-cores.ts";
-import type { Choice } from "../launchers.ts";
+import type { PlayerChoice } from "../launchers.ts";
 import type { MediaFile } from "../media-file.ts";
 
 export interface BiosParts {
@@ -18,11 +18,11 @@ export interface BiosParts {
   readonly sticks: () => readonly string[];
 }
 
-/** The choice as it may start; throws `ServiceError("failed")` for a game whose BIOS is missing. */
-export type CheckBios = (file: MediaFile, choice: Choice) => Promise<Choice>;
+/** Returns the choice with the folder of the BIOS; throws `ServiceError("failed")` for a game whose BIOS is missing. */
+export type CheckBios = (file: MediaFile, choice: PlayerChoice) => Promise<PlayerChoice>;
 
 export function createBios({ environment, sticks }: BiosParts): CheckBios {
-  /** By system and core: read once, and not at each tap. */
+  /** By system and core, so that a tap reads no file. */
   const known = new Map<string, readonly Firmware[]>();
   const needed = (systemId: string, core: string) => {
     const key = `${systemId}\0${core}`;
@@ -44,7 +44,7 @@ export function createBios({ environment, sticks }: BiosParts): CheckBios {
   };
 }
 
-/** Where RetroArch's own settings say that BIOS files are, and then where they are else. */
+/** The system folder in RetroArch's settings, and then its default folders. */
 function systemFolders(environment: BiosParts["environment"]): readonly string[] {
   const home = environment.HOME ?? homedir();
   const flatpak = join(home, ".var/app/org.libretro.RetroArch/config/retroarch/system");
@@ -52,8 +52,8 @@ function systemFolders(environment: BiosParts["environment"]): readonly string[]
   return [...new Set([...statedFolders("system_directory", environment), usual, flatpak])];
 }
 
-/** Of a RetroArch that is started in another way, nobody knows which settings it reads. */
-function isUsual({ argv, environment = {} }: Choice): boolean {
+/** False for a RetroArch with unknown settings, because the command or the environment changes them. */
+function isUsual({ argv, environment = {} }: PlayerChoice): boolean {
   const [program = ""] = argv;
   const isOwn = argv.some((word) => /^(-c|--config(=.*)?|--appendconfig(=.*)?)$/.test(word));
   return (
@@ -69,7 +69,7 @@ async function isIn(folders: readonly string[], files: readonly Firmware[]): Pro
     paths.map((path) =>
       access(path).then(
         () => true,
-        // Not there, or not readable, which is the same to RetroArch.
+        // RetroArch treats an unreadable file as missing.
         () => false,
       ),
     ),

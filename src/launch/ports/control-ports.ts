@@ -1,4 +1,4 @@
-/** What scripts and the API may do to what plays, whichever player it is, and to the playlist that it is of. */
+/** Controls the current player and its playlist, for scripts and the API. */
 import { ServiceError } from "../../core/errors.ts";
 import type { ControlAction, VolumeChange } from "../../core/playback.ts";
 import { coreFolders, findCores } from "../../players/retroarch-cores.ts";
@@ -11,29 +11,28 @@ import type { RunContext } from "../run-context.ts";
 export interface ControlParts {
   readonly playing: Pick<Playing, "active" | "control" | "volume" | "ready">;
   readonly playlists: Pick<Playlists, "state" | "portsOf">;
-  /** As the script command `stop`. */
   readonly stop: () => Promise<void>;
   /** The owner's ceiling, in percent. */
   readonly volumeMax: () => number;
-  /** Finds the programs that set the device's volume; `Bun.which` where absent. */
+  /** Finds the programs that set the device's volume. */
   readonly find?: (program: string) => string | null;
 }
 
-export type ControlPorts = Pick<ScriptPorts, "control" | "changeVolume" | "mediaReady">;
-
-export function createControlPorts(parts: ControlParts, run: RunContext): ControlPorts {
-  const { playing } = parts;
+export function createControlPorts(
+  parts: ControlParts,
+  run: RunContext,
+): Pick<ScriptPorts, "control" | "changeVolume" | "mediaReady"> {
   return {
     control: (action) => controlMedia(parts, action, run),
     changeVolume: (change, signal) => changeVolume(parts, change, signal),
-    mediaReady: playing.ready,
+    mediaReady: parts.playing.ready,
   };
 }
 
 /**
- * Of the player of what plays where it has a volume of its own; between two items of a playlist, of the next one. Else of
- * the device, and players then begin as loud as they do by themselves, so that two volumes do not add up. Where nothing
- * plays and the device's cannot be set, it is kept for what starts next.
+ * Changes the volume of the current player if it has one. Between two items of a playlist, the change is kept for the next
+ * item. Otherwise the device's volume changes, and players start at their default, so that two volumes do not add up. If
+ * nothing plays and the device's volume cannot be set, the change is kept for the next player.
  */
 async function changeVolume(
   { playing, playlists, volumeMax, find = Bun.which }: ControlParts,
@@ -54,7 +53,7 @@ async function changeVolume(
   if (change.kind === "to") volume.forget();
 }
 
-/** Every player can be stopped, and an item of a playlist has a next one; the rest is up to the player. */
+/** Handles `stop`, and `next` and `previous` of a playlist, for all players; the player handles the rest. */
 async function controlMedia(
   { playing, playlists, stop }: ControlParts,
   action: ControlAction,

@@ -1,4 +1,5 @@
-/** What scripts do with devices of this machine that are no players: tags that they write, and keys that they press. */
+/** The devices of this machine: what scripts may do with them, and which readers are devices. */
+import type { Bus } from "../../bus.ts";
 import { ServiceError } from "../../core/errors.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import type { RunContext } from "../run-context.ts";
@@ -10,22 +11,41 @@ export interface Devices {
   writeTag(tag: { readonly text: string; readonly exceptUid?: string }, signal: AbortSignal): Promise<void>;
 }
 
-/** On behalf of one script. Where there are no devices, it is told so. */
+/** The ports of one script. Without `devices`, each rejects with `ServiceError`. */
 export function createDevicePorts(
   devices: Devices | undefined,
   { uid, event }: RunContext,
 ): Pick<ScriptPorts, "input" | "pair" | "write"> {
-  const asking = uid ?? event?.token?.uid ?? "";
+  const ownUid = uid ?? event?.token?.uid ?? "";
   return {
     input: devices?.input ?? none,
     pair: devices?.pair ?? none,
     write: async (text, signal) =>
       devices === undefined
         ? none()
-        : devices.writeTag({ text, ...(asking === "" ? {} : { exceptUid: asking }) }, signal),
+        : devices.writeTag({ text, ...(ownUid === "" ? {} : { exceptUid: ownUid }) }, signal),
   };
 }
 
 async function none(): Promise<void> {
   throw new ServiceError("failed", "there are no devices here that a script may use");
+}
+
+export interface DeviceReaders extends Disposable {
+  /** False for the API's virtual reader, for a simulated reader, and for an unknown id. */
+  has(readerId: string): boolean;
+}
+
+/** Listens until disposed. A reader is announced before its first card. */
+export function followDeviceReaders(bus: Bus): DeviceReaders {
+  // Bounded by the number of ports of this machine.
+  const ids = new Set<string>();
+  const listening = bus.on("readers.added", ({ readerId, driver }) => {
+    if (driver === "simulated") ids.delete(readerId);
+    else ids.add(readerId);
+  });
+  return {
+    has: (readerId) => readerId !== "" && ids.has(readerId),
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
+  };
 }

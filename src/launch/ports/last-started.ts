@@ -1,21 +1,26 @@
-/** What was started last: of this run of the service, or, where it has started nothing yet, of the one before. */
+/** What earlier starts leave for later ones: the media for `launch.last`, and games that crash when they resume. */
 import { ServiceError } from "../../core/errors.ts";
 import type { MediaFolders, StartedMedia } from "../../core/media.ts";
 import type { LastMedia } from "../../store/play-state.ts";
-import { type AvailableLauncher, type Choice, chooseLauncher, chooseSystemLauncher } from "../launchers.ts";
+import {
+  type AvailableLauncher,
+  chooseLauncher,
+  chooseSystemLauncher,
+  type PlayerChoice,
+} from "../launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "../media-file.ts";
-import type { Playing } from "../playing.ts";
+import type { Proof } from "../playing.ts";
 
-export interface Started {
+interface FileAndChoice {
   readonly file: MediaFile;
-  readonly choice: Choice;
+  readonly choice: PlayerChoice;
 }
 
 export interface LastStarted {
-  /** It was started: it is the last from now on, and over restarts once its player has proved itself. */
-  note(started: Started): void;
-  /** Looks for it once more. Rejects with `ServiceError` where there is none, or it may no longer be started. */
-  find(): Promise<Started>;
+  /** To be called after a start. Its media outlast a restart of the service once the player has proved itself. */
+  note(started: FileAndChoice, proof: Proof): void;
+  /** Finds the last media again. Rejects with `ServiceError` if there are none, or they may no longer start. */
+  find(): Promise<FileAndChoice>;
 }
 
 export interface LastStartedParts {
@@ -24,21 +29,20 @@ export interface LastStartedParts {
     readonly launchers: readonly AvailableLauncher[];
     readonly knownSystems: readonly string[];
   };
-  readonly playing: Pick<Playing, "lastProof">;
-  /** Where absent, a restart forgets. */
+  /** Keeps the media over restarts of the service. */
   readonly saved: LastMedia | undefined;
 }
 
-export function createLastStarted({ folders, players, playing, saved }: LastStartedParts): LastStarted {
-  // Read now, and not on a tap's way.
+export function createLastStarted({ folders, players, saved }: LastStartedParts): LastStarted {
+  // Read before any tap has to wait for it.
   let last: StartedMedia | undefined = saved?.read();
   return {
-    note({ file, choice }) {
+    note({ file, choice }, proof) {
       const media = { path: file.path, systemId: file.system.id, launcherId: choice.launcherId };
       last = media;
-      playing.lastProof()?.settled.then(
+      proof.settled.then(
         () => saved?.save(media),
-        // What failed is not started again by a card that a child holds tomorrow.
+        // Media that failed are not started again after a restart.
         () => {},
       );
     },
@@ -54,6 +58,36 @@ export function createLastStarted({ folders, players, playing, saved }: LastStar
       const file = await findMediaFile(path, folders(), knownSystems, systemId);
       const isThere = launchers.some(({ id }) => id === launcherId);
       return { file, choice: chooseLauncher(file, launchers, isThere ? launcherId : undefined) };
+    },
+  };
+}
+
+/** Decides whether a game of RetroArch resumes: by the card, or else by the config (`isUsual`). */
+export function createResuming(isUsual: () => boolean) {
+  // RetroArch ignores a state that does not load, but a core may crash over one.
+  let failedPath: string | undefined;
+  return {
+    /** `asked` is the option of the card; `why` explains a start without the state. Other players stay unchanged. */
+    of(
+      path: string,
+      choice: PlayerChoice,
+      asked: boolean | undefined,
+    ): { readonly choice: PlayerChoice; readonly why?: string } {
+      if (choice.kind !== "retroarch") return { choice };
+      const isWanted = asked ?? isUsual();
+      const hasFailed = isWanted && path === failedPath;
+      // A game that starts fresh still saves its state if the config resumes games.
+      const resuming = { loadsState: isWanted && !hasFailed, savesState: isWanted || isUsual() };
+      const why = "it begins anew: its last start, with the state of the time before, failed";
+      return { choice: { ...choice, resuming }, ...(hasFailed ? { why } : {}) };
+    },
+    /** To be called after a start. After a failure, the next start of this game loads no state. */
+    note(path: string, { resuming }: PlayerChoice, proof: Proof): void {
+      if (path === failedPath) failedPath = undefined;
+      if (resuming?.loadsState !== true) return;
+      proof.settled.catch(() => {
+        failedPath = path;
+      });
     },
   };
 }

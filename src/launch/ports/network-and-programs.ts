@@ -1,6 +1,6 @@
 /**
- * What scripts do outside this device, as far as its owner allows it: patterns of the config file, each of which must
- * match the whole address or command line (decisions, "The config file", `script.*`).
+ * Web requests and programs of scripts. A pattern of the owner, `script.allow_http` or `script.allow_execute` in the config
+ * file, must match the whole address or command line.
  */
 import type { Config } from "../../config/shape.ts";
 import { ServiceError } from "../../core/errors.ts";
@@ -8,12 +8,12 @@ import type { Log } from "../../core/log.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import { runProgram } from "../../system/program.ts";
 import { createWebClient, type Resolve } from "../../system/web-request.ts";
-import { createPatterns } from "../patterns.ts";
+import { createPatterns } from "../rules/allow-patterns.ts";
 
 export interface OutsideParts {
   readonly config: () => Config;
   readonly log: Log;
-  /** The addresses of a host name; the system's resolver where absent. */
+  /** Resolves host names; the system's resolver if absent. */
   readonly resolve?: Resolve;
 }
 
@@ -50,7 +50,7 @@ export function createOutside({
   };
 }
 
-/** As patterns see it: words between single spaces; a word that is empty or holds spaces or quotes is written as in JSON. */
+/** The command line that patterns match: words between single spaces; a word that is empty or holds spaces or quotes is in JSON. */
 export function commandLine(argv: readonly string[]): string {
   return argv.map((word) => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
 }

@@ -1,78 +1,75 @@
-/** The world as script commands see it: media and players here, and what they may do outside the device. */
+/** The ports through which a script acts on media, players and the world outside, and the facts that it may read. */
+
+import { hostname } from "node:os";
 import type { Config, LauncherConfig } from "../../config/shape.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";
-import type { Log } from "../../core/log.ts";
-import type { MediaFolders } from "../../core/media.ts";
+import type { ActiveMedia, MediaFolders } from "../../core/media.ts";
 import type { TokenParams } from "../../core/token.ts";
+import { normalizeUid } from "../../core/token.ts";
 import type { ScriptPorts } from "../../script/command.ts";
-import type { LastMedia } from "../../store/play-state.ts";
+import type { Facts } from "../../script/expression.ts";
+import { platform, version } from "../../system/own-program.ts";
 import {
   availableLaunchers,
-  type Choice,
   chooseLauncher,
   chooseSystemLauncher,
   isPlayed,
+  type PlayerChoice,
 } from "../launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "../media-file.ts";
-import { startOdd } from "../odd-start.ts";
+import { startReadably } from "../non-utf8-paths.ts";
+import type { SessionParts } from "../playback-session.ts";
 import type { Playing } from "../playing.ts";
 import type { Playlists } from "../playlist.ts";
-import { isPlaylist } from "../playlist-items.ts";
-import type { RunContext } from "../run-context.ts";
+import { isFolderOrList } from "../playlist-items.ts";
+import type { HookEvent, RunContext } from "../run-context.ts";
 import type { Starting } from "../starting.ts";
-import { explained } from "./away-stick.ts";
 import { createBios } from "./bios.ts";
-import { type ControlParts, createControlPorts, installedCores } from "./control-ports.ts";
-import { createDevicePorts, type Devices } from "./device-ports.ts";
-import { createIndexPort, type SearchedMedia } from "./index-port.ts";
-import { createLastStarted } from "./last-started.ts";
+import { createControlPorts, installedCores } from "./control-ports.ts";
+import { createDevicePorts } from "./device-ports.ts";
+import { createLastStarted, createResuming } from "./last-started.ts";
+import { createMediaLookup, withStickName } from "./media-lookup.ts";
 import { createOutside } from "./network-and-programs.ts";
-import { createResuming } from "./resuming.ts";
-import { factsOf } from "./script-facts.ts";
 
-export interface ScriptPortsParts {
-  /** Asked at each command, so that new folders, players and lists take effect at the next one. */
-  readonly config: () => Config;
+export interface ScriptPortsParts
+  extends Pick<SessionParts, "config" | "clock" | "log" | "media" | "devices" | "lastMedia"> {
   readonly folders: () => MediaFolders;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly playing: Playing;
   readonly starting: Starting;
   readonly playlists: Playlists;
-  /** Where there is no index, commands that need one say so. */
-  readonly media: SearchedMedia | undefined;
-  readonly devices: Devices | undefined;
-  /** What was started last, over restarts; where absent, a restart forgets. */
-  readonly lastMedia: LastMedia | undefined;
   /** The token that was launched last. */
   readonly token: () => TokenParams;
 }
 
-/** Makes the world of one script. */
+/** The result makes the ports of one script. */
 export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) => ScriptPorts {
   const { config, folders, clock, log, playing, starting, playlists, media, token } = parts;
   const players = createPlayers(() => config().launchers);
-  const control = controlOf(parts);
-  const last = createLastStarted({ folders, players, playing, saved: parts.lastMedia });
+  const stop = () => {
+    playlists.clear();
+    return starting.stop();
+  };
+  const control = { playing, playlists, stop, volumeMax: () => config().audio.volumeMax };
+  const last = createLastStarted({ folders, players, saved: parts.lastMedia });
   const resuming = createResuming(() => config().retroarch.resume);
   const withBios = createBios({ environment: process.env, sticks: () => folders().sticks ?? [] });
-  const start = async (file: MediaFile, chosen: Choice, run: RunContext, resume?: boolean) => {
+  const start = async (file: MediaFile, chosen: PlayerChoice, run: RunContext, resume?: boolean) => {
     const { choice, why } = resuming.of(file.path, await withBios(file, chosen), resume);
     if (why !== undefined) run.explain?.(why);
-    if (file.bytes === undefined) await starting.start(file, choice, run);
-    else await startOdd({ ...file, bytes: file.bytes }, choice, (...clean) => starting.start(...clean, run));
-    resuming.note(file.path, choice, playing.lastProof());
-    last.note({ file, choice });
+    const proof = await startReadably(file, choice, (...named) => starting.start(...named, run));
+    resuming.note(file.path, choice, proof);
+    last.note({ file, choice }, proof);
+    run.onStarted?.(proof);
   };
   const outside = createOutside({ config, log });
-  const index = media === undefined ? {} : { index: createIndexPort(media) };
+  const index = media === undefined ? {} : { index: createMediaLookup(media) };
   return (run) => ({
     ...outside,
     ...createDevicePorts(parts.devices, run),
     facts: () =>
-      factsOf({
+      factsNow({
         config: config(),
         token: run.origin === "untrusted" ? undefined : token(),
         media: playing.active(),
@@ -82,17 +79,17 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       const { launchers, knownSystems } = players();
       const file = await findMediaFile(path, folders(), knownSystems, how.system).catch(
         async (error: unknown) => {
-          throw await explained(error, path, media);
+          throw await withStickName(error, path, media);
         },
       );
       if (how.why !== undefined) run.explain?.(how.why);
-      // An album, or a list of songs, that no player takes as it is.
+      // An album, or a list of songs, that no player takes as a whole.
       const isPlain =
         file.bytes === undefined &&
         how.launcher === undefined &&
         how.isItem !== true &&
         !isPlayed(file, launchers);
-      if (isPlain && (await isPlaylist(file.path)))
+      if (isPlain && (await isFolderOrList(file.path)))
         return playlists.portsOf(run).play(path, { isShuffled: false, repeat: "no" });
       await start(file, chooseLauncher(file, launchers, how.launcher), run, how.resume);
     },
@@ -107,14 +104,14 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     },
     ...index,
     playlist: playlists.portsOf(run),
-    stop: control.stop,
+    stop,
     ...createControlPorts(control, run),
     delay: createDelay(clock, run),
     echo: (text) => log.info("script", text),
   });
 }
 
-/** Waits on behalf of one script; of one that is not trusted, `untrustedDelayMsMax` in all. */
+/** The delays of one script; those of an untrusted script are `untrustedDelayMsMax` together at most. */
 function createDelay(clock: Clock, { origin }: RunContext): ScriptPorts["delay"] {
   let leftMs = origin === "untrusted" ? untrustedDelayMsMax : Number.POSITIVE_INFINITY;
   return async (ms, signal) => {
@@ -128,25 +125,7 @@ function createDelay(clock: Clock, { origin }: RunContext): ScriptPorts["delay"]
   };
 }
 
-/** What plays, as it may be steered. */
-export function controlOf({
-  config,
-  playing,
-  playlists,
-  starting,
-}: Pick<ScriptPortsParts, "config" | "playing" | "playlists" | "starting">): ControlParts {
-  return {
-    playing,
-    playlists,
-    stop() {
-      playlists.clear();
-      return starting.stop();
-    },
-    volumeMax: () => config().audio.volumeMax,
-  };
-}
-
-/** The players that there are, looked for when the config changes and not at each tap. */
+/** The available players, found again only when the config changes. */
 function createPlayers(configured: () => readonly LauncherConfig[]) {
   const look = (from: readonly LauncherConfig[]) => ({
     from,
@@ -158,5 +137,40 @@ function createPlayers(configured: () => readonly LauncherConfig[]) {
     const now = configured();
     if (now !== found.from) found = look(now);
     return found;
+  };
+}
+
+interface Moment {
+  readonly config: Config;
+  /** The token that was launched last; undefined for an untrusted script. */
+  readonly token: TokenParams | undefined;
+  readonly media: ActiveMedia | undefined;
+  readonly event?: HookEvent | undefined;
+}
+
+function factsNow(moment: Moment): Facts {
+  const { config, event } = moment;
+  const token = event?.token ?? moment.token;
+  const media = event?.media ?? moment.media;
+  return {
+    platform,
+    version,
+    scan_mode: config.readers.insertMode ? "hold" : "tap",
+    "device.hostname": hostname(),
+    "device.os": process.platform,
+    // Cards use the architecture names of Go and Debian.
+    "device.arch": process.arch === "x64" ? "amd64" : process.arch,
+    "last_scanned.id": normalizeUid(token?.uid ?? ""),
+    "last_scanned.value": token?.text ?? "",
+    "last_scanned.data": token?.data ?? "",
+    media_playing: moment.media !== undefined,
+    "active_media.launcher_id": media?.launcherId ?? "",
+    "active_media.system_id": media?.systemId ?? "",
+    "active_media.system_name": media?.systemName ?? "",
+    "active_media.path": media?.mediaPath ?? "",
+    "active_media.name": media?.mediaName ?? "",
+    "launching.path": event?.launching?.path ?? "",
+    "launching.system_id": event?.launching?.systemId ?? "",
+    "launching.launcher_id": event?.launching?.launcherId ?? "",
   };
 }

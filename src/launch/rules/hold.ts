@@ -1,16 +1,16 @@
 /**
- * Hold mode as a machine of states: events in, what is to be done out; no clock, no bus (decisions, "Hold mode").
+ * Hold mode as a state machine: events in, actions out; no clock, no bus.
  *
- *   a card comes       it is launched, unless it was only put back: off for less than the delay, and what it started
- *                      plays, or is still to start
- *   a card goes        what it started is stopped when the delay is over, unless its system is never stopped that way
- *   media starts       it belongs to the card whose script started it, or to none; where that card has gone meanwhile, the
- *                      delay runs from its going
- *   media ends         there is nothing left to stop
- *   the rules change   at once, for a delay that runs too; a going that they forgave stays forgiven
+ *   a card is added    it is launched, unless it was only put back: it was off for less than the delay, and its media play,
+ *                      or are about to start
+ *   a card is removed  its media stop after the delay, unless their system is in the list of exceptions
+ *   media start        they belong to the card whose script started them, or to none; if that card was removed meanwhile, the
+ *                      delay runs from its removal
+ *   media end          there is nothing left to stop
+ *   the rules change   at once, also for a running delay; a removal that the old rules ignored stays ignored
  *
- * A reader that fails says nothing, and so nothing goes. A card on a reader that cannot tell when it goes never stops
- * anything. A card lies where it was seen last: what another reader says of its going is old news.
+ * A reader that fails reports no removal. A card on a reader that cannot detect removals never stops media. A card belongs to
+ * the reader that saw it last; a removal that another reader reports is ignored.
  */
 import { cardsGoneMax } from "../../core/limits.ts";
 
@@ -25,7 +25,7 @@ export type HoldEvent =
       readonly kind: "added";
       readonly card: string;
       readonly readerId: string;
-      /** Whether the reader can tell when the card goes. */
+      /** Whether the reader detects the card's removal. */
       readonly isRemovable: boolean;
       /** Whether an earlier launch of this card waits or runs. */
       readonly isLaunching: boolean;
@@ -36,35 +36,35 @@ export type HoldEvent =
       readonly readerId: string;
       readonly isLaunching: boolean;
     }
-  /** `card` is undefined where no card started it. */
+  /** `card` is undefined if no card started the media. */
   | { readonly kind: "started"; readonly card: string | undefined; readonly systemId: string }
   | { readonly kind: "ended" }
   | { readonly kind: "rules"; readonly rules: HoldRules }
-  /** The time that `dueMs` told has come. */
+  /** The time of `dueMs` has come. */
   | { readonly kind: "time" };
 
 export interface HoldState {
   readonly rules: HoldRules;
-  /** The readers on which cards lie. */
+  /** By card, the reader that holds it. */
   readonly lying: ReadonlyMap<string, string>;
-  /** When cards went whose launch waited or ran, the oldest first: what such a launch starts has lost its card. */
+  /** Removal times of cards with a waiting or running launch, the oldest first. Media of such a launch have no card any more. */
   readonly gone: ReadonlyMap<string, number>;
   readonly media: HeldMedia | undefined;
 }
 
 interface HeldMedia {
-  /** The card that started it; undefined where none did, or where it is being stopped already. */
+  /** The card that started the media; undefined if none did, or if they are being stopped already. */
   readonly card: string | undefined;
   readonly systemId: string;
-  /** When that card went; undefined while it lies there, and where its going does not matter. */
+  /** The removal time of that card; undefined while it lies there, or if its removal is ignored. */
   readonly goneMs: number | undefined;
 }
 
 export interface HoldStep {
   readonly state: HoldState;
-  /** The card that came is to be launched. */
+  /** Whether the added card is to be launched. */
   readonly launches: boolean;
-  /** What this card started is to be stopped now. */
+  /** The card whose media are to be stopped now. */
   readonly stops: string | undefined;
 }
 
@@ -72,7 +72,7 @@ export function startHold(rules: HoldRules): HoldState {
   return { rules, lying: new Map(), gone: new Map(), media: undefined };
 }
 
-/** `nowMs` never goes back. */
+/** `nowMs` is monotonic. */
 export function stepHold(state: HoldState, event: HoldEvent, nowMs: number): HoldStep {
   const launches = event.kind === "added" && !isPutBack(state, event, nowMs);
   const next = forgiven(taken(state, event, nowMs));
@@ -83,7 +83,7 @@ export function stepHold(state: HoldState, event: HoldEvent, nowMs: number): Hol
   return { state: { ...next, media }, launches, stops: next.media.card };
 }
 
-/** When something is to be stopped, unless an event comes before; undefined where nothing is. */
+/** The time at which media are to be stopped, unless an event comes before; undefined if none are. */
 export function dueMs({ rules, media }: HoldState): number | undefined {
   return media?.goneMs === undefined ? undefined : media.goneMs + rules.exitDelayMs;
 }
@@ -95,7 +95,7 @@ function taken(state: HoldState, event: HoldEvent, nowMs: number): HoldState {
       const { card, readerId, isRemovable } = event;
       return {
         ...state,
-        // Seen again, wherever it is, it is there.
+        // A card that is seen on any reader is not removed.
         media: media?.card === card ? { ...media, goneMs: undefined } : media,
         gone: without(gone, card),
         lying: isRemovable ? new Map(lying).set(card, readerId) : lying,
@@ -124,7 +124,7 @@ function taken(state: HoldState, event: HoldEvent, nowMs: number): HoldState {
   }
 }
 
-/** A going that the rules, as they are now, do not mind is forgotten, so that no later change of them brings it up. */
+/** Drops removals that the current rules ignore, so that a later change of the rules does not bring them back. */
 function forgiven(state: HoldState): HoldState {
   const { rules, gone, media } = state;
   const isMinded = rules.isOn && media !== undefined && !rules.isSpared(media.systemId);
@@ -142,7 +142,7 @@ function isPutBack(
 ): boolean {
   const isOwn = media?.card === card;
   if (!rules.isOn || !isRemovable || (!isOwn && !isLaunching)) return false;
-  // It was carried to another reader before the first one noticed.
+  // The card moved to another reader before the first one reported its removal.
   if (lying.has(card)) return true;
   const goneMs = (isOwn ? media.goneMs : undefined) ?? (isLaunching ? gone.get(card) : undefined);
   return goneMs !== undefined && nowMs - goneMs < rules.exitDelayMs;

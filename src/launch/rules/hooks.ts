@@ -1,20 +1,21 @@
 /**
- * Hooks: scripts of the config that run when something happens (decisions, "The config file", `hooks.*`).
+ * Hooks: scripts of the config (`hooks.*`) that run at events.
  *
- *   on_scan, on_remove   a card came, or went       beside everything else; a failure is logged
- *   before_start         something is to be started  before it; a failure is why it does not start
- *   on_start, on_stop    it was started, or ended    beside everything else; a failure is logged
+ *   on_scan, on_remove   a card came, or went         concurrently; a failure is logged
+ *   before_start         a player is about to start   first; a failure prevents the start
+ *   on_start, on_stop    a player started, or ended   concurrently; a failure is logged
  *
- * What a hook starts calls no hooks, neither when it starts nor when it ends.
+ * Media that a hook starts calls no hooks, neither at its start nor at its end.
  */
 import type { Bus } from "../../bus.ts";
 import type { Hooks } from "../../config/shape.ts";
 import { messageOf, ServiceError } from "../../core/errors.ts";
 import { hooksRunningMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
+import type { ActiveMedia } from "../../core/media.ts";
 import type { ScriptOrigin, ScriptPorts } from "../../script/command.ts";
 import { readyScript } from "../../script/run-script.ts";
-import { followDeviceReaders } from "../ports/device-readers.ts";
+import { followDeviceReaders } from "../ports/device-ports.ts";
 import type { HookEvent, Launching, RunContext } from "../run-context.ts";
 
 export interface HookRunnerParts {
@@ -22,15 +23,15 @@ export interface HookRunnerParts {
   readonly bus: Bus;
   readonly log: Log;
   readonly portsOf: (run: RunContext) => ScriptPorts;
-  /** Aborts when all scripts are to be stopped. */
+  /** Aborts when all scripts are to stop. */
   readonly stopping: () => AbortSignal;
-  /** On whose behalf the player runs that was started last. */
-  readonly startedBy: () => RunContext | undefined;
 }
 
 export interface HookRunner extends Disposable {
-  /** Undefined where there is no such hook. Rejects with `ServiceError("forbidden")` where it failed. */
+  /** Undefined without such a hook. Rejects with `ServiceError("forbidden")` if the hook failed. */
   before(what: Launching, run: RunContext): Promise<void> | undefined;
+  started(media: ActiveMedia, owner: RunContext): void;
+  ended(media: ActiveMedia, owner: RunContext): void;
 }
 
 const keys = {
@@ -43,18 +44,17 @@ const keys = {
 
 /** Listens until disposed. */
 export function createHooks(parts: HookRunnerParts): HookRunner {
-  const { hooks, bus, log, portsOf, stopping, startedBy } = parts;
+  const { hooks, bus, log, portsOf, stopping } = parts;
   let running = 0;
-
   const readers = followDeviceReaders(bus);
 
-  // What a hook starts is no card's: taking one off never stops it.
+  // Without a card: the removal of a card never stops media of a hook.
   const run = (script: string, event: HookEvent, signal: AbortSignal, origin: ScriptOrigin) =>
     readyScript(script, origin).run(
       portsOf({ card: undefined, origin, isHook: true, signal, event }),
       signal,
     );
-  /** The hook's words are the owner's, whatever runs it. */
+  /** The owner wrote the hook, so it is trusted after any event. */
   const originOf = ({ token }: HookEvent): ScriptOrigin =>
     token !== undefined && readers.has(token.readerId) ? "reader" : "trusted";
   const beside = (name: keyof Hooks, event: HookEvent) => {
@@ -64,7 +64,7 @@ export function createHooks(parts: HookRunnerParts): HookRunner {
       log.warn("launch", `the hook ${keys[name]} failed`, { error: messageOf(error) });
     if (running >= hooksRunningMax) return complain(new Error(`${hooksRunningMax} hooks run already`));
     running++;
-    // A step later, so that the hook of a tap costs the tap nothing.
+    // A microtask later, so that a hook does not delay its tap.
     void Promise.resolve()
       .then(() => run(script, event, stopping(), originOf(event)))
       .catch(complain)
@@ -72,16 +72,9 @@ export function createHooks(parts: HookRunnerParts): HookRunner {
         running--;
       });
   };
-  const isHooks = () => startedBy()?.isHook === true;
   const listening = [
     bus.on("tokens.added", (token) => beside("onScan", { token })),
     bus.on("tokens.removed", (token) => beside("onRemove", { token })),
-    bus.on("media.started", (media) => {
-      if (!isHooks()) beside("onStart", { media });
-    }),
-    bus.on("media.stopped", (media) => {
-      if (!isHooks()) beside("onStop", { media });
-    }),
   ];
   return {
     before(launching, { signal, origin }) {
@@ -89,6 +82,12 @@ export function createHooks(parts: HookRunnerParts): HookRunner {
       if (script === undefined) return undefined;
       const by = origin === "reader" ? origin : "trusted";
       return runBefore(() => run(script, { launching }, signal, by), signal);
+    },
+    started(media, { isHook }) {
+      if (!isHook) beside("onStart", { media });
+    },
+    ended(media, { isHook }) {
+      if (!isHook) beside("onStop", { media });
     },
     [Symbol.dispose]() {
       readers[Symbol.dispose]();

@@ -1,21 +1,21 @@
 /**
- * Play time as a ledger: how long was played today and in this session, by a clock that may be wrong. Pure: readings of
+ * The ledger of play time: the time played today and in this session, with a wall clock that may be wrong. Pure: readings of
  * the clocks in, a new ledger out.
  *
- * What was played is measured by a clock that only goes forward; the clock on the wall decides nothing but the day. A
- * board without a battery starts it anywhere, and the network sets it a while later:
+ * A monotonic clock measures the play time; the wall clock decides only the day. On a board without a battery the wall clock
+ * starts at any time, and the network sets it later:
  *
- *   it starts before the last time that was believed, or     not believed: the day goes on that was counted on last, so
- *   before this program existed                              that pulling the plug opens no new one
- *   it jumps beside the uptime                               somebody set it: it is believed, and what was played on
- *                                                            this day since the start is carried to the right day
- *   it passes midnight                                       a new day, where it is believed
- *   it is not believed for 24 hours of uptime                a new day all the same, under the old name
+ *   it starts before the last believed time, or before       not believed: the last day continues, so that a loss of power
+ *   this program existed                                     does not start a new one
+ *   it jumps relative to the uptime                          it was set: it is believed, and the time played on this day
+ *                                                            since the start moves to the right day
+ *   it passes midnight                                       a new day, if it is believed
+ *   it is not believed for 24 hours of uptime                a new day, with the old date
  */
 import type { PlayRecord } from "../../core/playback.ts";
 
 export interface Reading {
-  /** Milliseconds since 1970, right or not. */
+  /** Milliseconds since 1970, possibly wrong. */
   readonly wallMs: number;
   /** Milliseconds since the start of the machine, sleep included. */
   readonly uptimeMs: number;
@@ -24,25 +24,24 @@ export interface Reading {
 export interface Ledger extends PlayRecord {
   readonly last: Reading;
   readonly isBelieved: boolean;
-  /** Played on this day since the start: where the clock is set, it is carried. */
+  /** Played on this day since the start; it moves to another day when the clock is set. */
   readonly carriedMs: number;
-  /** Uptime on this day while the clock was not believed. */
+  /** The uptime on this day while the clock was not believed. */
   readonly doubtedMs: number;
-  /** Since something was played last, as far as it is known. */
+  /** The time since the last play, as far as it is known. */
   readonly pauseMs: number;
 }
 
 /** The local date of a time, `2031-05-08`. */
 export type DayOf = (wallMs: number) => string;
 
-// A right clock never shows less: this program did not exist.
+// A correct clock never shows less, because this program did not exist.
 const plausibleMs = Date.UTC(2026, 0, 1);
-// A time server shifts a clock that is nearly right by slowing it; what is set at one go is more than this. The uptime
-// comes in whole seconds.
+// Time servers slew small differences and step larger ones. The uptime comes in whole seconds.
 const clockSetMs = 30_000;
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The ledger at a start. `saved` is undefined at the very first. */
+/** The ledger at a start of the service. `saved` is undefined at the first start. */
 export function openLedger(saved: PlayRecord | undefined, reading: Reading, dayOf: DayOf): Ledger {
   const { wallMs } = reading;
   const record = saved ?? { day: dayOf(wallMs), days: new Map(), sessionMs: 0, seenMs: 0 };
@@ -58,7 +57,7 @@ export function openLedger(saved: PlayRecord | undefined, reading: Reading, dayO
   return isBelieved ? { ...passMidnight(opened, dayOf(wallMs)), seenMs: wallMs } : opened;
 }
 
-/** Up to a reading; `playedMs` of the time since the last one something played. */
+/** Advances the ledger to a reading; `playedMs` is the time played since the last one. */
 export function advanceLedger(ledger: Ledger, reading: Reading, playedMs: number, dayOf: DayOf): Ledger {
   const upMs = Math.max(0, reading.uptimeMs - ledger.last.uptimeMs);
   const wallMs = reading.wallMs - ledger.last.wallMs;
@@ -76,19 +75,19 @@ export function advanceLedger(ledger: Ledger, reading: Reading, playedMs: number
   };
 }
 
-/** A new session, where the pause was long enough. */
+/** Starts a new session if the pause was long enough. */
 export function resetSession(ledger: Ledger, resetMs: number): Ledger {
   return ledger.sessionMs > 0 && ledger.pauseMs >= resetMs ? { ...ledger, sessionMs: 0 } : ledger;
 }
 
-/** Milliseconds that were played on a day. */
+/** Milliseconds played on a day. */
 export function usedOn({ days }: Pick<PlayRecord, "days">, day: string): number {
   return days.get(day) ?? 0;
 }
 
-/** The clock was set, by a time server or a person. */
+/** The clock was set. */
 function carry(ledger: Ledger, { wallMs }: Reading, dayOf: DayOf): Ledger {
-  // Set to a time that cannot be: it is as wrong as before, or worse.
+  // An impossible time is not believed.
   if (wallMs < plausibleMs) return { ...ledger, isBelieved: false };
   const { day: before, carriedMs } = ledger;
   const day = dayOf(wallMs);
@@ -98,7 +97,7 @@ function carry(ledger: Ledger, { wallMs }: Reading, dayOf: DayOf): Ledger {
   return { ...believed, day, days: days.set(day, usedOn(ledger, day) + carriedMs) };
 }
 
-/** The clock went on by itself. */
+/** The clock advanced with the uptime. */
 function pass(ledger: Ledger, { wallMs }: Reading, upMs: number, dayOf: DayOf): Ledger {
   const isBelieved = ledger.isBelieved || (wallMs >= plausibleMs && wallMs >= ledger.seenMs);
   if (isBelieved)
@@ -109,7 +108,7 @@ function pass(ledger: Ledger, { wallMs }: Reading, upMs: number, dayOf: DayOf): 
   return { ...ledger, days, doubtedMs: 0, carriedMs: 0 };
 }
 
-/** A day never goes back by itself: another time zone opens none twice. */
+/** A day never goes back, so that a change of the time zone starts no day twice. */
 function passMidnight(ledger: Ledger, day: string): Ledger {
   return day > ledger.day ? { ...ledger, day, carriedMs: 0, doubtedMs: 0 } : ledger;
 }

@@ -1,7 +1,7 @@
 /**
- * Limits for a family: so long may be played on a day and in a session. Before the end come warnings, at the end what plays
- * is stopped, and nothing is started until there is time again. What is paused counts as rest, as far as its player tells.
- * Counts and writes only where a limit is set, writes at most once a minute, and not at all while nothing plays.
+ * Limits the play time of a day and of a session. Warnings come before the end; at the end the player is stopped, and starts
+ * are refused until there is time again. Pauses that the player reports do not count. The ledger counts and writes only with a
+ * limit, at most once a minute, and only while media play.
  */
 import { uptime } from "node:os";
 import type { Bus } from "../../bus.ts";
@@ -20,7 +20,7 @@ export interface PlayTimeParts {
   readonly store: { read(): PlayRecord | undefined; save(record: PlayRecord): void };
   /** Ends what plays. */
   readonly stopMedia: (why: string) => void;
-  /** Milliseconds that only go forward, and stand still while the machine sleeps. */
+  /** Milliseconds on a monotonic clock that stops while the machine sleeps. */
   readonly elapsedMs?: () => number;
   /** Milliseconds since the start of the machine, sleep included. */
   readonly uptimeMs?: () => number;
@@ -35,36 +35,36 @@ export interface PlayTimeState {
   readonly limits: PlayTimeLimits;
   readonly day: { readonly date: string } & Account;
   readonly session: Account;
-  /** False while the clock shows a time that cannot be right. */
+  /** False while the clock shows an impossible time. */
   readonly clockBelieved: boolean;
 }
 
 export interface Account {
   readonly usedMs: number;
-  /** Absent where there is no limit. */
+  /** Absent without a limit. */
   readonly remainingMs?: number;
 }
 
-export interface PlayTime extends Disposable {
-  /** Why nothing may be started now; undefined where it may. */
+export interface PlayTimeLimiter extends Disposable {
+  /** The reason why nothing may start now, or undefined. */
   refusal(): string | undefined;
   state(): PlayTimeState;
-  /** The limits are others: they count at once. */
+  /** Applies changed limits at once. */
   configure(): void;
 }
 
 const minuteMs = 60_000;
 const saveEveryMs = minuteMs;
 
-/** Listens until disposed, and saves then what is not saved yet. */
-export function createPlayTime(parts: PlayTimeParts): PlayTime {
+/** Listens until disposed, and then saves the ledger. */
+export function createPlayTime(parts: PlayTimeParts): PlayTimeLimiter {
   const { limits, bus, clock, log, store, stopMedia } = parts;
   const elapsedMs = parts.elapsedMs ?? (() => performance.now());
   const uptimeMs = parts.uptimeMs ?? (() => uptime() * 1000);
   const dayOf = parts.dayOf ?? localDay;
   const read = () => ({ wallMs: clock.now(), uptimeMs: uptimeMs() });
   let ledger = openLedger(store.read(), read(), dayOf);
-  /** Up to when what plays has been counted; undefined while nothing plays, or it is paused. */
+  /** The time up to which play is counted; undefined while nothing plays, or it is paused. */
   let countedMs: number | undefined;
   let savedMs = Number.NEGATIVE_INFINITY;
   let isDirty = false;
@@ -78,7 +78,7 @@ export function createPlayTime(parts: PlayTimeParts): PlayTime {
     const playedMs = countedMs === undefined || !isOn ? 0 : nowMs - countedMs;
     isDirty ||= playedMs > 0;
     ledger = advanceLedger(ledger, read(), playedMs, dayOf);
-    // While something plays there is no pause, however long the machine sleeps with it.
+    // While media play, a sleep of the machine is no pause.
     if (countedMs === undefined) ledger = resetSession(ledger, resetMs());
     else countedMs = nowMs;
   };
@@ -89,7 +89,7 @@ export function createPlayTime(parts: PlayTimeParts): PlayTime {
     try {
       store.save(ledger);
     } catch (error) {
-      // A full disk must not stop what plays; the next minute tries again.
+      // A full disk must not stop the player; the next minute tries again.
       log.warn("playtime", "could not be saved", { error: messageOf(error) });
     }
   };
@@ -115,7 +115,7 @@ export function createPlayTime(parts: PlayTimeParts): PlayTime {
     const waitMs = nextLook(left, isPlaying && isOn && why === undefined);
     if (waitMs !== undefined) timer = clock.after(waitMs, look);
   };
-  /** When something is to be told, ended or saved; undefined where there is nothing to wait for. */
+  /** Milliseconds until the next warning, end or save; undefined if there is none. */
   const nextLook = (left: Left, isCounting: boolean): number | undefined => {
     const saveMs = isDirty ? savedMs + saveEveryMs - elapsedMs() : isCounting ? saveEveryMs : undefined;
     if (saveMs === undefined || !isCounting) return saveMs;
@@ -160,7 +160,7 @@ export function createPlayTime(parts: PlayTimeParts): PlayTime {
       };
     },
     configure() {
-      // What was played until now counts by the limits of until now.
+      // The time so far counts by the old limits.
       count();
       isOn = isLimited();
       look();
@@ -179,7 +179,7 @@ interface Left {
   readonly session?: number;
 }
 
-/** Milliseconds that are left, where there is a limit; below 0 where more was played. */
+/** Milliseconds left for each limit; below 0 if more was played. */
 function leftOf(ledger: Ledger, { dailyMinutes, sessionMinutes }: PlayTimeLimits): Left {
   return {
     ...(dailyMinutes === 0 ? {} : { day: dailyMinutes * minuteMs - usedOn(ledger, ledger.day) }),

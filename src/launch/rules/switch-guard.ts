@@ -1,23 +1,24 @@
 /**
- * The launch guard: while something plays, a card that would switch to something else is asked for twice. What waits to be
- * confirmed is one launch, the last, and not for long.
+ * The launch guard: while media play, a card that would switch them has to be tapped twice. Only the last launch waits for
+ * its confirmation, and for a short time.
  */
 import type { Clock } from "../../core/clock.ts";
 
-// Long enough to read what the screen or the log says and to lift the card and lay it down again; short enough that
-// a tap of an hour ago confirms nothing.
+// Enough time to read the notice and to tap the card again.
 export const confirmMs = 10_000;
 
-export interface Guard<Waiting extends { readonly card: string }> {
-  /** False where this card waits already, and so is confirmed; else it waits from now on, in the place of any other. */
+export interface SwitchGuard<Waiting extends { readonly card: string }> {
+  /** False if this card waits already, which confirms it; otherwise it waits from now on, and replaces any other. */
   holds(waiting: Waiting): boolean;
-  /** What waits, which then waits no more. */
+  /** Removes and returns the waiting launch. */
   take(): Waiting | undefined;
-  /** Forgets what waits, where it is meant. */
+  /** Removes the waiting launch if `isMeant` accepts it. */
   drop(isMeant: (waiting: Waiting) => boolean): void;
 }
 
-export function createGuard<Waiting extends { readonly card: string }>(clock: Clock): Guard<Waiting> {
+export function createSwitchGuard<Waiting extends { readonly card: string }>(
+  clock: Clock,
+): SwitchGuard<Waiting> {
   let held: { readonly waiting: Waiting; readonly timer: Disposable } | undefined;
   const take = () => {
     const waiting = held?.waiting;

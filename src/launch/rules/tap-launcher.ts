@@ -1,6 +1,6 @@
 /**
- * Cards on readers: what comes is launched, and in hold mode what goes ends what it started. The rules are in `hold.ts`;
- * here they meet the bus, the settings and the clock.
+ * Launches cards on readers, and in hold mode stops the media of removed cards. The rules are in `hold.ts`; this file connects
+ * them to the bus, the settings and the clock.
  */
 import type { Bus } from "../../bus.ts";
 import type { Config } from "../../config/shape.ts";
@@ -10,36 +10,35 @@ import type { Log } from "../../core/log.ts";
 import type { Requester } from "../../core/rights.ts";
 import type { Token } from "../../core/token.ts";
 import { systemByName } from "../../media/known-systems.ts";
-import { cardOf } from "../card.ts";
-import type { LaunchSource } from "../launch-source.ts";
 import type { Launcher } from "../launcher.ts";
-import { followDeviceReaders } from "../ports/device-readers.ts";
+import { followDeviceReaders } from "../ports/device-ports.ts";
+import { cardOf, type LaunchSource } from "../run-context.ts";
 import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold } from "./hold.ts";
 
-export interface HoldingParts {
+export interface TapLauncherParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
   readonly readers: Config["readers"];
   readonly launcher: Pick<Launcher, "launch" | "stopMedia" | "cardOfMedia" | "isLaunching">;
-  /** The caller of the API that laid this token down; undefined for a card that a person tapped. */
+  /** The caller of the API that put this token on a virtual reader; undefined for a real tap. */
   readonly requesterOf?: (token: Token) => Requester | undefined;
-  /** Milliseconds that never go back: the clock on the wall may. */
+  /** Milliseconds on a monotonic clock. */
   readonly elapsedMs?: () => number;
 }
 
-export interface Holding extends Disposable {
-  /** The settings are others: they count at once, for a delay that runs too. */
+export interface TapLauncher extends Disposable {
+  /** Applies changed settings at once, also to a running delay. */
   configure(readers: Config["readers"]): void;
 }
 
 /** Listens until disposed. */
-export function createHolding(parts: HoldingParts): Holding {
+export function createTapLauncher(parts: TapLauncherParts): TapLauncher {
   const { bus, clock, log, launcher, requesterOf = () => undefined } = parts;
   const { elapsedMs = () => performance.now() } = parts;
   let state = startHold(rulesOf(parts.readers));
   let timer: { readonly dueMs: number; readonly handle: Disposable } | undefined;
-  // By reader id; they are told before their first card. The API's own reader tells when its tokens go.
+  // By reader id. Readers are announced before their first card. The API's virtual reader reports removals.
   const removable = new Map([["", true]]);
 
   const readers = followDeviceReaders(bus);
@@ -105,14 +104,14 @@ function rulesOf({ insertMode, insertModeBlocklist, insertModeExitDelay }: Confi
   };
 }
 
-/** A system in the one spelling that all its names have in common. */
+/** The id of a system by any of its names, in lower case. */
 function known(systemId: string): string {
   return (systemByName(systemId)?.id ?? systemId).toLowerCase();
 }
 
-/** A tap asks for a launch; where it cannot have one, the log says so, for nobody waits for an answer. */
+/** Launches a tap; a refusal is logged, because a tap has no caller to answer. */
 function launchToken(
-  { launcher, log }: Pick<HoldingParts, "log"> & { readonly launcher: Pick<Launcher, "launch"> },
+  { launcher, log }: Pick<TapLauncherParts, "log"> & { readonly launcher: Pick<Launcher, "launch"> },
   token: Token,
   by: Pick<LaunchSource, "isFromReader" | "requester">,
 ): void {

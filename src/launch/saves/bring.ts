@@ -1,13 +1,13 @@
-/** Copies the saves of a game into memory before it starts, and finds those that an earlier service left there. */
-import { lstat, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
+/** Copies the saves of a game into memory before it starts, and recovers what a service that died left there. */
+import { lstat, mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { uptime } from "node:os";
 import { join } from "node:path";
-import { savesBytesMax, savesFilesMax } from "../../core/limits.ts";
+import { orphanSaveMsMax, savesBytesMax, savesFilesMax } from "../../core/limits.ts";
 import { filesFolder, type Game } from "./game.ts";
-import { copySave, listSaves, moveSave, type SaveFile, saveFileAt } from "./save-files.ts";
-import { gameNamesOf, isForGame } from "./save-names.ts";
+import { gameNamesOf, isForGame } from "./retroarch-saves.ts";
+import { copySave, hasCode, listSaves, moveSave, type SaveFile, saveFileAt } from "./save-files.ts";
 
-/** Makes the folder where it is missing, and resolves with its true path; rejects where another user's is in its place. */
+/** Makes the folder if it is missing, and resolves with its real path; rejects if it belongs to another user. */
 export async function privateFolder(path: string): Promise<string> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const found = await lstat(path);
@@ -16,10 +16,10 @@ export async function privateFolder(path: string): Promise<string> {
   return realpath(path);
 }
 
-/** In a game's folder in memory: it was made whole. Players may write here, so that its content is never read. */
+/** A file that marks a complete game folder. Players may write to it, so its content is never read. */
 const madeNote = "made";
 
-/** The folders that an earlier service left, the oldest first; a folder without the note was never played from. */
+/** The game folders that a service left, the oldest first; folders without the mark, which no player used, are removed. */
 export async function leftGames(memory: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of (await readdir(memory)).sort()) {
@@ -31,14 +31,14 @@ export async function leftGames(memory: string): Promise<readonly string[]> {
   return found;
 }
 
-/** Makes a folder for one start of a game; its name is later than those of all others since the machine started. */
+/** Makes a folder for one start of a game. Names increase while the machine runs. */
 export async function newGameFolder(memory: string): Promise<string> {
   for (let name = Math.round(uptime() * 1000); ; name++) {
     const folder = join(memory, String(name).padStart(15, "0"));
     try {
       await mkdir(folder, { mode: 0o700 });
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "EEXIST") continue;
+      if (hasCode(error, "EEXIST")) continue;
       throw error;
     }
     await mkdir(join(folder, filesFolder), { mode: 0o700 });
@@ -47,20 +47,20 @@ export async function newGameFolder(memory: string): Promise<string> {
   }
 }
 
-interface Found {
+interface FoundSave {
   readonly from: string;
   readonly file: SaveFile;
 }
 
-/** The files that a game needs, from home, and, newer, from games whose saves could not be carried there yet. */
+/** The files that a game needs: from home, and newer ones from games whose saves could not be carried home yet. */
 export async function findSaves(
   path: string,
   home: string,
   left: readonly Pick<Game, "memory" | "home">[],
-): Promise<readonly Found[]> {
+): Promise<readonly FoundSave[]> {
   const { folder, game } = gameNamesOf(path);
   const newer = left.filter((one) => one.home === home).map(({ memory }) => join(memory, filesFolder));
-  const found = new Map<string, Found>();
+  const found = new Map<string, FoundSave>();
   for (const from of [home, ...newer])
     for (const file of await listSaves(from, folder, (name) => isForGame(name, game)))
       found.set(file.path, { from, file });
@@ -71,11 +71,11 @@ export async function findSaves(
 }
 
 /**
- * Puts the files into the game's folder in memory, and resolves with those that are at home as well. What comes out of
- * memory is moved: the older one must not be carried home after the newer one.
+ * Puts the files into the game's folder in memory, and resolves with those that are at home as well. Files from memory are
+ * moved, so that an older one is never carried home after a newer one.
  */
 export async function putSaves(
-  found: readonly Found[],
+  found: readonly FoundSave[],
   home: string,
   memory: string,
 ): Promise<readonly SaveFile[]> {
@@ -91,4 +91,43 @@ export async function putSaves(
     if (copy !== undefined) brought.push(copy);
   }
   return brought;
+}
+
+const pollMs = 50;
+
+/** The option of RetroArch that names a settings file in the folder in memory. */
+const settingsOption = "--appendconfig=";
+
+/** Ends each RetroArch of a service that died, which makes it write its saves; kills it after `orphanSaveMsMax`. */
+export async function endOrphans(memory: string): Promise<void> {
+  const deadline = performance.now() + orphanSaveMsMax;
+  let asked = new Set<number>();
+  for (;;) {
+    const found = await orphansOf(memory);
+    if (found.length === 0) return;
+    const isLate = performance.now() >= deadline;
+    for (const pid of found) if (isLate || !asked.has(pid)) send(pid, isLate ? "SIGKILL" : "SIGTERM");
+    if (isLate) return;
+    asked = new Set(found);
+    await Bun.sleep(pollMs);
+  }
+}
+
+async function orphansOf(memory: string): Promise<readonly number[]> {
+  const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const ours = await Promise.all(
+    ids.map(async (id) => {
+      const line = await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
+      return line.split("\0").some((word) => word.startsWith(`${settingsOption}${memory}/`));
+    }),
+  );
+  return ids.filter((_id, nth) => ours[nth]).map(Number);
+}
+
+function send(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // The process has ended meanwhile.
+  }
 }

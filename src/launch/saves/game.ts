@@ -1,7 +1,7 @@
 /**
- * The saves of one game while it runs: RetroArch writes them in memory, and what is complete is carried home. A look each
- * second costs some microseconds for a few files in memory, and misses none. A file counts as complete if it stays the same
- * for a tenth of a second and the player does not have it open.
+ * The saves of one game while it runs: RetroArch writes them in memory, and complete files are carried home. The files are
+ * polled each second, which costs microseconds. A file counts as complete if it stays the same for a tenth of a second and the
+ * player does not have it open.
  */
 import { readdir, readlink, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { messageOf } from "../../core/errors.ts";
 import { savesMemoryFreeMin } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Player } from "../../system/process.ts";
-import { listSaves, replaceSave, type SaveFile, saveFileAt } from "./save-files.ts";
+import { hasCode, listSaves, replaceSave, type SaveFile, saveFileAt } from "./save-files.ts";
 
 const lookMs = 1000;
 const settleMs = 100;
@@ -18,12 +18,12 @@ const settleMs = 100;
 export type FollowedPlayer = Pick<Player, "pid" | "exited" | "gone">;
 
 export interface GameParts {
-  /** The game's own folder in memory, without links: `filesFolder`, and what else belongs to this start. */
+  /** The game's own folder in memory, with real path: `filesFolder`, and the settings of this start. */
   readonly memory: string;
   readonly home: string;
-  /** As they were copied from home; undefined for what a service before this one left. */
+  /** The copies from home; undefined for a folder that an earlier service left. */
   readonly brought: readonly SaveFile[] | undefined;
-  /** Runs one piece of work after the other, of all games. */
+  /** Runs the work of all games one at a time. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly clock: Clock;
   readonly log: Log;
@@ -32,15 +32,15 @@ export interface GameParts {
 export interface Game {
   readonly memory: string;
   readonly home: string;
-  /** Carries home what is complete, again and again, until the player is gone, and then the rest. As `finish`. */
+  /** Carries complete files home until the player is gone, and then `finish`es. */
   follow(player: FollowedPlayer): Promise<boolean>;
-  /** No player writes any more: carries home what is not there yet. True if nothing is left in memory. Never rejects. */
+  /** Carries the rest home after the player's end. True if nothing is left in memory. Never rejects. */
   finish(): Promise<boolean>;
-  /** Why something could not be carried home, as a sentence; empty where nothing failed. */
+  /** The reason why a file could not be carried home, as a sentence, or empty. */
   fault(): string;
 }
 
-/** Below a game's folder in memory: the folder that RetroArch's settings name. */
+/** The folder of the save files below a game's folder in memory. */
 export const filesFolder = "files";
 
 export function createGame(parts: GameParts): Game {
@@ -49,7 +49,7 @@ export function createGame(parts: GameParts): Game {
   const carried = new Map((brought ?? []).map(({ path, version }) => [path, version]));
   const backedUp = new Set<string>();
   let fault = "";
-  // Of what an earlier service left, nobody saw the end.
+  // The end of the player is unknown for files that an earlier service left.
   let mayBeCut = brought === undefined;
 
   const carry = async (file: SaveFile, isMemoryFull: boolean) => {
@@ -68,7 +68,7 @@ export function createGame(parts: GameParts): Game {
     carried.set(path, version);
     backedUp.add(path);
   };
-  /** Of these, those that a player who runs does not write now. */
+  /** Those files that the player does not write now. */
   const completeOf = async (
     changed: readonly SaveFile[],
     { pid, over }: Writer,
@@ -80,7 +80,7 @@ export function createGame(parts: GameParts): Game {
       ({ path, version }, nth) => now[nth]?.version === version && !open.has(join(files, path)),
     );
   };
-  /** Resolves with whether all is at home; without a writer nobody writes any more. */
+  /** Resolves with whether all files are at home; `writer` is undefined after the player's end. */
   const look = async (writer: Writer | undefined): Promise<boolean> => {
     const all = await listSaves(files, ".", () => true);
     const isCarried = ({ path, version }: SaveFile) => carried.get(path) === version;
@@ -89,7 +89,7 @@ export function createGame(parts: GameParts): Game {
     const complete = writer === undefined ? changed : await completeOf(changed, writer);
     const isMemoryFull = writer !== undefined && (await isFull(memory));
     const failures: unknown[] = [];
-    // One that cannot be carried keeps no other back.
+    // A failure of one file does not stop the others.
     for (const file of complete) await carry(file, isMemoryFull).catch((error) => failures.push(error));
     if (failures.length > 0) throw failures[0];
     fault = isMemoryFull ? `the memory for saves, ${memory}, is full: end the game, and start it again` : "";
@@ -104,7 +104,7 @@ export function createGame(parts: GameParts): Game {
     });
   const finish = async () => {
     const isDone = await lookInTurn();
-    // What is left of an empty folder does no harm.
+    // A left-over folder does no harm.
     if (isDone) await rm(memory, { recursive: true, force: true }).catch(() => {});
     return isDone;
   };
@@ -135,7 +135,7 @@ interface Writer {
   readonly over: AbortSignal;
 }
 
-/** The files that the process has open; none where it has ended. */
+/** The files that the process has open; none after its end. */
 async function openedBy(pid: number): Promise<ReadonlySet<string>> {
   const folder = `/proc/${pid}/fd`;
   const numbers = await readdir(folder).catch(() => []);
@@ -148,6 +148,5 @@ async function isFull(folder: string): Promise<boolean> {
 }
 
 function sentenceOf(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : "";
-  return code === "ENOSPC" ? "the disk is full: free some space" : messageOf(error);
+  return hasCode(error, "ENOSPC") ? "the disk is full: free some space" : messageOf(error);
 }

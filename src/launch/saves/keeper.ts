@@ -1,7 +1,7 @@
 /**
- * Keeps what games save, whenever the power goes: RetroArch, which writes each file over the old one, gets a folder in
- * memory with the game's files, and what changes there is carried to the owner's folder by rename. Saves that could not be
- * carried stay in memory, and are tried again; so are those that an earlier service left.
+ * Protects the saves of games from a loss of power. RetroArch overwrites its files in place, so it gets copies in memory, and
+ * changed files replace those in the owner's folder by rename. Saves that could not be carried home stay in memory and are
+ * tried again, also by the next service.
  */
 import { existsSync } from "node:fs";
 import { mkdir, rmdir } from "node:fs/promises";
@@ -9,38 +9,37 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
-import { findSaves, leftGames, newGameFolder, privateFolder, putSaves } from "./bring.ts";
+import { endOrphans, findSaves, leftGames, newGameFolder, privateFolder, putSaves } from "./bring.ts";
 import { createGame, type FollowedPlayer, filesFolder, type Game, type GameParts } from "./game.ts";
-import { endOrphans } from "./orphans.ts";
 
 export interface KeeperParts {
-  /** The owner's folder of saves; undefined where RetroArch's own settings decide. */
+  /** The owner's folder of saves; undefined if RetroArch's own settings decide. */
   readonly home: () => string | undefined;
-  /** The folder in memory, which this user alone may enter; it is made where it is missing. */
+  /** The folder in memory, for this user only; it is made if it is missing. */
   readonly memory: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface SavedGame {
-  /** For RetroArch: where it finds and writes its saves. */
+  /** The folder in which RetroArch reads and writes its saves. */
   readonly folder: string;
-  /** For the settings of this start; undefined where saves are written in place. */
+  /** The folder for the settings of this start; undefined if saves are written in place. */
   readonly settings?: string;
-  /** The player was started. */
+  /** To be called after the start of the player. */
   follow(player: FollowedPlayer): void;
-  /** It was not. */
+  /** To be called if the player was not started. */
   drop(): void;
 }
 
 export interface SaveKeeper {
-  /** Makes the saves of the file that is to be played ready; undefined where RetroArch's own settings decide. */
+  /** Prepares the saves for the game at `path`; undefined if RetroArch's own settings decide. */
   bring(path: string): Promise<SavedGame | undefined>;
-  /** Resolves when the saves of all games until now are at home, or were tried to be carried there: their players must end. */
+  /** Resolves when the players of all games so far have ended and their saves are at home, or failed to be carried there. */
   settled(): Promise<void>;
-  /** Why saves are not at home, or an empty string. */
+  /** The reason why saves are not at home, or an empty string. */
   fault(): string;
-  /** Tries nothing again from now on, and resolves as `settled`. */
+  /** Stops retries, and resolves as `settled`. */
   close(): Promise<void>;
 }
 
@@ -48,7 +47,7 @@ const retryMs = 10_000;
 
 export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): SaveKeeper {
   const running = new Set<Game>();
-  // What could not be carried home, the oldest first.
+  // Games with files that could not be carried home, the oldest first.
   let left: readonly Game[] = [];
   const works = new Set<Promise<void>>();
   let retry: Disposable | undefined;
@@ -107,7 +106,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
     try {
       return open(folder, target, await putSaves(found, target, folder));
     } catch (error) {
-      // It may have what came out of memory already; what is cut off there is not carried.
+      // It may hold files from memory already; incomplete ones are not carried home.
       leave(open(folder, target, undefined));
       throw error;
     }
@@ -141,8 +140,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
         if (left.length > 0) await finishLeft();
         return savedGame(await bringInto(path, target));
       } catch (error) {
-        // RetroArch alone writes them then, each over the old one; none is lost but by a loss of power. It may not be allowed
-        // to make the folder.
+        // Without the copies, RetroArch overwrites the files in place. It may not be allowed to make the folder.
         await mkdir(target, { recursive: true, mode: 0o700 }).catch(() => {});
         log.warn("saves", "a loss of power may damage the saves of this game", { why: messageOf(error) });
         return { folder: target, follow() {}, drop() {} };
@@ -152,7 +150,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
       isClosed = true;
       retry?.[Symbol.dispose]();
       await settled();
-      // It stays where something is left in it.
+      // The folder stays if it is not empty.
       await rmdir(memory).catch(() => {});
     },
   };

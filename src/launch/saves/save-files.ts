@@ -1,21 +1,26 @@
-/** Lists, copies and replaces files of saves: at home a file is the old version or the new one, whenever the power goes. */
-import { type FileHandle, link, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+/**
+ * Lists, copies and replaces files of saves. A replacement is atomic: after a loss of power a file is old or new.
+ *
+ * No link is followed, because players write among the saves, and a link could lead the service to files outside. An open
+ * folder keeps its identity, and its entries are named by its descriptor (proc(5), "/proc/pid/fd").
+ */
+
+import { constants } from "node:fs";
+import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { savesDepthMax, savesListedMax } from "../../core/limits.ts";
 import { syncFolderBehind } from "../../store/database-files.ts";
-import { makePlain, type OpenFolder, openFolder, openPlain, pathOf } from "./folder.ts";
-import { backupEnding, freshName } from "./save-names.ts";
-import { isWhole } from "./whole.ts";
+import { backupEnding, freshName, isComplete } from "./retroarch-saves.ts";
 
 export interface SaveFile {
   /** Below the folder that was listed. */
   readonly path: string;
   readonly bytes: number;
-  /** Another one after each write. */
+  /** Changes with each write. */
   readonly version: string;
 }
 
-/** The plain files below `top` of `folder` whose names are wanted; none where there is no such folder. Rejects beyond the limits. */
+/** The plain files below `top` of `folder` whose names are wanted; none without such a folder. Rejects above the limits. */
 export async function listSaves(
   folder: string,
   top: string,
@@ -43,7 +48,6 @@ export async function listSaves(
   return found;
 }
 
-/** Undefined where there is none. */
 export async function saveFileAt(folder: string, path: string): Promise<SaveFile | undefined> {
   await using opened = await openFolder(folder, dirname(path)).catch(undefinedIfMissing);
   return opened === undefined ? undefined : await saveFileIn(opened, path);
@@ -57,14 +61,13 @@ async function saveFileIn(opened: OpenFolder, path: string): Promise<SaveFile | 
   return { path, bytes: Number(size), version: `${ino} ${size} ${mtimeNs}` };
 }
 
-/** From below one folder to the same place below another, where the name must be free. */
+/** Copies a file to the same path below another folder, where the name must be free. */
 export async function copySave(from: string, to: string, path: string): Promise<void> {
   await using folder = await openFolder(to, dirname(path), true);
-  await using copy = await makePlain(folder, basename(path));
+  await using copy = await makePlainFile(folder, basename(path));
   await copyInto(copy, from, path);
 }
 
-/** As `copySave`, and it is not at its old place any more. */
 export async function moveSave(from: string, to: string, path: string): Promise<void> {
   await using source = await openFolder(from, dirname(path));
   await using target = await openFolder(to, dirname(path), true);
@@ -75,7 +78,7 @@ const pieceBytes = 256 * 1024;
 
 async function copyInto(copy: FileHandle, from: string, path: string): Promise<void> {
   await using folder = await openFolder(from, dirname(path));
-  await using file = await openPlain(folder, basename(path));
+  await using file = await openPlainFile(folder, basename(path));
   if (file === undefined) throw new Error(`${path} is not a plain file any more`);
   const piece = Buffer.alloc(pieceBytes);
   for (let at = 0; ; ) {
@@ -86,18 +89,18 @@ async function copyInto(copy: FileHandle, from: string, path: string): Promise<v
   }
 }
 
-export interface Replacing {
-  /** Where the new version is, and what it is known as. */
+interface Replacing {
+  /** The folder and the file of the new version. */
   readonly from: string;
   readonly file: SaveFile;
   readonly home: string;
-  /** Keeps the version that is there as `<name>.bak`. */
+  /** Keeps the old version as `<name>.bak`. */
   readonly keepsOld: boolean;
 }
 
 /**
- * Puts the file in the place of the one at home, and resolves once that is on the disk: with `cut` where the new version
- * is not whole, and with `changed` where it was written meanwhile. The old version stays then.
+ * Replaces the file at home, and resolves once it is on the disk. The old version stays with `cut` if the new one is
+ * incomplete, and with `changed` if it was written meanwhile.
  */
 export async function replaceSave(replacing: Replacing): Promise<"kept" | "cut" | "changed"> {
   const { home, file } = replacing;
@@ -108,7 +111,7 @@ export async function replaceSave(replacing: Replacing): Promise<"kept" | "cut" 
   try {
     return await replaceIn(folder, replacing);
   } finally {
-    // Of a full disk it would take the last room. After the rename it is gone.
+    // A left-over file takes space of a full disk. After the rename there is none.
     await rm(fresh, { force: true }).catch(() => {});
   }
 }
@@ -118,11 +121,11 @@ async function replaceIn(
   { from, file, keepsOld }: Replacing,
 ): Promise<"kept" | "cut" | "changed"> {
   const to = join(folder.path, basename(file.path));
-  await using copy = await makePlain(folder, freshName);
+  await using copy = await makePlainFile(folder, freshName);
   await copyInto(copy, from, file.path);
   const after = await saveFileAt(from, file.path);
   if (after?.version !== file.version) return "changed";
-  if (!(await isWhole(pathOf(copy)))) return "cut";
+  if (!(await isComplete(descriptorPath(copy)))) return "cut";
   await copy.sync();
   if (keepsOld) await keepOld(to);
   await rename(join(folder.path, freshName), to);
@@ -130,14 +133,14 @@ async function replaceIn(
   return "kept";
 }
 
-/** A second name of the same file: the rename that follows leaves it with the old content. */
+/** Links the old version to its backup name, which keeps it when the rename replaces the file. */
 async function keepOld(path: string): Promise<void> {
   await rm(`${path}${backupEnding}`, { force: true }).catch(() => {});
-  // There may be no old version, no room for the longer name, or a file system without links: it is one copy less.
+  // The backup is optional: there may be no old version, the name may be too long, or the file system has no links.
   await link(path, `${path}${backupEnding}`).catch(() => {});
 }
 
-/** With those above it, each of them on the disk. */
+/** Makes the folder and its parents, and syncs each to the disk. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -147,10 +150,80 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+function undefinedIfMissing(error: unknown): undefined {
+  if (!hasCode(error, "ENOENT", "ENOTDIR")) throw error;
 }
 
-function undefinedIfMissing(error: unknown): undefined {
-  if (!isMissing(error)) throw error;
+/** Whether it is an error of the system with one of these codes, such as `ENOENT`. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
+}
+
+interface OpenFolder extends AsyncDisposable {
+  /** Names the open folder by its descriptor; valid until it is closed. */
+  readonly path: string;
+}
+
+const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+// O_NONBLOCK: opening a FIFO would wait for its writer.
+const asSource = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const asNew = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/**
+ * Opens the folder `below` the folder `top`; with `makes`, missing folders are made and synced. Rejects with `ENOENT` or
+ * `ENOTDIR`, and with a sentence if one of them is a link.
+ */
+async function openFolder(top: string, below = ".", makes = false): Promise<OpenFolder> {
+  let folder = await openOne(top);
+  for (const name of below.split("/").filter((part) => part !== "" && part !== ".")) {
+    const above = folder;
+    try {
+      const path = join(descriptorPath(above), name);
+      if (makes && (await isMade(path))) await above.sync();
+      folder = await openOne(path, join(top, below));
+    } finally {
+      await above.close();
+    }
+  }
+  return { path: descriptorPath(folder), [Symbol.asyncDispose]: () => folder.close() };
+}
+
+/** Opens a plain file to read it; undefined for anything else. */
+async function openPlainFile(folder: OpenFolder, name: string): Promise<FileHandle | undefined> {
+  const file = await open(join(folder.path, name), asSource);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  return undefined;
+}
+
+/** Makes a file that only this user may read. Rejects with `EEXIST`. */
+function makePlainFile(folder: OpenFolder, name: string): Promise<FileHandle> {
+  return open(join(folder.path, name), asNew, 0o600);
+}
+
+/** The path of an open file, for functions that take no descriptor. */
+function descriptorPath({ fd }: Pick<FileHandle, "fd">): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+async function openOne(path: string, named = path): Promise<FileHandle> {
+  try {
+    return await open(path, asFolder);
+  } catch (error) {
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isSymbolicLink() === true)
+      throw new Error(`${named} is or has a link, which is not followed`, { cause: error });
+    throw error;
+  }
+}
+
+/** Makes the folder; false if it exists. */
+async function isMade(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (hasCode(error, "EEXIST")) return false;
+    throw error;
+  }
 }

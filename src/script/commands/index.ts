@@ -6,7 +6,7 @@ import { playerCommands } from "./player-commands.ts";
 import { playlistCommands } from "./playlist-commands.ts";
 import { programCommands } from "./program-commands.ts";
 
-export const commands: readonly ScriptCommand[] = [
+export const scriptCommands: readonly ScriptCommand[] = [
   ...launchCommands,
   ...playlistCommands,
   ...playerCommands,
@@ -14,5 +14,5 @@ export const commands: readonly ScriptCommand[] = [
   ...deviceCommands,
 ];
 
-/** Planned commands that cards may carry already: they get an error of their own. */
+/** Planned scriptCommands that cards may carry already: they get an error of their own. */
 export const notYet: readonly string[] = ["playlist.open"];

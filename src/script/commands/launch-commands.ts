@@ -3,7 +3,7 @@ import { ServiceError } from "../../core/errors.ts";
 import type {
   Call,
   LaunchHow,
-  MediaIndex,
+  MediaLookup,
   NameQuery,
   RandomSource,
   ScriptCommand,
@@ -161,7 +161,7 @@ function randomSourceOf(text: string): RandomSource {
 }
 
 /** Throws `ServiceError("failed")` if there is no index; `why` names what needs it. */
-function indexOf({ index }: ScriptPorts, why: string): MediaIndex {
+function indexOf({ index }: ScriptPorts, why: string): MediaLookup {
   if (index === undefined)
     throw new ServiceError("failed", `there is no media index here, and ${why}: write the path of a file`, {
       isPublic: true,

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { findMediaFile } from "../../../src/launch/media-file.ts";
-import { noTextSentence } from "../../../src/launch/no-text.ts";
-import { createIndexPort } from "../../../src/launch/ports/index-port.ts";
+import { createMediaLookup } from "../../../src/launch/ports/media-lookup.ts";
+import { noTextSentence } from "../../../src/launch/run-context.ts";
 import { render } from "../../../src/screen/draw-job.ts";
 import {
   noticeOf,
@@ -144,7 +144,7 @@ test("the launcher's own refusals become the states of the screen", async () => 
       (error) => (error instanceof ServiceError ? error.message : ""),
     );
   const folders = { roots: ["/no/such/roms"], own: [], systems: [] };
-  const port = createIndexPort({
+  const port = createMediaLookup({
     any: async () => undefined,
     findTitle: async () => undefined,
     search: () => ({ results: [], total: 0 }),

@@ -10,7 +10,7 @@ import { silentAudit } from "../../../src/core/audit.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
 import { createLauncher } from "../../../src/launch/launcher.ts";
-import { commands } from "../../../src/script/commands/index.ts";
+import { scriptCommands } from "../../../src/script/commands/index.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { version } from "../../../src/system/own-program.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -210,7 +210,7 @@ const harmless = [
   ...["control", "stop", "volume", "delay", "echo"],
 ];
 
-test.each(commands.map((command) => [command.names[0] ?? "", command] as const))(
+test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as const))(
   "**%s from a link does what the list of harmless commands says, under each of its names",
   async (name, { names, allowedUntrusted, argsMin }) => {
     expect(allowedUntrusted).toBe(harmless.includes(name));

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { delayMsMax, scriptBytesMax } from "../../../src/core/limits.ts";
-import { commands, notYet } from "../../../src/script/commands/index.ts";
+import { notYet, scriptCommands } from "../../../src/script/commands/index.ts";
 import { fill } from "../../../src/script/evaluate.ts";
 import { parseScript } from "../../../src/script/parser.ts";
 import { readyScript } from "../../../src/script/run-script.ts";
@@ -24,7 +24,7 @@ test.each(transcripts.map((one) => [one.script, one.settings.join(" "), one] as 
   },
 );
 
-test.each(commands.map((command) => [command.names[0] ?? "", command] as const))(
+test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as const))(
   "**%s has its facts, an example that can run, and a transcript",
   async (name, { names, argsMin, argsMax, docs, example, allowedUntrusted }) => {
     expect(names.every((one) => /^[a-z0-9._]+$/.test(one))).toBe(true);
@@ -46,7 +46,7 @@ function readsAs(script: string): readonly string[] {
 }
 
 test("no name belongs to two commands, and none that is there is said to be missing", () => {
-  const names = [...commands.flatMap((command) => command.names), ...notYet];
+  const names = [...scriptCommands.flatMap((command) => command.names), ...notYet];
   expect(new Set(names).size).toBe(names.length);
 });
 

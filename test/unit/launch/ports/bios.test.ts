@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Choice } from "../../../../src/launch/launchers.ts";
+import type { PlayerChoice } from "../../../../src/launch/launchers.ts";
 import { type CheckBios, createBios } from "../../../../src/launch/ports/bios.ts";
 import { listedIn, neededFirmware } from "../../../../src/players/firmware.ts";
 
@@ -50,7 +50,7 @@ async function machine(infos: Readonly<Record<string, string>>) {
   return { folder, put, system, sticks, check };
 }
 
-const choiceOf = (core: string, more: Partial<Choice> = {}): Choice => ({
+const choiceOf = (core: string, more: Partial<PlayerChoice> = {}): PlayerChoice => ({
   launcherId: "retroarch",
   kind: "retroarch",
   argv: ["/usr/bin/retroarch", "-L", `/cores/${core}_libretro.so`, "/m/Game.cue"],
@@ -63,7 +63,7 @@ const choiceOf = (core: string, more: Partial<Choice> = {}): Choice => ({
 async function said(
   check: CheckBios,
   systemId: string,
-  choice: Choice,
+  choice: PlayerChoice,
   path = "/m/Game.cue",
 ): Promise<string> {
   const file = { path, system: { id: systemId, name: systemId, category: "Console" } };

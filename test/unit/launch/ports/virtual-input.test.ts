@@ -4,7 +4,7 @@ import { ServiceError } from "../../../../src/core/errors.ts";
 import { macrosWaitingMax } from "../../../../src/core/limits.ts";
 import { silentLog } from "../../../../src/core/log.ts";
 import type { InputDevice, InputDeviceShape, InputKind } from "../../../../src/core/operating-system.ts";
-import { createVirtualInput } from "../../../../src/launch/ports/input-port.ts";
+import { createVirtualInput } from "../../../../src/launch/ports/virtual-input.ts";
 import { gamepad, keyboard } from "../../../../src/script/input-keys.ts";
 import { readMacro } from "../../../../src/script/input-macro.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";

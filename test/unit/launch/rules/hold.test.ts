@@ -4,7 +4,7 @@ import { createBus } from "../../../../src/bus.ts";
 import { defaultConfig } from "../../../../src/config/shape.ts";
 import { createLog, silentLog } from "../../../../src/core/log.ts";
 import type { Reader, Token } from "../../../../src/core/token.ts";
-import { createHolding } from "../../../../src/launch/rules/tap-launcher.ts";
+import { createTapLauncher } from "../../../../src/launch/rules/tap-launcher.ts";
 import { walk } from "../../../helpers/hold-walk.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
@@ -19,7 +19,7 @@ function makeDesk(settings: Partial<typeof on> = {}) {
   let starter: string | undefined;
   const cards = new Map<string, Token>();
   const keys = new Map<string, string>();
-  const holding = createHolding({
+  const holding = createTapLauncher({
     bus,
     clock,
     log: silentLog,
@@ -248,7 +248,7 @@ test("100,000 steps of cards, faults, ends and settings do what a model of the r
 test("a card counts as one of a reader of the device, unless the API laid it there", () => {
   const bus = createBus(silentLog);
   const said: string[] = [];
-  using _holding = createHolding({
+  using _holding = createTapLauncher({
     bus,
     clock: createManualClock(),
     log: silentLog,

@@ -7,8 +7,7 @@ import { seededRandom } from "../../../../drivers/emulator/emulated-faults.ts";
 import { savesBytesMax } from "../../../../src/core/limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/keeper.ts";
-import { gameNamesOf, isForGame } from "../../../../src/launch/saves/save-names.ts";
-import { isWhole } from "../../../../src/launch/saves/whole.ts";
+import { gameNamesOf, isComplete, isForGame } from "../../../../src/launch/saves/retroarch-saves.ts";
 import type { Exit } from "../../../../src/system/process.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 import { eventually } from "../../../helpers/processes.ts";
@@ -129,18 +128,18 @@ test("a packed file or a state that is cut off anywhere is not whole", async () 
   const path = join(await newFolder(), "state");
   for (const whole of [rzip([300]), rzip([10, 1, 90]), rastate(37), rastate(64)]) {
     await writeFile(path, whole);
-    expect(await isWhole(path)).toBe(true);
+    expect(await isComplete(path)).toBe(true);
     // Seven bytes tell the format; with fewer nothing is known.
     for (let length = 7; length < whole.length; length++) {
       await writeFile(path, whole.subarray(0, length));
-      if (await isWhole(path)) throw new Error(`${length} of ${whole.length} bytes count as whole`);
+      if (await isComplete(path)) throw new Error(`${length} of ${whole.length} bytes count as whole`);
     }
   }
   // The size of it all is written last.
   const unfinished = rzip([300]);
   unfinished.writeBigUInt64LE(0n, 12);
   await writeFile(path, unfinished);
-  expect(await isWhole(path)).toBe(false);
+  expect(await isComplete(path)).toBe(false);
 });
 
 test("random bytes behind either mark are judged, and never fail", async () => {
@@ -149,7 +148,7 @@ test("random bytes behind either mark are judged, and never fail", async () => {
   for (let round = 0; round < 300; round++) {
     const noise = Uint8Array.from({ length: round }, () => Math.floor(random() * 256));
     await writeFile(path, Buffer.concat([Buffer.from(round % 2 ? "#RZIPv" : "RASTATE"), noise]));
-    expect(typeof (await isWhole(path))).toBe("boolean");
+    expect(typeof (await isComplete(path))).toBe("boolean");
   }
 });
 

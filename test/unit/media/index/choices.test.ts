@@ -1,6 +1,6 @@
 /** Random choices out of the index: every file that is meant comes as often as the others, and nobody waits for a choice. */
 import { expect, test } from "bun:test";
-import { createIndexPort } from "../../../../src/launch/ports/index-port.ts";
+import { createMediaLookup } from "../../../../src/launch/ports/media-lookup.ts";
 import { chooseAny, type MediaSource } from "../../../../src/media/index/answers.ts";
 import { indexPath, type LoadedIndex, openIndex } from "../../../../src/media/index/index-file.ts";
 import type { RandomSource } from "../../../../src/script/command.ts";
@@ -29,7 +29,7 @@ async function trialWith(names: readonly string[]): Promise<Trial> {
 async function drawn(trial: Trial, sources: readonly RandomSource[], count: number): Promise<string[]> {
   const paths: string[] = [];
   for (let n = 0; n < count; n++)
-    paths.push(await createIndexPort(trial.media, () => (n + 0.5) / count).random(sources));
+    paths.push(await createMediaLookup(trial.media, () => (n + 0.5) / count).random(sources));
   return paths.sort();
 }
 
@@ -58,7 +58,7 @@ test.each<[string, readonly RandomSource[], readonly string[]]>([
 
 test("where there is nothing to choose from it says so, and while the first index is made, that", async () => {
   await using trial = await trialWith(files);
-  const { random } = createIndexPort(trial.media);
+  const { random } = createMediaLookup(trial.media);
   const nothing = "there is nothing in the media index to choose from";
   for (const source of [
     { kind: "folder", path: "SNES/rpg" },
@@ -71,10 +71,10 @@ test("where there is nothing to choose from it says so, and while the first inde
   await using fresh = await mediaTrial();
   makeFiles(fresh.root, files);
   const indexing = fresh.media.index([]);
-  const tooEarly = createIndexPort(fresh.media).random([{ kind: "all" }]);
+  const tooEarly = createMediaLookup(fresh.media).random([{ kind: "all" }]);
   await expect(tooEarly).rejects.toThrow("the media are being indexed: try again then");
   await indexing;
-  expect(files).toContain(await createIndexPort(fresh.media).random([{ kind: "all" }]));
+  expect(files).toContain(await createMediaLookup(fresh.media).random([{ kind: "all" }]));
 });
 
 test("of a library of 12,000 files no list is made, and no step of a choice looks at more than a part of them", async () => {

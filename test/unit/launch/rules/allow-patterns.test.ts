@@ -1,7 +1,7 @@
-/** `api.allow_launch`: which texts a remote caller may launch over GET. */
+/** Patterns of the config file, and `api.allow_launch`: which texts a remote caller may launch over GET. */
 import { expect, test } from "bun:test";
 import { silentLog } from "../../../../src/core/log.ts";
-import { createAllowLaunch } from "../../../../src/launch/rules/allow-launch.ts";
+import { createAllowLaunch, createPatterns } from "../../../../src/launch/rules/allow-patterns.ts";
 
 const allows = (rule: boolean | readonly string[], text: string) =>
   createAllowLaunch(() => rule, silentLog)(text);
@@ -46,4 +46,32 @@ test("a text that an escape or an expression turns into another one is not allow
 test("true allows every text, and false none", () => {
   expect(allows(true, "a||b/../c")).toBe(true);
   expect(allows(false, "a")).toBe(false);
+});
+
+test("a pattern matches the whole text or nothing of it", () => {
+  const patterns = createPatterns();
+  expect(["b", "abc", "a.c", "(?m)^b$", "a|abc"].map((pattern) => patterns.test(pattern, "abc"))).toEqual([
+    false,
+    true,
+    true,
+    false,
+    true,
+  ]);
+  expect(patterns.test("(?m)^b$", "a\nb\nc")).toBe(false);
+});
+
+test("a pattern let go for another is compiled again", () => {
+  const patterns = createPatterns(2);
+  const asked = [".*a.*", ".*b.*", ".*c.*", ".*a.*", "(", ".*c.*", ".*b.*", ".*d.*", "("];
+  expect(asked.map((pattern) => patterns.test(pattern, "abc"))).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+    true,
+    true,
+    false,
+    false,
+  ]);
 });

@@ -1,6 +1,6 @@
 /**
- * Plays what scripts and the API want pressed on virtual keyboards and gamepads. Each device is made when it is first
- * needed, and kept, for programs take a moment to see one. One macro at a time for each: two would mix their keys.
+ * Plays macros of scripts and the API on virtual keyboards and gamepads. Each device is made at its first use, and kept,
+ * because programs need a moment to detect one. Each plays one macro at a time, because two would mix their keys.
  */
 import { type Clock, sleep } from "../../core/clock.ts";
 import { ServiceError } from "../../core/errors.ts";
@@ -13,31 +13,30 @@ import type {
   InputStep,
   OpenInputDevice,
 } from "../../core/operating-system.ts";
-import { codesOf, gamepad, type InputTable, keyboard } from "../../script/input-keys.ts";
+import { codesOf, gamepad, inputTables, keyboard } from "../../script/input-keys.ts";
 import { readMacro } from "../../script/input-macro.ts";
 
 export interface VirtualInput {
   /**
-   * Resolves once all is pressed, and every key is up again. Rejects with `forbidden` where the owner did not allow it,
-   * with `busy` where too many wait, with `failed` where there can be no such device, and with the signal's reason where that aborts; then, too, no key stays down.
+   * Resolves once the macro is played and every key is up again. Rejects with `forbidden` without the owner's permission,
+   * `busy` if too many wait, `failed` if there can be no such device, and with the signal's reason. No key stays down.
    */
   play(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
-  /** As `play`, of a macro; `invalid-params` where it says nothing that can be pressed. */
+  /** Reads a macro and plays it; `invalid-params` if it is invalid. */
   playText(kind: InputKind, text: string): Promise<void>;
-  /** Ends what is played, and takes the devices away. */
+  /** Ends all macros, and removes the devices. */
   close(): void;
 }
 
 export interface VirtualInputParts {
   readonly open: OpenInputDevice;
-  /** Whether the owner allows it: `script.allow_input`, asked at each use. */
+  /** The setting `script.allow_input`, read at each use. */
   readonly isAllowed: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const tables: Readonly<Record<InputKind, InputTable>> = { keyboard, gamepad };
-// Of the API's two methods.
+// The parameters of the two API methods.
 const paramNames: Readonly<Record<InputKind, string>> = { keyboard: "keys", gamepad: "buttons" };
 const shapes: Readonly<Record<InputKind, InputDeviceShape>> = {
   keyboard: { name: "Tapdeck keyboard", product: 1, keys: codesOf(keyboard) },
@@ -61,12 +60,12 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
     };
     const run = async (steps: readonly InputStep[], signal: AbortSignal) => {
       signal.throwIfAborted();
-      // One that waited may no longer be allowed.
+      // The permission may have changed while the macro waited.
       insistOnPermission();
       try {
         await press(await made(signal), steps, clock, signal);
       } catch (error) {
-        // One that failed is made anew when it is needed again; one that was stopped is as good as before.
+        // After a failure the device is made again at its next use.
         if (!signal.aborted) dispose();
         throw error;
       }
@@ -88,7 +87,7 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
           .finally(() => {
             waiting -= 1;
           });
-        // Its failure is its caller's matter; the next one plays all the same.
+        // A failure does not stop the next macro.
         turn = mine.catch(() => {});
         return mine;
       },
@@ -109,7 +108,7 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
     play,
     async playText(kind, text) {
       insistOnPermission();
-      const macro = readMacro(text, tables[kind]);
+      const macro = readMacro(text, inputTables[kind]);
       if (macro.kind === "error")
         throw new ServiceError("invalid-params", `${paramNames[kind]}: ${macro.message}`);
       await play(kind, macro.steps, closing.signal);

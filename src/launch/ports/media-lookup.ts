@@ -1,15 +1,17 @@
-/** The media index as script commands see it: titles, searches and random choices become paths that `launch` takes. */
+/** Looks media up for scripts, and names the USB stick of media that are not there because it is unplugged. */
+
+import { basename, isAbsolute, relative, sep } from "node:path";
+import type { SoughtMedia } from "../../";
 import { ServiceError } from "../../core/errors.ts";
 import type { MediaSource } from "../../media/index/answers.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import type { MediaLibrary } from "../../media/media-library.ts";
-import type { MediaIndex, NameQuery, RandomSource } from "../../script/command.ts";
-import { type KnownSticks, stickAway } from "./away-stick.ts";
+import type { MediaLookup, NameQuery, RandomSource } from "../../script/command.ts";
 
 export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search"> & KnownSticks;
 
-/** `random` gives a number from 0 up to 1, without 1. */
-export function createIndexPort(media: SearchedMedia, random: () => number = Math.random): MediaIndex {
+/** `random` returns a number from 0 up to 1, without 1. */
+export function createMediaLookup(media: SearchedMedia, random: () => number = Math.random): MediaLookup {
   return {
     async title({ system, title, tags }) {
       const wanted = [title, ...tags.map((tag) => `(${tag})`)].join(" ");
@@ -39,7 +41,7 @@ export function createIndexPort(media: SearchedMedia, random: () => number = Mat
   };
 }
 
-/** The stars stand for anything, and so does what lies between words. */
+/** A `*` matches any text, as a space between words does. */
 function wordsOf({ system, pattern }: NameQuery) {
   return { query: pattern.replaceAll("*", " "), systems: system === undefined ? [] : [idOf(system)] };
 }
@@ -70,4 +72,35 @@ function idOf(name: string): string {
   const known = systemByName(name);
   if (known !== undefined) return known.id;
   throw new ServiceError("not-found", `there is no system ${name.slice(0, 64)}`, { isPublic: true });
+}
+
+interface KnownSticks {
+  /** The name of the unplugged stick that holds this media. */
+  stickWith?(sought: SoughtMedia): Promise<string | undefined>;
+}
+
+/** Throws `ServiceError` for an absolute path on a stick that is not among `sticks`; `removable` are the folders of sticks. */
+export function refuseStickAway(
+  wanted: string,
+  removable: readonly string[] = [],
+  sticks: readonly string[] = [],
+): void {
+  const folder = removable.find((one) => wanted.startsWith(`${one}/`));
+  const [name = ""] = folder === undefined ? [] : relative(folder, wanted).split(sep);
+  const isThere = sticks.some((stick) => basename(stick) === name);
+  if (name !== "" && name !== ".." && !isThere) throw stickAway(wanted, name);
+}
+
+/** Replaces the error of a search for `<System>/<path>` if the file is on an unplugged stick. */
+export async function withStickName(error: unknown, path: string, media: KnownSticks = {}): Promise<unknown> {
+  if (!(error instanceof ServiceError) || isAbsolute(path)) return error;
+  const stick = await media.stickWith?.({ kind: "path", path });
+  return stick === undefined ? error : stickAway(path, stick);
+}
+
+function stickAway(wanted: string, stick: string): ServiceError {
+  return new ServiceError(
+    "failed",
+    `there is no file ${wanted}: it is on the USB stick ${stick}, which is not plugged in`,
+  );
 }

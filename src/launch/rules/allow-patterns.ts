@@ -1,0 +1,76 @@
+/** Patterns of the config file, each of which must match a whole text, and the rule `api.allow_launch` for remote launches. */
+
+import type { RE2JS } from "re2js";
+import { patternMemoryBytesMax, patternsReadyMax } from "../../core/limits.ts";
+import type { Log } from "../../core/log.ts";
+import { compileRegex, regexFault } from "../../mappings/regex.ts";
+
+/** Reads `rule` at each call, because the owner may change it. An invalid pattern matches nothing and is logged. */
+export function createAllowLaunch(
+  rule: () => boolean | readonly string[],
+  log: Log,
+): (text: string) => boolean {
+  const patterns = createPatterns();
+  let checked: boolean | readonly string[] = false;
+  return (text) => {
+    const allowed = rule();
+    if (typeof allowed === "boolean") return allowed;
+    if (allowed !== checked) {
+      checked = allowed;
+      for (const pattern of allowed) {
+        const fault = regexFault(pattern);
+        if (fault !== undefined) log.warn("config", `api.allow_launch: ${fault.sentence}`, { pattern });
+      }
+    }
+    const isMatched = (part: string) => allowed.some((pattern) => patterns.test(pattern, part));
+    if (!isMatched(text) || leadsUp.test(text) || hasEscapes.test(text)) return false;
+    // A pattern for one command allows no further commands after it. A pattern with `||` allows as many as it names, although
+    // its `.*` could match more.
+    const parts = text.split("||");
+    const isForAll = (pattern: string) =>
+      partsNamed(pattern) === parts.length && patterns.test(pattern, text);
+    return parts.every(isMatched) || (parts.length > 1 && allowed.some(isForAll));
+  };
+}
+
+/** The number of commands that a pattern allows: one, and one more for each `\|\|` in it. */
+function partsNamed(pattern: string): number {
+  return pattern.replaceAll("\\\\", "").split("\\|\\|").length;
+}
+
+// Escapes and expressions become other characters when the script runs, `..` among them.
+const hasEscapes = /\^|\[\[/;
+// `SNES/../Audio/x` begins like a file of SNES.
+const leadsUp = /(^|[/\\])\.\.([/\\]|$)/;
+
+export interface Patterns {
+  /** True if the pattern matches the whole text, with any flags and line ends; false for an invalid pattern. */
+  test(pattern: string, text: string): boolean;
+}
+
+/** Compiles patterns at their first use, in an engine of linear time, and evicts the least recently used. */
+export function createPatterns(readyMax = patternsReadyMax): Patterns {
+  const ready = new Map<string, RE2JS | undefined>();
+  const get = (pattern: string): RE2JS | undefined => {
+    const known = ready.get(pattern);
+    if (known === undefined && !ready.has(pattern) && ready.size >= readyMax) {
+      const oldest = ready.keys().next();
+      if (!oldest.done) ready.delete(oldest.value);
+    }
+    const regex = known ?? (ready.has(pattern) ? undefined : compiled(pattern));
+    ready.delete(pattern);
+    ready.set(pattern, regex);
+    return regex;
+  };
+  return { test: (pattern, text) => get(`\\A(?:${pattern})\\z`)?.test(text) ?? false };
+}
+
+function compiled(pattern: string): RE2JS | undefined {
+  const regex = compileRegex(pattern);
+  if ("sentence" in regex) return undefined;
+  // Beyond this budget the engine drops states and computes them again, which is slower but still linear.
+  const { dfa } = regex.re2();
+  dfa.stateBudget = patternMemoryBytesMax;
+  dfa.memBudget = patternMemoryBytesMax;
+  return regex;
+}
