@@ -1,6 +1,6 @@
 /**
- * Finds which of many words occur in a text, in one pass over the text (Aho and Corasick, "Efficient string matching",
- * CACM 18(6), 1975). Words and texts are taken as UTF-16 units.
+ * Finds all words that occur in a text, in one pass over the text (Aho and Corasick, "Efficient string matching", CACM 18(6),
+ * 1975). Words and texts are sequences of UTF-16 units.
  */
 
 export interface Automaton {
@@ -11,14 +11,14 @@ export interface Automaton {
 const unitsPerSlice = 512;
 
 /**
- * Builds an automaton of distinct words, none of them empty, whose numbers are their places. It yields between slices
- * of the work, so that its caller can let a tap pass.
+ * Builds an automaton of distinct words, none of them empty; the number of a word is its place. It yields between slices of
+ * the work, so that a tap can run.
  */
 export function* buildAutomaton(words: readonly string[]): Generator<undefined, Automaton, undefined> {
-  // As many as there can be: to make room later, all at once, would take 70 ms for half a million.
+  // The maximum is allocated at once, because growing a table of half a million nodes takes 70 ms.
   const nodesMax = words.reduce((sum, { length }) => sum + length, 1);
   const edges = createEdges(nodesMax);
-  // Of each node: the node of its longest proper suffix, the word that ends here, the next shorter node where one ends.
+  // For each node: its longest proper suffix, the word that ends here, and the next shorter suffix where a word ends.
   const suffixOf = new Int32Array(nodesMax);
   const wordOf = new Int32Array(nodesMax).fill(-1);
   const nextEnd = new Int32Array(nodesMax);
@@ -31,7 +31,7 @@ export function* buildAutomaton(words: readonly string[]): Generator<undefined, 
       if (next !== 0 || node === 0) return next;
     }
   };
-  // Level by level: whatever a new node's suffix may be is shorter, and so there already.
+  // Level by level, because the suffix of a new node is shorter and must exist already.
   const at = new Int32Array(words.length);
   let open = words.map((_, word) => word);
   for (let depth = 0; open.length > 0; depth++) {
@@ -64,7 +64,7 @@ interface Tables {
 }
 
 function searcher({ advance, wordOf, nextEnd, words }: Tables): Automaton["search"] {
-  // The number of the search that saw a word last: each is told once, so the work is bounded by text and words.
+  // The last search that found each word. Each word is reported once, so the work is bounded by text and words.
   const seenIn = new Float64Array(words);
   let searches = 0;
   return (text, found) => {
@@ -75,7 +75,7 @@ function searcher({ advance, wordOf, nextEnd, words }: Tables): Automaton["searc
       let end = (wordOf[node] ?? -1) >= 0 ? node : (nextEnd[node] ?? 0);
       while (end !== 0) {
         const word = wordOf[end] ?? 0;
-        // Where this one was told, so were all shorter ones behind it.
+        // After a reported word, all of its shorter suffixes are reported too.
         if (seenIn[word] === searches) break;
         seenIn[word] = searches;
         found(word);
@@ -86,12 +86,12 @@ function searcher({ advance, wordOf, nextEnd, words }: Tables): Automaton["searc
 }
 
 interface Edges {
-  /** The child of `node` by `unit`; 0 where there is none. */
+  /** The child of `node` by `unit`, or 0. */
   get(node: number, unit: number): number;
   set(node: number, unit: number, child: number): void;
 }
 
-/** A hash table in flat arrays for at most so many nodes, at most half full: 10 bytes a place, where a Map of Maps takes hundreds. */
+/** A hash table in flat arrays, at most half full: 10 bytes for each place, where a Map of Maps takes hundreds. */
 function createEdges(nodesMax: number): Edges {
   const bits = Math.max(4, Math.ceil(Math.log2(2 * nodesMax)));
   const { parents, units, children } = newTable(bits);
@@ -116,7 +116,7 @@ function createEdges(nodesMax: number): Edges {
 interface EdgeTable {
   readonly parents: Int32Array;
   readonly units: Uint16Array;
-  /** 0 marks a free place: the root is nobody's child. */
+  /** 0 marks a free place, because the root is no child. */
   readonly children: Int32Array;
 }
 

@@ -1,7 +1,7 @@
 /**
- * All mappings, those of the database and those of files, and what a token's text becomes by them. The first match in
- * the order of creation wins; mappings of files come after all of the database, in the order of file names and places:
- * a file has no order of creation, and what somebody adds by hand in an app is meant to overrule a collection.
+ * All mappings, of the database and of files. The first match in the order of creation replaces a token's text. Mappings of
+ * files come after those of the database, in the order of file names and places, so that a mapping from an app overrules a
+ * collection.
  */
 import { breather, type FileMapping, type MappingFiles, type MappingJudge } from "../config/mapping-files.ts";
 import type { Clock } from "../core/clock.ts";
@@ -10,22 +10,22 @@ import { mappingsCharsMax, mappingsMax, partialCharsMax, regexCostMax } from "..
 import type { Log } from "../core/log.ts";
 import type { Mapping, MappingParams, TokenParams } from "../core/token.ts";
 import type { MappingChanges, Mappings } from "../store/mapping-table.ts";
-import { checkMapping } from "./check-mapping.ts";
+import { admitted, busy, charsOf, checkLoad, checkMapping, type Load, loadOf } from "./check-mapping.ts";
+import { type Rule, ruleOf } from "./mapping-index.ts";
 import { createMatcher, type Matcher } from "./matcher.ts";
-import { costOf, createRegexes, isFault, type Regexes } from "./regex.ts";
-import { type Rule, ruleOf } from "./rules.ts";
+import { createRegexes, type Regexes } from "./regex.ts";
 
 export interface Mapper {
   /** In the order in which they are tried. */
   list(): readonly (Mapping & { readonly readOnly?: true })[];
-  /** Throws `ServiceError`: `invalid-params` with the field, `busy` where there are too many. */
+  /** Throws `ServiceError`: `invalid-params` with the field, `busy` if there are too many. */
   add(params: MappingParams): number;
   /** Also throws `not-found`, and `forbidden` for a mapping of a file. */
   update(id: number, changes: MappingChanges): void;
   remove(id: number): void;
-  /** The text to launch in the place of the token's own; undefined where no mapping matches. Fast: a tap waits for it. */
+  /** The text that replaces the token's own; undefined if no mapping matches. Fast, because a tap waits for it. */
   map(token: TokenParams): string | undefined;
-  /** Resolves when all that was changed counts: a change of more than 64 mappings takes a moment. */
+  /** Resolves when all changes are applied; a change of more than 64 mappings takes a moment. */
   settled(): Promise<void>;
   close(): void;
 }
@@ -37,7 +37,7 @@ export interface MapperParts {
   readonly clock: Clock;
 }
 
-/** Resolves when every mapping counts: a card that lies on the reader at the start must meet its own. */
+/** Resolves when every mapping is applied, because a card may lie on a reader at the start. */
 export async function createMapper({ store, files, log, clock }: MapperParts): Promise<Mapper> {
   const { mappings } = store;
   const regexes = createRegexes();
@@ -60,7 +60,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
   const check = (params: MappingParams, before?: Mapping) => {
     checkMapping(params, regexes);
     const grown = charsOf(params) - (before === undefined ? 0 : charsOf(before));
-    // To work out how much there is reads all of it: once, and only where there will be more.
+    // The size is read only if it grows, because that reads all mappings.
     const size = before === undefined || grown > 0 ? mappings.size() : { mappings: 0, chars: 0 };
     if (before === undefined && size.mappings >= mappingsMax)
       throw busy(`there are ${mappingsMax} mappings already: delete some that are not used`, "mappingsMax");
@@ -69,20 +69,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
         `the texts of all mappings together may have ${mappingsCharsMax} characters: delete some, or shorten them`,
         "mappingsCharsMax",
       );
-    const load = loadOf(params, regexes);
-    const left = leftOf(sumOf(book.loadsBeside(before?.id)));
-    if (load.regexCost > left.regexCost)
-      throw busy(
-        `pattern: this regular expression costs a tap up to ${load.regexCost} look-ups, and of the ${regexCostMax} that all enabled ones may cost ${left.regexCost} are left: begin it with ^, shorten it, or switch off others`,
-        "regexCostMax",
-        { field: "pattern", cost: load.regexCost, left: left.regexCost },
-      );
-    if (load.partialChars > left.partialChars)
-      throw busy(
-        `pattern: it has ${load.partialChars} characters, and of the ${partialCharsMax} that all enabled partial patterns may have ${left.partialChars} are left: shorten it, or switch off others`,
-        "partialCharsMax",
-        { field: "pattern", cost: load.partialChars, left: left.partialChars },
-      );
+    checkLoad(loadOf(params, regexes), book.loadsBeside(before?.id));
   };
 
   return {
@@ -100,7 +87,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
     update(id, changes) {
       const before = stored(id);
       const after = merged(before, changes);
-      // What is only switched off is not judged anew: it may have been kept by an earlier version.
+      // Switching a mapping off is always allowed: an earlier version may have stored it with other limits.
       if (after.enabled || Object.keys(changes).some((key) => key !== "enabled")) check(after, before);
       if (!mappings.update(id, changes)) throw notFound(id);
       book.put(id, after);
@@ -121,14 +108,14 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
   };
 }
 
-/** Which rule stands for which mapping: only those that are enabled have one. */
+/** The rules of the mappings; only enabled mappings have one. */
 interface Book {
   readonly matcher: Matcher;
-  /** Of the database: a mapping that was made or changed, or, without `params`, one that was deleted. */
+  /** Adds or changes a mapping of the database; without `params`, deletes it. */
   put(id: number, params: MappingParams | undefined): void;
   putFiles(mappings: readonly FileMapping[]): void;
   ofFiles(): readonly FileMapping[];
-  /** What the rules of the database, but for the one with this id, cost a tap. */
+  /** The loads of all mappings of the database except this id. */
   loadsBeside(id: number | undefined): readonly Load[];
 }
 
@@ -194,60 +181,9 @@ function merged(before: Mapping, changes: MappingChanges): MappingParams {
   };
 }
 
-/** Of the mappings of files, by themselves: as many as in the database, and at as much cost to a tap. */
-async function admitted(
-  mappings: readonly MappingParams[],
-  regexes: Regexes,
-  breathe: () => Promise<void>,
-): Promise<string | undefined> {
-  if (mappings.length > mappingsMax)
-    return `with this file, the files hold more than ${mappingsMax} mappings`;
-  const chars = mappings.reduce((sum, mapping) => sum + charsOf(mapping), 0);
-  if (chars > mappingsCharsMax)
-    return `with this file, the texts in the files have more than ${mappingsCharsMax} characters`;
-  const loads: Load[] = [];
-  for (const mapping of mappings) {
-    loads.push(loadOf(mapping, regexes));
-    if (mapping.match === "regex") await breathe();
-  }
-  const { regexCost, partialChars } = sumOf(loads);
-  if (regexCost > regexCostMax)
-    return `pattern: with this file, the regular expressions in the files cost a tap up to ${regexCost} look-ups, and ${regexCostMax} is the most: begin them with ^, shorten them, or switch some off`;
-  return partialChars > partialCharsMax
-    ? `pattern: with this file, the partial patterns in the files have ${partialChars} characters, and ${partialCharsMax} is the most: shorten them, or switch some off`
-    : undefined;
-}
-
-/** What an enabled mapping costs every tap, and its memory. */
-interface Load {
-  readonly regexCost: number;
-  readonly partialChars: number;
-}
-
-function loadOf({ enabled, type, match, pattern }: MappingParams, regexes: Regexes): Load {
-  if (!enabled || match === "exact") return { regexCost: 0, partialChars: 0 };
-  if (match === "partial") return { regexCost: 0, partialChars: pattern.length };
-  const regex = regexes.get(pattern);
-  return { regexCost: isFault(regex) ? 0 : costOf(regex, type), partialChars: 0 };
-}
-
-function sumOf(loads: readonly Load[]): Load {
-  return {
-    regexCost: loads.reduce((sum, { regexCost }) => sum + regexCost, 0),
-    partialChars: loads.reduce((sum, { partialChars }) => sum + partialChars, 0),
-  };
-}
-
-function leftOf({ regexCost, partialChars }: Load): Load {
-  return {
-    regexCost: Math.max(0, regexCostMax - regexCost),
-    partialChars: Math.max(0, partialCharsMax - partialChars),
-  };
-}
-
 /**
- * The enabled mappings of the database that a tap has time for, the first before the last: an earlier version kept more. All
- * expressions are compiled here, and not by the first tap.
+ * The enabled mappings of the database within the limits, in order; an earlier version may have stored more. This compiles
+ * all expressions, so that no tap does.
  */
 async function keptOf(
   stored: readonly Mapping[],
@@ -278,14 +214,6 @@ async function keptOf(
       },
     );
   return kept;
-}
-
-function charsOf({ label, pattern, override }: MappingParams): number {
-  return label.length + pattern.length + override.length;
-}
-
-function busy(sentence: string, limit: string, facts: Readonly<Record<string, unknown>> = {}): ServiceError {
-  return new ServiceError("busy", sentence, { data: { limit, ...facts } });
 }
 
 function notFound(id: number): ServiceError {

@@ -1,39 +1,38 @@
 /**
- * Which rule a token meets, while rules come and go. Few changes are looked through one by one beside the index; when
- * they are many, a new index is built behind the taps, in slices, and takes the old one's place when it is done.
+ * Finds the rule for a token, while rules change. Up to 64 changes are compared one by one, beside the index. With more, a new
+ * index is built in slices between other work, and then replaces the old one.
  */
 import type { Clock } from "../core/clock.ts";
 import type { TokenParams } from "../core/token.ts";
-import { buildIndex, emptyIndex } from "./mapping-index.ts";
+import { buildRuleIndex, emptyIndex, fieldsOf, matches, type Rule } from "./mapping-index.ts";
 import { createRegexes } from "./regex.ts";
-import { fieldsOf, matches, type Rule } from "./rules.ts";
 
 export interface Matcher {
   /** The rule of the lowest rank that matches. */
   find(token: TokenParams): Rule | undefined;
   /**
-   * Takes rules away and adds others. Up to 64 together count at once; more count together, once they are indexed, and
-   * until then all is matched as before.
+   * Removes and adds rules. Up to 64 together apply at once; more apply together once they are indexed, and until then the
+   * old rules apply.
    */
   change(gone: readonly Rule[], fresh: readonly Rule[]): void;
-  /** Resolves when every change counts and no index is being built. */
+  /** Resolves when every change is applied and no index is being built. */
   settled(): Promise<void>;
-  /** Ends the building. */
+  /** Stops building an index. */
   close(): void;
 }
 
 const atOnceMax = 64;
-// As long as a tap waits at most: a tenth of what it may take.
+// The longest wait of a tap: a tenth of its limit.
 const sliceMs = 2;
-// Changes come in rows; one index is built for many.
+// Gathers changes that come in a row into one index.
 const gatherMs = 100;
 
 export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = createRegexes()): Matcher {
   const present = new Set(rules);
   let index = emptyIndex;
-  // Of the index, those that count no more.
+  // Rules of the index that were removed.
   let gone = new Set<Rule>();
-  // Those that count and are not in the index, in order of rank.
+  // Rules that are not in the index, in the order of rank.
   let recent: readonly Rule[] = [];
   let timer: Disposable | undefined;
   const waiting: (() => void)[] = [];
@@ -51,7 +50,7 @@ export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = cr
     timer?.[Symbol.dispose]();
     timer = clock.after(delayMs, () => {
       const rulesIn = [...present];
-      timer = inSlices(buildIndex(rulesIn, regexes), clock, (built) => take(rulesIn, built));
+      timer = inSlices(buildRuleIndex(rulesIn, regexes), clock, (built) => take(rulesIn, built));
     });
   };
   if (present.size > 0) build(0);
@@ -81,7 +80,7 @@ export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = cr
   };
 }
 
-/** Does the work in slices, between which others run; nothing of it is done before this returns. */
+/** Does the work in slices, with other tasks between them. The first slice begins after the return. */
 function inSlices<T>(
   work: Generator<undefined, T, undefined>,
   clock: Clock,

@@ -1,10 +1,10 @@
 /**
- * All states of a pattern's deterministic automaton, by walking the lazy one of the engine (re2js, `DFA`) through every kind of
- * character. Kinds are classes of characters that no part of the pattern tells apart.
+ * Computes all states of a pattern's deterministic automaton, by stepping the engine's lazy one (re2js, `DFA`) with each kind
+ * of character. A kind is a class of characters that the pattern does not distinguish.
  */
 import { regexTableEntriesMax, regexWorkMax } from "../core/limits.ts";
 
-/** What is used of the engine's `DFA`. */
+/** The part of the engine's `DFA` that is used here. */
 export interface Engine {
   readonly prog: { readonly start: number; numInst(): number; getInst(pc: number): Instruction };
   /** The lowest code point of each class but the first, ascending. */
@@ -30,7 +30,7 @@ interface State {
   readonly isMatch: boolean;
 }
 
-// Of re2js: Inst.RUNE to Inst.RUNE_ANY_NOT_NL; the flags of a text's beginning, and of `\b` and `\B`; DFA.FLAG_NEED_SHIFT; END_TEXT.
+// From re2js: Inst.RUNE to Inst.RUNE_ANY_NOT_NL; the flags for the start of a text, `\b` and `\B`; DFA.FLAG_NEED_SHIFT; END_TEXT.
 const runeOps = { first: 8, last: 11 };
 const foldCase = 1;
 const atTextStart = 0x01 | 0x04;
@@ -44,15 +44,15 @@ export interface Alphabet {
   readonly samples: readonly number[];
   /** The kind of each of the engine's classes. */
   readonly kindOfClass: Uint16Array;
-  /** Of each instruction, the number of its set of characters; -1 where it takes none. */
+  /** The number of each instruction's set of characters, or -1. */
   readonly setOf: Int32Array;
-  /** For each set, whether it has the characters of a kind. */
+  /** For each set, whether it contains the characters of a kind. */
   readonly has: readonly Uint8Array[];
-  /** What tells kinds apart besides sets: word characters and the line feed. */
+  /** Other differences between kinds: word characters and the line feed. */
   readonly marks: readonly string[];
 }
 
-/** Joins the engine's classes that no set of characters in the pattern tells apart; undefined where that is too much work. */
+/** Joins the engine's classes that no set in the pattern distinguishes; undefined if that is too much work. */
 export function alphabetOf({ prog, classBounds, numClasses }: Engine): Alphabet | undefined {
   const { sets, setOf } = setsOf(prog);
   if ((numClasses * (sets.length + 1)) / cheapPerStep > regexWorkMax) return undefined;
@@ -87,7 +87,7 @@ function setsOf(prog: Engine["prog"]): { sets: readonly Instruction[]; setOf: In
   for (let pc = 0; pc < prog.numInst(); pc++) {
     const one = prog.getInst(pc);
     if (one.op < runeOps.first || one.op > runeOps.last) continue;
-    // A class of letters has 1,300 numbers: they are compared only where these four agree.
+    // A class of letters has 1,300 numbers, which are compared only if these four are equal.
     const key = `${one.arg & foldCase} ${one.runes.length} ${one.runes[0]} ${one.runes.at(-1)}`;
     const numbers = alike.get(key) ?? [];
     let number = numbers.find((other) => isSame(sets[other]?.runes, one.runes));
@@ -106,12 +106,12 @@ function isSame(one: Int32Array | undefined, other: Int32Array): boolean {
 }
 
 export interface States {
-  /** For each state its next ones by kind and, last, at the end of the text; none of one that matched. */
+  /** For each state the next ones by kind and, last, at the end of the text; empty after a match. */
   readonly rows: readonly (readonly number[])[];
   readonly work: number;
 }
 
-/** All states that any text can lead to, the first of them the start. */
+/** All reachable states; the first is the start. */
 export function statesOf(engine: Engine, alphabet: Alphabet): States | "entries" | "work" {
   const { samples } = alphabet;
   const first = engine.makeState([engine.prog.start], atTextStart, []);
@@ -154,16 +154,16 @@ export function statesOf(engine: Engine, alphabet: Alphabet): States | "entries"
   return { rows, work: Math.ceil(work) };
 }
 
-// A step of the engine costs this much besides the instructions that it goes through, and as much as so many comparisons.
+// The cost of a step of the engine besides its instructions, and the number of comparisons that cost as much as one.
 const stepWork = 4;
-// The engine takes 1.3 µs to compile an instruction, and 0.13 µs to go through one.
+// The engine takes 1.3 µs to compile an instruction, and 0.13 µs to execute one.
 const compileWork = 10;
 const cheapPerStep = 8;
 
-/** The sets that decide where a state leads: kinds that are alike in all of these lead to the same. */
+/** The sets that decide the next state: kinds that are equal in all of them have the same next state. */
 function setsIn({ nfaStates, flag }: State, { setOf, has }: Alphabet): readonly number[] {
-  // Behind these there may be further instructions. Other conditions hold at the ends of a text and beside a line feed, which is
-  // a kind of its own where there is such a condition.
+  // More instructions may follow a word condition. Other conditions hold at the ends of a text and beside a line feed, which
+  // is a kind of its own then.
   if (((flag >>> needShift) & wordConditions) !== 0) return [...has.keys()];
   return [...new Set(nfaStates.map((pc) => setOf[pc] ?? -1))].filter((set) => set >= 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Regular expressions of people: RE2's syntax, each compiled ahead of every tap to a table that a text is held against in a time
- * that the pattern does not change; and what each costs a tap at worst.
+ * Regular expressions of users, in RE2's syntax: each is compiled to a table before any tap, and has a worst-case cost for a
+ * tap.
  */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 import { messageOf } from "../core/errors.ts";
@@ -18,30 +18,30 @@ import {
   uidCharsMax,
 } from "../core/limits.ts";
 import type { MappingType } from "../core/token.ts";
-import { type RegexTable, tableOf } from "./regex-table.ts";
+import { type RegexTable, regexTableOf } from "./regex-table.ts";
 
-/** Of each field, the characters that regular expressions read. */
+/** The number of characters of each field that regular expressions read. */
 export const regexReads: Readonly<Record<MappingType, number>> = {
   uid: Math.min(uidCharsMax, regexCharsMax),
   text: regexCharsMax,
   data: regexCharsMax,
 };
 
-/** What an expression costs at worst, in look-ups of its table by a tap; with its share of the memory and of a start's time. */
+/** The worst-case cost of an expression, in look-ups of its table for each tap, plus its share of memory and start time. */
 export function costOf({ readsMax, bytes, work }: RegexTable, type: MappingType): number {
   const ahead = Math.ceil(bytes / regexBytesPerCost) + Math.ceil(work / regexWorkPerCost);
   return Math.min(readsMax, regexReads[type]) + ahead + regexCostFixed;
 }
 
 export interface Regexes {
-  /** The compiled expression, or why it cannot be taken. */
+  /** The compiled expression, or its fault. */
   get(pattern: string): RegexTable | RegexFault;
 }
 
-// Those of the database, of the files, and of files that are about to take their place.
+// For the database, the files, and files that are about to replace them.
 const readyCostMax = 3 * regexCostMax;
 
-/** Expressions compiled once, as many as can be in use; those not asked for longest are let go first. */
+/** Compiles each expression once, and evicts the least recently used. */
 export function createRegexes(costMax = readyCostMax): Regexes {
   const ready = new Map<string, RegexTable | RegexFault>();
   let cost = 0;
@@ -71,12 +71,12 @@ export function isFault(regex: RegexTable | RegexFault): regex is RegexFault {
 }
 
 export interface RegexFault {
-  /** In UTF-16 units from the start of the pattern; undefined where the whole pattern is at fault. */
+  /** In UTF-16 units from the start of the pattern; undefined if the whole pattern is at fault. */
   readonly offset?: number;
   readonly sentence: string;
 }
 
-/** What is wrong with a pattern, and where; undefined where the engine can take it. */
+/** The fault of a pattern, or undefined. */
 export function regexFault(pattern: string): RegexFault | undefined {
   const regex = compileRegex(pattern);
   return "sentence" in regex ? regex : undefined;
@@ -100,7 +100,7 @@ export function compileRegex(pattern: string): RE2JS | RegexFault {
 function tableOrFault(pattern: string): RegexTable | RegexFault {
   const regex = compileRegex(pattern);
   if ("sentence" in regex) return regex;
-  const table = tableOf(regex);
+  const table = regexTableOf(regex);
   if (typeof table !== "string") return table;
   const cost =
     table === "entries"
@@ -109,9 +109,9 @@ function tableOrFault(pattern: string): RegexTable | RegexFault {
   return { sentence: `${cost}: shorten it, above all repetitions and choices that may begin at any place` };
 }
 
-/** About how many steps the pattern has with its counted repetitions written out: a cheap bound before the engine does that. */
+/** Estimates the steps of a pattern with its counted repetitions written out, before the engine does that. */
 function writtenOut(pattern: string): number {
-  // Of each open group what it comes to so far, the outermost first.
+  // The steps of each open group so far, the outermost first.
   const open = [0];
   let last = 0;
   const add = (steps: number) => open.push((open.pop() ?? 0) + steps);
@@ -141,7 +141,7 @@ function compileOrSay(pattern: string): RE2JS | RE2JSSyntaxException {
     return RE2JS.compile(pattern);
   } catch (error) {
     if (error instanceof RE2JSSyntaxException) return error;
-    // Not of the pattern's form, yet of the pattern: an engine that gives up must not take the caller with it.
+    // The engine gave up for another reason, which must not fail its caller.
     return new RE2JSSyntaxException(messageOf(error));
   }
 }
@@ -158,7 +158,7 @@ function offsetOf(pattern: string, error: RE2JSSyntaxException, fragment: string
   if (why.includes("trailing backslash")) return pattern.length - 1;
   if (/closing \)|unexpected \)/.test(why)) return unpairedBracket(pattern);
   if (fragment === "") return undefined;
-  // The engine reads from the left: the fault stands where a pattern cut off behind it has the same one already.
+  // The engine reads from the left, so the pattern up to the fault has the same fault.
   let at = pattern.indexOf(fragment);
   for (let tries = 0; at >= 0 && tries < placesTriedMax; at = pattern.indexOf(fragment, at + 1), tries++) {
     const same = compileOrSay(pattern.slice(0, at + fragment.length));
@@ -169,7 +169,7 @@ function offsetOf(pattern: string, error: RE2JSSyntaxException, fragment: string
   return last < 0 ? undefined : last;
 }
 
-// Each is compiled, which takes some milliseconds.
+// Each try compiles a pattern, which takes some milliseconds.
 const placesTriedMax = 4;
 
 /** The place of the first `)` that closes nothing, else of the last `(` that nothing closes. */
@@ -188,7 +188,7 @@ function unpairedBracket(pattern: string): number | undefined {
   return open.at(-1);
 }
 
-/** Where a class `[...]` that begins at `start` ends: the place behind its bracket; undefined where it does not end. */
+/** The place after the class `[...]` at `start`; undefined if it does not end. */
 function classEnd(pattern: string, start: number): number | undefined {
   const form = /\[\^?\]?(?:\\[\s\S]|\[:[^\]]*?:\]|[^\]\\])*\]/y;
   form.lastIndex = start;

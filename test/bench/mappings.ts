@@ -2,8 +2,8 @@
 import { RE2JS } from "re2js";
 import { systemClock } from "../../src/core/clock.ts";
 import type { MappingMatch, MappingParams, MappingType, TokenParams } from "../../src/core/token.ts";
+import { ruleOf } from "../../src/mappings/mapping-index.ts";
 import { createMatcher, type Matcher } from "../../src/mappings/matcher.ts";
-import { ruleOf } from "../../src/mappings/rules.ts";
 import { line, spread, title } from "./figures.ts";
 import { measureWorstMappings } from "./mappings-worst.ts";
 

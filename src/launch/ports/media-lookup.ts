@@ -1,11 +1,11 @@
 /** Looks media up for scripts, and names the USB stick of media that are not there because it is unplugged. */
 
 import { basename, isAbsolute, relative, sep } from "node:path";
-import type { SoughtMedia } from "../../";
 import { ServiceError } from "../../core/errors.ts";
 import type { MediaSource } from "../../media/index/answers.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import type { MediaLibrary } from "../../media/media-library.ts";
+import type { SoughtMedia } from "../../media/sticks/stick-library.ts";
 import type { MediaLookup, NameQuery, RandomSource } from "../../script/command.ts";
 
 export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search"> & KnownSticks;

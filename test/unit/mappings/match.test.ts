@@ -5,11 +5,17 @@ import { RE2JS } from "re2js";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { MappingMatch, MappingParams, MappingType, TokenParams } from "../../../src/core/token.ts";
 import { buildAutomaton } from "../../../src/mappings/automaton.ts";
-import { buildIndex, emptyIndex } from "../../../src/mappings/mapping-index.ts";
+import {
+  buildRuleIndex,
+  emptyIndex,
+  fieldsOf,
+  occursIn,
+  type Rule,
+  ruleOf,
+} from "../../../src/mappings/mapping-index.ts";
 import { createMatcher } from "../../../src/mappings/matcher.ts";
 import { createRegexes, isFault, regexReads } from "../../../src/mappings/regex.ts";
 import { charactersOf, matchesTable } from "../../../src/mappings/regex-table.ts";
-import { fieldsOf, occursIn, type Rule, ruleOf } from "../../../src/mappings/rules.ts";
 
 const token = (fields: Partial<TokenParams>): TokenParams => ({
   type: "",
@@ -417,7 +423,7 @@ test("of regular expressions, one is compiled in a step of the building", () => 
       return regexes.get(pattern);
     },
   };
-  const steps = buildIndex(rules, counting);
+  const steps = buildRuleIndex(rules, counting);
   let [before, most] = [0, 0];
   for (let step = steps.next(); !step.done; step = steps.next()) {
     most = Math.max(most, asked.length - before);
