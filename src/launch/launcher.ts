@@ -2,7 +2,7 @@
  * Launches tokens: the text of a token, or of its mapping, joins the queue as a script (`script-queue.ts`). A script that
  * switches or stops media ends the scripts that wait. Each accepted launch has one history row and one `launch.finished`.
  */
-import { rfc3339 } from "../core/clock.ts";
+import { type Clock, rfc3339 } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
@@ -13,9 +13,8 @@ import type { TagProblem, TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import { readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
-import { createPlaybackSession, type PlaybackSession, type SessionParts } from "./playback-session.ts";
+import { createPlaybackSession, type SessionParts } from "./playback-session.ts";
 import type { Proof } from "./playing.ts";
-import { confirmMs, createSwitchGuard } from "./rules/switch-guard.ts";
 import type { RunContext } from "./run-context.ts";
 import { cardOf, type LaunchSource, mayLaunch, noTextSentence, originNow, originOf } from "./run-context.ts";
 import { type Aside, createScriptQueue, type QueuedScript } from "./script-queue.ts";
@@ -26,32 +25,7 @@ export interface LauncherParts extends SessionParts {
   readonly map: (token: TokenParams) => string | undefined;
 }
 
-export interface Launcher extends Pick<PlaybackSession, "playback" | "control" | "holdVolume" | "playlist"> {
-  /**
-   * Queues the token's script and returns. Throws `ServiceError`: `busy` if the queue is full, `invalid-params` for an empty
-   * token, `forbidden` for a script that its source may not run.
-   */
-  launch(token: TokenParams, from?: LaunchSource): void;
-  /** Ends the player and all scripts, empties the queue, and returns at once. */
-  stop(): void;
-  /** Ends the player and its playlist, and the running script of `card`. Returns at once. */
-  stopMedia(why: string, card?: string): void;
-  /** As `stopMedia` if the current media is below the folder; `media.stopped` carries `why`. */
-  stopMediaIn(folder: string, why: string): void;
-  /** Ends the waiting and running scripts of a client that was revoked. */
-  revoke(client: string): void;
-  /** Ends the running scripts of callers that lost their right. Waiting ones are checked when they start. */
-  review(): void;
-  /** Launches what the guard holds back; throws `not-found` if it holds nothing. */
-  confirm(): void;
-  activeMedia(): ActiveMedia | undefined;
-  /** The card whose script started the current media; undefined if no card did. */
-  cardOfMedia(): string | undefined;
-  /** Whether a launch of this card waits or runs, or a playlist of it plays. */
-  isLaunching(card: string): boolean;
-  /** As `stop`, and resolves when the player is gone. Refuses launches from now on. */
-  close(): Promise<void>;
-}
+export type Launcher = ReturnType<typeof createLauncher>;
 
 interface Run extends QueuedScript {
   readonly id: number;
@@ -69,13 +43,15 @@ interface Run extends QueuedScript {
   readonly ending: AbortController;
 }
 
+// Enough time to read the notice and to tap the card again, for the confirmation of the launch guard.
+export const confirmMs = 10_000;
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
 const stoppedReason = new ServiceError("failed", "it was stopped", { isPublic: true });
 const revoked = new ServiceError("failed", "its client was revoked");
 const lostRight = new ServiceError("forbidden", "its caller may not start it any more");
 const takenOver = new ServiceError("failed", "another card took over", { isPublic: true });
 
-export function createLauncher(parts: LauncherParts): Launcher {
+export function createLauncher(parts: LauncherParts) {
   const { bus, clock, log, history, map, config } = parts;
   const queue = createScriptQueue<Run>();
   let closed = false;
@@ -194,7 +170,11 @@ export function createLauncher(parts: LauncherParts): Launcher {
     );
 
   return {
-    launch(token, from = {}) {
+    /**
+     * Queues the token's script and returns. Throws `ServiceError`: `busy` if the queue is full, `invalid-params` for an empty
+     * token, `forbidden` for a script that its source may not run.
+     */
+    launch(token: TokenParams, from: LaunchSource = {}): void {
       if (token.uid === "" && token.text === "" && token.data === "")
         throw new ServiceError("invalid-params", "at least one of uid, text and data must not be empty", {
           isPublic: true,
@@ -202,26 +182,32 @@ export function createLauncher(parts: LauncherParts): Launcher {
       // Pairing secrets are neither stored nor sent in events.
       enqueue(withoutSecrets(token), from, false);
     },
+    /** Ends the player and all scripts, empties the queue, and returns at once. */
     stop: () => logFailure(stopAll()),
-    stopMedia(why, card) {
+    /** Ends the player and its playlist, and the running script of `card`. Returns at once. */
+    stopMedia(why: string, card?: string): void {
       const ofCard = card === undefined ? [] : queue.begun().filter((run) => run.card === card);
       for (const run of ofCard) run.ending.abort(new ServiceError("failed", why));
       logFailure(session.stopMedia());
     },
-    stopMediaIn(folder, why) {
+    /** As `stopMedia` if the current media is below the folder; `media.stopped` carries `why`. */
+    stopMediaIn(folder: string, why: string): void {
       if (session.active()?.mediaPath.startsWith(`${folder}/`)) logFailure(session.stopMedia(why));
     },
-    revoke(client) {
+    /** Ends the waiting and running scripts of a client that was revoked. */
+    revoke(client: string): void {
       const isIts = ({ requester }: Run) => requester?.client === client;
       for (const run of queue.begun().filter(isIts)) run.ending.abort(revoked);
       for (const run of queue.drop(isIts)) finish(run, revoked);
       guard.drop((held) => isIts(held.run));
     },
-    review() {
+    /** Ends the running scripts of callers that lost their right. Waiting ones are checked when they start. */
+    review(): void {
       for (const { origin, requester, ending } of queue.begun())
         if (originNow(origin, requester) !== origin || !mayLaunch(requester)) ending.abort(lostRight);
     },
-    confirm() {
+    /** Launches what the guard holds back; throws `not-found` if it holds nothing. */
+    confirm(): void {
       const held = guard.take();
       if (held === undefined)
         throw new ServiceError("not-found", "nothing waits to be confirmed", { isPublic: true });
@@ -234,10 +220,13 @@ export function createLauncher(parts: LauncherParts): Launcher {
     control: session.control,
     holdVolume: session.holdVolume,
     playlist: session.playlist,
+    /** The card whose script started the current media; undefined if no card did. */
     cardOfMedia: () => session.owner()?.card,
-    isLaunching: (card) =>
+    /** Whether a launch of this card waits or runs, or a playlist of it plays. */
+    isLaunching: (card: string) =>
       [...queue.begun(), ...queue.waiting()].some((run) => run.card === card) || session.isPlaylistOf(card),
-    async close() {
+    /** As `stop`, and resolves when the player is gone. Refuses launches from now on. */
+    async close(): Promise<void> {
       closed = true;
       session.close();
       await stopAll();
@@ -267,4 +256,29 @@ function sentenceFor(error: unknown, log: Log): string {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   log.error("launch", "internal error", { error: text });
   return "internal error: see the log";
+}
+
+/** While media play, the launch guard holds back a card that would switch them, until a second tap. It holds the last one. */
+function createSwitchGuard<Waiting extends { readonly card: string }>(clock: Clock) {
+  let held: { readonly waiting: Waiting; readonly timer: Disposable } | undefined;
+  /** Removes and returns the waiting launch. */
+  const take = (): Waiting | undefined => {
+    const waiting = held?.waiting;
+    held?.timer[Symbol.dispose]();
+    held = undefined;
+    return waiting;
+  };
+  return {
+    /** False if this card waits already, which confirms it; otherwise it waits from now on, and replaces any other. */
+    holds(waiting: Waiting): boolean {
+      if (take()?.card === waiting.card) return false;
+      held = { waiting, timer: clock.after(confirmMs, take) };
+      return true;
+    },
+    take,
+    /** Removes the waiting launch if `isMeant` accepts it. */
+    drop(isMeant: (waiting: Waiting) => boolean): void {
+      if (held !== undefined && isMeant(held.waiting)) take();
+    },
+  };
 }

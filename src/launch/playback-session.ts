@@ -4,19 +4,17 @@ import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { ActiveMedia, ClosedPlaces } from "../core/media.ts";
+import type { ClosedPlaces } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
-import type { ScriptPorts } from "../script/command.ts";
 import type { LastMedia } from "../store/play-state.ts";
 import { findMediaFile } from "./media-file.ts";
 import { createPlaying } from "./playing.ts";
-import { createPlaylists, type PlaylistState } from "./playlist.ts";
+import { createPlaylists } from "./playlist.ts";
 import type { Devices } from "./ports/device-ports.ts";
 import type { SearchedMedia } from "./ports/media-lookup.ts";
 import { createScriptPorts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
-import type { RunContext } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
 import { createStarting } from "./starting.ts";
 
@@ -44,29 +42,8 @@ export interface SessionParts {
   readonly elapsedMs?: () => number;
 }
 
-export interface PlaybackSession {
-  portsOf(run: RunContext): ScriptPorts;
-  active(): ActiveMedia | undefined;
-  /** As `active`, with the state that the player reports now. */
-  playback(): Promise<ActiveMedia | undefined>;
-  /** Controls the player on behalf of no card; rejects with `ServiceError` if nothing plays, or the player cannot do it. */
-  control(action: ControlAction): Promise<void>;
-  /** Turns the player down to the owner's ceiling if it is louder. */
-  holdVolume(): Promise<void>;
-  playlist(): PlaylistState | undefined;
-  isPlaylistOf(card: string): boolean;
-  /** The run that started the current player. */
-  owner(): RunContext | undefined;
-  /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
-  stopMedia(why?: string): Promise<void>;
-  /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
-  stopAll(): Promise<void>;
-  /** Calls no hook and starts no item of a playlist from now on. */
-  close(): void;
-}
-
 /** `token` returns the token that was launched last. */
-export function createPlaybackSession(parts: SessionParts, token: () => TokenParams): PlaybackSession {
+export function createPlaybackSession(parts: SessionParts, token: () => TokenParams) {
   const { config, bus, clock, log, refusal = () => undefined } = parts;
   const folders = () => ({
     ...mediaFolders(config()),
@@ -120,7 +97,8 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     portsOf,
     active: playing.active,
     playback: playing.playback,
-    control(action) {
+    /** Controls the player on behalf of no card; rejects with `ServiceError` if nothing plays, or the player cannot do it. */
+    control(action: ControlAction): Promise<void> {
       const signal = stopping.signal;
       return portsOf({ card: undefined, origin: "trusted", isHook: false, signal }).control(action);
     },
@@ -128,17 +106,20 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     playlist: playlists.state,
     isPlaylistOf: playlists.isOf,
     owner: playing.owner,
-    stopMedia(why) {
+    /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
+    stopMedia(why?: string): Promise<void> {
       // A paused playlist is not what plays.
       if (playlists.state()?.state === "playing") playlists.clear();
       return starting.stop(why);
     },
-    stopAll() {
+    /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
+    stopAll(): Promise<void> {
       stopping.abort(new ServiceError("failed", "it was stopped", { isPublic: true }));
       stopping = new AbortController();
       playlists.clear();
       return starting.stop();
     },
+    /** Calls no hook and starts no item of a playlist from now on. */
     close() {
       isClosed = true;
       playing.hurry();

@@ -8,12 +8,18 @@ import { ServiceError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { mediaNameOf } from "../core/media.ts";
-import { type ControlAction, type PlayerKind, type StopHow, usualStops } from "../core/playback.ts";
+import {
+  type ControlAction,
+  clampVolume,
+  type PlayerKind,
+  type StopHow,
+  usualStops,
+  type VolumeChange,
+} from "../core/playback.ts";
 import { type ControlledPlayer, startPlayer } from "../players/player.ts";
 import type { Exit } from "../system/process.ts";
 import type { PlayerChoice } from "./launchers.ts";
 import type { MediaFile } from "./media-file.ts";
-import { createPlayerVolume, type PlayerVolume } from "./player-volume.ts";
 import type { RunContext } from "./run-context.ts";
 import type { SavedGame } from "./saves/keeper.ts";
 
@@ -24,25 +30,7 @@ export const proofMs = 3000;
 // A player that reports when it plays gets this long, because cores and slow discs take seconds.
 const reportedProofMs = 10_000;
 
-export interface Playing {
-  active(): ActiveMedia | undefined;
-  /** The run that started the current player. */
-  owner(): RunContext | undefined;
-  /** As `active`, with the position; waits a quarter of a second for the player's answer. */
-  playback(): Promise<ActiveMedia | undefined>;
-  /** Starts a player on behalf of `owner`; the one before must have been stopped. Throws if the program cannot be started. */
-  start(file: MediaFile, choice: PlayerChoice, owner: RunContext, saves?: SavedGame): Proof;
-  /** Ends the player, and resolves once all of its processes are gone. `media.stopped` carries `why`. */
-  stop(why?: string): Promise<void>;
-  /** Limits the time that players have to end, because the service is stopping. */
-  hurry(): void;
-  /** Resolves when the player shows its media, or its start has succeeded; rejects with `ServiceError`. */
-  ready(signal: AbortSignal): Promise<void>;
-  /** Takes every action but `stop`; rejects with `ServiceError` if nothing plays, or the player cannot do it. */
-  control(action: ControlAction): Promise<void>;
-  /** The volume of players, not of the device. */
-  readonly volume: PlayerVolume;
-}
+export type Playing = ReturnType<typeof createPlaying>;
 
 /** Whether one start of a player succeeds. */
 export interface Proof {
@@ -79,7 +67,7 @@ interface Current {
   why?: string | undefined;
 }
 
-export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: PlayingParts): Playing {
+export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: PlayingParts) {
   let current: Current | undefined;
   // After a player has ended, processes of its group may still be ending.
   let lastGone: Promise<void> | undefined;
@@ -101,15 +89,18 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
   };
   return {
     active: () => current?.media,
+    /** The run that started the current player. */
     owner: () => current?.owner,
-    async playback() {
+    /** As `active`, with the position; waits a quarter of a second for the player's answer. */
+    async playback(): Promise<ActiveMedia | undefined> {
       const asked = current;
       if (asked === undefined) return undefined;
       const state = await asked.player.state();
       // The player may have ended while it was asked.
       return current === asked ? { ...asked.media, ...state } : current?.media;
     },
-    start(file, choice, owner, saves) {
+    /** Starts a player on behalf of `owner`; the one before must have been stopped. Throws if the program cannot be started. */
+    start(file: MediaFile, choice: PlayerChoice, owner: RunContext, saves?: SavedGame): Proof {
       const startedMs = clock.now();
       const media = mediaOf(file, choice, startedMs);
       const player = startPlayer(saves === undefined ? choice : { ...choice, saves }, {
@@ -140,7 +131,8 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       void player.process.exited.then((exit) => ended(started, exit));
       return { settled: started.proof.promise };
     },
-    async stop(why) {
+    /** Ends the player, and resolves once all of its processes are gone. `media.stopped` carries `why`. */
+    async stop(why?: string): Promise<void> {
       const stopping = current;
       if (stopping !== undefined) {
         stopping.why ??= why;
@@ -150,11 +142,14 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       }
       await lastGone;
     },
+    /** Limits the time that players have to end, because the service is stopping. */
     hurry() {
       isHurrying = true;
     },
-    ready: (signal) => untilReady(playingNow(), clock, signal),
-    async control(action) {
+    /** Resolves when the player shows its media, or its start has succeeded; rejects with `ServiceError`. */
+    ready: async (signal: AbortSignal): Promise<void> => untilReady(playingNow(), clock, signal),
+    /** Takes every action but `stop`; rejects with `ServiceError` if nothing plays, or the player cannot do it. */
+    async control(action: ControlAction): Promise<void> {
       const { player, media } = playingNow();
       if (action.kind !== "volume") return player.control(action);
       if (await volume.change(action.change)) return;
@@ -163,6 +158,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
         `the player ${media.launcherId} has no volume of its own: **volume changes that of the device`,
       );
     },
+    /** The volume of players, not of the device. */
     volume,
   };
 }
@@ -236,4 +232,54 @@ async function untilReady({ player, proof }: Current, clock: Clock, signal: Abor
     late[Symbol.dispose]();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+// Players start at the volume of the file.
+const fullVolume = 100;
+
+/**
+ * The volume of players that have one. A volume that was set for one player applies to later ones, until the device's volume
+ * is set instead. `playing` returns the current player, `ceiling` the owner's ceiling in percent, which applies to all.
+ */
+export function createPlayerVolume(playing: () => ControlledPlayer | undefined, ceiling: () => number) {
+  /** Before the ceiling, so that it applies again when the ceiling is raised. */
+  let wanted: number | undefined;
+
+  /** Keeps the change for the next player. */
+  const want = ({ kind, percent }: VolumeChange) => {
+    const before = kind === "to" ? 0 : Math.min(wanted ?? fullVolume, ceiling());
+    wanted = clampVolume(before + percent, fullVolume);
+  };
+  return {
+    want,
+    /** Resolves with whether the current player has a volume and took it; rejects with `ServiceError` if that failed. */
+    async change(change: VolumeChange): Promise<boolean> {
+      const player = playing();
+      if (player?.changeVolume === undefined) return false;
+      try {
+        const set = await player.changeVolume(change, ceiling());
+        wanted = change.kind === "to" ? change.percent : set;
+      } catch (error) {
+        if (playing() === player) throw error;
+        // The player ended meanwhile, so the change is for the next one.
+        want(change);
+      }
+      return true;
+    },
+    isWanted: () => wanted !== undefined,
+    /** The next player starts at its default. */
+    forget() {
+      wanted = undefined;
+    },
+    /** Turns the current player down to the owner's ceiling if it is louder. */
+    async hold(): Promise<void> {
+      await playing()?.changeVolume?.({ kind: "by", percent: 0 }, ceiling());
+    },
+    /** The volume at a player's start, in percent; undefined for its default. */
+    first(): number | undefined {
+      const loudest = ceiling();
+      if (wanted !== undefined) return clampVolume(wanted, loudest);
+      return loudest < fullVolume ? clampVolume(fullVolume, loudest) : undefined;
+    },
+  };
 }

@@ -40,18 +40,7 @@ export interface PlaylistState {
   readonly repeat: "no" | "all" | "one";
 }
 
-export interface Playlists {
-  portsOf(run: RunContext): PlaylistPorts;
-  state(): PlaylistState | undefined;
-  /** Whether a playlist of this card plays, or is between two items. */
-  isOf(card: string): boolean;
-  /** To be called when a player was started for this run. */
-  started(run: RunContext): void;
-  /** To be called when a player ended by itself. `exitCode` is null if a signal ended it. */
-  ended(exitCode: number | null): void;
-  /** Ends the playlist. */
-  clear(): void;
-}
+export type Playlists = ReturnType<typeof createPlaylists>;
 
 interface Loaded {
   readonly path: string;
@@ -67,7 +56,7 @@ interface Loaded {
   run: RunContext | undefined;
 }
 
-export function createPlaylists(parts: PlaylistParts): Playlists {
+export function createPlaylists(parts: PlaylistParts) {
   const { clock, log, elapsedMs, find, launch, stop, random = Math.random } = parts;
   let loaded: Loaded | undefined;
   let startedMs = 0;
@@ -80,6 +69,7 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
       });
     return loaded;
   };
+  /** Ends the playlist. */
   const clear = () => {
     loaded?.step.abort(new ServiceError("failed", "the playlist was ended", { isPublic: true }));
     loaded = undefined;
@@ -148,7 +138,7 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
   const isItem = (list: Loaded) => list.run !== undefined && startedRun === list.run;
 
   return {
-    portsOf: (owner) => ({
+    portsOf: (owner: RunContext): PlaylistPorts => ({
       async play(path, how) {
         const list = path === undefined ? need() : await load(path, how, owner);
         await playFrom(list, list.at, 1, owner);
@@ -189,7 +179,7 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
         await playFrom(list, place - 1, 1, owner);
       },
     }),
-    state: () =>
+    state: (): PlaylistState | undefined =>
       loaded && {
         path: loaded.path,
         place: loaded.at + 1,
@@ -198,14 +188,17 @@ export function createPlaylists(parts: PlaylistParts): Playlists {
         isShuffled: loaded.how.isShuffled,
         repeat: loaded.how.repeat,
       },
-    isOf: (card) => loaded?.isPlaying === true && loaded.owner.card === card,
-    started(run) {
+    /** Whether a playlist of this card plays, or is between two items. */
+    isOf: (card: string) => loaded?.isPlaying === true && loaded.owner.card === card,
+    /** To be called when a player was started for this run. */
+    started(run: RunContext) {
       startedMs = elapsedMs();
       startedRun = run;
       // A start of other media ends the playlist, but not a paused one.
       if (loaded?.isPlaying === true && !isItem(loaded)) clear();
     },
-    ended(exitCode) {
+    /** To be called when a player ended by itself. `exitCode` is null if a signal ended it. */
+    ended(exitCode: number | null) {
       const list = loaded;
       if (list === undefined || !list.isPlaying || !isItem(list)) return;
       list.crashes = exitCode !== 0 && elapsedMs() - startedMs < crashMs ? list.crashes + 1 : 0;

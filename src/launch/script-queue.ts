@@ -13,19 +13,7 @@ export interface QueuedScript {
   run(aside: Aside): Promise<void>;
 }
 
-export interface ScriptQueue<J extends QueuedScript> {
-  add(job: J): void;
-  /** The scripts that have not begun. */
-  waiting(): readonly J[];
-  /** The scripts that have begun and not ended: at most one runs, the others wait. */
-  begun(): readonly J[];
-  /** Removes and returns the scripts that have not begun and that `isMeant` accepts. */
-  drop(isMeant: (job: J) => boolean): readonly J[];
-  /** Resolves once the queue is empty and no script runs. */
-  idle(): Promise<void>;
-}
-
-export function createScriptQueue<J extends QueuedScript>(): ScriptQueue<J> {
+export function createScriptQueue<J extends QueuedScript>() {
   let queue: readonly J[] = [];
   const begun = new Set<J>();
   const comingBack: (() => void)[] = [];
@@ -69,19 +57,23 @@ export function createScriptQueue<J extends QueuedScript>(): ScriptQueue<J> {
   };
 
   return {
-    add(job) {
+    add(job: J): void {
       queue = [...queue, job];
       // A microtask later, so that a listener of this launch that adds another one comes after it.
       queueMicrotask(next);
     },
+    /** The scripts that have not begun. */
     waiting: () => queue,
-    begun: () => [...begun],
-    drop(isMeant) {
+    /** The scripts that have begun and not ended: at most one runs, the others wait. */
+    begun: (): readonly J[] => [...begun],
+    /** Removes and returns the scripts that have not begun and that `isMeant` accepts. */
+    drop(isMeant: (job: J) => boolean): readonly J[] {
       const dropped = queue.filter(isMeant);
       queue = queue.filter((job) => !dropped.includes(job));
       return dropped;
     },
-    async idle() {
+    /** Resolves once the queue is empty and no script runs. */
+    async idle(): Promise<void> {
       if (begun.size === 0 && queue.length === 0) return;
       idle ??= Promise.withResolvers();
       await idle.promise;

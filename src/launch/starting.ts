@@ -18,14 +18,9 @@ export interface StartingParts {
   readonly before: (what: Launching, run: RunContext) => Promise<void> | undefined;
 }
 
-export interface Starting {
-  /** Stops what plays, and starts the player. Rejects with `ServiceError`, or with the reason of the run's signal. */
-  start(file: MediaFile, choice: PlayerChoice, run: RunContext): Promise<Proof>;
-  /** As `Playing.stop`, and resolves once the saves of the game are kept. */
-  stop(why?: string): Promise<void>;
-}
+export type Starting = ReturnType<typeof createStarting>;
 
-export function createStarting({ playing, saves, refusal, before }: StartingParts): Starting {
+export function createStarting({ playing, saves, refusal, before }: StartingParts) {
   let turn: Promise<void> = Promise.resolve();
 
   const refuse = () => {
@@ -43,7 +38,8 @@ export function createStarting({ playing, saves, refusal, before }: StartingPart
     }
   };
   return {
-    async start(file, choice, run) {
+    /** Stops what plays, and starts the player. Rejects with `ServiceError`, or with the reason of the run's signal. */
+    async start(file: MediaFile, choice: PlayerChoice, run: RunContext): Promise<Proof> {
       refuse();
       if (!run.isHook) {
         await before({ path: file.path, systemId: file.system.id, launcherId: choice.launcherId }, run);
@@ -63,7 +59,8 @@ export function createStarting({ playing, saves, refusal, before }: StartingPart
         resolve();
       }
     },
-    async stop(why) {
+    /** As `Playing.stop`, and resolves once the saves of the game are kept. */
+    async stop(why?: string): Promise<void> {
       // Saves of a game that starts meanwhile are not waited for.
       const saved = saves?.settled();
       await playing.stop(why);

@@ -12,23 +12,10 @@ import type { Mapping, MappingParams, TokenParams } from "../core/token.ts";
 import type { MappingChanges, Mappings } from "../store/mapping-table.ts";
 import { admitted, busy, charsOf, checkLoad, checkMapping, type Load, loadOf } from "./check-mapping.ts";
 import { type Rule, ruleOf } from "./mapping-index.ts";
-import { createMatcher, type Matcher } from "./matcher.ts";
+import { createMatcher } from "./matcher.ts";
 import { createRegexes, type Regexes } from "./regex.ts";
 
-export interface Mapper {
-  /** In the order in which they are tried. */
-  list(): readonly (Mapping & { readonly readOnly?: true })[];
-  /** Throws `ServiceError`: `invalid-params` with the field, `busy` if there are too many. */
-  add(params: MappingParams): number;
-  /** Also throws `not-found`, and `forbidden` for a mapping of a file. */
-  update(id: number, changes: MappingChanges): void;
-  remove(id: number): void;
-  /** The text that replaces the token's own; undefined if no mapping matches. Fast, because a tap waits for it. */
-  map(token: TokenParams): string | undefined;
-  /** Resolves when all changes are applied; a change of more than 64 mappings takes a moment. */
-  settled(): Promise<void>;
-  close(): void;
-}
+export type Mapper = Awaited<ReturnType<typeof createMapper>>;
 
 export interface MapperParts {
   readonly store: { readonly mappings: Mappings };
@@ -38,7 +25,7 @@ export interface MapperParts {
 }
 
 /** Resolves when every mapping is applied, because a card may lie on a reader at the start. */
-export async function createMapper({ store, files, log, clock }: MapperParts): Promise<Mapper> {
+export async function createMapper({ store, files, log, clock }: MapperParts) {
   const { mappings } = store;
   const regexes = createRegexes();
   const book = openBook(await keptOf(mappings.list(), { regexes, log, clock }), { regexes, clock });
@@ -73,18 +60,21 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
   };
 
   return {
-    list: () => [
+    /** In the order in which they are tried. */
+    list: (): readonly (Mapping & { readonly readOnly?: true })[] => [
       ...mappings.list(),
       ...book.ofFiles().map(({ file: _, ...mapping }) => ({ ...mapping, readOnly: true as const })),
     ],
-    add(params) {
+    /** Throws `ServiceError`: `invalid-params` with the field, `busy` if there are too many. */
+    add(params: MappingParams): number {
       check(params);
       const id = mappings.add(params, clock.now());
       book.put(id, params);
       log.info("mappings", "added", { id, type: params.type, match: params.match });
       return id;
     },
-    update(id, changes) {
+    /** Also throws `not-found`, and `forbidden` for a mapping of a file. */
+    update(id: number, changes: MappingChanges): void {
       const before = stored(id);
       const after = merged(before, changes);
       // Switching a mapping off is always allowed: an earlier version may have stored it with other limits.
@@ -93,13 +83,15 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
       book.put(id, after);
       log.info("mappings", "changed", { id });
     },
-    remove(id) {
+    remove(id: number): void {
       stored(id);
       if (!mappings.remove(id)) throw notFound(id);
       book.put(id, undefined);
       log.info("mappings", "deleted", { id });
     },
-    map: (token) => book.matcher.find(token)?.override,
+    /** The text that replaces the token's own; undefined if no mapping matches. Fast, because a tap waits for it. */
+    map: (token: TokenParams) => book.matcher.find(token)?.override,
+    /** Resolves when all changes are applied; a change of more than 64 mappings takes a moment. */
     settled: () => book.matcher.settled(),
     close() {
       files.close();
@@ -108,24 +100,14 @@ export async function createMapper({ store, files, log, clock }: MapperParts): P
   };
 }
 
-/** The rules of the mappings; only enabled mappings have one. */
-interface Book {
-  readonly matcher: Matcher;
-  /** Adds or changes a mapping of the database; without `params`, deletes it. */
-  put(id: number, params: MappingParams | undefined): void;
-  putFiles(mappings: readonly FileMapping[]): void;
-  ofFiles(): readonly FileMapping[];
-  /** The loads of all mappings of the database except this id. */
-  loadsBeside(id: number | undefined): readonly Load[];
-}
-
 // Above every id of the database.
 const firstFileRank = 2 ** 50;
 
+/** The rules of the mappings; only enabled mappings have one. */
 function openBook(
   kept: readonly Mapping[],
   { regexes, clock }: { readonly regexes: Regexes; readonly clock: Clock },
-): Book {
+) {
   const rules = new Map(kept.map((mapping) => [mapping.id, ruleOf(mapping, mapping.id)]));
   const loads = new Map(kept.map((mapping) => [mapping.id, loadOf(mapping, regexes)]));
   const matcher = createMatcher([...rules.values()], clock, regexes);
@@ -133,7 +115,8 @@ function openBook(
   let fileRules = new Map<number, Rule>();
   return {
     matcher,
-    put(id, params) {
+    /** Adds or changes a mapping of the database; without `params`, deletes it. */
+    put(id: number, params: MappingParams | undefined): void {
       const before = rules.get(id);
       const after = params?.enabled === true ? ruleOf(params, id) : undefined;
       if (after === undefined) rules.delete(id);
@@ -142,7 +125,7 @@ function openBook(
       else loads.set(id, loadOf(params, regexes));
       matcher.change(before === undefined ? [] : [before], after === undefined ? [] : [after]);
     },
-    putFiles(mappings) {
+    putFiles(mappings: readonly FileMapping[]): void {
       const next = new Map(mappings.flatMap((mapping, place) => ranked(mapping, place, fileRules)));
       const kept = new Set(next.values());
       const old = new Set(fileRules.values());
@@ -154,7 +137,9 @@ function openBook(
       );
     },
     ofFiles: () => ofFiles,
-    loadsBeside: (id) => [...loads].filter(([other]) => other !== id).map(([, load]) => load),
+    /** The loads of all mappings of the database except this id. */
+    loadsBeside: (id: number | undefined): readonly Load[] =>
+      [...loads].filter(([other]) => other !== id).map(([, load]) => load),
   };
 }
 

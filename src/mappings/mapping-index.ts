@@ -58,10 +58,7 @@ export function* buildRuleIndex(
   };
   return {
     size: rules.length,
-    find(fields, rank, isGone) {
-      const best = findPlain(searched, fields, rank, isGone);
-      return findRegex(searched, fields, best?.rank ?? rank, isGone) ?? best;
-    },
+    find: (fields, rank, isGone) => findIn(searched, fields, rank, isGone),
   };
 }
 
@@ -89,54 +86,32 @@ function* searchable(shelf: Shelf): Generator<undefined, Searched, undefined> {
   };
 }
 
-type Shelves = Readonly<Record<MappingType, Searched>>;
-
-function findPlain(
-  shelves: Shelves,
+function findIn(
+  shelves: Readonly<Record<MappingType, Searched>>,
   fields: Fields,
   rank: number,
   isGone: (rule: Rule) => boolean,
 ): Rule | undefined {
   let best: Rule | undefined;
   let below = rank;
-  const offer = (rules: readonly Rule[]) => {
-    for (const rule of rules) {
-      if (rule.rank >= below) return;
-      if (isGone(rule)) continue;
-      best = rule;
-      below = rule.rank;
-      return;
-    }
+  const offer = (rule: Rule | undefined) => {
+    if (rule === undefined || rule.rank >= below) return;
+    best = rule;
+    below = rule.rank;
   };
-  for (const type of mappingTypes) {
-    const field = fields[type];
-    if (field === "") continue;
+  const present = mappingTypes.filter((type) => fields[type] !== "");
+  for (const type of present) {
     const { exact, partial, automaton, partialRules } = shelves[type];
-    offer(exact.get(field) ?? []);
-    if (partial.size > 0) automaton.search(field, (word) => offer(partialRules[word] ?? []));
+    const offerFirst = (rules: readonly Rule[] = []) => offer(rules.find((rule) => !isGone(rule)));
+    offerFirst(exact.get(fields[type]));
+    if (partial.size > 0) automaton.search(fields[type], (word) => offerFirst(partialRules[word]));
   }
-  return best;
-}
-
-function findRegex(
-  shelves: Shelves,
-  fields: Fields,
-  rank: number,
-  isGone: (rule: Rule) => boolean,
-): Rule | undefined {
-  let best: Rule | undefined;
-  let below = rank;
-  for (const type of mappingTypes) {
+  // Regular expressions last, because only those of a lower rank have to be compared.
+  for (const type of present) {
     const { regex } = shelves[type];
-    if (fields[type] === "" || regex.length === 0) continue;
-    const characters = fields.characters(type);
-    for (const [rule, table] of regex) {
-      if (rule.rank >= below) break;
-      if (isGone(rule) || !matchesTable(table, characters)) continue;
-      best = rule;
-      below = rule.rank;
-      break;
-    }
+    const isFirst = ([rule, table]: Shelf["regex"][number]) =>
+      rule.rank >= below || (!isGone(rule) && matchesTable(table, fields.characters(type)));
+    offer(regex.find(isFirst)?.[0]);
   }
   return best;
 }

@@ -7,19 +7,7 @@ import type { TokenParams } from "../core/token.ts";
 import { buildRuleIndex, emptyIndex, fieldsOf, matches, type Rule } from "./mapping-index.ts";
 import { createRegexes } from "./regex.ts";
 
-export interface Matcher {
-  /** The rule of the lowest rank that matches. */
-  find(token: TokenParams): Rule | undefined;
-  /**
-   * Removes and adds rules. Up to 64 together apply at once; more apply together once they are indexed, and until then the
-   * old rules apply.
-   */
-  change(gone: readonly Rule[], fresh: readonly Rule[]): void;
-  /** Resolves when every change is applied and no index is being built. */
-  settled(): Promise<void>;
-  /** Stops building an index. */
-  close(): void;
-}
+export type Matcher = ReturnType<typeof createMatcher>;
 
 const atOnceMax = 64;
 // The longest wait of a tap: a tenth of its limit.
@@ -27,7 +15,7 @@ const sliceMs = 2;
 // Gathers changes that come in a row into one index.
 const gatherMs = 100;
 
-export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = createRegexes()): Matcher {
+export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = createRegexes()) {
   const present = new Set(rules);
   let index = emptyIndex;
   // Rules of the index that were removed.
@@ -56,22 +44,31 @@ export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = cr
   if (present.size > 0) build(0);
 
   return {
-    find(token) {
+    /** The rule of the lowest rank that matches. */
+    find(token: TokenParams): Rule | undefined {
       const fields = fieldsOf(token);
       const late = recent.find((rule) => matches(rule, fields, regexes));
       return index.find(fields, late?.rank ?? Number.POSITIVE_INFINITY, (rule) => gone.has(rule)) ?? late;
     },
-    change(goneNow, fresh) {
+    /**
+     * Removes and adds rules. Up to 64 together apply at once; more apply together once they are indexed, and until then the
+     * old rules apply.
+     */
+    change(goneNow: readonly Rule[], fresh: readonly Rule[]): void {
       for (const rule of goneNow) present.delete(rule);
       for (const rule of fresh) present.add(rule);
-      if (goneNow.length + fresh.length > atOnceMax) return build(0);
+      if (goneNow.length + fresh.length > atOnceMax) {
+        build(0);
+        return;
+      }
       for (const rule of goneNow) gone.add(rule);
       const leaving = new Set(goneNow);
       recent = [...recent.filter((rule) => !leaving.has(rule)), ...fresh].sort(byRank);
       if (timer === undefined && gone.size + recent.length > atOnceMax) build(gatherMs);
     },
+    /** Resolves when every change is applied and no index is being built. */
     settled: () =>
-      timer === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+      timer === undefined ? Promise.resolve() : new Promise<void>((resolve) => waiting.push(resolve)),
     close() {
       timer?.[Symbol.dispose]();
       timer = undefined;

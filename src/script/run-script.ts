@@ -9,28 +9,11 @@ import type { Facts } from "./expression.ts";
 import { parseScript } from "./parser.ts";
 import type { Command } from "./syntax.ts";
 
-export interface ReadyScript {
-  readonly startsMedia: boolean;
-  /** Whether one of its commands starts other media than what plays. */
-  readonly switchesMedia: boolean;
-  /** Whether it ends the scripts before it, because it switches or stops media. */
-  readonly takesOver: boolean;
-  /**
-   * Rejects with `ServiceError` at the first command that fails, and with the signal's reason when it aborts. `aside` runs
-   * the commands that wait.
-   */
-  run(
-    ports: ScriptPorts,
-    signal: AbortSignal,
-    aside?: (wait: () => Promise<void>) => Promise<void>,
-  ): Promise<void>;
-}
-
 /**
  * Reads a script and checks each command: its name, its arguments and whether this origin may run it. Throws
  * `ServiceError`: `forbidden` for the origin, `failed` for other faults.
  */
-export function readyScript(text: string, origin: ScriptOrigin): ReadyScript {
+export function readyScript(text: string, origin: ScriptOrigin) {
   const parsed = parseScript(text);
   if (parsed.kind === "error")
     throw new ServiceError("failed", `script, character ${parsed.offset + 1}: ${parsed.message}`);
@@ -42,9 +25,19 @@ export function readyScript(text: string, origin: ScriptOrigin): ReadyScript {
   const switchesMedia = steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);
   return {
     startsMedia: steps.some(({ meaning }) => meaning.startsMedia),
+    /** Whether one of its commands starts other media than what plays. */
     switchesMedia,
+    /** Whether it ends the scripts before it, because it switches or stops media. */
     takesOver: switchesMedia || steps.some(({ meaning }) => meaning.endsMedia === true),
-    async run(ports, signal, aside = (wait) => wait()) {
+    /**
+     * Rejects with `ServiceError` at the first command that fails, and with the signal's reason when it aborts. `aside` runs
+     * the commands that wait.
+     */
+    async run(
+      ports: ScriptPorts,
+      signal: AbortSignal,
+      aside: (wait: () => Promise<void>) => Promise<void> = (wait) => wait(),
+    ): Promise<void> {
       for (const { command, meaning } of steps) {
         signal.throwIfAborted();
         const call = callOf(command, ports.facts());

@@ -16,13 +16,6 @@ interface FileAndChoice {
   readonly choice: PlayerChoice;
 }
 
-export interface LastStarted {
-  /** To be called after a start. Its media outlast a restart of the service once the player has proved itself. */
-  note(started: FileAndChoice, proof: Proof): void;
-  /** Finds the last media again. Rejects with `ServiceError` if there are none, or they may no longer start. */
-  find(): Promise<FileAndChoice>;
-}
-
 export interface LastStartedParts {
   readonly folders: () => MediaFolders;
   readonly players: () => {
@@ -33,11 +26,12 @@ export interface LastStartedParts {
   readonly saved: LastMedia | undefined;
 }
 
-export function createLastStarted({ folders, players, saved }: LastStartedParts): LastStarted {
+export function createLastStarted({ folders, players, saved }: LastStartedParts) {
   // Read before any tap has to wait for it.
   let last: StartedMedia | undefined = saved?.read();
   return {
-    note({ file, choice }, proof) {
+    /** To be called after a start. Its media outlast a restart of the service once the player has proved itself. */
+    note({ file, choice }: FileAndChoice, proof: Proof): void {
       const media = { path: file.path, systemId: file.system.id, launcherId: choice.launcherId };
       last = media;
       proof.settled.then(
@@ -46,7 +40,8 @@ export function createLastStarted({ folders, players, saved }: LastStartedParts)
         () => {},
       );
     },
-    async find() {
+    /** Finds the last media again. Rejects with `ServiceError` if there are none, or they may no longer start. */
+    async find(): Promise<FileAndChoice> {
       if (last === undefined)
         throw new ServiceError("failed", "nothing has been started yet", { isPublic: true });
       const { launchers, knownSystems } = players();

@@ -16,17 +16,7 @@ import type {
 import { codesOf, gamepad, inputTables, keyboard } from "../../script/input-keys.ts";
 import { readMacro } from "../../script/input-macro.ts";
 
-export interface VirtualInput {
-  /**
-   * Resolves once the macro is played and every key is up again. Rejects with `forbidden` without the owner's permission,
-   * `busy` if too many wait, `failed` if there can be no such device, and with the signal's reason. No key stays down.
-   */
-  play(kind: InputKind, steps: readonly InputStep[], signal: AbortSignal): Promise<void>;
-  /** Reads a macro and plays it; `invalid-params` if it is invalid. */
-  playText(kind: InputKind, text: string): Promise<void>;
-  /** Ends all macros, and removes the devices. */
-  close(): void;
-}
+export type VirtualInput = ReturnType<typeof createVirtualInput>;
 
 export interface VirtualInputParts {
   readonly open: OpenInputDevice;
@@ -43,7 +33,7 @@ const shapes: Readonly<Record<InputKind, InputDeviceShape>> = {
   gamepad: { name: "Tapdeck gamepad", product: 2, keys: codesOf(gamepad) },
 };
 
-export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInputParts): VirtualInput {
+export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInputParts) {
   const closing = new AbortController();
   const players = { keyboard: playerOf("keyboard"), gamepad: playerOf("gamepad") };
 
@@ -100,19 +90,25 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
     throw new ServiceError("forbidden", sentence, { isPublic: true });
   }
 
-  const play: VirtualInput["play"] = async (kind, steps, signal) => {
+  /**
+   * Resolves once the macro is played and every key is up again. Rejects with `forbidden` without the owner's permission,
+   * `busy` if too many wait, `failed` if there can be no such device, and with the signal's reason. No key stays down.
+   */
+  const play = async (kind: InputKind, steps: readonly InputStep[], signal: AbortSignal) => {
     insistOnPermission();
     await players[kind].play(steps, AbortSignal.any([signal, closing.signal]));
   };
   return {
     play,
-    async playText(kind, text) {
+    /** Reads a macro and plays it; `invalid-params` if it is invalid. */
+    async playText(kind: InputKind, text: string) {
       insistOnPermission();
       const macro = readMacro(text, inputTables[kind]);
       if (macro.kind === "error")
         throw new ServiceError("invalid-params", `${paramNames[kind]}: ${macro.message}`);
       await play(kind, macro.steps, closing.signal);
     },
+    /** Ends all macros, and removes the devices. */
     close() {
       closing.abort(new ServiceError("failed", "the service is stopping"));
       players.keyboard.dispose();

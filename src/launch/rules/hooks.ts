@@ -27,13 +27,6 @@ export interface HookRunnerParts {
   readonly stopping: () => AbortSignal;
 }
 
-export interface HookRunner extends Disposable {
-  /** Undefined without such a hook. Rejects with `ServiceError("forbidden")` if the hook failed. */
-  before(what: Launching, run: RunContext): Promise<void> | undefined;
-  started(media: ActiveMedia, owner: RunContext): void;
-  ended(media: ActiveMedia, owner: RunContext): void;
-}
-
 const keys = {
   onScan: "on_scan",
   onRemove: "on_remove",
@@ -43,7 +36,7 @@ const keys = {
 } as const satisfies Record<keyof Hooks, string>;
 
 /** Listens until disposed. */
-export function createHooks(parts: HookRunnerParts): HookRunner {
+export function createHooks(parts: HookRunnerParts) {
   const { hooks, bus, log, portsOf, stopping } = parts;
   let running = 0;
   const readers = followDeviceReaders(bus);
@@ -77,16 +70,17 @@ export function createHooks(parts: HookRunnerParts): HookRunner {
     bus.on("tokens.removed", (token) => beside("onRemove", { token })),
   ];
   return {
-    before(launching, { signal, origin }) {
+    /** Undefined without such a hook. Rejects with `ServiceError("forbidden")` if the hook failed. */
+    before(launching: Launching, { signal, origin }: RunContext): Promise<void> | undefined {
       const script = hooks().beforeStart;
       if (script === undefined) return undefined;
       const by = origin === "reader" ? origin : "trusted";
       return runBefore(() => run(script, { launching }, signal, by), signal);
     },
-    started(media, { isHook }) {
+    started(media: ActiveMedia, { isHook }: RunContext) {
       if (!isHook) beside("onStart", { media });
     },
-    ended(media, { isHook }) {
+    ended(media: ActiveMedia, { isHook }: RunContext) {
       if (!isHook) beside("onStop", { media });
     },
     [Symbol.dispose]() {

@@ -45,19 +45,13 @@ export interface Account {
   readonly remainingMs?: number;
 }
 
-export interface PlayTimeLimiter extends Disposable {
-  /** The reason why nothing may start now, or undefined. */
-  refusal(): string | undefined;
-  state(): PlayTimeState;
-  /** Applies changed limits at once. */
-  configure(): void;
-}
+export type PlayTimeLimiter = ReturnType<typeof createPlayTime>;
 
 const minuteMs = 60_000;
 const saveEveryMs = minuteMs;
 
 /** Listens until disposed, and then saves the ledger. */
-export function createPlayTime(parts: PlayTimeParts): PlayTimeLimiter {
+export function createPlayTime(parts: PlayTimeParts) {
   const { limits, bus, clock, log, store, stopMedia } = parts;
   const elapsedMs = parts.elapsedMs ?? (() => performance.now());
   const uptimeMs = parts.uptimeMs ?? (() => uptime() * 1000);
@@ -142,12 +136,13 @@ export function createPlayTime(parts: PlayTimeParts): PlayTimeLimiter {
     bus.on("media.stopped", rest),
   ];
   return {
-    refusal() {
+    /** The reason why nothing may start now, or undefined. */
+    refusal(): string | undefined {
       if (!isOn) return undefined;
       count();
       return refusalOf(ledger, limits());
     },
-    state() {
+    state(): PlayTimeState {
       count();
       const left = leftOf(ledger, limits());
       const { day, isBelieved } = ledger;
@@ -159,6 +154,7 @@ export function createPlayTime(parts: PlayTimeParts): PlayTimeLimiter {
         clockBelieved: isBelieved,
       };
     },
+    /** Applies changed limits at once. */
     configure() {
       // The time so far counts by the old limits.
       count();

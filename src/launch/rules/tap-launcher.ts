@@ -27,13 +27,10 @@ export interface TapLauncherParts {
   readonly elapsedMs?: () => number;
 }
 
-export interface TapLauncher extends Disposable {
-  /** Applies changed settings at once, also to a running delay. */
-  configure(readers: Config["readers"]): void;
-}
+export type TapLauncher = ReturnType<typeof createTapLauncher>;
 
 /** Listens until disposed. */
-export function createTapLauncher(parts: TapLauncherParts): TapLauncher {
+export function createTapLauncher(parts: TapLauncherParts) {
   const { bus, clock, log, launcher, requesterOf = () => undefined } = parts;
   const { elapsedMs = () => performance.now() } = parts;
   let state = startHold(rulesOf(parts.readers));
@@ -86,7 +83,8 @@ export function createTapLauncher(parts: TapLauncherParts): TapLauncher {
     bus.on("media.stopped", () => void take({ kind: "ended" })),
   ];
   return {
-    configure: (readers) => void take({ kind: "rules", rules: rulesOf(readers) }),
+    /** Applies changed settings at once, also to a running delay. */
+    configure: (readers: Config["readers"]) => void take({ kind: "rules", rules: rulesOf(readers) }),
     [Symbol.dispose]() {
       readers[Symbol.dispose]();
       for (const one of listening) one[Symbol.dispose]();

@@ -29,21 +29,12 @@ export interface GameParts {
   readonly log: Log;
 }
 
-export interface Game {
-  readonly memory: string;
-  readonly home: string;
-  /** Carries complete files home until the player is gone, and then `finish`es. */
-  follow(player: FollowedPlayer): Promise<boolean>;
-  /** Carries the rest home after the player's end. True if nothing is left in memory. Never rejects. */
-  finish(): Promise<boolean>;
-  /** The reason why a file could not be carried home, as a sentence, or empty. */
-  fault(): string;
-}
+export type Game = ReturnType<typeof createGame>;
 
 /** The folder of the save files below a game's folder in memory. */
 export const filesFolder = "files";
 
-export function createGame(parts: GameParts): Game {
+export function createGame(parts: GameParts) {
   const { memory, home, brought, inTurn, clock, log } = parts;
   const files = join(memory, filesFolder);
   const carried = new Map((brought ?? []).map(({ path, version }) => [path, version]));
@@ -102,7 +93,8 @@ export function createGame(parts: GameParts): Game {
       fault = sentence;
       return false;
     });
-  const finish = async () => {
+  /** Carries the rest home after the player's end. True if nothing is left in memory. Never rejects. */
+  const finish = async (): Promise<boolean> => {
     const isDone = await lookInTurn();
     // A left-over folder does no harm.
     if (isDone) await rm(memory, { recursive: true, force: true }).catch(() => {});
@@ -112,8 +104,10 @@ export function createGame(parts: GameParts): Game {
     memory,
     home,
     finish,
+    /** The reason why a file could not be carried home, as a sentence, or empty. */
     fault: () => fault,
-    async follow({ pid, exited, gone }) {
+    /** Carries complete files home until the player is gone, and then `finish`es. */
+    async follow({ pid, exited, gone }: FollowedPlayer): Promise<boolean> {
       const over = new AbortController();
       void exited.then(({ exitCode }) => {
         mayBeCut = exitCode !== 0;

@@ -32,20 +32,11 @@ export interface SavedGame {
   drop(): void;
 }
 
-export interface SaveKeeper {
-  /** Prepares the saves for the game at `path`; undefined if RetroArch's own settings decide. */
-  bring(path: string): Promise<SavedGame | undefined>;
-  /** Resolves when the players of all games so far have ended and their saves are at home, or failed to be carried there. */
-  settled(): Promise<void>;
-  /** The reason why saves are not at home, or an empty string. */
-  fault(): string;
-  /** Stops retries, and resolves as `settled`. */
-  close(): Promise<void>;
-}
+export type SaveKeeper = ReturnType<typeof createSaveKeeper>;
 
 const retryMs = 10_000;
 
-export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): SaveKeeper {
+export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   const running = new Set<Game>();
   // Games with files that could not be carried home, the oldest first.
   let left: readonly Game[] = [];
@@ -66,6 +57,7 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
     const tracked = work.finally(() => works.delete(tracked));
     works.add(tracked);
   };
+  /** Resolves when the players of all games so far have ended and their saves are at home, or failed to be carried there. */
   const settled = async () => void (await Promise.all(works));
   const leave = (game: Game) => {
     left = [...left, game];
@@ -129,8 +121,10 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
   });
   return {
     settled,
+    /** The reason why saves are not at home, or an empty string. */
     fault: () => [...running, ...left].map((game) => game.fault()).find((why) => why !== "") ?? "",
-    async bring(path) {
+    /** Prepares the saves for the game at `path`; undefined if RetroArch's own settings decide. */
+    async bring(path: string): Promise<SavedGame | undefined> {
       const target = home();
       if (target === undefined) return undefined;
       await recovering;
@@ -146,7 +140,8 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts): Sav
         return { folder: target, follow() {}, drop() {} };
       }
     },
-    async close() {
+    /** Stops retries, and resolves as `settled`. */
+    async close(): Promise<void> {
       isClosed = true;
       retry?.[Symbol.dispose]();
       await settled();

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { proofMs } from "../../../../src/launch/playing.ts";
-import { confirmMs } from "../../../../src/launch/rules/switch-guard.ts";
-import { makeDeck } from "../../../helpers/deck.ts";
-import { createManualClock } from "../../../helpers/manual-clock.ts";
-import { eventually } from "../../../helpers/processes.ts";
+import { confirmMs } from "../../../src/launch/launcher.ts";
+import { proofMs } from "../../../src/launch/playing.ts";
+import { makeDeck } from "../../helpers/deck.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+import { eventually } from "../../helpers/processes.ts";
 
 const config = { launch: { guard: true } };
 const held = "a plays: put the same card on once more within 10 seconds to switch";
