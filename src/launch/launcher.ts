@@ -261,7 +261,6 @@ function sentenceFor(error: unknown, log: Log): string {
 /** While media play, the launch guard holds back a card that would switch them, until a second tap. It holds the last one. */
 function createSwitchGuard<Waiting extends { readonly card: string }>(clock: Clock) {
   let held: { readonly waiting: Waiting; readonly timer: Disposable } | undefined;
-  /** Removes and returns the waiting launch. */
   const take = (): Waiting | undefined => {
     const waiting = held?.waiting;
     held?.timer[Symbol.dispose]();
@@ -276,7 +275,6 @@ function createSwitchGuard<Waiting extends { readonly card: string }>(clock: Clo
       return true;
     },
     take,
-    /** Removes the waiting launch if `isMeant` accepts it. */
     drop(isMeant: (waiting: Waiting) => boolean): void {
       if (held !== undefined && isMeant(held.waiting)) take();
     },

@@ -37,7 +37,6 @@ export interface AvailableLauncher extends LauncherConfig {
   readonly cores?: Cores;
 }
 
-/** Finds the path of a program. */
 type Find = (program: string) => string | null;
 /** Finds the libretro cores; called only if there is a RetroArch. */
 type FindCores = () => Cores;
@@ -70,7 +69,7 @@ export function availableLaunchers(
   });
 }
 
-export interface LauncherState {
+interface LauncherState {
   readonly id: string;
   readonly name: string;
   readonly kind: PlayerKind;

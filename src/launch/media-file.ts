@@ -27,7 +27,6 @@ export interface MediaFile {
   readonly release?: () => void;
 }
 
-/** A folder that files may be launched from. */
 interface Base {
   /** Absolute, links resolved. */
   readonly path: string;
@@ -135,7 +134,6 @@ async function emptyOnes(folders: readonly string[], names: Names): Promise<read
 function isThere(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
-    // An inaccessible folder counts as missing.
     () => false,
   );
 }

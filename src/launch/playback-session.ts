@@ -1,4 +1,4 @@
-/** Joins what scripts act on: one player at a time, its playlist, and the hooks around it. */
+/** The playback that scripts act on: starts one player at a time, with its playlist, its saves and the hooks around it. */
 import type { Bus } from "../bus.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
@@ -8,15 +8,16 @@ import type { ClosedPlaces } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { LastMedia } from "../store/play-state.ts";
-import { findMediaFile } from "./media-file.ts";
-import { createPlaying } from "./playing.ts";
+import type { PlayerChoice } from "./launchers.ts";
+import { findMediaFile, type MediaFile } from "./media-file.ts";
+import { createPlaying, type Playing, type Proof } from "./playing.ts";
 import { createPlaylists } from "./playlist.ts";
 import type { Devices } from "./ports/device-ports.ts";
 import type { SearchedMedia } from "./ports/media-lookup.ts";
 import { createScriptPorts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
+import type { Launching, RunContext } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
-import { createStarting } from "./starting.ts";
 
 export interface SessionParts {
   /** Read at each use, so that new folders and players take effect at the next launch. */
@@ -24,9 +25,7 @@ export interface SessionParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
-  /** The media index, for the commands that look media up. */
   readonly media?: SearchedMedia;
-  /** Devices for scripts besides players. */
   readonly devices?: Devices;
   /** Keeps what was started last over restarts of the service. */
   readonly lastMedia?: LastMedia;
@@ -34,11 +33,9 @@ export interface SessionParts {
   readonly saves?: SaveKeeper;
   /** Files and folders of the service, which are never played. */
   readonly closed?: ClosedPlaces;
-  /** Folders of the USB sticks that are plugged in. */
   readonly sticks?: () => readonly string[];
   /** The reason why nothing may start now, as a sentence, or undefined. */
   readonly refusal?: () => string | undefined;
-  /** Milliseconds on a monotonic clock. */
   readonly elapsedMs?: () => number;
 }
 
@@ -124,6 +121,66 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       isClosed = true;
       playing.hurry();
       hooks[Symbol.dispose]();
+    },
+  };
+}
+
+interface StartingParts {
+  readonly playing: Playing;
+  readonly saves: SaveKeeper | undefined;
+  readonly refusal: () => string | undefined;
+  /** Runs before a start; its rejection prevents the start. */
+  readonly before: (what: Launching, run: RunContext) => Promise<void> | undefined;
+}
+
+export type Starting = ReturnType<typeof createStarting>;
+
+/** Starts of cards, hooks and playlists run one at a time, so that there are never two players. */
+function createStarting({ playing, saves, refusal, before }: StartingParts) {
+  let turn: Promise<void> = Promise.resolve();
+
+  const refuse = () => {
+    const why = refusal();
+    if (why !== undefined) throw new ServiceError("forbidden", why, { isPublic: true });
+  };
+  const startWith = async (file: MediaFile, choice: PlayerChoice, run: RunContext) => {
+    const game = choice.kind === "retroarch" ? await saves?.bring(file.path) : undefined;
+    try {
+      run.signal.throwIfAborted();
+      return playing.start(file, choice, run, game);
+    } catch (error) {
+      game?.drop();
+      throw error;
+    }
+  };
+  return {
+    /** Stops what plays, and starts the player. Rejects with `ServiceError`, or with the reason of the run's signal. */
+    async start(file: MediaFile, choice: PlayerChoice, run: RunContext): Promise<Proof> {
+      refuse();
+      if (!run.isHook) {
+        await before({ path: file.path, systemId: file.system.id, launcherId: choice.launcherId }, run);
+      }
+      const mine = turn;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      turn = promise;
+      try {
+        await mine;
+        run.signal.throwIfAborted();
+        await playing.stop();
+        run.signal.throwIfAborted();
+        // The play time may have run out while the player ended.
+        refuse();
+        return await startWith(file, choice, run);
+      } finally {
+        resolve();
+      }
+    },
+    /** As `Playing.stop`, and resolves once the saves of the game are kept. */
+    async stop(why?: string): Promise<void> {
+      // Saves of a game that starts meanwhile are not waited for.
+      const saved = saves?.settled();
+      await playing.stop(why);
+      await saved;
     },
   };
 }

@@ -38,18 +38,16 @@ export interface Proof {
   readonly settled: Promise<void>;
 }
 
-export interface PlayingParts {
+interface PlayingParts {
   readonly bus: Bus;
   readonly clock: Clock;
   /** The owner's ceiling, in percent. */
   readonly volumeMax: () => number;
-  /** Called before the event `media.started`. */
   readonly onStarted: (media: ActiveMedia, owner: RunContext) => void;
-  /** Called before the event `media.stopped`. */
   readonly onEnded: (media: ActiveMedia, owner: RunContext, end: MediaEnd) => void;
 }
 
-export interface MediaEnd {
+interface MediaEnd {
   /** Null if a signal ended the player. */
   readonly exitCode: number | null;
   readonly wasStopped: boolean;

@@ -2,12 +2,19 @@
  * The playlist: one at a time. The next item starts when one ends by itself. A stop, another start, and two crashes in a row
  * end the playlist.
  */
+
+import { constants } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
-import { playlistFailuresMax } from "../core/limits.ts";
+import { playlistBytesMax, playlistFailuresMax, playlistItemsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { extensionOf } from "../core/media.ts";
+import { eachInSlices, sortInSlices } from "../core/slices.ts";
+import { kindOf } from "../media/known-systems.ts";
+import { playlistEntries } from "../media/playlists.ts";
 import type { LaunchHow, PlaylistHow, PlaylistPorts } from "../script/command.ts";
-import { playlistItems } from "./playlist-items.ts";
 import type { RunContext } from "./run-context.ts";
 
 // An exit with a failure within this time counts as a crash.
@@ -16,21 +23,17 @@ const crashesMax = 2;
 // Limits how often items that end at once start a player.
 const startsApartMs = 1000;
 
-export interface PlaylistParts {
+interface PlaylistParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** Milliseconds on a monotonic clock. */
   readonly elapsedMs: () => number;
   /** The absolute path of a file that a card names. */
   readonly find: (path: string) => Promise<string>;
   readonly launch: (path: string, how: LaunchHow, run: RunContext) => Promise<void>;
-  /** Stops what plays. */
   readonly stop: () => Promise<void>;
-  /** From 0 up to 1, without 1. */
-  readonly random?: () => number;
 }
 
-export interface PlaylistState {
+interface PlaylistState {
   readonly path: string;
   /** The place of the item that plays or is next, from 1. */
   readonly place: number;
@@ -57,7 +60,7 @@ interface Loaded {
 }
 
 export function createPlaylists(parts: PlaylistParts) {
-  const { clock, log, elapsedMs, find, launch, stop, random = Math.random } = parts;
+  const { clock, log, elapsedMs, find, launch, stop } = parts;
   let loaded: Loaded | undefined;
   let startedMs = 0;
   let startedRun: RunContext | undefined;
@@ -69,7 +72,6 @@ export function createPlaylists(parts: PlaylistParts) {
       });
     return loaded;
   };
-  /** Ends the playlist. */
   const clear = () => {
     loaded?.step.abort(new ServiceError("failed", "the playlist was ended", { isPublic: true }));
     loaded = undefined;
@@ -81,7 +83,7 @@ export function createPlaylists(parts: PlaylistParts) {
     clear();
     loaded = {
       path: place,
-      items: how.isShuffled ? shuffled(items, random) : items,
+      items: how.isShuffled ? shuffled(items) : items,
       how,
       owner,
       at: 0,
@@ -220,11 +222,70 @@ function placeAfter({ items, how }: Loaded, at: number, direction: 1 | -1): numb
 }
 
 /** All orders have the same probability (Durstenfeld's version of the Fisher-Yates shuffle). */
-function shuffled(items: readonly string[], random: () => number): readonly string[] {
+function shuffled(items: readonly string[]): readonly string[] {
   const order = [...items];
   for (let last = order.length - 1; last > 0; last--) {
-    const chosen = Math.floor(random() * (last + 1));
+    const chosen = Math.floor(Math.random() * (last + 1));
     [order[last], order[chosen]] = [order[chosen] ?? "", order[last] ?? ""];
   }
   return order;
+}
+
+const lists = [".m3u", ".m3u8", ".pls"];
+
+export async function isFolderOrList(path: string): Promise<boolean> {
+  return lists.includes(extensionOf(path)) || (await stat(path)).isDirectory();
+}
+
+/** By name, numbers as numbers. */
+const byName = new Intl.Collator("en", { numeric: true }).compare;
+
+/**
+ * At most `playlistItemsMax` items: as listed, or sorted by `compare`. Throws `ServiceError("failed")` if there are none.
+ */
+export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
+  const isFolder = (await stat(path)).isDirectory();
+  if (!isFolder && !lists.includes(extensionOf(path)))
+    throw new ServiceError("failed", `${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
+  const items = (isFolder ? await inFolder(path, compare) : await inList(path)).slice(0, playlistItemsMax);
+  if (items.length === 0) throw new ServiceError("failed", `the playlist ${path} names nothing to play`);
+  return items;
+}
+
+async function inList(path: string): Promise<readonly string[]> {
+  const items: string[] = [];
+  await eachInSlices(playlistEntries(await textOf(path), extensionOf(path)), (listed) => {
+    const entry = listed.replaceAll("\\", "/");
+    if (/^\w[\w+.-]+:/.test(entry) || entry.includes("\0")) return;
+    items.push(entry.startsWith("/") ? entry : join(dirname(path), entry));
+  });
+  return items;
+}
+
+/**
+ * Reads `playlistBytesMax` at most; a line that is cut there names no file, and is left out later. An open pipe would block,
+ * and `path` may have become a link since its check, so the open file must still be that plain file.
+ */
+async function textOf(path: string): Promise<string> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  if (!(await file.stat()).isFile() || (await realpath(`/proc/self/fd/${file.fd}`)) !== path)
+    throw new ServiceError("failed", `${path} is no plain file, or was replaced while it was read`);
+  const bytes = new Uint8Array(playlistBytesMax);
+  const { bytesRead } = await file.read(bytes, 0, playlistBytesMax, 0);
+  return new TextDecoder().decode(bytes.subarray(0, bytesRead));
+}
+
+/** Only sounds and films if there are any, so that a cover beside songs is left out. */
+async function inFolder(folder: string, compare: typeof byName): Promise<readonly string[]> {
+  const names: string[] = [];
+  const runs: string[] = [];
+  await eachInSlices(await readdir(folder, { withFileTypes: true }), (entry) => {
+    const { name } = entry;
+    const extension = extensionOf(name);
+    if (entry.isDirectory() || name.startsWith(".") || lists.includes(extension)) return;
+    names.push(name);
+    if (["Audio", "Video"].includes(kindOf(extension)?.id ?? "")) runs.push(name);
+  });
+  const inOrder = await sortInSlices(runs.length > 0 ? runs : names, compare);
+  return inOrder.slice(0, playlistItemsMax).map((name) => join(folder, name));
 }

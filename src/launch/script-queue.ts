@@ -62,7 +62,6 @@ export function createScriptQueue<J extends QueuedScript>() {
       // A microtask later, so that a listener of this launch that adds another one comes after it.
       queueMicrotask(next);
     },
-    /** The scripts that have not begun. */
     waiting: () => queue,
     /** The scripts that have begun and not ended: at most one runs, the others wait. */
     begun: (): readonly J[] => [...begun],

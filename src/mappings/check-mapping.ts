@@ -62,7 +62,11 @@ function refuse(
 
 /** Throws `ServiceError("busy")` if a tap has no time left for one more mapping beside the others. */
 export function checkLoad(load: Load, others: readonly Load[]): void {
-  const left = leftOf(sumOf(others));
+  const sum = sumOf(others);
+  const left = {
+    regexCost: Math.max(0, regexCostMax - sum.regexCost),
+    partialChars: Math.max(0, partialCharsMax - sum.partialChars),
+  };
   if (load.regexCost > left.regexCost)
     throw busy(
       `pattern: this regular expression costs a tap up to ${load.regexCost} look-ups, and of the ${regexCostMax} that all enabled ones may cost ${left.regexCost} are left: begin it with ^, shorten it, or switch off others`,
@@ -118,13 +122,6 @@ function sumOf(loads: readonly Load[]): Load {
   return {
     regexCost: loads.reduce((sum, { regexCost }) => sum + regexCost, 0),
     partialChars: loads.reduce((sum, { partialChars }) => sum + partialChars, 0),
-  };
-}
-
-function leftOf({ regexCost, partialChars }: Load): Load {
-  return {
-    regexCost: Math.max(0, regexCostMax - regexCost),
-    partialChars: Math.max(0, partialCharsMax - partialChars),
   };
 }
 

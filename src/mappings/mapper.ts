@@ -17,7 +17,7 @@ import { createRegexes, type Regexes } from "./regex.ts";
 
 export type Mapper = Awaited<ReturnType<typeof createMapper>>;
 
-export interface MapperParts {
+interface MapperParts {
   readonly store: { readonly mappings: Mappings };
   readonly files: MappingFiles;
   readonly log: Log;
@@ -143,7 +143,7 @@ function openBook(
   };
 }
 
-/** The rule of an enabled mapping of a file: the one it had, where nothing of it changed. */
+/** The rule of an enabled mapping of a file: the old rule if nothing changed. */
 function ranked(
   mapping: FileMapping,
   place: number,

@@ -16,27 +16,20 @@ import { type Automaton, buildAutomaton } from "./automaton.ts";
 import { isFault, type Regexes, regexReads } from "./regex.ts";
 import { type Characters, charactersOf, matchesTable, type RegexTable } from "./regex-table.ts";
 
-export interface RuleIndex {
-  readonly size: number;
+interface RuleIndex {
   /** The lowest rule below `rank` that matches and of which `isGone` is false. */
   find(fields: Fields, rank: number, isGone: (rule: Rule) => boolean): Rule | undefined;
 }
 
-export const emptyIndex: RuleIndex = { size: 0, find: () => undefined };
-
-const rulesPerSlice = 128;
+export const emptyIndex: RuleIndex = { find: () => undefined };
 
 /** The rules of one field. Lists are in order of rank. */
 interface Shelf {
-  readonly exact: Map<string, Rule[]>;
-  readonly partial: Map<string, Rule[]>;
-  readonly regex: (readonly [Rule, RegexTable])[];
-}
-
-interface Searched extends Shelf {
+  readonly exact: ReadonlyMap<string, readonly Rule[]>;
   readonly automaton: Automaton;
   /** The rules of each word of the automaton. */
-  readonly partialRules: readonly (readonly Rule[])[];
+  readonly partial: readonly (readonly Rule[])[];
+  readonly regex: readonly (readonly [Rule, RegexTable])[];
 }
 
 /** Builds an index, yielding between slices of the work. */
@@ -44,50 +37,40 @@ export function* buildRuleIndex(
   rules: readonly Rule[],
   regexes: Regexes,
 ): Generator<undefined, RuleIndex, undefined> {
-  const shelves: Record<MappingType, Shelf> = { uid: newShelf(), text: newShelf(), data: newShelf() };
-  let work = 0;
-  for (const rule of rules.toSorted((a, b) => a.rank - b.rank)) {
-    put(rule, shelves[rule.type], regexes);
+  const sorted = rules.toSorted((a, b) => a.rank - b.rank);
+  yield;
+  const shelves = {
+    uid: yield* shelfOf("uid", sorted, regexes),
+    text: yield* shelfOf("text", sorted, regexes),
+    data: yield* shelfOf("data", sorted, regexes),
+  };
+  return { find: (fields, rank, isGone) => findIn(shelves, fields, rank, isGone) };
+}
+
+function* shelfOf(
+  type: MappingType,
+  sorted: readonly Rule[],
+  regexes: Regexes,
+): Generator<undefined, Shelf, undefined> {
+  const of = (match: MappingMatch) => sorted.filter((rule) => rule.type === type && rule.match === match);
+  const byPattern = (match: MappingMatch) => Map.groupBy(of(match), ({ pattern }) => pattern);
+  const exact = byPattern("exact");
+  yield;
+  const partial = byPattern("partial");
+  yield;
+  const automaton = yield* buildAutomaton([...partial.keys()]);
+  const regex: (readonly [Rule, RegexTable])[] = [];
+  for (const rule of of("regex")) {
     // Compiling an expression takes some milliseconds.
-    if (rule.match === "regex" || ++work % rulesPerSlice === 0) yield;
+    const table = regexes.get(rule.pattern);
+    if (!isFault(table)) regex.push([rule, table]);
+    yield;
   }
-  const searched = {
-    uid: yield* searchable(shelves.uid),
-    text: yield* searchable(shelves.text),
-    data: yield* searchable(shelves.data),
-  };
-  return {
-    size: rules.length,
-    find: (fields, rank, isGone) => findIn(searched, fields, rank, isGone),
-  };
-}
-
-function newShelf(): Shelf {
-  return { exact: new Map(), partial: new Map(), regex: [] };
-}
-
-function put(rule: Rule, shelf: Shelf, regexes: Regexes): void {
-  if (rule.match === "regex") {
-    const regex = regexes.get(rule.pattern);
-    if (!isFault(regex)) shelf.regex.push([rule, regex]);
-    return;
-  }
-  const map = shelf[rule.match];
-  const alike = map.get(rule.pattern);
-  if (alike === undefined) map.set(rule.pattern, [rule]);
-  else alike.push(rule);
-}
-
-function* searchable(shelf: Shelf): Generator<undefined, Searched, undefined> {
-  return {
-    ...shelf,
-    automaton: yield* buildAutomaton([...shelf.partial.keys()]),
-    partialRules: [...shelf.partial.values()],
-  };
+  return { exact, automaton, partial: [...partial.values()], regex };
 }
 
 function findIn(
-  shelves: Readonly<Record<MappingType, Searched>>,
+  shelves: Readonly<Record<MappingType, Shelf>>,
   fields: Fields,
   rank: number,
   isGone: (rule: Rule) => boolean,
@@ -101,10 +84,10 @@ function findIn(
   };
   const present = mappingTypes.filter((type) => fields[type] !== "");
   for (const type of present) {
-    const { exact, partial, automaton, partialRules } = shelves[type];
+    const { exact, partial, automaton } = shelves[type];
     const offerFirst = (rules: readonly Rule[] = []) => offer(rules.find((rule) => !isGone(rule)));
     offerFirst(exact.get(fields[type]));
-    if (partial.size > 0) automaton.search(fields[type], (word) => offerFirst(partialRules[word]));
+    if (partial.length > 0) automaton.search(fields[type], (word) => offerFirst(partial[word]));
   }
   // Regular expressions last, because only those of a lower rank have to be compared.
   for (const type of present) {
@@ -116,7 +99,7 @@ function findIn(
   return best;
 }
 
-/** One enabled mapping. Two that are equal in all fields are still two. */
+/** One enabled mapping. */
 export interface Rule {
   /** The matching rule with the lowest rank wins. */
   readonly rank: number;
@@ -133,7 +116,7 @@ export interface Fields extends Readonly<Record<MappingType, string>> {
   characters(type: MappingType): Characters;
 }
 
-export const mappingTypes: readonly MappingType[] = ["uid", "text", "data"];
+const mappingTypes: readonly MappingType[] = ["uid", "text", "data"];
 
 export function ruleOf({ type, match, pattern, override }: MappingParams, rank: number): Rule {
   // A regular expression is not normalized, because a space or a capital may be part of its syntax.

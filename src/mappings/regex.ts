@@ -70,7 +70,7 @@ export function isFault(regex: RegexTable | RegexFault): regex is RegexFault {
   return "sentence" in regex;
 }
 
-export interface RegexFault {
+interface RegexFault {
   /** In UTF-16 units from the start of the pattern; undefined if the whole pattern is at fault. */
   readonly offset?: number;
   readonly sentence: string;

@@ -20,17 +20,16 @@ export interface LaunchHow {
 }
 
 /** The result of a title look-up. */
-export interface FoundPath {
+interface FoundPath {
   /** In the form that `launch` takes. */
   readonly path: string;
   /** Absent for an exact match. */
   readonly why?: string;
 }
 
-export interface WebRequest {
+interface WebRequest {
   readonly method: "GET" | "POST";
   readonly url: string;
-  /** Only with POST. */
   readonly content?: { readonly type: string; readonly body: string };
 }
 
@@ -58,7 +57,6 @@ export type RandomSource =
 /** Looks media up. Each method resolves with a path that `launch` takes, or rejects with `ServiceError`. */
 export interface MediaLookup {
   title(wanted: WantedTitle): Promise<FoundPath>;
-  /** The best match. */
   search(query: NameQuery): Promise<string>;
   /** Any file of any of the sources, all with the same probability. */
   random(sources: readonly RandomSource[]): Promise<string>;
@@ -91,14 +89,11 @@ export interface ScriptPorts {
   facts(): Facts;
   /** Starts media and resolves once its player runs; rejects with `ServiceError`. */
   launch(path: string, how: LaunchHow): Promise<void>;
-  /** Starts a system without media. */
   launchSystem(system: string): Promise<void>;
-  /** Starts again what was started last. */
   launchLast(how: Pick<LaunchHow, "resume">): Promise<void>;
   /** Stops what plays, and resolves once it has ended. */
   stop(): Promise<void>;
   delay(ms: number, signal: AbortSignal): Promise<void>;
-  /** Writes to the log. */
   echo(text: string): void;
   /** Resolves after a successful response; rejects with `ServiceError`, `forbidden` if the owner did not allow it. */
   request(request: WebRequest, signal: AbortSignal): Promise<void>;
@@ -119,6 +114,13 @@ export interface ScriptPorts {
   readonly playlist: PlaylistPorts;
   /** Absent without a media index. */
   readonly index?: MediaLookup;
+}
+
+/** Reads `yes`, `true`, `1`, `no`, `false` and `0` in any case; undefined for any other text. */
+export function readFlag(text: string): boolean | undefined {
+  const word = text.toLowerCase();
+  if (["yes", "true", "1"].includes(word)) return true;
+  return ["no", "false", "0"].includes(word) ? false : undefined;
 }
 
 /** A command of a script with its expressions evaluated. */
@@ -151,9 +153,7 @@ export interface ScriptCommand {
   /** Only a card on a reader of the device may run it. */
   readonly needsReader?: true;
   readonly needsIndex?: true;
-  /** A sentence or more for people. */
   readonly docs: string;
-  /** A script that shows it. */
   readonly example: string;
   /** Rejects with `ServiceError("failed")` and a sentence. */
   run(call: Call, ports: ScriptPorts, signal: AbortSignal): Promise<void>;

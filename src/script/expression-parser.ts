@@ -6,7 +6,6 @@
  *   operand     { "!" } ( variable | literal | "(" expression ")" )
  *   literal     true, false, digits [ "." digits ], or a text in ' or " with ^ as in the rest of the script
  */
-
 import {
   expressionDepthMax,
   expressionPartsMax,

@@ -16,12 +16,12 @@ import type { InputStep } from "../core/operating-system.ts";
 import { didYouMean } from "../core/text.ts";
 import { type InputTable, keyboard } from "./input-keys.ts";
 
-export type InputMacro =
+type InputMacro =
   | { readonly kind: "macro"; readonly steps: readonly InputStep[] }
   | { readonly kind: "error"; readonly message: string };
 
 // Two frames at 50 Hz: most programs poll their keys once a frame.
-export const pressMs = 40;
+const pressMs = 40;
 /** The default time from one press to the next. */
 export const defaultSpeedMs = 100;
 

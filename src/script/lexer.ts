@@ -86,7 +86,6 @@ export function lexMacro(
 
 interface Reading {
   readonly source: ScriptSource;
-  /** The pieces before `text`. */
   readonly pieces: Text[number][];
   at: number;
   text: string;

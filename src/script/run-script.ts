@@ -3,9 +3,9 @@ import { ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { Call, ScriptCommand, ScriptOrigin, ScriptPorts } from "./command.ts";
+import { readFlag } from "./command.ts";
 import { notYet, scriptCommands } from "./commands/index.ts";
-import { fill } from "./evaluate.ts";
-import type { Facts } from "./expression.ts";
+import { type Facts, fill } from "./expression.ts";
 import { parseScript } from "./parser.ts";
 import type { Command } from "./syntax.ts";
 
@@ -113,18 +113,8 @@ function callOf({ name, args, options }: Command, facts: Facts): Call | undefine
   return call;
 }
 
-const truths: ReadonlyMap<string, boolean> = new Map([
-  ["true", true],
-  ["yes", true],
-  ["1", true],
-  ["false", false],
-  ["no", false],
-  ["0", false],
-  ["", false],
-]);
-
 function holds(text: string): boolean {
-  const truth = truths.get(text.toLowerCase());
+  const truth = text === "" ? false : readFlag(text);
   if (truth === undefined) {
     throw new ServiceError(
       "failed",

@@ -11,7 +11,7 @@ import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Launcher } from "../launch/launcher.ts";
 import { describeLaunchers } from "../launch/launchers.ts";
-import { installedCores } from "../launch/ports/control-ports.ts";
+import { installedCores } from "../launch/ports/script-ports.ts";
 import type { PlayTimeLimiter } from "../launch/rules/play-time.ts";
 import type { Mapper } from "../mappings/mapper.ts";
 import type { Readers } from "../readers/readers.ts";

@@ -12,9 +12,8 @@ import { settingsFolder, statedFolders } from "../../players/retroarch-cores.ts"
 import type { PlayerChoice } from "../launchers.ts";
 import type { MediaFile } from "../media-file.ts";
 
-export interface BiosParts {
+interface BiosParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Folders of the USB sticks that are plugged in. */
   readonly sticks: () => readonly string[];
 }
 

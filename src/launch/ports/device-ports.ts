@@ -31,7 +31,7 @@ async function none(): Promise<void> {
   throw new ServiceError("failed", "there are no devices here that a script may use");
 }
 
-export interface DeviceReaders extends Disposable {
+interface DeviceReaders extends Disposable {
   /** False for the API's virtual reader, for a simulated reader, and for an unknown id. */
   has(readerId: string): boolean;
 }

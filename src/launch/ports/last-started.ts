@@ -16,7 +16,7 @@ interface FileAndChoice {
   readonly choice: PlayerChoice;
 }
 
-export interface LastStartedParts {
+interface LastStartedParts {
   readonly folders: () => MediaFolders;
   readonly players: () => {
     readonly launchers: readonly AvailableLauncher[];

@@ -10,7 +10,7 @@ import { runProgram } from "../../system/program.ts";
 import { createWebClient, type Resolve } from "../../system/web-request.ts";
 import { createPatterns } from "../rules/allow-patterns.ts";
 
-export interface OutsideParts {
+interface OutsideParts {
   readonly config: () => Config;
   readonly log: Log;
   /** Resolves host names; the system's resolver if absent. */

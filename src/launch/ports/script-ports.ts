@@ -1,15 +1,17 @@
-/** The ports through which a script acts on media, players and the world outside, and the facts that it may read. */
-
+/** The ports of a script: it starts and controls media, acts on the world outside, and reads facts. */
 import { hostname } from "node:os";
 import type { Config, LauncherConfig } from "../../config/shape.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";
 import type { ActiveMedia, MediaFolders } from "../../core/media.ts";
+import type { ControlAction, VolumeChange } from "../../core/playback.ts";
 import type { TokenParams } from "../../core/token.ts";
 import { normalizeUid } from "../../core/token.ts";
+import { coreFolders, findCores } from "../../players/retroarch-cores.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import type { Facts } from "../../script/expression.ts";
+import { changeSystemVolume } from "../../system/mixer.ts";
 import { platform, version } from "../../system/own-program.ts";
 import {
   availableLaunchers,
@@ -20,20 +22,17 @@ import {
 } from "../launchers.ts";
 import { findMediaFile, findSystem, type MediaFile } from "../media-file.ts";
 import { startReadably } from "../non-utf8-paths.ts";
-import type { SessionParts } from "../playback-session.ts";
+import type { SessionParts, Starting } from "../playback-session.ts";
 import type { Playing } from "../playing.ts";
-import type { Playlists } from "../playlist.ts";
-import { isFolderOrList } from "../playlist-items.ts";
+import { isFolderOrList, type Playlists } from "../playlist.ts";
 import type { HookEvent, RunContext } from "../run-context.ts";
-import type { Starting } from "../starting.ts";
 import { createBios } from "./bios.ts";
-import { createControlPorts, installedCores } from "./control-ports.ts";
 import { createDevicePorts } from "./device-ports.ts";
 import { createLastStarted, createResuming } from "./last-started.ts";
 import { createMediaLookup, withStickName } from "./media-lookup.ts";
 import { createOutside } from "./network-and-programs.ts";
 
-export interface ScriptPortsParts
+interface ScriptPortsParts
   extends Pick<SessionParts, "config" | "clock" | "log" | "media" | "devices" | "lastMedia"> {
   readonly folders: () => MediaFolders;
   readonly playing: Playing;
@@ -174,3 +173,62 @@ function factsNow(moment: Moment): Facts {
     "launching.launcher_id": event?.launching?.launcherId ?? "",
   };
 }
+
+interface ControlParts {
+  readonly playing: Pick<Playing, "active" | "control" | "volume" | "ready">;
+  readonly playlists: Pick<Playlists, "state" | "portsOf">;
+  readonly stop: () => Promise<void>;
+  readonly volumeMax: () => number;
+  /** Finds the programs that set the device's volume. */
+  readonly find?: (program: string) => string | null;
+}
+
+export function createControlPorts(
+  parts: ControlParts,
+  run: RunContext,
+): Pick<ScriptPorts, "control" | "changeVolume" | "mediaReady"> {
+  return {
+    control: (action) => controlMedia(parts, action, run),
+    changeVolume: (change, signal) => changeVolume(parts, change, signal),
+    mediaReady: parts.playing.ready,
+  };
+}
+
+/**
+ * Changes the volume of the current player if it has one. Between two items of a playlist, the change is kept for the next
+ * item. Otherwise the device's volume changes, and players start at their default, so that two volumes do not add up. If
+ * nothing plays and the device's volume cannot be set, the change is kept for the next player.
+ */
+async function changeVolume(
+  { playing, playlists, volumeMax, find = Bun.which }: ControlParts,
+  change: VolumeChange,
+  signal: AbortSignal,
+): Promise<void> {
+  const { volume } = playing;
+  if (await volume.change(change)) return;
+  const isIdle = playing.active() === undefined;
+  const isBetween = isIdle && playlists.state()?.state === "playing";
+  if (isBetween || (isIdle && change.kind === "by" && volume.isWanted())) return volume.want(change);
+  try {
+    await changeSystemVolume(change, volumeMax(), find, signal);
+  } catch (error) {
+    if (!isIdle || signal.aborted || !(error instanceof ServiceError)) throw error;
+    return volume.want(change);
+  }
+  if (change.kind === "to") volume.forget();
+}
+
+/** Handles `stop`, and `next` and `previous` of a playlist, for all players; the player handles the rest. */
+async function controlMedia(
+  { playing, playlists, stop }: ControlParts,
+  action: ControlAction,
+  run: RunContext,
+): Promise<void> {
+  const isListed = playlists.state()?.state === "playing";
+  if (isListed && action.kind === "next") await playlists.portsOf(run).move(1);
+  else if (isListed && action.kind === "previous") await playlists.portsOf(run).move(-1);
+  else if (action.kind === "stop" && playing.active() !== undefined) await stop();
+  else await playing.control(action);
+}
+
+export const installedCores = () => findCores(coreFolders(process.env));

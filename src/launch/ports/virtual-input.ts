@@ -18,7 +18,7 @@ import { readMacro } from "../../script/input-macro.ts";
 
 export type VirtualInput = ReturnType<typeof createVirtualInput>;
 
-export interface VirtualInputParts {
+interface VirtualInputParts {
   readonly open: OpenInputDevice;
   /** The setting `script.allow_input`, read at each use. */
   readonly isAllowed: () => boolean;
@@ -108,7 +108,6 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
         throw new ServiceError("invalid-params", `${paramNames[kind]}: ${macro.message}`);
       await play(kind, macro.steps, closing.signal);
     },
-    /** Ends all macros, and removes the devices. */
     close() {
       closing.abort(new ServiceError("failed", "the service is stopping"));
       players.keyboard.dispose();

@@ -43,7 +43,7 @@ export type HoldEvent =
   /** The time of `dueMs` has come. */
   | { readonly kind: "time" };
 
-export interface HoldState {
+interface HoldState {
   readonly rules: HoldRules;
   /** By card, the reader that holds it. */
   readonly lying: ReadonlyMap<string, string>;
@@ -60,7 +60,7 @@ interface HeldMedia {
   readonly goneMs: number | undefined;
 }
 
-export interface HoldStep {
+interface HoldStep {
   readonly state: HoldState;
   /** Whether the added card is to be launched. */
   readonly launches: boolean;

@@ -18,12 +18,11 @@ import { readyScript } from "../../script/run-script.ts";
 import { followDeviceReaders } from "../ports/device-ports.ts";
 import type { HookEvent, Launching, RunContext } from "../run-context.ts";
 
-export interface HookRunnerParts {
+interface HookRunnerParts {
   readonly hooks: () => Hooks;
   readonly bus: Bus;
   readonly log: Log;
   readonly portsOf: (run: RunContext) => ScriptPorts;
-  /** Aborts when all scripts are to stop. */
   readonly stopping: () => AbortSignal;
 }
 

@@ -12,7 +12,7 @@ import type { Log } from "../../core/log.ts";
 import type { PlayRecord } from "../../core/playback.ts";
 import { advanceLedger, type DayOf, type Ledger, openLedger, resetSession, usedOn } from "./play-ledger.ts";
 
-export interface PlayTimeParts {
+interface PlayTimeParts {
   readonly limits: () => PlayTimeLimits;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface PlayTimeParts {
 
 type Limit = "day" | "session";
 
-export interface PlayTimeState {
+interface PlayTimeState {
   /** Whether any limit is set. */
   readonly enabled: boolean;
   readonly limits: PlayTimeLimits;

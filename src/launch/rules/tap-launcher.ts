@@ -15,7 +15,7 @@ import { followDeviceReaders } from "../ports/device-ports.ts";
 import { cardOf, type LaunchSource } from "../run-context.ts";
 import { dueMs, type HoldEvent, type HoldRules, startHold, stepHold } from "./hold.ts";
 
-export interface TapLauncherParts {
+interface TapLauncherParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -23,11 +23,8 @@ export interface TapLauncherParts {
   readonly launcher: Pick<Launcher, "launch" | "stopMedia" | "cardOfMedia" | "isLaunching">;
   /** The caller of the API that put this token on a virtual reader; undefined for a real tap. */
   readonly requesterOf?: (token: Token) => Requester | undefined;
-  /** Milliseconds on a monotonic clock. */
   readonly elapsedMs?: () => number;
 }
-
-export type TapLauncher = ReturnType<typeof createTapLauncher>;
 
 /** Listens until disposed. */
 export function createTapLauncher(parts: TapLauncherParts) {

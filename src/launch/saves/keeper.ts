@@ -12,7 +12,7 @@ import type { Log } from "../../core/log.ts";
 import { endOrphans, findSaves, leftGames, newGameFolder, privateFolder, putSaves } from "./bring.ts";
 import { createGame, type FollowedPlayer, filesFolder, type Game, type GameParts } from "./game.ts";
 
-export interface KeeperParts {
+interface KeeperParts {
   /** The owner's folder of saves; undefined if RetroArch's own settings decide. */
   readonly home: () => string | undefined;
   /** The folder in memory, for this user only; it is made if it is missing. */

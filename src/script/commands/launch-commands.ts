@@ -1,14 +1,15 @@
 /** Commands that start media: a file, a title, the result of a search, a system. */
 import { ServiceError } from "../../core/errors.ts";
-import type {
-  Call,
-  LaunchHow,
-  MediaLookup,
-  NameQuery,
-  RandomSource,
-  ScriptCommand,
-  ScriptPorts,
-  WantedTitle,
+import {
+  type Call,
+  type LaunchHow,
+  type MediaLookup,
+  type NameQuery,
+  type RandomSource,
+  readFlag,
+  type ScriptCommand,
+  type ScriptPorts,
+  type WantedTitle,
 } from "../command.ts";
 
 const resumeOption = {
@@ -127,11 +128,11 @@ export function howOf(call: Call): LaunchHow {
 }
 
 function resumeOf({ options }: Call): Pick<LaunchHow, "resume"> {
-  const resume = options.get("resume")?.trim().toLowerCase();
-  if (resume === undefined) return {};
-  if (["yes", "true", "1"].includes(resume)) return { resume: true };
-  if (["no", "false", "0"].includes(resume)) return { resume: false };
-  throw new ServiceError("failed", `resume is yes or no, not "${resume.slice(0, 64)}"`);
+  const text = options.get("resume")?.trim().toLowerCase();
+  if (text === undefined) return {};
+  const resume = readFlag(text);
+  if (resume !== undefined) return { resume };
+  throw new ServiceError("failed", `resume is yes or no, not "${text.slice(0, 64)}"`);
 }
 
 /** The system stands before the first slash, the tags in brackets at the end. Throws `ServiceError("failed")`. */

@@ -1,6 +1,6 @@
 /** Commands for the playlist: many files, one after another. */
 import { ServiceError } from "../../core/errors.ts";
-import type { Call, PlaylistHow, ScriptCommand } from "../command.ts";
+import { type Call, type PlaylistHow, readFlag, type ScriptCommand } from "../command.ts";
 import { fileOptions, howOf } from "./launch-commands.ts";
 
 const what =
@@ -113,10 +113,9 @@ function playlistHow(call: Call): PlaylistHow {
   const [mode, shuffle, asked] = [option("mode"), option("shuffle"), option("repeat") || "no"];
   const repeat = repeats.find((one) => one === asked);
   if (mode !== "" && mode !== "shuffle" && mode !== "order") throw wrong("mode", mode, "shuffle or order");
-  if (!["", "yes", "true", "1", "no", "false", "0"].includes(shuffle))
-    throw wrong("shuffle", shuffle, "yes or no");
+  if (shuffle !== "" && readFlag(shuffle) === undefined) throw wrong("shuffle", shuffle, "yes or no");
   if (repeat === undefined) throw wrong("repeat", asked, "all, one or no");
-  const isShuffled = mode === "shuffle" || ["yes", "true", "1"].includes(shuffle);
+  const isShuffled = mode === "shuffle" || readFlag(shuffle) === true;
   return { ...howOf(call), isShuffled, repeat };
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readVolume } from "../../../src/core/playback.ts";
 import { createPlayerVolume } from "../../../src/launch/playing.ts";
-import { createControlPorts } from "../../../src/launch/ports/control-ports.ts";
+import { createControlPorts } from "../../../src/launch/ports/script-ports.ts";
 import { type ControlledPlayer, startPlain } from "../../../src/players/player.ts";
 
 /** `device` is the script of the program that sets the device's volume; absent where there is none. */

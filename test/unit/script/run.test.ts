@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { delayMsMax, scriptBytesMax } from "../../../src/core/limits.ts";
 import { notYet, scriptCommands } from "../../../src/script/commands/index.ts";
-import { fill } from "../../../src/script/evaluate.ts";
+import { fill } from "../../../src/script/expression.ts";
 import { parseScript } from "../../../src/script/parser.ts";
 import { readyScript } from "../../../src/script/run-script.ts";
 import { fuzzRounds } from "../../helpers/rounds.ts";
