@@ -18,6 +18,7 @@ import { createScriptPorts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
 import type { Launching, RunContext } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
+import { createSerialQueue } from "./script-queue.ts";
 
 export interface SessionParts {
   /** Read at each use, so that new folders and players take effect at the next launch. */
@@ -137,7 +138,7 @@ export type Starting = ReturnType<typeof createStarting>;
 
 /** Starts of cards, hooks and playlists run one at a time, so that there are never two players. */
 function createStarting({ playing, saves, refusal, before }: StartingParts) {
-  let turn: Promise<void> = Promise.resolve();
+  const inTurn = createSerialQueue();
 
   const refuse = () => {
     const why = refusal();
@@ -160,20 +161,14 @@ function createStarting({ playing, saves, refusal, before }: StartingParts) {
       if (!run.isHook) {
         await before({ path: file.path, systemId: file.system.id, launcherId: choice.launcherId }, run);
       }
-      const mine = turn;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      turn = promise;
-      try {
-        await mine;
+      return inTurn(async () => {
         run.signal.throwIfAborted();
         await playing.stop();
         run.signal.throwIfAborted();
         // The play time may have run out while the player ended.
         refuse();
-        return await startWith(file, choice, run);
-      } finally {
-        resolve();
-      }
+        return startWith(file, choice, run);
+      });
     },
     /** As `Playing.stop`, and resolves once the saves of the game are kept. */
     async stop(why?: string): Promise<void> {

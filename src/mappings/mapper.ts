@@ -1,7 +1,7 @@
 /**
  * All mappings, of the database and of files. The first match in the order of creation replaces a token's text. Mappings of
- * files come after those of the database, in the order of file names and places, so that a mapping from an app overrules a
- * collection.
+ * files come after those of the database, so that a mapping from an app overrules a collection. Their order is that of file
+ * names and places.
  */
 import { breather, type FileMapping, type MappingFiles, type MappingJudge } from "../config/mapping-files.ts";
 import type { Clock } from "../core/clock.ts";

@@ -15,6 +15,7 @@ import type {
 } from "../../core/operating-system.ts";
 import { codesOf, gamepad, inputTables, keyboard } from "../../script/input-keys.ts";
 import { readMacro } from "../../script/input-macro.ts";
+import { createSerialQueue } from "../script-queue.ts";
 
 export type VirtualInput = ReturnType<typeof createVirtualInput>;
 
@@ -40,7 +41,7 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
   function playerOf(kind: InputKind) {
     let device: InputDevice | undefined;
     let waiting = 0;
-    let turn: Promise<void> = Promise.resolve();
+    const inTurn = createSerialQueue();
     const made = async (signal: AbortSignal) => {
       if (device !== undefined) return device;
       const opened = await open(shapes[kind], signal);
@@ -72,14 +73,9 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
             data: { limit: "macrosWaitingMax" },
           });
         waiting += 1;
-        const mine = turn
-          .then(() => run(steps, signal))
-          .finally(() => {
-            waiting -= 1;
-          });
-        // A failure does not stop the next macro.
-        turn = mine.catch(() => {});
-        return mine;
+        return inTurn(() => run(steps, signal)).finally(() => {
+          waiting -= 1;
+        });
       },
     };
   }

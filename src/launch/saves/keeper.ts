@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
+import { createSerialQueue } from "../script-queue.ts";
 import { endOrphans, findSaves, leftGames, newGameFolder, privateFolder, putSaves } from "./bring.ts";
 import { createGame, type FollowedPlayer, filesFolder, type Game, type GameParts } from "./game.ts";
 
@@ -43,13 +44,8 @@ export function createSaveKeeper({ home, memory, clock, log }: KeeperParts) {
   const works = new Set<Promise<void>>();
   let retry: Disposable | undefined;
   let isClosed = false;
-  let turn: Promise<unknown> = Promise.resolve();
 
-  const inTurn: GameParts["inTurn"] = (work) => {
-    const mine = turn.then(work);
-    turn = mine.catch(() => {});
-    return mine;
-  };
+  const inTurn = createSerialQueue();
   const open = (folder: string, target: string, brought: GameParts["brought"]) =>
     createGame({ memory: folder, home: target, brought, inTurn, clock, log });
   /** `settled` waits for it. */

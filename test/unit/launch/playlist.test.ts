@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { playlistItems } from "../../../src/launch/playlist-items.ts";
+import { playlistItems } from "../../../src/launch/playlist.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
 import { type Deck, makeDeck } from "../../helpers/deck.ts";
 import { eventually } from "../../helpers/processes.ts";
