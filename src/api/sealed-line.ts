@@ -12,7 +12,7 @@ import {
 } from "../core/limits.ts";
 import { SecureFailure } from "../secure/failure.ts";
 import type { Accepted } from "../secure/handshake.ts";
-import type { Session } from "../secure/secure-session.ts";
+import type { SecureSession } from "../secure/secure-session.ts";
 import type { AcceptedV1 } from "../v1/v1-session.ts";
 import { errorText } from "./envelope.ts";
 
@@ -43,7 +43,7 @@ export interface SealedLineParts {
 }
 
 export function createSealedLine({ accept, send, onProved, onPayload, refuse }: SealedLineParts): SealedLine {
-  let session: Session | undefined;
+  let session: SecureSession | undefined;
   let state: "new" | "shaking" | "open" | "closed" = "new";
   /** What came while the hello was looked at. */
   const early: string[] = [];
@@ -89,7 +89,7 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
     if (early.length < earlyFramesMax && earlyChars <= earlyFrameCharsMax) early.push(text);
     else fail(new SecureFailure());
   };
-  const open = (text: string, over: Session) => {
+  const open = (text: string, over: SecureSession) => {
     try {
       const wasProved = over.peerIsProved;
       const opened = over.open(text);

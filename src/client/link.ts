@@ -2,8 +2,9 @@
  * Links to the service: a WebSocket with heartbeats, in the clear or over the secure layer (docs/SECURE.md), and the
  * errors that the service sends.
  */
+
 import { startHandshake } from "../secure/handshake.ts";
-import type { Session } from "../secure/secure-session.ts";
+import type { SecureSession } from "../secure/secure-session.ts";
 
 export interface Link {
   send(text: string): void;
@@ -99,8 +100,8 @@ export async function openSealedLink(
   options: LinkOptions,
 ): Promise<Link> {
   const handshake = await startHandshake(id, secret);
-  const shaken = deferred<Session>();
-  let session: Session | undefined;
+  const shaken = deferred<SecureSession>();
+  let session: SecureSession | undefined;
   const take = (text: string) => {
     try {
       // A refusal is not encrypted, so its sender is not authenticated; but the connection ends after it anyway.

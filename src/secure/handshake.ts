@@ -8,14 +8,14 @@ import { encryptionRequired, SecureFailure, unsupportedVersion } from "./failure
 import { helloText, isClientId, readHello, readReply, replyText } from "./frames.ts";
 import { createHandshake, type Handshake, nnPsk0 } from "./noise.ts";
 import { keyBytes, loadPrimitives, type Primitives } from "./primitives.ts";
-import { createSession, type Session } from "./secure-session.ts";
+import { createSession, type SecureSession } from "./secure-session.ts";
 
 /** The secret of a client, 64 hex characters; undefined for an unknown client. */
 export type SecretLookup = (clientId: string) => string | undefined;
 
 export type Accepted =
   /** The caller sends `reply` before anything that the session seals. */
-  | { readonly kind: "accepted"; readonly session: Session; readonly reply: string }
+  | { readonly kind: "accepted"; readonly session: SecureSession; readonly reply: string }
   /** The caller sends the error without an id and closes the connection. */
   | { readonly kind: "refused"; readonly error: ServiceError };
 
@@ -23,7 +23,7 @@ export interface StartedHandshake {
   /** The text to send first. */
   readonly hello: string;
   /** Takes the service's reply, once. Throws `SecureFailure` for any text but the reply to `hello`. */
-  finish(reply: string): Session;
+  finish(reply: string): SecureSession;
   /** Gives up and wipes the keys. */
   close(): void;
 }

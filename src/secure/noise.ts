@@ -38,17 +38,9 @@ export interface HandshakeOptions {
   readonly ephemeral: Uint8Array;
 }
 
-export interface Handshake {
-  /** The next message; undefined if the other side's key is weak. */
-  write(payload: Uint8Array): Uint8Array | undefined;
-  /** The payload of the other side's message; undefined if it does not open. The caller then calls `wipe`. */
-  read(message: Uint8Array): Uint8Array | undefined;
-  /** After the last message: the states to send and receive with. Wipes everything else. */
-  split(): { readonly send: CipherState; readonly receive: CipherState; readonly hash: Uint8Array };
-  wipe(): void;
-}
+export type Handshake = ReturnType<typeof createHandshake>;
 
-export function createHandshake(primitives: Primitives, options: HandshakeOptions): Handshake {
+export function createHandshake(primitives: Primitives, options: HandshakeOptions) {
   const { pattern, role, psks, ephemeral } = options;
   const state = createSymmetricState(primitives, pattern.protocolName);
   state.mixHash(options.prologue);
@@ -65,7 +57,8 @@ export function createHandshake(primitives: Primitives, options: HandshakeOption
     state.wipe();
   };
   return {
-    write(payload) {
+    /** The next message; undefined if the other side's key is weak. */
+    write(payload: Uint8Array): Uint8Array | undefined {
       const parts: Uint8Array[] = [];
       for (const token of nextTokens()) {
         if (token === "e") {
@@ -77,7 +70,8 @@ export function createHandshake(primitives: Primitives, options: HandshakeOption
       const sealed = state.encryptAndHash(payload);
       return sealed === undefined ? undefined : concatBytes(...parts, sealed);
     },
-    read(message) {
+    /** The payload of the other side's message; undefined if it does not open. The caller then calls `wipe`. */
+    read(message: Uint8Array): Uint8Array | undefined {
       let at = 0;
       for (const token of nextTokens()) {
         if (token === "e") {
@@ -89,6 +83,7 @@ export function createHandshake(primitives: Primitives, options: HandshakeOption
       }
       return state.decryptAndHash(message.subarray(at));
     },
+    /** After the last message: the states to send and receive with. Wipes everything else. */
     split() {
       const hash = state.handshakeHash();
       const [initiator, responder] = state.split();
@@ -137,23 +132,10 @@ function mix(token: "ee" | "psk", primitives: Primitives, state: SymmetricState,
   }
 }
 
-/** The keys and the hash of a handshake under way (5.2). */
-interface SymmetricState {
-  mixHash(data: Uint8Array): void;
-  mixKey(input: Uint8Array): void;
-  mixKeyAndHash(input: Uint8Array): void;
-  /** The payload as it goes over the wire: in the clear until there is a key. */
-  encryptAndHash(plaintext: Uint8Array): Uint8Array | undefined;
-  /** Undefined if it does not open. */
-  decryptAndHash(ciphertext: Uint8Array): Uint8Array | undefined;
-  /** The initiator's and the responder's sending states. Wipes this state. */
-  split(): readonly [CipherState, CipherState];
-  /** 32 bytes that both sides share and that name the session; not secret. */
-  handshakeHash(): Uint8Array;
-  wipe(): void;
-}
+type SymmetricState = ReturnType<typeof createSymmetricState>;
 
-function createSymmetricState(primitives: Primitives, protocolName: string): SymmetricState {
+/** The keys and the hash of a handshake under way (5.2). */
+function createSymmetricState(primitives: Primitives, protocolName: string) {
   let hash: Uint8Array = nameHash(protocolName);
   let chainingKey: Uint8Array = hash.slice();
   let cipher: CipherState | undefined;
@@ -176,35 +158,39 @@ function createSymmetricState(primitives: Primitives, protocolName: string): Sym
 
   return {
     mixHash,
-    mixKey(input) {
+    mixKey(input: Uint8Array): void {
       const [next, key, unused] = noiseHkdf(chainingKey, input);
       clean(unused);
       chain(next);
       useKey(key);
     },
-    mixKeyAndHash(input) {
+    mixKeyAndHash(input: Uint8Array): void {
       const [next, hashed, key] = noiseHkdf(chainingKey, input);
       chain(next);
       mixHash(hashed);
       clean(hashed);
       useKey(key);
     },
-    encryptAndHash(plaintext) {
+    /** The payload as it goes over the wire: in the clear until there is a key. */
+    encryptAndHash(plaintext: Uint8Array): Uint8Array | undefined {
       const ciphertext = cipher === undefined ? plaintext : cipher.encrypt(hash, plaintext);
       if (ciphertext !== undefined) mixHash(ciphertext);
       return ciphertext;
     },
-    decryptAndHash(ciphertext) {
+    /** Undefined if it does not open. */
+    decryptAndHash(ciphertext: Uint8Array): Uint8Array | undefined {
       const plaintext = cipher === undefined ? ciphertext : cipher.decrypt(hash, ciphertext);
       if (plaintext !== undefined) mixHash(ciphertext);
       return plaintext;
     },
-    split() {
+    /** The initiator's and the responder's sending states. Wipes this state. */
+    split(): readonly [CipherState, CipherState] {
       const [first, second, unused] = noiseHkdf(chainingKey, new Uint8Array(0));
       clean(unused);
       wipeAll();
       return [createCipherState(primitives, first), createCipherState(primitives, second)];
     },
+    /** 32 bytes that both sides share and that name the session; not secret. */
     handshakeHash: () => hash.slice(),
     wipe: wipeAll,
   };
@@ -219,18 +205,10 @@ function nameHash(protocolName: string): Uint8Array {
 
 const reservedNonce = 2n ** 64n - 1n;
 
-/** One direction's key and counter (5.1). */
-export interface CipherState {
-  /** The ciphertext with its tag; undefined after the last nonce. */
-  encrypt(ad: Uint8Array, plaintext: Uint8Array): Uint8Array | undefined;
-  /** Undefined if it does not open, or after the last nonce. A message that does not open uses no nonce. */
-  decrypt(ad: Uint8Array, ciphertext: Uint8Array): Uint8Array | undefined;
-  /** Wipes the key; later calls return undefined. */
-  wipe(): void;
-}
+export type CipherState = ReturnType<typeof createCipherState>;
 
-/** Takes the key over and wipes it with the state. Only tests of the last nonce give a `firstNonce`. */
-export function createCipherState(primitives: Primitives, key: Uint8Array, firstNonce = 0n): CipherState {
+/** One direction's key and counter (5.1). Takes the key over. Only tests of the last nonce give a `firstNonce`. */
+export function createCipherState(primitives: Primitives, key: Uint8Array, firstNonce = 0n) {
   assert(key.length === keyBytes, "a key has 32 bytes");
   const nonce = new DataView(new ArrayBuffer(12));
   const nonceBytes = new Uint8Array(nonce.buffer);
@@ -246,9 +224,14 @@ export function createCipherState(primitives: Primitives, key: Uint8Array, first
   }
 
   return {
-    encrypt: (ad, plaintext) => once(() => primitives.encrypt(key, nonceBytes, ad, plaintext)),
-    decrypt: (ad, ciphertext) => once(() => primitives.decrypt(key, nonceBytes, ad, ciphertext)),
-    wipe() {
+    /** The ciphertext with its tag; undefined after the last nonce. */
+    encrypt: (ad: Uint8Array, plaintext: Uint8Array) =>
+      once(() => primitives.encrypt(key, nonceBytes, ad, plaintext)),
+    /** Undefined if it does not open, or after the last nonce. A message that does not open uses no nonce. */
+    decrypt: (ad: Uint8Array, ciphertext: Uint8Array) =>
+      once(() => primitives.decrypt(key, nonceBytes, ad, ciphertext)),
+    /** Wipes the key; later calls return undefined. */
+    wipe(): void {
       isWiped = true;
       clean(key);
     },

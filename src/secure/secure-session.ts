@@ -24,7 +24,7 @@ export type Opened =
   /** The payload continues in the next frame. */
   | { readonly kind: "partial" };
 
-export interface Session {
+export interface SecureSession {
   readonly clientId: string;
   /**
    * True after the other side has proved in this session that it knows the secret. The handshake proves the service. The
@@ -50,7 +50,7 @@ export interface SessionKeys {
 }
 
 /** Takes the cipher states over and wipes them. */
-export function createSession({ clientId, send, receive, peerIsProved }: SessionKeys): Session {
+export function createSession({ clientId, send, receive, peerIsProved }: SessionKeys): SecureSession {
   const gathered = createGatherer();
   let isOpen = true;
   let isProved = peerIsProved;
@@ -126,20 +126,15 @@ function openPieces(
   return flag === more ? "more" : "last";
 }
 
-interface Gatherer {
-  /** False if the payload would be longer than `messageBytesMax`. */
-  add(piece: Uint8Array): boolean;
-  /** Returns the payload and starts the next one. */
-  take(): Uint8Array;
-  wipe(): void;
-}
+type Gatherer = ReturnType<typeof createGatherer>;
 
 /** One buffer that doubles, so that a payload of many small pieces costs no more than its bytes. */
-function createGatherer(): Gatherer {
+function createGatherer() {
   let buffer: Uint8Array = nothing;
   let length = 0;
   return {
-    add(piece) {
+    /** False if the payload would be longer than `messageBytesMax`. */
+    add(piece: Uint8Array): boolean {
       const needed = length + piece.length;
       if (needed > messageBytesMax) return false;
       if (needed > buffer.length) {
@@ -152,7 +147,8 @@ function createGatherer(): Gatherer {
       length = needed;
       return true;
     },
-    take() {
+    /** Returns the payload and starts the next one. */
+    take(): Uint8Array {
       const whole = buffer.subarray(0, length);
       buffer = nothing;
       length = 0;

@@ -22,7 +22,7 @@ import {
 } from "../core/limits.ts";
 import { SecureFailure } from "../secure/failure.ts";
 import { payloadBytes, payloadText, readBytes, readObject } from "../secure/frames.ts";
-import type { Session } from "../secure/secure-session.ts";
+import type { SecureSession } from "../secure/secure-session.ts";
 
 const [saltBytes, tagBytes, algorithm] = [16, 16, "aes-256-gcm"] as const;
 
@@ -52,7 +52,7 @@ export interface V1SessionParts {
 }
 
 /** The client is proved after `openFirst` returned a payload. */
-export interface V1Session extends Session {
+export interface V1Session extends SecureSession {
   /** The payload of the first frame. Throws `SecureFailure` and ends the session if it does not open. */
   openFirst(sealed: Uint8Array): string;
 }

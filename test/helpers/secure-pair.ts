@@ -1,15 +1,15 @@
 /** Two ends of a secure session, and what an attacker between them can do to a text. */
 import { accept, type StartedHandshake, start } from "../../src/secure/handshake.ts";
 import { loadPrimitives } from "../../src/secure/primitives.ts";
-import type { Session } from "../../src/secure/secure-session.ts";
+import type { SecureSession } from "../../src/secure/secure-session.ts";
 
 export const primitives = await loadPrimitives();
 export const clientId = "1f8b6f4e-5f0c-4a53-9d0e-2f7f3c1f9a11";
 export const secret = "5a".repeat(32);
 
 export interface Pair {
-  readonly client: Session;
-  readonly service: Session;
+  readonly client: SecureSession;
+  readonly service: SecureSession;
   /** The texts of the handshake, as they went over the wire. */
   readonly hello: string;
   readonly reply: string;
@@ -20,7 +20,7 @@ export function startClient(id = clientId, withSecret = secret): StartedHandshak
 }
 
 /** The service's side of a hello that it accepts. */
-export function acceptHello(hello: string): { readonly session: Session; readonly reply: string } {
+export function acceptHello(hello: string): { readonly session: SecureSession; readonly reply: string } {
   const accepted = accept(primitives, hello, lookup);
   if (accepted.kind === "refused") throw accepted.error;
   return accepted;

@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 import { startHandshake } from "../../src/secure/handshake.ts";
-import type { Session } from "../../src/secure/secure-session.ts";
+import type { SecureSession } from "../../src/secure/secure-session.ts";
 
 const [kind = "", url = "", told = "{}"] = process.argv.slice(2);
 const { client, sources }: { client: { id: string; secret: string }; sources: readonly string[] } =
@@ -13,7 +13,7 @@ const { hostname, port, pathname } = new URL(url);
 let turn = 0;
 
 interface Line {
-  readonly session: Session;
+  readonly session: SecureSession;
   readonly hello: string;
   readonly reply: string;
   send(text: string): void;
@@ -84,7 +84,7 @@ function places(change: (text: string, at: number) => string): readonly Attack[]
   });
 }
 
-function sealed(session: Session): Uint8Array {
+function sealed(session: SecureSession): Uint8Array {
   return Uint8Array.fromBase64(JSON.parse(session.seal(request)).e);
 }
 

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { messageBytesMax, sealedFrameCharsMax } from "../../../src/core/limits.ts";
 import { acceptHandshake, startHandshake } from "../../../src/secure/handshake.ts";
-import { pieceBytesMax, type Session } from "../../../src/secure/secure-session.ts";
+import { pieceBytesMax, type SecureSession } from "../../../src/secure/secure-session.ts";
 import {
   noisePython,
   noisePythonSetUpMs,
@@ -69,7 +69,7 @@ test("a Python client with a wrong secret, or an id that nobody has, is refused 
 });
 
 test("the Python client speaks WebSocket as well", async () => {
-  const sessions = new WeakMap<object, Session>();
+  const sessions = new WeakMap<object, SecureSession>();
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,

@@ -7,7 +7,7 @@ import { SecureFailure } from "../../../src/secure/failure.ts";
 import { accept, start } from "../../../src/secure/handshake.ts";
 import { createCipherState } from "../../../src/secure/noise.ts";
 import type { Primitives } from "../../../src/secure/primitives.ts";
-import { createSession, type Session } from "../../../src/secure/secure-session.ts";
+import { createSession, type SecureSession } from "../../../src/secure/secure-session.ts";
 import {
   acceptHello,
   changes,
@@ -26,7 +26,7 @@ function refusalOf(hello: string, find = lookup): ServiceError {
 }
 
 /** The text is refused, and so is whatever comes afterwards. */
-function expectEnd(session: Session, text: string, what: string, good?: string): void {
+function expectEnd(session: SecureSession, text: string, what: string, good?: string): void {
   let opened: unknown;
   try {
     opened = session.open(text);

@@ -5,10 +5,10 @@ import { ServiceError } from "../../../src/core/errors.ts";
 import { messageBytesMax, sealedFrameCharsMax, sealedMessageBytesMax } from "../../../src/core/limits.ts";
 import { SecureFailure } from "../../../src/secure/failure.ts";
 import { acceptHandshake, startHandshake } from "../../../src/secure/handshake.ts";
-import { pieceBytesMax, type Session } from "../../../src/secure/secure-session.ts";
+import { pieceBytesMax, type SecureSession } from "../../../src/secure/secure-session.ts";
 import { clientId, lookup, makePair, secret, startClient } from "../../helpers/secure-pair.ts";
 
-function carry(from: Session, to: Session, text: string): void {
+function carry(from: SecureSession, to: SecureSession, text: string): void {
   const opened = to.open(from.seal(text));
   // Compared outside of expect, which would print a megabyte.
   if (opened.kind !== "payload" || opened.text !== text)
