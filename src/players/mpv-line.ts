@@ -17,11 +17,7 @@ type MpvMessage =
   | { readonly kind: "event"; readonly name: string; readonly facts: Readonly<Record<string, unknown>> }
   | { readonly kind: "noise" };
 
-export interface MpvLine {
-  /** Resolves with `data`. Rejects with `ServiceError("failed")` if mpv refuses, has ended, or does not answer. */
-  ask(command: readonly (string | number | boolean)[], msMax?: number): Promise<unknown>;
-  close(): void;
-}
+export type MpvLine = ReturnType<typeof openMpvLine>;
 
 // mpv answers within a frame, and later while it loads from a slow disc.
 const answerMsMax = 2000;
@@ -31,7 +27,7 @@ export function openMpvLine(
   line: number,
   clock: Clock,
   onEvent: (name: string, facts: Readonly<Record<string, unknown>>) => void,
-): MpvLine {
+) {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
   let isOpen = true;
@@ -54,7 +50,8 @@ export function openMpvLine(
     .catch(() => {})
     .finally(hangUp);
   return {
-    async ask(command, msMax = answerMsMax) {
+    /** Resolves with `data`. Rejects with `ServiceError("failed")` if mpv refuses, has ended, or does not answer. */
+    async ask(command: readonly (string | number | boolean)[], msMax = answerMsMax): Promise<unknown> {
       if (!isOpen) throw gone();
       if (waiting.size >= playerRequestsMax) throw new ServiceError("failed", "mpv does not answer");
       const id = ++lastId;
@@ -69,7 +66,7 @@ export function openMpvLine(
         waiting.delete(id);
       }
     },
-    close() {
+    close(): void {
       if (!isOpen) return;
       isOpen = false;
       hangUp();

@@ -18,11 +18,7 @@ import type { Player, Talk } from "../system/process.ts";
 const statuses = ["playing", "paused", "contentless"] as const;
 export type RetroArchStatus = (typeof statuses)[number];
 
-export interface RetroArchLine {
-  say(command: string): void;
-  /** Undefined without a response within `msMax`. */
-  status(msMax: number): Promise<RetroArchStatus | undefined>;
-}
+export type RetroArchLine = ReturnType<typeof openRetroArchLine>;
 
 // glibc's buffer has the block size of the pipe, or BUFSIZ, which is 8192; musl's is smaller.
 const bufferBytesMin = 8192;
@@ -31,7 +27,7 @@ const filler = `${question} -\n`;
 const fillerAnswerBytes = `${question} - unsupported`.length;
 
 /** Takes a player that was started with `hasTalk`. */
-export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, clock: Clock): RetroArchLine {
+export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, clock: Clock) {
   assert(talk !== undefined, "a player that is started with hasTalk has a talk");
   let lastQuestion = 0;
   let filling: string | undefined;
@@ -47,8 +43,9 @@ export function openRetroArchLine({ pid, talk }: Pick<Player, "pid" | "talk">, c
     asked = undefined;
   });
   return {
-    say: (command) => talk.say(`${command}\n`),
-    status(msMax) {
+    say: (command: string): void => talk.say(`${command}\n`),
+    /** Undefined without a response within `msMax`. */
+    status(msMax: number): Promise<RetroArchStatus | undefined> {
       // Callers share a question without a response, because none is lost.
       if (asked === undefined) {
         asked = Promise.withResolvers();

@@ -39,7 +39,7 @@ export interface Attendance {
   attend(connection: ReaderConnection, stablePath: string, wanted: Wanted | undefined, found?: Found): void;
 }
 
-export interface AttendanceParts {
+interface AttendanceParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;

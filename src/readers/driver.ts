@@ -93,7 +93,7 @@ export interface WriteOrder {
 }
 
 /** Why a tag was not written. */
-export type WriteCause =
+type WriteCause =
   /** The tag is read-only. */
   | "locked"
   /** `bytesMissing` has the difference. */

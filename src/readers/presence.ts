@@ -29,7 +29,7 @@ export interface Presence {
   wasWritten(uid: string): boolean;
 }
 
-export interface PresenceEvents {
+interface PresenceEvents {
   readonly clock: Clock;
   readonly added: (sighting: Sighting) => void;
   readonly removed: (sighting: Sighting) => void;

@@ -17,7 +17,7 @@ export interface ReadersConfig {
   readonly detect: boolean;
 }
 
-export interface ReadersOptions extends ReadersConfig {
+interface ReadersOptions extends ReadersConfig {
   readonly drivers: readonly Driver[];
   readonly bus: Bus;
   readonly clock: Clock;

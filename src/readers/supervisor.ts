@@ -16,12 +16,12 @@ const retryMsMax = 800;
 // For a reader that fails sooner than this after each opening, the waits grow.
 const steadyMs = 1000;
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly connection: ReaderConnection;
   readonly stablePath: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** As in the driver contract. */
+  /** `DriverContext.feedback`. */
   readonly feedback?: (() => boolean) | undefined;
   /** An earlier try failed, so that a further failure is logged at `debug`. */
   readonly isRetry?: boolean;
@@ -33,19 +33,10 @@ export interface SupervisorOptions {
   readonly wanted: (everOpened: boolean) => boolean | Promise<boolean>;
 }
 
-export interface Supervisor {
-  /** `connected` is false while the reader is reopened. */
-  readonly record: () => Reader;
-  /** Why the reader is not connected; undefined while it is. */
-  readonly fault: () => string | undefined;
-  /** The open device; undefined while it is closed. */
-  readonly session: () => ReaderSession | undefined;
-  /** Resolves when the supervisor has ended and the device is closed. */
-  readonly ended: Promise<void>;
-}
+export type Supervisor = ReturnType<typeof supervise>;
 
 /** Supervises until `signal` aborts or `wanted` returns false. */
-export function supervise(options: SupervisorOptions, signal: AbortSignal): Supervisor {
+export function supervise(options: SupervisorOptions, signal: AbortSignal) {
   const { connection, clock, log, feedback, presence } = options;
   const context = { clock, log, ...(feedback === undefined ? {} : { feedback }) };
   const readerId = readerIdOf(connection.driver.id, options.stablePath);
@@ -114,5 +105,14 @@ export function supervise(options: SupervisorOptions, signal: AbortSignal): Supe
     }
   };
 
-  return { record, fault: () => fault, session: () => session, ended: run() };
+  return {
+    /** `connected` is false while the reader is reopened. */
+    record,
+    /** Why the reader is not connected; undefined while it is. */
+    fault: () => fault,
+    /** The open device; undefined while it is closed. */
+    session: () => session,
+    /** Resolves when the supervisor has ended and the device is closed. */
+    ended: run(),
+  };
 }

@@ -40,7 +40,7 @@ export interface Writing {
   cancel(readerId: string | undefined): void;
 }
 
-export interface WritingParts {
+interface WritingParts {
   readonly attendance: Attendance;
   readonly presenceOf: (readerId: string) => Presence;
   readonly clock: Clock;

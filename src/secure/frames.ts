@@ -19,7 +19,7 @@ import { secureVersion } from "./failure.ts";
 import { keyBytes, tagBytes } from "./primitives.ts";
 
 /** A handshake message: a public key, and the tag of the empty payload. */
-export const handshakeMessageBytes = keyBytes + tagBytes;
+const handshakeMessageBytes = keyBytes + tagBytes;
 
 export type Hello =
   | { readonly kind: "hello"; readonly clientId: string; readonly message: Uint8Array }

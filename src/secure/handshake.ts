@@ -11,7 +11,7 @@ import { keyBytes, loadPrimitives, type Primitives } from "./primitives.ts";
 import { createSession, type SecureSession } from "./secure-session.ts";
 
 /** The secret of a client, 64 hex characters; undefined for an unknown client. */
-export type SecretLookup = (clientId: string) => string | undefined;
+type SecretLookup = (clientId: string) => string | undefined;
 
 export type Accepted =
   /** The caller sends `reply` before anything that the session seals. */

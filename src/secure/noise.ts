@@ -28,7 +28,7 @@ export const nnPsk0: HandshakePattern = {
   ],
 };
 
-export interface HandshakeOptions {
+interface HandshakeOptions {
   readonly pattern: HandshakePattern;
   readonly role: "initiator" | "responder";
   readonly prologue: Uint8Array;

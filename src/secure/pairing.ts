@@ -36,31 +36,12 @@ export interface Credentials {
   readonly secret: string;
 }
 
-export interface PairingClient {
-  /** The text to send first. */
-  readonly hello: string;
-  /** Takes the reply and returns the proof to send. Throws `SecureFailure` for a text that is no reply. */
-  prove(reply: string): string;
-  /** Takes the grant. Throws `SecureFailure` if the other side does not know the code, or the grant was altered. */
-  finish(grant: string): Credentials;
-}
-
 export interface PairingHello {
   readonly name: string;
   readonly share: Uint8Array;
 }
 
-export interface PairingDevice {
-  readonly reply: string;
-  /** The share in the reply. A client that sends it in a hello reflects it. */
-  readonly share: Uint8Array;
-  /** True if the proof shows that the client knows the code. */
-  isProof(proof: string): boolean;
-  /** The text with the credentials. The caller sends it only after `isProof` returned true. */
-  grant(credentials: Credentials): string;
-  /** Wipes the key. */
-  close(): void;
-}
+export type PairingDevice = NonNullable<ReturnType<typeof pairAsDevice>>;
 
 /** The digits of a code, which people write in groups; undefined for any other text. */
 export function readCode(text: string): string | undefined {
@@ -69,7 +50,7 @@ export function readCode(text: string): string | undefined {
 }
 
 /** Begins as the client. `code` is a result of `readCode`. */
-export async function startPairing(code: string, name: string): Promise<PairingClient> {
+export async function startPairing(code: string, name: string) {
   return pairAsClient(await loadPrimitives(), code, name);
 }
 
@@ -109,14 +90,16 @@ export function readPairingHello(text: string): PairingHello | undefined {
 }
 
 /** `startPairing` with loaded primitives. */
-export function pairAsClient(primitives: Primitives, code: string, name: string): PairingClient {
+export function pairAsClient(primitives: Primitives, code: string, name: string) {
   const { share, scalar } = drawShare(primitives, generatorOfCode(code));
   const own = { share, data: utf8(name) };
   let key: Uint8Array | undefined;
   let theirs: CpaceMessage | undefined;
   return {
+    /** The text to send first. */
     hello: JSON.stringify({ v: secureVersion, p: toBase64(share), n: name }),
-    prove(reply) {
+    /** Takes the reply and returns the proof to send. Throws `SecureFailure` for a text that is no reply. */
+    prove(reply: string): string {
       const frame = readFrame(reply);
       const theirShare = readShare(frame?.p);
       if (frame?.v !== secureVersion || theirShare === undefined) throw new SecureFailure();
@@ -128,7 +111,8 @@ export function pairAsClient(primitives: Primitives, code: string, name: string)
       if (key === undefined) throw new SecureFailure();
       return JSON.stringify({ p: toBase64(confirmationOf(key, nothing, own)) });
     },
-    finish(grant) {
+    /** Takes the grant. Throws `SecureFailure` if the other side does not know the code, or the grant was altered. */
+    finish(grant: string): Credentials {
       const frame = readFrame(grant);
       const [tag, sealed] = [readBytes(frame?.p), readBytes(frame?.e)];
       if (key === undefined || theirs === undefined || tag === undefined || sealed === undefined)
@@ -149,7 +133,7 @@ export function pairAsDevice(
   code: string,
   { name, share: theirShare }: PairingHello,
   generator = generatorOfCode(code),
-): PairingDevice | undefined {
+) {
   const { share, scalar } = drawShare(primitives, generator);
   const own = { share, data: nothing };
   const theirs = { share: theirShare, data: utf8(name) };
@@ -157,17 +141,21 @@ export function pairAsDevice(
   clean(scalar);
   if (key === undefined || shareName(theirShare) === shareName(share)) return undefined;
   return {
+    /** The share in the reply. A client that sends it in a hello reflects it. */
     share,
     reply: JSON.stringify({ v: secureVersion, p: toBase64(share) }),
-    isProof(proof) {
+    /** True if the proof shows that the client knows the code. */
+    isProof(proof: string): boolean {
       const tag = readBytes(readFrame(proof)?.p);
       return tag !== undefined && equalBytes(tag, confirmationOf(key, nothing, theirs));
     },
-    grant(credentials) {
+    /** The text with the credentials. The caller sends it only after `isProof` returned true. */
+    grant(credentials: Credentials): string {
       const sealed = primitives.encrypt(sealKey(key), nonce, nothing, utf8(JSON.stringify(credentials)));
       return JSON.stringify({ p: toBase64(confirmationOf(key, nothing, own)), e: toBase64(sealed) });
     },
-    close: () => clean(key),
+    /** Wipes the key. */
+    close: (): void => clean(key),
   };
 }
 

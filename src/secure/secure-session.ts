@@ -42,7 +42,7 @@ export interface SecureSession {
   close(): void;
 }
 
-export interface SessionKeys {
+interface SessionKeys {
   readonly clientId: string;
   readonly send: CipherState;
   readonly receive: CipherState;

@@ -42,7 +42,7 @@ export function ownAddresses(): readonly string[] {
   return Object.values(interfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }
 
-/** `ownAddresses` without the IPv6 addresses that the kernel does not use, because another host may have them (RFC 4862, 5.4). */
+/** `ownAddresses` without the IPv6 addresses that the kernel does not use: another host may have them (RFC 4862, 5.4). */
 export function heldAddresses(): readonly string[] {
   const unheld = unheldAddresses();
   return ownAddresses().filter((address) => !unheld.has(keyOf(address) ?? ""));
@@ -71,7 +71,7 @@ function unheldAddresses(): ReadonlySet<string> {
 const inner = /^(lo|docker|br-|veth|virbr|lxc|lxd|podman|cni|tun|tap|wg|tailscale)/;
 
 /** True for an interface that does not lead to the home network. */
-export function isInner(name: string): boolean {
+function isInner(name: string): boolean {
   return inner.test(name);
 }
 

@@ -17,14 +17,7 @@ import { messageOf } from "../core/errors.ts";
 import { auditBufferBytesMax, auditFileBytesMax, auditFilesMax, auditKindsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 
-export interface AuditLog extends Audit {
-  /** Newest first. */
-  read(limit: number): Promise<readonly AuditEntry[]>;
-  /** Writes the lines that wait. */
-  close(): Promise<void>;
-}
-
-export interface AuditLogOptions {
+interface AuditLogOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -41,7 +34,7 @@ interface Counted {
   lastMs: number;
 }
 
-export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLog {
+export function createAuditLog({ folder, clock, log }: AuditLogOptions) {
   let hasWarned = false;
   const onFault = (error: unknown) => {
     if (!hasWarned) log.warn("audit", "the audit log cannot be written", { error: messageOf(error) });
@@ -99,13 +92,17 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLo
     counting ??= clock.after(countMs, settle);
   };
 
-  return {
+  const audit: Audit = {
     note: (note) => write(people, { time: rfc3339(clock.now()), ...note }),
     refused: (why: RefusalReason, from) => count({ event: "refused", why, ...whoOf(from) }),
     launched: (from) => count({ event: "launched", ...whoOf(from) }),
     changed: (from, { method, object }) =>
       write(changes, { time: rfc3339(clock.now()), event: "changed", ...whoOf(from), method, object }),
-    async read(limit) {
+  };
+  return {
+    ...audit,
+    /** Newest first. */
+    async read(limit: number): Promise<readonly AuditEntry[]> {
       const files = [people, changes, traffic];
       const lines = (await Promise.all(files.map((file) => file.newest(limit)))).flat();
       const running = [...counted.values()]
@@ -115,7 +112,8 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions): AuditLo
         .sort((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
         .slice(0, limit);
     },
-    async close() {
+    /** Writes the lines that wait. */
+    async close(): Promise<void> {
       settle();
       flushing?.[Symbol.dispose]();
       flushing = undefined;

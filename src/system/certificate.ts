@@ -23,7 +23,7 @@ import { addressBytes } from "../core/ip-address.ts";
 import type { Log } from "../core/log.ts";
 import { lastingAddresses, ownAddresses, ownNames } from "./addresses.ts";
 
-export interface CertificateParams {
+interface CertificateParams {
   /** The name of subject and issuer. */
   readonly commonName: string;
   /** DNS names, ASCII. */

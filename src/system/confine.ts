@@ -41,7 +41,7 @@ export async function confinePlayers(places: Places, environment: Environment = 
 }
 
 /** The confinement by the program at `helper`; changes nothing. */
-export async function findConfinement(places: Places, helper: string): Promise<Confinement> {
+async function findConfinement(places: Places, helper: string): Promise<Confinement> {
   if (!existsSync(helper)) return unconfined(`${helper} is missing: install it again`);
   const why = await refusalOf(helper);
   if (why !== undefined)

@@ -17,7 +17,7 @@ export interface Family {
   readonly bornSeconds: number;
 }
 
-export interface FamilyMember {
+interface FamilyMember {
   readonly pid: number;
   readonly isInGroup: boolean;
   /** It waits for a device, and signals wait with it (proc(5), state D). */

@@ -11,7 +11,7 @@ import type { Clock } from "../core/clock.ts";
 import { machineFaultBytesMax, machineFaultsMax } from "../core/limits.ts";
 import { startedAgain } from "../core/operating-system.ts";
 
-export interface MachineCheck {
+interface MachineCheck {
   readonly name: "device" | "watchdog";
   /** A sentence on what is wrong, or an empty string. */
   readonly ask: () => string;

@@ -42,7 +42,7 @@ export interface Talk {
   readonly output: ReadableStream<Uint8Array>;
 }
 
-export interface PlayerOptions extends StartOptions {
+interface PlayerOptions extends StartOptions {
   /** False for a program that is known to be the player itself and no wrapper. */
   readonly mayHandOn?: boolean;
 }

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { addressBytes } from "../core/ip-address.ts";
 
-export interface TcpPeer {
+interface TcpPeer {
   /** The caller's IP address; a mapped IPv4 address as IPv4. */
   readonly address: string;
   readonly port: number;

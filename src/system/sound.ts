@@ -63,14 +63,6 @@ export interface SoundParts {
   readonly elapsedMs?: () => number;
 }
 
-export interface Sounds {
-  /** Plays a sound after the present one. Returns at once and never throws. */
-  play(name: SoundName): void;
-  configure(isOn: boolean): void;
-  /** Resolves when its programs have ended and its files are removed. */
-  close(): Promise<void>;
-}
-
 /** Programs that play the file at a path, the best first. */
 const players = [["pw-play"], ["paplay"], ["aplay", "--quiet"]] as const;
 const soundMsMax = 3000; // A player that hangs at its device is killed after that; no sound is longer than 400 ms.
@@ -82,7 +74,7 @@ const readyScript = 'read -r file && exec "$@" "$file"';
 
 type Shell = Subprocess<"pipe", "ignore", "ignore">;
 
-export function createSounds(parts: SoundParts): Sounds {
+export function createSounds(parts: SoundParts) {
   const { folder, clock, log, which = Bun.which, elapsedMs = () => performance.now() } = parts;
   const files = writeSounds(folder);
   // The first sound reports a failure.
@@ -168,7 +160,8 @@ export function createSounds(parts: SoundParts): Sounds {
     if (elapsedMs() >= silentUntilMs) arm();
   };
   return {
-    play(name) {
+    /** Plays a sound after the present one. Returns at once and never throws. */
+    play(name: SoundName): void {
       const nowMs = elapsedMs();
       if (!isOn || isClosed || nowMs < silentUntilMs) return;
       lastMs = lastMs.filter((ms) => ms > nowMs - windowMs);
@@ -182,7 +175,7 @@ export function createSounds(parts: SoundParts): Sounds {
         log.warn("sound", "no sounds until they are switched on anew", { error: messageOf(error) });
       });
     },
-    configure(now) {
+    configure(now: boolean): void {
       if (now === isOn) return;
       isOn = now;
       // A switch by hand ends the wait after a failure.
@@ -190,7 +183,8 @@ export function createSounds(parts: SoundParts): Sounds {
       if (!isOn) disarm();
       else if (playing === undefined) arm();
     },
-    async close() {
+    /** Resolves when its programs have ended and its files are removed. */
+    async close(): Promise<void> {
       isClosed = true;
       disarm();
       current?.kill();

@@ -12,7 +12,7 @@ import type { Store } from "../store/open.ts";
 import { createV1Pairing } from "./v1-pairing.ts";
 import { acceptFirstFrame, type FirstFrame, readFirstFrame } from "./v1-session.ts";
 
-export interface V1Parts {
+interface V1Parts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -23,14 +23,7 @@ export interface V1Parts {
   readonly isAllowed: () => boolean;
 }
 
-export interface Accepting {
-  /** Answers the hello of either version, that of version 1 only if it is allowed. Never rejects. */
-  readonly accept: AcceptHello;
-  /** Answers the hello of version 1 only. */
-  readonly acceptV1: AcceptHello;
-}
-
-export function acceptHellos({ store, log, isAllowed }: V1Parts): Accepting {
+export function acceptHellos({ store, log, isAllowed }: V1Parts) {
   const remember = async (clientId: string, salt: Uint8Array) => {
     const found = await store.v1Clients.remember(clientId, salt);
     if (found === "full")
@@ -60,7 +53,12 @@ export function acceptHellos({ store, log, isAllowed }: V1Parts): Accepting {
     const frame = isAllowed() ? readFirstFrame(hello) : undefined;
     return frame === undefined ? refused(unsupportedVersion([1])) : acceptFrame(frame);
   };
-  return { accept, acceptV1 };
+  return {
+    /** Answers the hello of either version, that of version 1 only if it is allowed. Never rejects. */
+    accept,
+    /** Answers the hello of version 1 only. */
+    acceptV1,
+  };
 }
 
 function refused(error: ServiceError) {

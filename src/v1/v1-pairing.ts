@@ -23,7 +23,7 @@ export interface OpenPairing {
   readonly endsMs: number;
 }
 
-export interface V1PairingParts {
+interface V1PairingParts {
   readonly now: () => number;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly newId: () => string;
@@ -42,7 +42,7 @@ export interface NewV1Client {
 }
 
 /** Refusals have the status and the words that known clients expect. */
-export type PairingAnswer<T> =
+type PairingAnswer<T> =
   | ({ readonly kind: "answer" } & T)
   | { readonly kind: "refused"; readonly status: number; readonly error: string };
 

@@ -43,7 +43,7 @@ export function readFirstFrame(text: string): FirstFrame | "malformed" | undefin
   return { token: String(frame.t), salt, sealed };
 }
 
-export interface V1SessionParts {
+interface V1SessionParts {
   readonly clientId: string;
   readonly token: string;
   /** 32 bytes. */
@@ -52,7 +52,7 @@ export interface V1SessionParts {
 }
 
 /** The client is proved after `openFirst` returned a payload. */
-export interface V1Session extends SecureSession {
+interface V1Session extends SecureSession {
   /** The payload of the first frame. Throws `SecureFailure` and ends the session if it does not open. */
   openFirst(sealed: Uint8Array): string;
 }
@@ -152,7 +152,7 @@ interface KnownV1Client {
   readonly key: string;
 }
 
-export interface FirstFrameParts {
+interface FirstFrameParts {
   readonly find: (token: string) => KnownV1Client | undefined;
   /** Stores the salt durably before the session opens. False if the salt is known, or if there is no room for it. */
   readonly remember: (clientId: string, salt: Uint8Array) => Promise<boolean>;
