@@ -98,7 +98,7 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
       if (pending.has(readerId))
         throw new ServiceError(
           "conflict",
-          "this reader waits for a tag to write already: call that off first",
+          "this reader waits for a tag to write already: cancel that write first",
         );
       await run(readerId, write, request, signal);
     },
@@ -151,6 +151,6 @@ function asAnswer(error: unknown, hadTag: boolean): unknown {
   if (!(error instanceof ServiceError) || error.code !== "reader-gone") return error;
   const facts = { cause: error };
   if (!hadTag) return new ServiceError("no-reader", `the reader is gone: ${error.message}`, facts);
-  const sentence = "the reader failed in the midst of it, and the tag may hold nothing now: write it again";
+  const sentence = "the reader failed during the write, and the tag may be empty now: write it again";
   return new ServiceError("write-failed", sentence, { ...facts, data: { cause: "gone" } });
 }

@@ -13,11 +13,11 @@ export const tagBytes = 16;
 export interface Primitives {
   /** The public key of 32 bytes that belongs to a private one. */
   publicKeyOf(privateKey: Uint8Array): Uint8Array;
-  /** 32 bytes; undefined where the other's key has a small order, so that the result would not depend on ours. */
+  /** 32 bytes; undefined for a public key of small order, with which the result would not depend on the private one. */
   sharedSecret(privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined;
   /** The ciphertext and its tag of 16 bytes. The nonce has 12 bytes. */
   encrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, plaintext: Uint8Array): Uint8Array;
-  /** Undefined where the tag does not fit. */
+  /** Undefined if the tag does not fit. */
   decrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, ciphertext: Uint8Array): Uint8Array | undefined;
   /** Fit for keys. */
   randomBytes(count: number): Uint8Array;
@@ -62,7 +62,7 @@ function unlessThrown(run: () => Uint8Array): Uint8Array | undefined {
   try {
     return run();
   } catch {
-    // libsodium throws where a key is weak or a tag does not fit; which of them it was is nobody's business.
+    // libsodium throws for a weak key and for a wrong tag; callers treat both alike.
     return undefined;
   }
 }

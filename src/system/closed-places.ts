@@ -13,7 +13,7 @@ interface Place {
 }
 
 /** The closed places, and the open one inside them. */
-interface Walls {
+interface PlaceRules {
   readonly closed: PlaceSet;
   readonly open: PlaceSet;
 }
@@ -36,13 +36,13 @@ export function withRealPaths({ folders, files, open }: ClosedPlaces): ClosedPla
 
 /** The places that are closed at this moment. It reads the disk without blocking. `isClosed` takes a real path. */
 export function closedNow(places: ClosedPlaces | undefined) {
-  const looking = wallsOf(places);
+  const loading = rulesOf(places);
   return {
     async isClosed(path: string | Uint8Array): Promise<boolean> {
       const chain = await Promise.all(
         ancestorsOf(latin1(path)).map(async (one) => ({ path: one, id: idOf(await statOf(one)) })),
       );
-      return judge(chain, await looking);
+      return judge(chain, await loading);
     },
   };
 }
@@ -54,29 +54,29 @@ export type ClosedIndex = ReturnType<typeof closedFor>;
 
 /** `closedNow` without promises, for the process that builds the index. */
 export function closedFor(places: ClosedPlaces | undefined) {
-  const walls = wallsNow(places);
+  const rules = rulesNow(places);
   const look = (path: string): Place => ({
     path,
     id: idOf(orNothing(() => statSync(bytes(path), { bigint: true }))),
   });
   return {
     /** Takes a real path. */
-    isClosed: (path: string | Uint8Array): boolean => judge(ancestorsOf(latin1(path)).map(look), walls),
+    isClosed: (path: string | Uint8Array): boolean => judge(ancestorsOf(latin1(path)).map(look), rules),
     /** The state of one folder without the folders above it; its path may contain links. */
-    stateOf: (folder: string | Uint8Array): FolderState => stateOf(look(latin1(folder)), walls),
+    stateOf: (folder: string | Uint8Array): FolderState => stateOf(look(latin1(folder)), rules),
   };
 }
 
 /** The nearest folder that is closed or open decides. */
-function judge(chain: readonly Place[], walls: Walls): boolean {
+function judge(chain: readonly Place[], rules: PlaceRules): boolean {
   for (const place of chain) {
-    const state = stateOf(place, walls);
+    const state = stateOf(place, rules);
     if (state !== undefined) return state === "closed";
   }
   return false;
 }
 
-function stateOf(place: Place, { closed, open }: Walls): FolderState {
+function stateOf(place: Place, { closed, open }: PlaceRules): FolderState {
   if (isAmong(place, closed)) return "closed";
   return isAmong(place, open) ? "open" : undefined;
 }
@@ -85,19 +85,19 @@ function isAmong({ path, id }: Place, { paths, ids }: PlaceSet): boolean {
   return paths.has(path) || (id !== undefined && ids.has(id));
 }
 
-async function wallsOf(places: ClosedPlaces | undefined): Promise<Walls> {
-  if (places === undefined) return makeWalls([], undefined);
+async function rulesOf(places: ClosedPlaces | undefined): Promise<PlaceRules> {
+  if (places === undefined) return makeRules([], undefined);
   const { folders, files, open } = places;
   const [closed, opened] = await Promise.all([
     Promise.all([...folders, ...files].map(async (path) => placeOf(path, await statOf(latin1(path))))),
     // Without a readable folder, no file below it is found.
     lstat(open, { bigint: true }).catch(() => undefined),
   ]);
-  return makeWalls(closed, openPlace(open, opened));
+  return makeRules(closed, openPlace(open, opened));
 }
 
-function wallsNow(places: ClosedPlaces | undefined): Walls {
-  if (places === undefined) return makeWalls([], undefined);
+function rulesNow(places: ClosedPlaces | undefined): PlaceRules {
+  if (places === undefined) return makeRules([], undefined);
   const { folders, files, open } = withRealPaths(places);
   const closed = [...folders, ...files].map((path) =>
     placeOf(
@@ -106,7 +106,7 @@ function wallsNow(places: ClosedPlaces | undefined): Walls {
     ),
   );
   const opened = orNothing(() => lstatSync(open, { bigint: true }));
-  return makeWalls(closed, openPlace(open, opened));
+  return makeRules(closed, openPlace(open, opened));
 }
 
 function placeOf(path: string, found: Found | undefined): Place {
@@ -118,7 +118,7 @@ function openPlace(open: string, found: Found | undefined): Place | undefined {
   return found?.isDirectory() ? placeOf(open, found) : undefined;
 }
 
-function makeWalls(closed: readonly Place[], open: Place | undefined): Walls {
+function makeRules(closed: readonly Place[], open: Place | undefined): PlaceRules {
   const kernel = kernelFolders.map((path) => placeOf(path, undefined));
   return { closed: placesOf([...closed, ...kernel]), open: placesOf(open === undefined ? [] : [open]) };
 }

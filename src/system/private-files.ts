@@ -36,7 +36,7 @@ export async function closeToOthers(dataFolder: string, log: Log): Promise<void>
       keep: ownerAlone,
       name,
       log,
-      ...(isSecret ? { told: pairAnew } : {}),
+      ...(isSecret ? { warning: pairAnew } : {}),
     });
   }
 }
@@ -47,19 +47,19 @@ interface Closing {
   /** The name in the log. */
   readonly name: string;
   readonly log: Log;
-  readonly told?: string;
+  readonly warning?: string;
 }
 
-async function close(path: string, { keep, name, log, told }: Closing): Promise<void> {
+async function close(path: string, { keep, name, log, warning }: Closing): Promise<void> {
   try {
     const { mode } = await stat(path);
     if ((mode & 0o777 & ~keep) === 0) return;
     // A folder such as /tmp.
     if ((mode & sticky) !== 0) throw new Error("it is a folder for all users: name another one with --data");
     await chmod(path, mode & (keep | 0o7000));
-    log.warn("store", told ?? "others could look at what the service keeps until now", { file: name });
+    log.warn("store", warning ?? "other users could read this file until now", { file: name });
   } catch (error) {
-    log.warn("store", "others may look at what the service keeps", { file: name, error: messageOf(error) });
+    log.warn("store", "other users may read this file", { file: name, error: messageOf(error) });
   }
 }
 

@@ -83,7 +83,7 @@ export function createSounds(parts: SoundParts) {
   let isClosed = false;
   let available: readonly (readonly string[])[] | undefined;
   let chosen = 0;
-  let wasTold = false;
+  let hasLogged = false;
   let silentUntilMs = Number.NEGATIVE_INFINITY;
   let lastMs: readonly number[] = [];
   let armed: Shell | undefined;
@@ -130,8 +130,8 @@ export function createSounds(parts: SoundParts) {
     chosen = 0;
     available = undefined;
     silentUntilMs = elapsedMs() + silenceMs;
-    if (wasTold || isClosed) return;
-    wasTold = true;
+    if (hasLogged || isClosed) return;
+    hasLogged = true;
     log.info(
       "sound",
       "nothing plays sounds here: they are left out. It takes a sound device, and pw-play, paplay or aplay",
@@ -142,7 +142,7 @@ export function createSounds(parts: SoundParts) {
     await files;
     for (; found()[chosen] !== undefined; chosen++) {
       if (await playOnce(name)) {
-        wasTold = false;
+        hasLogged = false;
         return;
       }
       if (isClosed || !isOn) return;
@@ -172,7 +172,7 @@ export function createSounds(parts: SoundParts) {
       playing ??= playAll(name).catch((error) => {
         playing = undefined;
         isOn = false;
-        log.warn("sound", "no sounds until they are switched on anew", { error: messageOf(error) });
+        log.warn("sound", "no sounds until they are switched on again", { error: messageOf(error) });
       });
     },
     configure(now: boolean): void {

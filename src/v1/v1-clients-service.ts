@@ -36,7 +36,7 @@ export function acceptHellos({ store, log, isAllowed }: V1Parts) {
       return await acceptFirstFrame(frame, parts);
     } catch (error) {
       if (error instanceof SecureFailure) return refused(error);
-      log.error("api", "a session of version 1 could not be noted, and so not opened", {
+      log.error("api", "a session of version 1 could not be stored, and does not open", {
         error: messageOf(error),
       });
       return refused(new SecureFailure());
