@@ -27,7 +27,7 @@ import { type Readers, startReaders } from "./readers/readers.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { withRealPaths } from "./system/closed-places.ts";
 import { confinementFault, confinePlayers } from "./system/confine.ts";
-import { closedPlaces, type Places } from "./system/folders.ts";
+import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
 import { machineChecks } from "./system/machine-checks.ts";
 import { platform, version } from "./system/own-program.ts";
 import { ownerOf } from "./system/socket-owner.ts";
@@ -46,7 +46,7 @@ import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts
 import { followSticks } from "./wiring/usb-sticks.ts";
 
 export interface ServiceOptions {
-  readonly places: Places;
+  readonly places: ServicePlaces;
   readonly drivers: readonly Driver[];
   readonly openInput: OpenInputDevice;
   readonly refuseAt: ApiOptions["refuseAt"];

@@ -9,14 +9,14 @@
 import type { Audit } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { v1PairBodyBytesMax, v1PakeBytesMax } from "../core/limits.ts";
-import type { OpenPairing, V1Pairing } from "../v1/v1-pairing.ts";
+import type { OpenPinPairing, V1Pairing } from "../v1/v1-pairing.ts";
 import type { Bodies } from "./admission/request-bodies.ts";
 import { json, sentence, type Visit } from "./http.ts";
 
 export interface PairByPin extends Pick<V1Pairing, "start" | "finish" | "cancel"> {
   readonly isAllowed: () => boolean;
   /** Throws `failed` where these clients are not let in at all. */
-  open(): OpenPairing;
+  open(): OpenPinPairing;
 }
 
 const paths: ReadonlySet<string> = new Set(["/api/pair/start", "/api/pair/finish"]);

@@ -84,7 +84,7 @@ function readListed(core: string, folders: readonly string[]): readonly ListedFi
   for (const folder of folders) {
     try {
       const text = readFileSync(join(folder, `${core}_libretro.info`), "utf8");
-      return listedIn(text.slice(0, coreInfoBytesMax));
+      return firmwareIn(text.slice(0, coreInfoBytesMax));
     } catch {
       // The next folder may have it.
     }
@@ -93,7 +93,7 @@ function readListed(core: string, folders: readonly string[]): readonly ListedFi
 }
 
 /** `firmware0_path = "x.bin"`, `firmware0_opt = "false"`, and `(!) x.bin (md5): ...` in the notes. */
-export function listedIn(text: string): readonly ListedFirmware[] {
+export function firmwareIn(text: string): readonly ListedFirmware[] {
   const values = new Map(
     [...text.matchAll(/^\s*(\w+)\s*=\s*"([^"\n]*)"/gm)].map(([, key = "", value = ""]) => [key, value]),
   );

@@ -6,12 +6,12 @@ import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { readersMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
-import { type Found, findCandidate, isStillThere, resolved } from "./detection.ts";
+import { type FoundReader, findCandidate, isStillConnected, resolved } from "./detection.ts";
 import { type ReaderConnection, readerIdOf } from "./driver.ts";
 import type { Presence } from "./presence.ts";
 import { type Supervisor, supervise } from "./supervisor.ts";
 
-const named: Found = { isCertain: false, wasRefused: false };
+const named: FoundReader = { isCertain: false, wasRefused: false };
 
 /** True if the reader is still wanted after a failed open. `everOpened` is true if it worked before. */
 export type Wanted = (everOpened: boolean) => boolean | Promise<boolean>;
@@ -36,7 +36,12 @@ export interface Attendance {
   all(): readonly Attended[];
   byId(readerId: string): Attended | undefined;
   /** Attends a reader unless it is attended already. `wanted` is undefined for a configured reader. */
-  attend(connection: ReaderConnection, stablePath: string, wanted: Wanted | undefined, found?: Found): void;
+  attend(
+    connection: ReaderConnection,
+    stablePath: string,
+    wanted: Wanted | undefined,
+    found?: FoundReader,
+  ): void;
 }
 
 interface AttendanceParts {
@@ -166,7 +171,7 @@ async function fatesOf(
       const candidate = path.includes("?") ? undefined : await findCandidate(driver, path, signal);
       if (candidate === undefined) return { kind: "goes", one };
       const wanted = async (everOpened: boolean) =>
-        (everOpened || candidate.isCertain === true) && (await isStillThere(driver, candidate, signal));
+        (everOpened || candidate.isCertain === true) && (await isStillConnected(driver, candidate, signal));
       return { kind: "detected", one, wanted };
     }),
   );

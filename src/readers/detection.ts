@@ -37,12 +37,12 @@ export interface DetectionOptions {
     connection: ReaderConnection,
     stablePath: string,
     wanted: (everOpened: boolean) => Promise<boolean>,
-    found: Found,
+    found: FoundReader,
   ) => void;
 }
 
 /** The facts about a detected reader before it is opened. */
-export interface Found {
+export interface FoundReader {
   /** The driver knows the device by its USB ids. */
   readonly isCertain: boolean;
   /** An earlier try failed, so that a further failure is no news. */
@@ -73,7 +73,7 @@ export function createDetection(options: DetectionOptions) {
       const isReader = everOpened || isCertain;
       if (isReader) refusals.forget(key);
       else if (!refusals.add(key, candidate)) log.info("readers", leftAlone, { path: candidate.path });
-      const stays = isReader && (await isStillThere(driver, candidate, ending.signal));
+      const stays = isReader && (await isStillConnected(driver, candidate, ending.signal));
       if (!stays) lookSoon(settleMs);
       return stays;
     };
@@ -139,7 +139,7 @@ export async function findCandidate(
 }
 
 /** True if the candidate is still there and was not re-plugged. */
-export async function isStillThere(
+export async function isStillConnected(
   driver: Driver,
   candidate: Candidate,
   signal: AbortSignal,

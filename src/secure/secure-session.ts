@@ -17,7 +17,7 @@ const flagBytes = 1;
 const more = 1;
 const last = 0;
 /** Bytes of a payload that fit into one message. */
-export const pieceBytesMax = sealedMessageBytesMax - tagBytes - flagBytes;
+export const sealedPieceBytesMax = sealedMessageBytesMax - tagBytes - flagBytes;
 
 export type Opened =
   | { readonly kind: "payload"; readonly text: string }
@@ -90,11 +90,11 @@ export function createSession({ clientId, send, receive, peerIsProved }: Session
 
 /** All messages of a payload, one after the other; undefined after the last nonce. */
 function sealPieces(payload: Uint8Array, send: CipherState): Uint8Array | undefined {
-  const pieces = Math.max(1, Math.ceil(payload.length / pieceBytesMax));
+  const pieces = Math.max(1, Math.ceil(payload.length / sealedPieceBytesMax));
   const messages = new Uint8Array(payload.length + pieces * (flagBytes + tagBytes));
   let written = 0;
   for (let index = 0; index < pieces; index++) {
-    const piece = payload.subarray(index * pieceBytesMax, (index + 1) * pieceBytesMax);
+    const piece = payload.subarray(index * sealedPieceBytesMax, (index + 1) * sealedPieceBytesMax);
     const plaintext = new Uint8Array(flagBytes + piece.length);
     plaintext[0] = index < pieces - 1 ? more : last;
     plaintext.set(piece, flagBytes);

@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { confineProbeMsMax } from "../core/limits.ts";
-import type { Environment, Places } from "./folders.ts";
+import type { Environment, ServicePlaces } from "./folders.ts";
 
 /** What a program may reach: every file and socket, every socket, or the sockets of this machine. */
 export type ProgramReach = "everything" | "network" | "offline";
@@ -35,13 +35,16 @@ export function confinementFault(): string {
 }
 
 /** Confines all later players, if this machine can. */
-export async function confinePlayers(places: Places, environment: Environment = process.env): Promise<void> {
+export async function confinePlayers(
+  places: ServicePlaces,
+  environment: Environment = process.env,
+): Promise<void> {
   current = await findConfinement(places, join(dirname(process.execPath), "tapdeck-confine"));
   if (current.fault === undefined) await makeFolders(environment);
 }
 
 /** The confinement by the program at `helper`; changes nothing. */
-async function findConfinement(places: Places, helper: string): Promise<Confinement> {
+async function findConfinement(places: ServicePlaces, helper: string): Promise<Confinement> {
   if (!existsSync(helper)) return unconfined(`${helper} is missing: install it again`);
   const why = await refusalOf(helper);
   if (why !== undefined)
@@ -118,7 +121,7 @@ async function refusalOf(helper: string): Promise<string | undefined> {
 const ownFolders = ["tls", "mappings", "tapdeck-sounds"] as const;
 
 /** The options that hide the service's files, by real paths. */
-async function hiddenBy({ configPath, configNamed, dataFolder }: Places): Promise<readonly string[]> {
+async function hiddenBy({ configPath, configNamed, dataFolder }: ServicePlaces): Promise<readonly string[]> {
   const data = await truePath(dataFolder);
   const configFolder = await truePath(dirname(configPath));
   const ours = ownFolders.map((name) => join(data, name));

@@ -11,7 +11,7 @@ export interface PlaceOptions {
   readonly data?: string | undefined;
 }
 
-export interface Places {
+export interface ServicePlaces {
   readonly configPath: string;
   /** True if a person named the file, which must then exist. */
   readonly configNamed: boolean;
@@ -23,7 +23,7 @@ export interface Places {
 }
 
 /** With `--data` alone, the config file is in that folder, too, so that a second service needs one flag. */
-export function placesOf({ config, data }: PlaceOptions, environment: Environment): Places {
+export function placesOf({ config, data }: PlaceOptions, environment: Environment): ServicePlaces {
   const dataFolder = resolve(data ?? join(base(environment.XDG_DATA_HOME, ".local/share"), "tapdeck"));
   const configFolder = data === undefined ? ownConfigFolder(environment) : dataFolder;
   return {
@@ -42,7 +42,7 @@ export function placesOf({ config, data }: PlaceOptions, environment: Environmen
  * The service's files and folders, which it never plays. A named config file may lie among media: then only the file and the
  * `mappings` folder beside it are closed.
  */
-export function closedPlaces(places: Places, environment: Environment): ClosedPlaces {
+export function closedPlaces(places: ServicePlaces, environment: Environment): ClosedPlaces {
   const { configPath, configNamed, dataFolder, socketPath } = places;
   const configFolder = dirname(configPath);
   const isOwn = !configNamed || [ownConfigFolder(environment), dataFolder].includes(configFolder);

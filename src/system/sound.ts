@@ -205,7 +205,7 @@ const soundEnvironment: Record<string, string | undefined> = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_")),
 );
 
-export interface Note {
+interface Note {
   /** Hz; 0 is a rest. */
   readonly pitch: number;
   readonly ms: number;

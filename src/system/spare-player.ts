@@ -10,11 +10,11 @@
 import { closeSync, writeSync } from "node:fs";
 import { spareMessageBytesMax } from "../core/limits.ts";
 import { programFor, waitingHelper } from "./confine.ts";
-import { playerEnvironment, type Started, type StartOptions, startCommand } from "./start-process.ts";
+import { playerEnvironment, type StartedProcess, type StartOptions, startCommand } from "./start-process.ts";
 
 type Kind = Required<Pick<StartOptions, "hasLine" | "hasTalk" | "reach">> & Pick<StartOptions, "input">;
 
-interface Spare extends Started {
+interface Spare extends StartedProcess {
   readonly kind: Kind;
   /** The service's end of its socket. */
   readonly socket: number;
@@ -30,7 +30,7 @@ const startDelayMs = 100;
 const endMsMax = 200;
 
 /** Makes the spare the player `argv`. Undefined if no spare fits; the caller then starts a process. */
-export function takeSpare(argv: readonly string[], options: StartOptions): Started | undefined {
+export function takeSpare(argv: readonly string[], options: StartOptions): StartedProcess | undefined {
   if (spare === undefined || !isUsual(options) || !isSame(spare.kind, kindOf(options))) return undefined;
   const message = messageOf(argv);
   if (message === undefined) return undefined;

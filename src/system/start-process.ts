@@ -25,13 +25,13 @@ export interface StartOptions {
 
 export type Child = ReturnType<typeof spawn>;
 
-export interface Started {
+export interface StartedProcess {
   readonly child: Child;
   readonly family: Family;
 }
 
 /** Starts `argv`. Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
-export function startProcess(argv: readonly string[], options: StartOptions): Started {
+export function startProcess(argv: readonly string[], options: StartOptions): StartedProcess {
   const { environment, folder, reach = "network" } = options;
   const path = environment?.PATH ?? playerEnvironment.PATH;
   try {
@@ -50,7 +50,7 @@ export function startCommand(
   command: readonly string[],
   options: StartOptions,
   extra: "pipe"[] = [],
-): Started {
+): StartedProcess {
   const birth = nextMark();
   const child = spawn(command, birth.mark, options, extra);
   return { child, family: { groupId: child.pid, ...birth } };

@@ -17,7 +17,7 @@ import {
 } from "../core/limits.ts";
 import { answerPake } from "./pake.ts";
 
-export interface OpenPairing {
+export interface OpenPinPairing {
   /** Six digits. */
   readonly pin: string;
   readonly endsMs: number;
@@ -27,18 +27,11 @@ interface V1PairingParts {
   readonly now: () => number;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly newId: () => string;
-  /** Stores the client and returns its id in the list of clients. Throws if the list is full. */
-  readonly keep: (client: NewV1Client) => string;
+  /** Stores the client, `key` in hex, and returns its id in the list of clients. Throws if the list is full. */
+  readonly keep: (client: { readonly name: string; readonly token: string; readonly key: string }) => string;
   /** Why no further client can be stored; undefined if one can. */
   readonly full: () => string | undefined;
   readonly onWrongPin: () => void;
-}
-
-export interface NewV1Client {
-  readonly name: string;
-  readonly token: string;
-  /** 64 hex characters. */
-  readonly key: string;
 }
 
 /** Refusals have the status and the words that known clients expect. */
@@ -48,7 +41,7 @@ type PairingAnswer<T> =
 
 export interface V1Pairing {
   /** Opens a pairing with a new PIN. An earlier PIN is no longer valid. */
-  open(): OpenPairing;
+  open(): OpenPinPairing;
   cancel(): void;
   readonly isOpen: boolean;
   start(name: string, message: Uint8Array): PairingAnswer<{ session: string; message: Uint8Array }>;
@@ -63,7 +56,7 @@ interface Exchange extends Transcript {
   readonly endsMs: number;
 }
 
-interface Opening extends OpenPairing {
+interface Opening extends OpenPinPairing {
   readonly exchanges: Map<string, Exchange>;
   started: number;
   wrong: number;

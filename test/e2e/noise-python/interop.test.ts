@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { messageBytesMax, sealedFrameCharsMax } from "../../../src/core/limits.ts";
 import { acceptHandshake, startHandshake } from "../../../src/secure/handshake.ts";
-import { pieceBytesMax, type SecureSession } from "../../../src/secure/secure-session.ts";
+import { type SecureSession, sealedPieceBytesMax } from "../../../src/secure/secure-session.ts";
 import {
   noisePython,
   noisePythonSetUpMs,
@@ -20,8 +20,8 @@ const payloads = [
   "x",
   '{"jsonrpc":"2.0","id":1,"method":"version"}',
   "Ünïcödé 😀\u0000\ufeff",
-  "a".repeat(pieceBytesMax),
-  "b".repeat(pieceBytesMax + 1),
+  "a".repeat(sealedPieceBytesMax),
+  "b".repeat(sealedPieceBytesMax + 1),
   "é".repeat(100_000),
   "0123456789abcdef".repeat(messageBytesMax / 16),
 ];

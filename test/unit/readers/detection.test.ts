@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog } from "../../../src/core/log.ts";
-import { createDetection, createRefusals, type Found } from "../../../src/readers/detection.ts";
+import { createDetection, createRefusals, type FoundReader } from "../../../src/readers/detection.ts";
 import type { Candidate, Driver } from "../../../src/readers/driver.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -17,7 +17,7 @@ interface Attended {
   readonly stablePath: string;
   /** What its supervisor asks after a failed open. */
   readonly wanted: (everOpened: boolean) => Promise<boolean>;
-  readonly found: Found;
+  readonly found: FoundReader;
 }
 
 /** A driver that finds what stands in `candidates`, counts its looks, and fails where it is opened. */

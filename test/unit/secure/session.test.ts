@@ -5,7 +5,7 @@ import { ServiceError } from "../../../src/core/errors.ts";
 import { messageBytesMax, sealedFrameCharsMax, sealedMessageBytesMax } from "../../../src/core/limits.ts";
 import { SecureFailure } from "../../../src/secure/failure.ts";
 import { acceptHandshake, startHandshake } from "../../../src/secure/handshake.ts";
-import { pieceBytesMax, type SecureSession } from "../../../src/secure/secure-session.ts";
+import { type SecureSession, sealedPieceBytesMax } from "../../../src/secure/secure-session.ts";
 import { clientId, lookup, makePair, secret, startClient } from "../../helpers/secure-pair.ts";
 
 function carry(from: SecureSession, to: SecureSession, text: string): void {
@@ -53,10 +53,10 @@ test("payloads of every size from 0 bytes to 1 MiB come out as they went in, in 
     2,
     3,
     255,
-    pieceBytesMax - 1,
-    pieceBytesMax,
-    pieceBytesMax + 1,
-    2 * pieceBytesMax,
+    sealedPieceBytesMax - 1,
+    sealedPieceBytesMax,
+    sealedPieceBytesMax + 1,
+    2 * sealedPieceBytesMax,
     500_000,
   ];
   for (const size of [...sizes, messageBytesMax - 1, messageBytesMax]) {
@@ -81,7 +81,7 @@ test("the largest payload is one frame within its limit, of messages of at most 
   const frame = client.seal("x".repeat(messageBytesMax));
   expect(frame.length).toBeLessThanOrEqual(sealedFrameCharsMax);
   const bytes = Uint8Array.fromBase64(JSON.parse(frame).e).length;
-  const messages = Math.ceil(messageBytesMax / pieceBytesMax);
+  const messages = Math.ceil(messageBytesMax / sealedPieceBytesMax);
   expect(bytes).toBe(messageBytesMax + messages * 17);
   expect(Math.ceil(bytes / sealedMessageBytesMax)).toBe(messages);
 });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { PlayerChoice } from "../../../../src/launch/launchers.ts";
 import { type CheckBios, createBios } from "../../../../src/launch/ports/bios.ts";
-import { listedIn, neededFirmware } from "../../../../src/players/firmware.ts";
+import { firmwareIn, neededFirmware } from "../../../../src/players/firmware.ts";
 
 const folders: string[] = [];
 afterEach(async () => {
@@ -74,7 +74,7 @@ async function said(
 }
 
 test("an info file tells paths, which of them are optional, and sums among its notes", () => {
-  expect(listedIn(psx)).toEqual([
+  expect(firmwareIn(psx)).toEqual([
     { path: "scph5500.bin", isOptional: false, md5: "8dd7d5296a650fac7319bce665a6a53c" },
     { path: "scph5501.bin", isOptional: false, md5: "490f666e1afb15b7362b406ed1cea246" },
     { path: "psxonpsp660.bin", isOptional: true },
@@ -82,12 +82,12 @@ test("an info file tells paths, which of them are optional, and sums among its n
 });
 
 test("an info file that leads elsewhere, never ends or is none lists nothing", () => {
-  expect(listedIn('firmware0_path = "/etc/passwd"\nfirmware1_path = "../../x"\nfirmware2_path = ""')).toEqual(
-    [],
-  );
-  expect(listedIn("\0".repeat(1000))).toEqual([]);
+  expect(
+    firmwareIn('firmware0_path = "/etc/passwd"\nfirmware1_path = "../../x"\nfirmware2_path = ""'),
+  ).toEqual([]);
+  expect(firmwareIn("\0".repeat(1000))).toEqual([]);
   const endless = Array.from({ length: 5000 }, (_, at) => `firmware${at}_path = "${at}.bin"`).join("\n");
-  expect(listedIn(endless).length).toBeLessThan(100);
+  expect(firmwareIn(endless).length).toBeLessThan(100);
 });
 
 test("a game whose BIOS is missing names the file and its MD5, and starts once one of them is there", async () => {
