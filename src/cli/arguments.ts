@@ -1,4 +1,4 @@
-/** The command line: words to what is asked for, or a sentence on what is wrong with them. */
+/** Parses the command line, or reports its fault in a sentence. */
 import { parseArgs } from "node:util";
 import { exitCodes, StartError } from "../core/errors.ts";
 import { auditPageMax } from "../core/limits.ts";
@@ -31,7 +31,7 @@ export interface CommandLine extends Common {
   readonly update: UpdateAction | undefined;
 }
 
-/** `pair` has a way of its own with each of them, and takes one. */
+/** The options of `pair`; at most one of its modes is set. */
 interface PairFlags {
   readonly card: boolean;
   readonly code: boolean;
@@ -39,7 +39,7 @@ interface PairFlags {
   readonly list: boolean;
   readonly revoke: string | undefined;
   readonly host: string | undefined;
-  /** The name of a program that gets a bearer token. */
+  /** The name of the program for a bearer token. */
   readonly bearer: string | undefined;
   readonly role: Role;
 }
@@ -122,7 +122,7 @@ export function parseArguments(argv: readonly string[]): Invocation {
   };
 }
 
-/** Options that every command takes; `help` and `version` were looked at before. */
+/** Options that every command takes; `help` and `version` are handled earlier. */
 const everywhere: readonly string[] = ["config", "data", "port", "timeout"];
 
 function strayOption(name: string, form: string): string {
@@ -155,7 +155,7 @@ function roleOf(text: string | undefined): Role {
 }
 
 function parse(argv: readonly string[]) {
-  // `write` takes a file behind --list, `pair` takes nothing.
+  // `write --list` takes a file, `pair --list` takes nothing.
   const [first] = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false }).positionals;
   const list = { type: first === "pair" ? "boolean" : "string" } as const;
   try {
@@ -170,7 +170,7 @@ function parse(argv: readonly string[]) {
   }
 }
 
-/** A file, or one of the flags that need none. */
+/** Either a file, or one of the flags without a file. */
 function updateAction(
   [path]: readonly string[],
   values: {

@@ -17,7 +17,7 @@ import { writeTags } from "./write-tags.ts";
 
 interface CliParts {
   readonly configOf: (common: Common) => Promise<Config>;
-  /** Where the settings stand, or would. */
+  /** The path of the config file, which need not exist. */
   readonly configPathOf: (common: Common) => string;
   /** The socket of a service that runs with the same flags. */
   readonly socketPathOf: (common: Common) => string;
@@ -26,8 +26,8 @@ interface CliParts {
 
 const auditLines = 20;
 const connectMs = 3000;
-const queuedMs = 5000; // What is tapped joins the queue at once, unless hold mode finds its media playing still.
-const patienceMs = 10_000; // A script may wait for minutes: a person at a terminal is told.
+const queuedMs = 5000; // A tap joins the queue at once, unless its media is still playing in hold mode.
+const patienceMs = 10_000; // A script may wait for minutes; after this time a person gets a hint.
 
 const terminal = {
   isTerminal: process.stdout.isTTY === true,
@@ -36,7 +36,7 @@ const terminal = {
   prompt: (line: string) => void process.stderr.write(`${line}\n`),
 };
 
-/** Prints to stdout, and returns the exit code; throws `StartError` with a sentence for stderr. */
+/** Prints to stdout and returns the exit code. Throws `StartError` with a sentence for stderr. */
 export async function runCommand(
   asked: Exclude<Invocation, { kind: "serve" }>,
   parts: CliParts,
@@ -101,7 +101,7 @@ export async function runCommand(
   }
 }
 
-/** Without the service: it may be the very thing that an update mends. */
+/** Works without the service, because an update may be needed to repair it. */
 async function updateSystem(asked: CommandLine, { configOf }: CliParts): Promise<number> {
   assert(asked.update !== undefined, "the words of an update were read");
   return runUpdate(asked.update, {
@@ -123,11 +123,11 @@ async function printConfig(path: string | undefined): Promise<number> {
   }
 }
 
-/** By the socket where there is one, since that needs no port and no trust in one; else by the port. */
+/** Connects by the socket, because another user's process may hold the port; if that fails, by the port. */
 async function reach(asked: CommandLine, { configOf, socketPathOf }: CliParts): Promise<Client> {
   const signal = AbortSignal.timeout(asked.timeoutMs ?? connectMs);
   if (asked.port === undefined) {
-    // No service, or one of another user: the port may tell.
+    // The service may be absent or another user's; the port decides.
     const client = await connect(`ws+unix://${socketPathOf(asked)}:/api/v0.1`, { signal }).catch(
       () => undefined,
     );
@@ -145,7 +145,7 @@ async function reach(asked: CommandLine, { configOf, socketPathOf }: CliParts): 
   }
 }
 
-/** Taps on the simulated reader where there is one, waits for the end of the script, and tells what it was. */
+/** Taps on the simulated reader if there is one, waits for the end of the script, and prints the result. */
 async function tap(client: Client, { words: [text = ""], uid, durationMs }: CommandLine): Promise<number> {
   const { readers } = await client.call("readers");
   const simulated = readers.find((reader) => reader.driver === "simulated" && reader.connected);
@@ -186,7 +186,7 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
 
 const lyingMsMax = 5000;
 
-/** A card that still lies on the reader is no new tap: waits until it is off. */
+/** Waits until the card is off the reader, because a card that is still on it causes no tap. */
 async function untilOff(client: Client, uid: string): Promise<void> {
   const same = normalizeUid(uid);
   const isSame = (token: { readonly uid: string }) => token.uid.toLowerCase() === same;

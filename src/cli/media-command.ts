@@ -4,14 +4,14 @@ import type { IndexStatus } from "../core/media.ts";
 import { printable } from "../core/text.ts";
 
 export interface TerminalOutput {
-  /** A person looks at it, who sees one line change rather than many. */
+  /** On a terminal one line is updated, instead of many lines. */
   readonly isTerminal: boolean;
   write(text: string): void;
 }
 
 /**
- * Indexes all, or the systems given, and shows how far it is. Where a run is under way, that one is followed first, and then
- * what came behind its back is looked for. Resolves when it is done.
+ * Indexes all systems or those given, and shows the progress. If a run is in progress, it waits for that one first, and then
+ * starts its own. Resolves after the end.
  */
 export async function indexMedia(
   client: Client,
@@ -38,7 +38,7 @@ export async function indexMedia(
   }
 }
 
-/** False where a run is under way already; any other refusal is thrown. */
+/** False if a run is in progress already; throws any other refusal. */
 async function isTaken(asked: Promise<unknown>): Promise<boolean> {
   try {
     await asked;
@@ -49,14 +49,14 @@ async function isTaken(asked: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Resolves when no run is under way; rejects where the service is gone. */
+/** Resolves when no run is in progress; rejects if the service has ended. */
 async function untilIdle(client: Client): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const listening = client.onNotification(({ method, params }) => {
     if (method === "media.indexing" && !params.indexing) resolve();
   });
   try {
-    // It may have ended before anybody listened.
+    // The run may have ended before the listener was added.
     const { database } = await client.call("media");
     if (database.indexing) await Promise.race([promise, client.closed]);
   } finally {
@@ -64,25 +64,24 @@ async function untilIdle(client: Client): Promise<void> {
   }
 }
 
-const conflictCode = 6; // Decisions, "Errors".
+const conflictCode = 6; // `conflict` in docs/API.md.
 const barWidth = 24;
 
 /**
- * `[#######.................] Sega Genesis, 12000 files`; without the bar where it would only fill a log. The bar shows the
- * steps that are over.
+ * `[#######.................] Sega Genesis, 12000 files`; without the bar in a log. The bar shows the completed steps.
  */
 export function progressLine(status: IndexStatus, withBar: boolean): string {
   const { currentStep = 0, totalSteps = 0, currentStepDisplay, totalFiles = 0, optimizing } = status;
   const what = optimizing ? "almost done" : (currentStepDisplay ?? "looking for folders");
   const done = totalSteps === 0 ? 0 : Math.round((barWidth * Math.max(0, currentStep - 1)) / totalSteps);
   const bar = withBar ? `[${"#".repeat(done)}${".".repeat(barWidth - done)}] ` : "";
-  // None were counted yet.
+  // At the start no files are counted yet.
   return `${bar}${printable(what)}${totalFiles === 0 ? "" : `, ${totalFiles} files`}`;
 }
 
 const resultsShown = 50;
 
-/** The best files, one a line, ready to be put on a card. */
+/** The best matches, one for each line, in the form for a card. */
 export async function searchMedia(client: Client, query: string): Promise<string> {
   const { results, total } = await client.call("media.search", { query, maxResults: resultsShown });
   const lines = results.map(({ zapScript }) => printable(zapScript));

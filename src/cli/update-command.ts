@@ -1,4 +1,4 @@
-/** `tapdeck update`: installs a bundle, shows the slots, goes back, and, for the init script, decides on a trial. */
+/** `tapdeck update`: installs a bundle, shows the slots, reverts, and, for the init script, decides on a trial. */
 import { existsSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { otherSlot, slots } from "../update/boot-control.ts";
@@ -31,7 +31,7 @@ export interface UpdateParts {
   readonly time?: Time;
 }
 
-/** Of a clock that never jumps. */
+/** A monotonic clock. */
 export interface Time {
   now(): number;
   sleep(ms: number): Promise<void>;
@@ -62,7 +62,7 @@ export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promi
   return exitCodes.ok;
 }
 
-/** One that is busy, as with the update just written, is asked again: what it does not tell now is not excused later. */
+/** Asks a busy service again, because a complaint that it does not report now is not excused in the trial. */
 async function complaintBefore({ port, time = realTime }: UpdateParts): Promise<string> {
   for (let asked = 1; ; asked++) {
     const { pong, complaint } = await healthOf(port);
@@ -127,7 +127,7 @@ const askEveryMs = 2000;
 const asksMax = 5;
 const answerMs = 3000;
 
-/** Ends well where the trial is kept. Whatever goes wrong here is no reason to keep it. */
+/** Returns `ok` if the trial is kept; any error means that it is not. */
 async function confirm(
   machine: Machine,
   paths: MachinePaths,
@@ -161,7 +161,7 @@ async function confirm(
 
 interface Heard {
   readonly pong: boolean;
-  /** Empty where all is well. */
+  /** Empty if the service is healthy. */
   readonly complaint: string;
 }
 
@@ -174,7 +174,7 @@ async function healthOf(port: number): Promise<Heard> {
     const text = (await health.text()).trim();
     return { pong, complaint: health.status === 200 ? "" : text || `health answered ${health.status}` };
   } catch (error) {
-    // No answer is an answer.
+    // No answer counts as unhealthy.
     return { pong: false, complaint: messageOf(error) };
   }
 }
@@ -190,7 +190,7 @@ async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Val
 
 const barWidth = 24;
 
-/** One line that changes for a person; for a log, one for each tenth of a step. */
+/** One changing line on a terminal; in a log, one line for each tenth of a step. */
 function createProgress(screen: TerminalOutput): (step: Step, done: number, total: number) => void {
   let shown = "";
   return (step, done, total) => {
@@ -205,13 +205,13 @@ function createProgress(screen: TerminalOutput): (step: Step, done: number, tota
   };
 }
 
-/** It ends us on its way. */
+/** The restart also ends this process. */
 async function spawnRestart(command: readonly string[]): Promise<void> {
   const code = await Bun.spawn([...command], { stdio: ["ignore", "inherit", "inherit"] }).exited;
   if (code !== 0) throw new StartError(exitCodes.failed, `${command.join(" ")} ended with ${code}`);
 }
 
-/** Two at once would write over each other. A lock whose holder is gone does not count. */
+/** Prevents two updates at once. A lock of a process that has ended is ignored. */
 function lock(path: string): Disposable {
   const holder = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
   if (holder > 0 && existsSync(`/proc/${holder}`))

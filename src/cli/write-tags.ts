@@ -9,17 +9,17 @@ interface WriteTagsOptions {
   readonly text: string | undefined;
   /** Path of a file with one text a line; blank lines are passed over. */
   readonly list: string | undefined;
-  /** The first reader that can write where absent. */
+  /** If absent, the first reader that can write. */
   readonly readerId: string | undefined;
   readonly force: boolean;
-  /** What becomes of the text: a Text record, or a URI record, which phones open. */
+  /** The NDEF record for the text: Text, or URI, which phones open. */
   readonly record?: "text" | "uri";
   /** Takes lines for stdout, and those that only a person needs. */
   readonly print: (line: string) => void;
   readonly prompt: (line: string) => void;
 }
 
-/** Returns the exit code; throws `StartError` and, where the service refuses for good, `RpcError`. */
+/** Returns the exit code. Throws `StartError`, and `RpcError` if the service refuses permanently. */
 export async function writeTags(client: Client, options: WriteTagsOptions): Promise<number> {
   const texts = options.list === undefined ? [options.text ?? ""] : await linesOf(options.list);
   const { readers } = await client.call("readers");
@@ -28,7 +28,7 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
     options.readerId ??
     readers.find(({ connected, capabilities }) => connected && capabilities.includes("write"))?.readerId;
   using interruption = onInterrupt(() => {
-    // Where there is nothing to call off, or nobody to tell, it has ended anyway.
+    // If there is nothing to cancel or the service is gone, the write has ended anyway.
     client.call("readers.write.cancel", readerId === undefined ? {} : { readerId }).catch(() => {});
   });
   const common = {
@@ -57,7 +57,7 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
 
 interface Refusal {
   readonly error: RpcError;
-  /** Undefined where no other tag would help. */
+  /** Undefined if another tag would not help. */
   readonly cause: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A client of the control API: calls, and notifications as they come. Needs nothing but a WebSocket, so it runs in
- * browsers too. From another machine it needs an identity, which `pair` gets, or a link of `tapdeck pair`.
+ * A client of the control API: calls and notifications. It needs only a WebSocket, so it runs in browsers too. On another
+ * machine it needs an identity, from `pair` or from a link of `tapdeck pair`.
  *
  *     const { id, secret } = await pair("ws://tapdeck.local:7497/api/v0.1", "123 456", { name: "my phone" });
  *     const client = await connect("ws://tapdeck.local:7497/api/v0.1", { id, secret, reconnect: true });

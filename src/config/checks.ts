@@ -1,6 +1,6 @@
 /**
- * Checks of single values: each takes what the file or a caller says and the name of the setting, and hands back the
- * value in its type, or throws a `SettingError` with one sentence that says what would be right.
+ * Checks of single values: each takes a value of the file or of a caller and the name of the setting, and returns the
+ * typed value, or throws a `SettingError` with one sentence on what would be valid.
  */
 import { isAbsolute } from "node:path";
 import {
@@ -14,11 +14,11 @@ import {
 import type { SystemFolder } from "../core/media.ts";
 import { didYouMean } from "../core/text.ts";
 
-/** A setting that cannot be taken as it is: its name, and a sentence that names it too. */
+/** A setting with an invalid value: its name, and a sentence that includes the name. */
 export class SettingError extends Error {
   override readonly name = "SettingError";
   readonly key: string;
-  /** Of several sections with one name, which: from 0. */
+  /** The index, from 0, among several sections of one name. */
   readonly nth: number;
 
   constructor(key: string, message: string, nth = 0) {
@@ -36,7 +36,7 @@ export const boolean: Check<boolean> = (value, key) => {
   return value;
 };
 
-/** A text that can be an argument or a path: not empty, no NUL, whole characters only, at most `charsMax` UTF-16 units. */
+/** A text that can be an argument or a path: not empty, no NUL, well-formed, at most `charsMax` UTF-16 units. */
 export const boundedText =
   (charsMax: number): Check<string> =>
   (value, key) => {
@@ -75,7 +75,7 @@ export const oneOf =
 export const seconds =
   (max: number): Check<number> =>
   (value, key) => {
-    // Adding 0 makes 0 of the -0 that JSON and TOML can hold.
+    // Adding 0 turns -0, which JSON and TOML can hold, into 0.
     if (typeof value === "number" && value >= 0 && value <= max) return value + 0;
     throw new SettingError(key, `${key} must be a number of seconds from 0 to ${max}, not ${shown(value)}`);
   };
@@ -89,10 +89,10 @@ export const list =
     return value.map((one) => item(one, key));
   };
 
-/** A list of texts as most settings hold it. */
+/** A list of texts, as in most settings. */
 export const texts: Check<readonly string[]> = list(text, settingsListMax);
 
-/** Systems or endings of one launcher. */
+/** Systems or file extensions of one launcher. */
 export const launcherTexts = <T>(item: Check<T>): Check<readonly T[]> => list(item, configListMax);
 
 export const folder: Check<string> = (value, key) => {
@@ -126,7 +126,7 @@ export const systemFolders: Check<readonly SystemFolder[]> = (value, key) => {
   return all;
 };
 
-/** An empty text means none. The path stands in quotes in a settings file of RetroArch, so it must not hold any. */
+/** An empty text means none. The path must not hold quotes, because a settings file of RetroArch puts it in quotes. */
 export const savesFolder: Check<string> = (value, key) => {
   if (value === "") return "";
   const path = folder(value, key);
@@ -153,7 +153,7 @@ export function known(table: Table, keys: readonly string[], prefix: string): vo
   );
 }
 
-/** A value as a sentence can hold it: at most 60 characters. */
+/** A value for a sentence: at most 60 characters. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "bigint") return String(value).slice(0, 60);

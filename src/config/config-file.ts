@@ -1,6 +1,6 @@
 /**
- * The config file while the service runs: its last good text, what is wrong with it now, and changes of single
- * settings in it. Its functions are called one after another.
+ * The config file while the service runs: its last valid text, its present fault, and edits of single settings.
+ * Callers must not call its functions concurrently.
  */
 import { basename } from "node:path";
 import { ServiceError, StartError } from "../core/errors.ts";
@@ -17,31 +17,31 @@ export interface ConfigFileOptions {
   readonly path: string;
   /** Its `media` is the default root folder. */
   readonly dataFolder: string;
-  /** False: an absent file stands for the defaults. */
+  /** If false, an absent file means the defaults. */
   readonly mustExist: boolean;
   readonly log: Log;
-  /** What counts in the place of the file's settings. */
+  /** Settings that replace those of the file. */
   readonly overrides?: Overrides;
 }
 
 export interface ConfigFile {
-  /** The config of the last good text. */
+  /** The config of the last valid text. */
   good(): Config;
-  /** Why the file as it stands is not in use; undefined where it is. */
+  /** Why the present file is not in use; undefined if it is. */
   fault(): string | undefined;
-  /** Reads it again where it changed. A text that is not right is a fault, and the last good one stays. */
+  /** Reads the file again if it changed. An invalid text is a fault, and the last valid one stays in use. */
   look(): Promise<void>;
   /**
-   * Lays the patch over the newest text and saves that. Throws `ServiceError("failed")` with the file as it was; where
-   * the patch says what the file says, nothing is written.
+   * Applies the patch to the present text and saves that, unless nothing changes. Throws `ServiceError("failed")` and
+   * then leaves the file unchanged.
    */
   save(patch: SettingsPatch): Promise<void>;
 }
 
-// Somebody else may save the file while we do, but not each time.
+// Another program may save the file at the same time, but not at every attempt.
 const attemptsMax = 5;
 
-/** Throws `StartError` with exit code 78 where the file is not right. */
+/** Throws `StartError` with exit code 78 if the file is invalid. */
 export async function openConfigFile({
   path,
   dataFolder,
@@ -51,7 +51,7 @@ export async function openConfigFile({
 }: ConfigFileOptions): Promise<ConfigFile> {
   const name = basename(path);
   const read = () => readConfigText(path, mustExist);
-  // Sentences of a running service reach callers far away: they name the file without its folders.
+  // Remote callers see the sentences of a running service, so they name the file without its folders.
   const configIn = (text: string | undefined, named = name) =>
     withOverrides(configOf(text ?? "", named, dataFolder), overrides);
   let seen = await read();
@@ -86,7 +86,7 @@ export async function openConfigFile({
       for (let attempt = 0; attempt < attemptsMax; attempt++) {
         const before = await readSound(read, configIn, (message) => message.replaceAll(path, name));
         const text = patched(before ?? "", patch);
-        // A file that cannot be read now is not the one that was.
+        // A file that cannot be read any more counts as changed.
         const isSame = () =>
           read().then(
             (now) => now === before,
@@ -101,7 +101,7 @@ export async function openConfigFile({
   };
 }
 
-/** The text of the file, which must be a good one: nothing is built on a text that says something else. */
+/** The text of the file. Throws if it is invalid, because edits start from a valid text only. */
 async function readSound(
   read: () => Promise<string | undefined>,
   configIn: (text: string | undefined) => Config,
@@ -125,7 +125,7 @@ function patched(before: string, patch: SettingsPatch): string {
     const sentence = `${section}.${key} is written in a way that a program cannot change: change it in the config file by hand`;
     throw new ServiceError("failed", sentence);
   }
-  // What the owner has written may be longer.
+  // A text that the owner has written may be longer.
   const most = Buffer.byteLength(before) > configSavedBytesMax ? configBytesMax : configSavedBytesMax;
   if (Buffer.byteLength(outcome.text) > most)
     throw new ServiceError("failed", `the config file would be larger than ${most} bytes`);

@@ -25,7 +25,7 @@ import {
 } from "./checks.ts";
 import type { LauncherConfig } from "./shape.ts";
 
-/** Throws `SettingError`, which tells of several launchers which one it is about. */
+/** Throws `SettingError` with the index of the launcher. */
 export function launchersOf(value: unknown): readonly LauncherConfig[] {
   if (typeof value === "object" && !Array.isArray(value))
     throw new SettingError("launchers", "a launcher begins with [[launchers]], in double brackets");
@@ -41,9 +41,9 @@ export function launchersOf(value: unknown): readonly LauncherConfig[] {
   return launchers;
 }
 
-/** What players of a kind are started with where nothing else is said. */
+/** The default commands of players by kind. */
 export const usualCommands: Readonly<Record<Exclude<PlayerKind, "process">, readonly string[]>> = {
-  // Sound goes nowhere where there is no device for it, and a picture stays until it is stopped.
+  // Without an audio device the sound is dropped, and a picture stays until it is stopped.
   mpv: [
     "mpv",
     "--no-terminal",
@@ -101,7 +101,7 @@ function launcherOf(table: Table, earlier: readonly LauncherConfig[]): LauncherC
   };
 }
 
-/** `isOfSystem`: it may start a system without a file, such as its menu. */
+/** `isOfSystem`: the launcher may start a system without a file, such as its menu. */
 function commandOf(value: unknown, id: string, kind: PlayerKind, isOfSystem: boolean): readonly string[] {
   if (value === undefined && kind !== "process") return usualCommands[kind];
   const command = list(text, argvMax)(value, "launchers.command");

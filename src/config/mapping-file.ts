@@ -1,4 +1,4 @@
-/** One file of mappings: TOML with `[[mapping]]` tables, or one sentence that says where it is wrong and what to do. */
+/** Reads one file of mappings: TOML with `[[mapping]]` tables, or one sentence with the line of the fault. */
 import { parse } from "@decimalturn/toml-patch";
 import { messageOf } from "../core/errors.ts";
 import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
@@ -6,7 +6,7 @@ import { didYouMean } from "../core/text.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../core/token.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
 
-/** Why a file is refused. `line` from 1, where it is known. */
+/** Why a file is refused; `line` counts from 1. */
 export class MappingFileFault extends Error {
   readonly line: number | undefined;
 
@@ -16,12 +16,12 @@ export class MappingFileFault extends Error {
   }
 }
 
-/** Throws a sentence about a mapping that cannot be kept; the sentence begins with the key's name and a colon. */
+/** Throws an error for an invalid mapping; its sentence begins with the key's name and a colon. */
 export type MappingCheck = (mapping: MappingParams) => void;
 
 /**
- * The mappings of a file's text, in its order. Throws `MappingFileFault`. It lets others run whenever it has worked
- * for a while, by awaiting `breathe`.
+ * The mappings of a file's text, in order. Throws `MappingFileFault`. Awaits `breathe` often, so that other work can run
+ * meanwhile.
  */
 export async function mappingsOf(
   source: string,
@@ -40,20 +40,20 @@ export async function mappingsOf(
   return checkedAll(tables, source, check, breathe);
 }
 
-// A parser that keeps comments takes 40 ms for 100 KiB, and took 60 for 12 of long patterns: a tap must not wait for a file of a
-// thousand mappings.
+// The parser takes 40 ms for 100 KiB, and 60 ms for 12 KiB of long patterns. Taps must not wait that long, so a file is
+// parsed in parts.
 const partChars = 2048;
-// Of what is parsed in one go: the longest mapping, each of its characters written as an escape.
+// The most that is parsed at once: the longest mapping with each character as an escape.
 const partCharsMax = 64 * 1024;
 
-/** Some parts from the one at `at` on, and their tables; none where they make no sense. */
+/** Some parts from index `at`, and their tables; undefined if they are invalid. */
 interface Next {
   readonly text: string;
   readonly count: number;
   readonly some: readonly unknown[] | undefined;
 }
 
-/** A part that makes no sense by itself may be a cut through a long text: then it does together with those behind it. */
+/** A part that is invalid by itself may end within a long text; then it is valid together with the parts after it. */
 async function nextTables(parts: readonly string[], at: number, breathe: () => Promise<void>): Promise<Next> {
   let next: Next = { text: "", count: 0, some: undefined };
   for (let to = at; to < parts.length && next.some === undefined; to++) {
@@ -65,7 +65,7 @@ async function nextTables(parts: readonly string[], at: number, breathe: () => P
   return next;
 }
 
-/** The text cut before lines that begin a mapping. */
+/** Splits the text before lines that begin a mapping. */
 function partsOf(source: string): readonly string[] {
   const parts: string[] = [];
   let start = 0;
@@ -77,18 +77,18 @@ function partsOf(source: string): readonly string[] {
   return [...parts, source.slice(start)];
 }
 
-// TOML 1.0, "String" and "Comment"; one that is not closed ends with the text.
+// TOML 1.0, "String" and "Comment". An unclosed string ends with the text.
 const textsAndComments =
   /"""(?:[^"\\]|\\[\s\S]|"(?!""))*(?:"{3,5}|$)|'''[\s\S]*?(?:'{3,5}|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*/g;
 
-/** True for what no mapping is and the parser takes long for: every other request waits for it. */
+/** True for a text that the parser takes long for, and that is no mapping. */
 function isIntricate(part: string): boolean {
   const bare = part.replace(textsAndComments, "");
   const count = (mark: RegExp) => bare.match(mark)?.length ?? 0;
   return count(/\./g) > mappingDotsMax || count(/[,{]/g) > mappingListMarksMax;
 }
 
-/** The mappings of a part of a file; undefined where it holds anything else, or is no TOML. */
+/** The mappings of a part of a file; undefined if it holds anything else, or is no TOML. */
 function tablesOf(part: string): readonly unknown[] | undefined {
   if (isIntricate(part)) return undefined;
   try {
@@ -97,12 +97,12 @@ function tablesOf(part: string): readonly unknown[] | undefined {
     const list = file.mapping ?? [];
     return Array.isArray(list) ? list : undefined;
   } catch {
-    // More of the file is parsed next, and that says what is wrong.
+    // The caller parses more of the file next, which finds the fault.
     return undefined;
   }
 }
 
-/** What `tablesOf` gives, or why it gives nothing; `before` is how many lines stand before this part. */
+/** As `tablesOf`, but throws the fault; `before` is the number of lines before this part. */
 function wholeTables(source: string, before: number): readonly unknown[] {
   const place = (key: string) => before + (lineOf(source, { key, nth: 0 }) ?? 1);
   if (source.length > partCharsMax) {

@@ -1,6 +1,6 @@
 /**
- * Mappings that an owner keeps in files, `mappings/*.toml` beside the config file: read at the start and again when
- * something changes there. A file that is wrong is refused, said in the log, and what it held before stays.
+ * Mappings in files, `mappings/*.toml` beside the config file: read at the start and after each change. An invalid file
+ * is logged, and its last valid mappings stay in use.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,14 +13,14 @@ import { type MappingCheck, MappingFileFault, mappingsOf } from "./mapping-file.
 import { watchFolder } from "./watch-files.ts";
 
 export interface FileMapping extends Mapping {
-  /** Name of its file in the folder. */
+  /** The name of its file in the folder. */
   readonly file: string;
 }
 
 export interface MappingFiles {
   /**
-   * Reads all files, and from then on watches them. `changed` is called with all mappings, in the order of file names
-   * and of places in them: before `start` resolves, and after each change.
+   * Reads all files and watches them. Calls `changed` with all mappings, in the order of file names and within the files,
+   * before it resolves and after each change.
    */
   start(judge: MappingJudge, changed: (mappings: readonly FileMapping[]) => void): Promise<void>;
   close(): void;
@@ -29,20 +29,20 @@ export interface MappingFiles {
 export interface MappingJudge {
   readonly check: MappingCheck;
   /**
-   * The sentence that says why so many, or such, cannot be kept together; undefined where they can. Lets others run by
-   * awaiting `breathe`.
+   * Why these mappings exceed a limit together, as a sentence; undefined if they do not. Awaits `breathe` often, so that
+   * other work can run meanwhile.
    */
   admit(mappings: readonly MappingParams[], breathe: () => Promise<void>): Promise<string | undefined>;
 }
 
 interface MappingFilesOptions {
-  /** It need not be there. */
+  /** It may be absent. */
   readonly folder: string;
   readonly log: Log;
   readonly clock: Clock;
 }
 
-// Editors write in several steps, and git one file after another.
+// Editors write in several steps, and git writes one file after another.
 const gatherMs = 150;
 
 export function createMappingFiles({ folder, log, clock }: MappingFilesOptions): MappingFiles {
@@ -66,7 +66,7 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions):
       const readAgain = () => {
         timer?.[Symbol.dispose]();
         timer = undefined;
-        // One at a time: what changes meanwhile is looked at afterwards.
+        // One read at a time; changes during it cause another one.
         if (reading !== undefined) isAskedAgain = true;
         else {
           isAskedAgain = false;
@@ -95,11 +95,11 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions):
   };
 }
 
-/** A file as it was read last. */
+/** The result of the last read of a file. */
 interface ReadFile {
-  /** Changes whenever the file does. */
+  /** Differs after each change of the file. */
   readonly mark: string;
-  /** Of its last good version. */
+  /** Of its last valid version. */
   readonly mappings: readonly FileMapping[];
 }
 
@@ -152,13 +152,13 @@ async function namesIn(folder: string, log: Log): Promise<readonly string[]> {
       log.warn("mappings", `more than ${mappingFilesMax} files: the last by name are not read`, { folder });
     return names.slice(0, mappingFilesMax);
   } catch (error) {
-    // No folder, no mappings; it is watched for.
+    // An absent folder holds no mappings; the watch notices when it appears.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
     throw error;
   }
 }
 
-/** A file that cannot be looked at has a mark too, so that it is refused once and not at every look. */
+/** A file without permission has a mark too, so that it is refused once and not at every read. */
 async function markOf(path: string): Promise<{ mark: string; modifiedMs: number }> {
   try {
     const { ino, size, mtimeMs, ctimeMs } = await stat(path);
@@ -206,9 +206,9 @@ async function readText(path: string): Promise<string> {
 const placesBits = 14; // 16,384: more than the mappings that a file may hold.
 
 /**
- * The id of a mapping of a file: negative, for the database's are positive; the same as long as the file keeps its name
- * and the mapping its place in it, whatever happens to other files. From high to low: 32 bits of the name (FNV-1a), 14
- * of the place; 46 in all, which a number holds exactly and the API takes.
+ * The id of a mapping of a file: negative, because ids of the database are positive. It is stable while the file keeps its
+ * name and the mapping its place. From high to low: 32 bits of the name (FNV-1a), 14 bits of the place. A number holds
+ * these 46 bits exactly.
  */
 function idOf(file: string, place: number): number {
   let hash = 0x811c9dc5;
@@ -222,7 +222,7 @@ function isSame(one: ReadonlyMap<string, ReadFile>, other: ReadonlyMap<string, R
   );
 }
 
-/** Lets others run whenever it was not called for as long as a tap may wait. */
+/** Returns a function that yields to other work if the last yield was more than 2 ms ago. */
 export function breather(clock: Clock): () => Promise<void> {
   const workMs = 2;
   let startedMs = performance.now();

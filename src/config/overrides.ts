@@ -1,10 +1,9 @@
 /**
- * Settings that the environment states, for as long as the service runs; the file is not changed. Those of `anonymous` and
- * `removable` take the place of what the config file says, and the file counts again once the variable is gone. `saves`
- * counts if the file says nothing.
+ * Settings from environment variables, for one run of the service; the config file is not changed. `anonymous` and
+ * `removable` override the file. `saves` applies only if the file does not set it.
  *
- *   TAPDECK_ANONYMOUS   api.anonymous; the image sets it where `tapdeck.conf` has a line `anonymous=`
- *   TAPDECK_REMOVABLE   systems.removable_folders, joined by colons; the image sets it to where it mounts USB sticks
+ *   TAPDECK_ANONYMOUS   api.anonymous; the image sets it if `tapdeck.conf` has a line `anonymous=`
+ *   TAPDECK_REMOVABLE   systems.removable_folders, joined by colons; the image sets it to the folder for USB sticks
  *   TAPDECK_SAVES       retroarch.saves; the image sets it to a folder of its data partition
  */
 import { exitCodes, StartError } from "../core/errors.ts";
@@ -24,7 +23,7 @@ const variables = {
   saves: "TAPDECK_SAVES",
 } as const;
 
-/** Throws `StartError` with exit code 78 where a variable has a value that the setting does not take. */
+/** Throws `StartError` with exit code 78 if the value of a variable is invalid. */
 export function overridesOf(environment: Readonly<Record<string, string | undefined>>): Overrides {
   const stated = (name: keyof typeof variables) => environment[variables[name]] ?? "";
   const [anonymous, removable, saves] = [stated("anonymous"), stated("removable"), stated("saves")];
@@ -52,7 +51,7 @@ export function withOverrides(config: Config, { anonymous, removable, saves }: O
   };
 }
 
-/** A sentence for the log; undefined where nothing is overridden. */
+/** A sentence for the log; undefined if nothing is overridden. */
 export function overrideSentence({ anonymous, removable }: Overrides): string | undefined {
   const said = [
     ...(anonymous === undefined ? [] : [`${variables.anonymous} takes the place of api.anonymous`]),

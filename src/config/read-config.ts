@@ -1,4 +1,4 @@
-/** Reads the config file: TOML to `Config`, or one sentence that says where it is wrong and what would be right. */
+/** Reads the config file: TOML to `Config`, or one sentence with the line of the fault and what would be valid. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "@decimalturn/toml-patch";
@@ -11,21 +11,21 @@ import { type Config, configOfTable } from "./shape.ts";
 interface ReadOptions {
   /** Its `media` is the default root folder. */
   readonly dataFolder: string;
-  /** False: an absent file stands for the defaults. */
+  /** If false, an absent file means the defaults. */
   readonly mustExist: boolean;
 }
 
-/** Throws `StartError` with exit code 78 for anything that is not right. */
+/** Throws `StartError` with exit code 78 for every fault. */
 export async function readConfig(path: string, { dataFolder, mustExist }: ReadOptions): Promise<Config> {
   return configOf((await readConfigText(path, mustExist)) ?? "", path, dataFolder);
 }
 
-/** The text of the file, at most `configBytesMax` bytes of UTF-8; undefined where it is absent and need not exist. */
+/** The text of the file, at most `configBytesMax` bytes of UTF-8; undefined if it is absent and need not exist. */
 export async function readConfigText(path: string, mustExist: boolean): Promise<string | undefined> {
   try {
     const bytes = await readBytes(path);
     if (bytes.length > configBytesMax) throw new Error(`it is larger than ${configBytesMax} bytes`);
-    // A byte order mark stays in the text, so that what is written back has it too.
+    // A byte order mark stays in the text, so that the saved text has it too.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
@@ -34,7 +34,7 @@ export async function readConfigText(path: string, mustExist: boolean): Promise<
   }
 }
 
-/** All of a file, or of a larger one just enough to know that it is too large. */
+/** The bytes of a file; of one above the limit, only as many as show that it is too large. */
 async function readBytes(path: string): Promise<Uint8Array> {
   await using file = await open(path);
   const chunks: Uint8Array[] = [];
@@ -47,7 +47,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** The config that a text states. Throws `StartError` with `path` and the line of what is not right. */
+/** The config that a text states. Throws `StartError` with `path` and the line of the fault. */
 export function configOf(text: string, path: string, dataFolder: string): Config {
   const file = parsed(text, path);
   try {
@@ -75,7 +75,7 @@ export function tomlFault(error: unknown) {
   return { line, sentence: `this is not TOML: ${messageOf(error).split("\n").at(-1)}` };
 }
 
-/** The tree of a TOML text, a byte order mark before it allowed. Throws the parser's own error. */
+/** The tree of a TOML text, with or without a byte order mark. Throws the parser's own error. */
 export function parseToml(text: string): unknown {
   return parse(text.startsWith("\ufeff") ? text.slice(1) : text);
 }
@@ -88,11 +88,11 @@ function refusedAt(path: string, line: number | undefined, sentence: string, cau
 export interface Place {
   /** `section.key`, or the name of a section or of a key of the file itself. */
   readonly key: string;
-  /** Of several sections with one name, which: from 0. */
+  /** The index, from 0, among several sections of one name. */
   readonly nth: number;
 }
 
-/** The line of a key, from 1: the one that sets it, else the head of its section; undefined where neither is found. */
+/** The line, from 1, that sets the key, else that of its section's header; undefined if neither is found. */
 export function lineOf(source: string, { key, nth }: Place): number | undefined {
   const [section = "", name] = key.split(".");
   const lines = source.split("\n").map((line) => (/^\s*#/.test(line) ? "" : line));
@@ -102,7 +102,7 @@ export function lineOf(source: string, { key, nth }: Place): number | undefined 
   const found =
     own === undefined || name === undefined ? undefined : lineSetting(lines.slice(own, last), name);
   if (own !== undefined) return own + 1 + (found ?? 0);
-  // `section.key = 1` and `section = { key = 1 }` stand before every head.
+  // `section.key = 1` and `section = { key = 1 }` come before the first header.
   const top = lines.slice(0, heads[0]);
   const at = lineSetting(top, key) ?? lineSetting(top, section);
   return at === undefined ? undefined : at + 1;

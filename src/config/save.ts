@@ -1,6 +1,6 @@
 /**
- * Puts a new text in the place of a file so that, whenever the plug is pulled, the old one or the new one is there as a
- * whole: a temporary file beside it, fsync, rename, fsync of the folder.
+ * Replaces a file atomically, so that after a power cut the old or the new text is complete: a temporary file beside it,
+ * fsync, rename, fsync of the folder.
  */
 import { constants } from "node:fs";
 import { access, type FileHandle, mkdir, open, readdir, readlink, rename, rm, stat } from "node:fs/promises";
@@ -11,9 +11,9 @@ const newFileMode = 0o600;
 const linksMax = 40; // As the kernel follows (path_resolution(7)).
 
 /**
- * Replaces the file at `target`, keeping its mode, and its owner where this process may. Asks `mayReplace` at the last
- * moment, and returns false, with nothing changed, where it says no. Throws what the system refuses, with nothing
- * changed either; only where the folder cannot be synced does the new text stand there all the same.
+ * Replaces the file at `target`, and keeps its mode, and its owner if this process may. Calls `mayReplace` right before
+ * the rename, and returns false without a change if that does. Throws the system's errors, also without a change; only if
+ * the fsync of the folder fails, the new text is there.
  */
 export async function saveFile(
   target: string,
@@ -23,7 +23,7 @@ export async function saveFile(
   const folder = dirname(target);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const present = await ifThere(stat(target));
-  // A rename would not ask whether the file itself is write-protected.
+  // A rename does not check the permissions of the file itself.
   if (present !== undefined) await access(target, constants.W_OK);
   const temporary = temporaryOf(target, process.pid);
   try {
@@ -35,7 +35,7 @@ export async function saveFile(
     }
     await rename(temporary, target);
   } catch (error) {
-    // The reason for the failure is what matters; a leftover is swept away at the next start.
+    // The first error is the one to report; the next start removes a leftover.
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
@@ -58,7 +58,7 @@ async function writeSynced(path: string, text: string, like: Ownership | undefin
 
 async function own(file: FileHandle, { mode, uid, gid }: Ownership): Promise<void> {
   const mine = await file.stat();
-  // Only root gives files away; for anyone else the file is then their own, which the folder's owner allowed.
+  // Only root can change the owner. Otherwise the file belongs to this user, as the folder's permissions allow.
   if (mine.uid !== uid || mine.gid !== gid) await file.chown(uid, gid).catch(() => {});
   await file.chmod(mode & 0o777);
 }
@@ -68,11 +68,11 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync();
 }
 
-/** The file behind symbolic links, also where it does not exist yet. */
+/** The file that symbolic links lead to; it need not exist. */
 export async function targetOf(path: string): Promise<string> {
   let target = path;
   for (let links = 0; links < linksMax; links++) {
-    // What is no link cannot be read as one.
+    // `readlink` fails for anything but a link.
     const link = await readlink(target).catch(() => undefined);
     if (link === undefined) return target;
     target = resolve(dirname(target), link);
@@ -84,7 +84,7 @@ export async function targetOf(path: string): Promise<string> {
 export async function sweepTemporaries(target: string): Promise<void> {
   const [folder, name] = [dirname(target), basename(target)];
   const form = new RegExp(`^\\.${RegExp.escape(name)}\\.(\\d+)\\.new$`);
-  // A folder that cannot be listed holds nothing that could be removed.
+  // If the folder cannot be listed, its files cannot be removed.
   for (const entry of await readdir(folder).catch(() => [])) {
     const pid = Number(form.exec(entry)?.[1] ?? "0");
     if (pid > 0 && (pid === process.pid || !isAlive(pid)))
@@ -92,7 +92,7 @@ export async function sweepTemporaries(target: string): Promise<void> {
   }
 }
 
-/** Why a file could not be saved, for people: no path, no number. */
+/** Why a file could not be saved, as words for people, without a path. */
 export function savingFault(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   switch (code) {
@@ -120,7 +120,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Another user's process is alive too, and says EPERM.
+    // EPERM means a process of another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The settings that may be changed from afar, and where each stands in the config file (decisions, "The config file").
- * What opens the device to others is not among them: it stands in the file only.
+ * Changes of settings over the API: fields of `settings.update` with their checks, and their places in the config file.
+ * Settings that open the device to others have no field, so only the file can change them.
  */
 import { join } from "node:path";
 import { ServiceError } from "../core/errors.ts";
@@ -22,7 +22,7 @@ export type SettingsPatch = { readonly [One in Changeable as One["api"]]?: One["
 
 interface Field extends Omit<SettingEdit, "value"> {
   readonly check: Check<unknown>;
-  /** The name that callers know. */
+  /** The name in the API. */
   readonly name: string;
 }
 
@@ -34,17 +34,17 @@ const fields: ReadonlyMap<string, Field> = new Map(
   ),
 );
 
-/** What this folder cannot judge by itself. Each says why a text is wrong; undefined where it is right. */
+/** Checks that depend on other parts of the service. Each returns why a text is invalid; undefined if it is valid. */
 interface PatchFaults {
-  /** Of a connection string that names no reader. */
+  /** For connection strings of readers. */
   readonly reader: (connection: string) => string | undefined;
-  /** Of a name that stands for no system. */
+  /** For names of systems. */
   readonly system: (name: string) => string | undefined;
 }
 
 /**
- * The known fields of a patch, each as the file's reader would take it, and lists of systems with known ones only. Throws
- * `ServiceError("invalid-params")` with the name of the field that is refused.
+ * The known fields of a patch, checked as in the config file. Throws `ServiceError("invalid-params")` with the name of an
+ * invalid field.
  */
 export function checkPatch(patch: SettingsPatch, faults: PatchFaults): SettingsPatch {
   try {

@@ -1,8 +1,8 @@
 /**
- * The settings as they are now: the config file's, with what the API changed. A change is in memory at once and in the
- * file a moment later; edits by hand are taken over, or refused while the last good settings stay.
+ * The current settings: those of the config file, with the changes of the API. A change is in memory at once and in the
+ * file a moment later. An edit by hand takes effect if it is valid; otherwise the last valid settings stay in use.
  *
- *   now = the last good text of the file, with the patches laid over it that are not in the file yet
+ *   current = the last valid text of the file, with the patches applied that are not in the file yet
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -16,9 +16,9 @@ import type { Config } from "./shape.ts";
 import { watchFile } from "./watch-files.ts";
 
 export interface SettingsOptions extends ConfigFileOptions {
-  /** Says why a connection string names no reader; where absent, every text is taken. */
+  /** Returns why a connection string names no reader; if absent, every text is accepted. */
   readonly readerFault?: (connection: string) => string | undefined;
-  /** Says why a name stands for no system, by the config as it is now; where absent, every text is taken. */
+  /** Returns why a name is no system of this config; if absent, every text is accepted. */
   readonly systemFault?: (name: string, config: Config) => string | undefined;
   readonly clock?: Clock;
 }
@@ -26,20 +26,20 @@ export interface SettingsOptions extends ConfigFileOptions {
 export interface Settings {
   current(): Config;
   /**
-   * Changes the fields given: `current()` is new before this returns, and the file when it resolves. Rejects with
-   * `ServiceError`: `invalid-params` naming a field that the file's reader would refuse, with nothing changed; `failed`
-   * where the file cannot be written, and then the settings are again what the file says.
+   * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with
+   * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; `failed` if the file cannot
+   * be written, and then the settings return to those of the file.
    */
   update(patch: SettingsPatch): Promise<void>;
-  /** Calls `listener` after each change, from afar or by hand, until disposed. */
+  /** Calls `listener` after each change by the API or by hand, until disposed. */
   onChange(listener: SettingsListener): Disposable;
-  /** Why the file as it stands is not in use, as a sentence; undefined where it is. */
+  /** Why the present file is not in use, as a sentence; undefined if it is. */
   fault(): string | undefined;
-  /** Notices no more edits; resolves when the updates under way have ended. */
+  /** Stops watching the file. Resolves after the pending updates have ended. */
   close(): Promise<void>;
 }
 
-/** Throws `StartError` with exit code 78 where the file is not right. */
+/** Throws `StartError` with exit code 78 if the file is invalid. */
 export async function createSettings(options: SettingsOptions): Promise<Settings> {
   const { path, dataFolder, log, readerFault = () => undefined, systemFault, clock = systemClock } = options;
   const file = await openConfigFile(options);
@@ -55,7 +55,7 @@ export async function createSettings(options: SettingsOptions): Promise<Settings
   const watching = watchFile(() => void look().then(aim).catch(report), clock);
   let closed = false;
   const aim = async () => {
-    // A loop of links is told by the reader; until it is mended, the file's own folder is watched.
+    // The reader reports a loop of links; until it is repaired, the file's own folder is watched.
     const target = await targetOf(path).catch(() => path);
     if (!closed) watching.aim([path, target]);
     return target;
@@ -64,7 +64,7 @@ export async function createSettings(options: SettingsOptions): Promise<Settings
     log.error("config", "could not look at the file", { error: messageOf(error) });
 
   await sweepTemporaries(await aim());
-  // What changed between the first read and the watch.
+  // The file may have changed between the first read and the watch.
   await look();
 
   return {
@@ -94,17 +94,17 @@ interface Update {
 }
 
 interface Updates {
-  /** Resolves when it is in the file. */
+  /** Resolves after the patch is in the file. */
   add(patch: SettingsPatch): Promise<void>;
-  /** The config with all that is not in the file yet laid over it. */
+  /** The config with the patches applied that are not in the file yet. */
   over(config: Config, dataFolder: string): Config;
-  /** Resolves when nothing waits. */
+  /** Resolves after the last pending update. */
   done(): Promise<void>;
-  /** Called whenever `over` may say something else. */
+  /** Called whenever the result of `over` may have changed. */
   changed: () => void;
 }
 
-/** Saves updates one after another; those that came while one was being saved are saved together. */
+/** Saves updates one after another; updates that arrive during a save are saved together. */
 function createUpdates(file: ConfigFile, inTurn: Turns, log: Log): Updates {
   let saving: readonly Update[] = [];
   let waiting: readonly Update[] = [];
@@ -136,7 +136,7 @@ function createUpdates(file: ConfigFile, inTurn: Turns, log: Log): Updates {
       const update = { patch, saved: Promise.withResolvers<void>() };
       waiting = [...waiting, update];
       updates.changed();
-      // A step later, so that updates of one moment are saved together.
+      // In the next microtask, so that simultaneous updates are saved together.
       working ??= Promise.resolve().then(work);
       await update.saved.promise;
     },
@@ -154,12 +154,12 @@ function causeOf(error: unknown): string | undefined {
 
 type Turns = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** Runs tasks one after another; one that fails rejects and does not stop the next. */
+/** Runs tasks one after another; a task that rejects does not stop the next one. */
 function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {
     const turn = last.then(task);
-    // The caller answers for the failure.
+    // The caller handles the failure.
     last = turn.catch(() => {});
     return turn;
   };
@@ -170,11 +170,11 @@ type SettingsListener = (now: Config, before: Config) => void;
 interface Changes {
   current(): Config;
   onChange(listener: SettingsListener): Disposable;
-  /** Asks for the wanted settings and, where they are others, puts them in use and tells the listeners. */
+  /** Takes the wanted settings into use, and calls the listeners if they differ. */
   settle(): void;
 }
 
-/** Starts with `first`; `wanted` says what the settings should be now. A listener's fault hurts nobody else. */
+/** Starts with `first`; `wanted` returns the settings that should be in use. */
 function createChanges(first: Config, wanted: () => Config, log: Log): Changes {
   const listeners = new Set<SettingsListener>();
   let now = first;
@@ -198,7 +198,7 @@ function createChanges(first: Config, wanted: () => Config, log: Log): Changes {
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     settle() {
-      // A listener that changes settings in its turn is answered by the loop, so that all hear of changes in their order.
+      // If a listener changes settings, the loop applies that, so that all listeners see the changes in order.
       if (settling) return;
       settling = true;
       try {
@@ -215,7 +215,7 @@ function createChanges(first: Config, wanted: () => Config, log: Log): Changes {
   };
 }
 
-/** What was opened at the start stays open: says so once for each change that asks for another. */
+/** Ports and addresses are opened at the start only; logs that once for each change of them. */
 function logRestart(first: Config, before: Config, now: Config, log: Log): void {
   const keys = ["port", "listen", "tlsPort"] as const;
   const isNews = (key: (typeof keys)[number]) =>

@@ -40,7 +40,7 @@ export type PlayTimeLimits = Sections["playtime"];
 /** Launch scripts that run beside a tap or a launch; each may be absent. */
 export type Hooks = Partial<Sections["hooks"]>;
 
-/** Where media lie, as the config says it. */
+/** The folders of media in the config. */
 export function mediaFolders({ systems }: Config): MediaFolders {
   const { rootFolders, folders, removableFolders } = systems;
   return {
@@ -50,7 +50,7 @@ export function mediaFolders({ systems }: Config): MediaFolders {
   };
 }
 
-/** The names that launchers and folders give to systems. */
+/** The names of systems in launchers and folders. */
 export function configuredSystems({ launchers, systems }: Config): readonly string[] {
   return [
     ...launchers.flatMap((launcher) => launcher.systems),
@@ -64,19 +64,19 @@ export interface LauncherConfig {
   readonly systems: readonly string[];
   /** Lower case, with their dot; empty means any. */
   readonly extensions: readonly string[];
-  /** The program and its arguments; `{path}` stands for the file. No shell reads it. */
+  /** The program and its arguments; `{path}` stands for the file. No shell interprets it. */
   readonly command: readonly string[];
-  /** How it is spoken with; a plain process where absent. */
+  /** How the service controls the player; a plain process if absent. */
   readonly kind?: PlayerKind;
   /** Added to the environment of the service. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The folder that it works in; the service's own where absent. */
+  /** The working directory; the service's own if absent. */
   readonly folder?: string;
-  /** Of RetroArch: the name of a libretro core, or its file; where absent, the usual one of the system. */
+  /** For RetroArch: the name of a libretro core, or its file; if absent, the default core of the system. */
   readonly core?: string;
-  /** It may read what the service keeps secret: its owner trusts it with what it plays. */
+  /** The player may read the service's own files, because the owner trusts it. */
   readonly isUnconfined?: true;
-  /** How it is ended, where that is not the usual way. */
+  /** How the player is stopped, if not by default. */
   readonly stop?: StopHow;
 }
 

@@ -1,12 +1,12 @@
-/** Tells that something in a folder has changed, or may have: also one that is made, moved or deleted later. */
+/** Watches folders and single files for changes, also if they are created, moved or deleted later. */
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "../core/clock.ts";
 
 /**
- * Calls `changed` for each change among the folder's own files, until disposed. It may call once too often, and several
- * times for one change. Where the folder is not there, the nearest one above it that is there is watched for it; one
- * further above that is moved, with all below it, is not noticed.
+ * Calls `changed` for each change among the folder's own files, until disposed. It may call without a change, and several
+ * times for one. If the folder is absent, its nearest existing ancestor is watched until it appears. A move of a more
+ * distant ancestor is not noticed.
  */
 export function watchFolder(folder: string, changed: () => void): Disposable {
   const watched = new Map<string, { watcher: FSWatcher; inode: number }>();
@@ -15,7 +15,7 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
     watched.delete(path);
   };
   const look = () => {
-    // The folder, for its files; the one above, for the folder itself; if need be all that lead there.
+    // The folder for its files, and its parent for the folder itself; if it is absent, the ancestors up to an existing one.
     const wanted = new Map<string, number>();
     for (let path = folder; ; path = dirname(path)) {
       const inode = inodeOf(path);
@@ -24,7 +24,7 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
     }
     for (const [path, { inode }] of [...watched]) if (wanted.get(path) !== inode) drop(path);
     const fresh = [...wanted].filter(([path]) => !watched.has(path));
-    // What was made between the look and the watch makes no event: look again, until nothing new is found.
+    // A file created between the look and the watch causes no event, so look again until nothing is new.
     if (fresh.filter(([path, inode]) => follow(path, inode)).length > 0) look();
   };
   const follow = (path: string, inode: number): boolean => {
@@ -33,14 +33,14 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
         look();
         changed();
       });
-      // It went away: the one above tells of it too.
+      // The folder is gone; the watch of its parent reports that too.
       watcher.on("error", () => drop(path));
       watched.set(path, { watcher, inode });
-      // It may have been filled between the look and the watch.
+      // Files may have been created between the look and the watch.
       if (path === folder) changed();
       return true;
     } catch {
-      // It went away between the look and the watch, or the kernel has no watch left: then a restart reads the files.
+      // The folder is gone, or the kernel has no watch left; in that case only a restart reads the files again.
       return false;
     }
   };
@@ -57,20 +57,20 @@ function inodeOf(path: string): number | undefined {
     const found = statSync(path);
     return found.isDirectory() ? found.ino : undefined;
   } catch {
-    // Not there, or not for us: as good as absent.
+    // A folder without permission counts as absent.
     return undefined;
   }
 }
 
-// Editors write in several steps, and truncate before they write.
+// Editors write in several steps, and truncate first.
 const settleMs = 100;
 
 interface FileWatch extends Disposable {
-  /** Watches these paths from now on, by their folders. */
+  /** Watches these paths, and no others, through their folders. */
   aim(paths: readonly string[]): void;
 }
 
-/** Calls `changed` once things have been quiet for `settleMs`. It may be called for nothing: compare what stands there. */
+/** Calls `changed` after `settleMs` without further changes. It may call without a change, so compare the content. */
 export function watchFile(changed: () => void, clock: Clock): FileWatch {
   const folders = new Map<string, Disposable>();
   let aimed: readonly string[] = [];
@@ -78,7 +78,7 @@ export function watchFile(changed: () => void, clock: Clock): FileWatch {
   let timer: Disposable | undefined;
 
   const noticed = () => {
-    // The folder may be a busy one: the database of a small set-up stands there too.
+    // Other files of the folder may change often, such as a database.
     const now = aimed.map(stampOf).join();
     if (now === stamps) return;
     stamps = now;
@@ -97,7 +97,7 @@ export function watchFile(changed: () => void, clock: Clock): FileWatch {
       }
       for (const folder of wanted)
         if (!folders.has(folder)) folders.set(folder, watchFolder(folder, noticed));
-      // What changed before the watch, or behind a link that now points elsewhere.
+      // The file may have changed before the watch, or a link may have a new target.
       noticed();
     },
     [Symbol.dispose]() {
@@ -108,13 +108,13 @@ export function watchFile(changed: () => void, clock: Clock): FileWatch {
   };
 }
 
-/** Differs whenever the file, or what a link points to, was written or replaced. */
+/** Changes whenever the file, or the target of a link, is written or replaced. */
 function stampOf(path: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
     return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
   } catch {
-    // A file that is not there, or may not be looked at, has no stamp; that too is a change.
+    // An absent or unreadable file has the empty stamp, which also differs.
     return "";
   }
 }

@@ -1,17 +1,17 @@
-/** The content of the audit log: pairings, revocations, refusals, and what remote callers launched and changed. No secrets. */
+/** The content of the audit log: pairings, revocations, refusals, and remote launches and changes. It holds no secrets. */
 
-/** What people did about who may come in. */
+/** Events of pairing. */
 export type AuditNote =
   | { readonly event: "pairing-opened"; readonly by: PairedBy }
   | { readonly event: "paired"; readonly client: string; readonly name: string; readonly by: PairedBy }
   | { readonly event: "revoked"; readonly client: string; readonly name: string }
-  /** A pairing link that nobody used in time. */
+  /** A pairing link was not used in time. */
   | { readonly event: "expired"; readonly client: string; readonly name: string };
 
-/** `secret`: made on the device, with its secret; `pin`: by the PIN of a known client; `code`: by a short code. */
+/** `secret`: created on the device with its secret; `pin`: by a PIN (version 1); `code`: by a short code. */
 export type PairedBy = "secret" | "pin" | "code";
 
-/** Why somebody was turned away. */
+/** Why a caller was refused. */
 export type RefusalReason =
   | "host-or-origin"
   | "too-many-requests"
@@ -25,7 +25,7 @@ export type RefusalReason =
   | "launch-not-allowed"
   | "forbidden-method";
 
-/** Who called from afar: by address, and by client where it has shown that it is one. */
+/** A remote caller: its address, and its client id if it is authenticated. */
 export interface From {
   readonly address: string;
   readonly client?: string | undefined;
@@ -33,11 +33,11 @@ export interface From {
 
 export interface Audit {
   note(note: AuditNote): void;
-  /** Counted: many of a kind in a row become one line. */
+  /** Consecutive refusals of one kind become one line with a count. */
   refused(why: RefusalReason, from: From): void;
-  /** Counted, like refusals. What was launched is in the history. */
+  /** Counted like refusals; the history holds the media. */
   launched(from: From): void;
-  /** A remote caller has changed something: one line for each change. */
+  /** A change by a remote caller, in a line of its own. */
   changed(from: From, change: Change): void;
 }
 
@@ -45,11 +45,11 @@ export interface Audit {
 export interface Change {
   /** The method that made it. */
   readonly method: string;
-  /** What was changed, such as `mapping 7`; no secret, and no text of a card. */
+  /** The changed object, such as `mapping 7`; no secret, and no text of a card. */
   readonly object: string;
 }
 
-/** A line of the log. `time` is RFC 3339; of counted ones, that of the last. */
+/** A line of the log. `time` is RFC 3339, and of counted events that of the last one. */
 export interface AuditEntry {
   readonly time: string;
   readonly event: AuditNote["event"] | "refused" | "launched" | "changed";
@@ -60,9 +60,9 @@ export interface AuditEntry {
   readonly address?: string;
   readonly method?: string;
   readonly object?: string;
-  /** How many there were since the line before of the same kind; 1 where absent. */
+  /** The number of events since the previous line of this kind; 1 if absent. */
   readonly count?: number;
 }
 
-/** For tests and tools that want none. */
+/** For tests and tools. */
 export const silentAudit: Audit = { note() {}, refused() {}, launched() {}, changed() {} };

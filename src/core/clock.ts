@@ -1,5 +1,5 @@
 /**
- * Time as an argument: the service gets the system's, tests get one that they advance by hand.
+ * Time as an argument: the service passes the system's clock, and tests pass one that they advance.
  */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00Z. */
@@ -33,12 +33,12 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-const lateMs = 5; // A timer that comes so much later found a process that had no time.
+const lateMs = 5; // A timer that is later by this much shows that the process had no CPU time.
 const secondLooks = 2;
 
 /**
- * As `clock.after`, for waits on a device. A timer that comes late proves no silence, for the same want of time kept what
- * has arrived from being read: then as long is waited once more, at most twice.
+ * As `clock.after`, for time-outs of a device. If the timer is late, the process had no CPU time, so data may have arrived
+ * unread; then it waits for `ms` again, at most twice.
  */
 export function afterSilence(clock: Clock, ms: number, run: () => void): Disposable {
   let looks = 0;

@@ -1,4 +1,4 @@
-/** What can go wrong, as one literal per kind. The wire's number of each stands in `src/api/rpc-codes.ts`. */
+/** The kinds of errors. `src/api/rpc-codes.ts` holds the number of each on the wire. */
 export type ErrorCode =
   | "parse-error"
   | "invalid-request"
@@ -21,13 +21,13 @@ interface ServiceErrorOptions {
   readonly cause?: unknown;
   /** Facts for programs (`data` of the wire's error object), such as `{ limit: "batch" }`. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** The sentence names no file, card or setting and holds no words of a player, so every caller may read it. */
+  /** The sentence names no file, card or setting and quotes no player, so every caller may read it. */
   readonly isPublic?: true;
 }
 
 /**
- * The world refused: unplugged, read-only, forbidden, too much. Thrown once where it is known, caught once where
- * someone can answer. `message` is a sentence for the person at the other end: no secret, path of ours, or stack.
+ * A refusal by the outside world: unplugged, read-only, forbidden, too much. It is thrown once, and caught once by the
+ * code that answers the caller. `message` is a sentence for a person, without secrets, paths of the service, or a stack.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
@@ -44,7 +44,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Exit codes of the program, after sysexits(3) where that has one. */
+/** Exit codes of the program, from sysexits(3) if it has one. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -66,12 +66,12 @@ export class StartError extends Error {
   }
 }
 
-/** A fault of ours, never of the caller: ends the request, is logged with its stack, and stays off the wire. */
+/** For faults of the service: the error ends the request, is logged with its stack, and does not reach the wire. */
 export function assert(condition: boolean, whatMustHold: string): asserts condition {
   if (!condition) throw new Error(`must hold: ${whatMustHold}`);
 }
 
-/** The sentence of an unknown thrown value. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -12,11 +12,11 @@ function hexOfByte(byte: number): string {
   return byte.toString(16).padStart(2, "0");
 }
 
-/** Bytes of a hex string of either case, spaces and colons between bytes allowed; undefined where it is not hex. */
+/** The bytes of a hex string of either case; spaces and colons are ignored. Undefined if it is not hex. */
 export function fromHex(text: string): Uint8Array | undefined {
   const digits = text.replace(/[\s:]/g, "");
   if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) return undefined;
-  // Browsers have had it since 2025 only.
+  // Browsers before 2025 lack `fromHex`.
   if (typeof Uint8Array.fromHex === "function") return Uint8Array.fromHex(digits);
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }

@@ -1,6 +1,6 @@
 /** IP addresses as bytes, without asking the system for any. */
 
-/** 4 or 16 bytes; undefined for what is no address. A zone is left out. */
+/** 4 or 16 bytes, without the zone; undefined if the text is no address. */
 export function addressBytes(text: string): Uint8Array | undefined {
   const address = text.replace(/%.*$/, "");
   if (!address.includes(":")) return ipv4Bytes(address);
@@ -22,8 +22,8 @@ export function addressBytes(text: string): Uint8Array | undefined {
 }
 
 /**
- * True for 0.0.0.0 and ::, mapped or not. They name no machine, yet Linux takes a connection to one of them to loopback,
- * so a page of a foreign site may reach this device by them where its browser guards 127.0.0.1.
+ * True for 0.0.0.0 and ::, mapped or not. Linux connects them to loopback, so a page of a foreign site may reach this
+ * device by them even if the browser protects 127.0.0.1.
  */
 export function isUnspecified(bytes: Uint8Array): boolean {
   const isMapped = bytes.length === 16 && ipv4MappedPrefix.every((byte, index) => bytes[index] === byte);

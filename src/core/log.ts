@@ -1,6 +1,6 @@
 /**
- * The log: one line, one event, `area: sentence key=value`. Levels: `error` someone must act, `warn` we coped,
- * `info` a person did something, `debug` bytes as spaced hex. Token text stands at `debug` only; secrets nowhere.
+ * The log: one line for each event, `area: sentence key=value`. Levels: `error` needs action, `warn` was handled, `info` is
+ * an action of a person, `debug` holds bytes as spaced hex. Text of tokens is logged at `debug` only, secrets never.
  */
 import { printable } from "./text.ts";
 
@@ -12,14 +12,14 @@ export interface Log {
   warn(area: string, sentence: string, facts?: LogFacts): void;
   info(area: string, sentence: string, facts?: LogFacts): void;
   debug(area: string, sentence: string, facts?: LogFacts): void;
-  /** True where `debug` lines are kept: ask before you build costly facts. */
+  /** True if `debug` lines are written; callers check it before they build costly facts. */
   readonly debugging: boolean;
 }
 
 interface LogSettings {
-  /** Whether `debug` lines are kept. */
+  /** Whether `debug` lines are written. */
   readonly debug: boolean;
-  /** False: nothing is written at all. */
+  /** If false, nothing is written. */
   readonly console: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ChangeableLog extends Log {
 
 interface LogOptions {
   readonly debug: boolean;
-  /** True where absent. */
+  /** True if absent. */
   readonly console?: boolean;
   /** Takes one whole line without its line end. */
   readonly write: (line: string) => void;
@@ -45,7 +45,7 @@ export function createLog({ debug, console: written = true, write }: LogOptions)
       .filter(([, value]) => value !== undefined)
       .map(([key, value]) => ` ${key}=${quoted(String(value))}`)
       .join("");
-    // Sentences hold words of cards and names of files: none of them begins a line of its own, or steers a terminal.
+    // Sentences quote cards and file names, which must not start a new line or control the terminal.
     write(printable(`${level.padEnd(5)} ${area}: ${sentence}${tail}`));
   };
   return {
@@ -64,10 +64,10 @@ export function createLog({ debug, console: written = true, write }: LogOptions)
   };
 }
 
-/** For tests and tools that want none. */
+/** For tests and tools. */
 export const silentLog: Log = createLog({ debug: false, write: () => {} });
 
-// Values with spaces or control characters are quoted, so that one value can never look like two.
+// Values with spaces or control characters are quoted, so that one value cannot look like two.
 function quoted(value: string): string {
   return /^[\x21\x23-\x7e\u00a0-\uffff]+$/.test(value) ? value : JSON.stringify(value);
 }

@@ -1,7 +1,7 @@
 /**
- * The link that lets a phone in: `http://<host>:<port>/#pair=<64 characters>`. They are base64url (RFC 4648, 5) of the
- * client's id, a UUID, and its secret: 16 and 32 bytes. A browser keeps what stands behind `#` to itself, and the page
- * takes it out of its address at once. Short, so that the code stays coarse and the link fits the smallest card.
+ * The link that pairs a phone: `http://<host>:<port>/#pair=<64 characters>`. The characters are base64url (RFC 4648, 5) of
+ * the client's id, a UUID, and its secret: 16 and 32 bytes. A browser does not send the part after `#`, and the page removes
+ * it from the address at once. The link is short, so that it fits the smallest card and the QR code stays coarse.
  */
 import { fromHex, toHex } from "./hex.ts";
 
@@ -16,7 +16,7 @@ const secretBytes = 32;
 const mark = "#pair=";
 const anyLink = /(https?:\/\/[^\s/]+\/?#pair=)[A-Za-z0-9_-]+/gi;
 
-/** Undefined where the id is no UUID or the secret is not 64 hex characters: another kind of client. */
+/** Undefined if the id is no UUID or the secret is not 64 hex characters, as for clients of version 1. */
 export function pairingLink(base: string, { id, secret }: PairingLink): string | undefined {
   const bytes = fromHex(id.replaceAll("-", "") + secret);
   if (bytes?.length !== idBytes + secretBytes) return undefined;
@@ -26,7 +26,7 @@ export function pairingLink(base: string, { id, secret }: PairingLink): string |
   return `${base}/${mark}${text}`;
 }
 
-/** Reads `location.hash`; undefined where it is none of ours. */
+/** Reads `location.hash`; undefined if it is no pairing link. */
 export function readPairingHash(hash: string): PairingLink | undefined {
   const text = hash.startsWith(mark) ? hash.slice(mark.length) : "";
   if (!/^[A-Za-z0-9_-]{64}$/.test(text)) return undefined;
@@ -38,28 +38,28 @@ export function readPairingHash(hash: string): PairingLink | undefined {
 
 const codeMark = "#code=";
 
-/** The link to the device's page that types the six digits by itself. */
+/** The link to the device's page with the six digits. */
 export function codeLink(base: string, code: string): string {
   return `${base}/${codeMark}${code}`;
 }
 
-/** Reads `location.hash`; undefined where it holds no six digits. */
+/** Reads the digits of `location.hash`; undefined if there are none. */
 export function readCodeHash(hash: string): string | undefined {
   return new RegExp(`^${codeMark}(\\d{6})$`).exec(hash)?.[1];
 }
 
-/** True for a text that lets somebody in, with its secret or without. */
+/** True for a pairing link, with its secret or redacted. */
 export function isPairingLink(text: string): boolean {
   return /^https?:\/\/[^\s/]+\/?#pair=/i.test(text.trim());
 }
 
-/** The text with the secrets of pairing links left out: `http://tapdeck.local:7497/#pair=*`. */
+/** Redacts the secrets of pairing links: `http://tapdeck.local:7497/#pair=*`. */
 export function withoutPairingSecrets(text: string): string {
-  // Most texts are none, and this stands on a tap's way.
+  // A fast check, because every tap passes here and few texts are links.
   return text.includes(mark) ? text.replace(anyLink, "$1*") : text;
 }
 
-/** A card that lets a phone in, without what lets it in: its memory holds that, too. */
+/** The card without the secret of a pairing link; the dump of its memory holds the secret too. */
 export function withoutSecrets<T extends { readonly text: string; readonly data: string }>(seen: T): T {
   const text = withoutPairingSecrets(seen.text);
   return text === seen.text ? seen : { ...seen, text, data: "" };

@@ -1,6 +1,6 @@
 /**
- * Rights: what a caller may do. Each right includes those before it. A method, and a notification, names the one right that
- * it requires; a caller has one grant.
+ * The rights of callers. Each right includes those before it. A method or notification names the right that it requires; a
+ * caller has one grant.
  */
 
 /**
@@ -15,15 +15,15 @@ export type Right = (typeof rights)[number];
 /** The highest right that a caller has. */
 export type Grant = Right | "none";
 
-/** The caller of what goes on after its request was answered, such as a script in the queue. */
+/** The caller of work that continues after the answer, such as a script in the queue. */
 export interface Requester {
   /** Its paired client; absent for a caller without an identity. */
   readonly client?: string;
-  /** What it may do now: the settings, and a revocation, count at once. */
+  /** Its present grant; changed settings and revocations take effect at once. */
   grant(): Grant;
 }
 
-/** What a paired client is for. */
+/** The roles of paired clients. */
 export const roles = ["member", "player"] as const;
 export type Role = (typeof roles)[number];
 

@@ -1,13 +1,13 @@
 /**
- * Long lists worked through a slice at a time: between two slices everybody else has a turn of the event loop, so that a
- * folder of a hundred thousand files keeps no heartbeat and no tap waiting.
+ * Processes long lists in slices and yields to the event loop between them, so that a folder of 100,000 files delays no
+ * heartbeat and no tap.
  */
 
 // A slice takes about a millisecond.
 const itemsPerSlice = 1000;
 const comparisonsPerSlice = 500;
 
-/** Calls `each` for all of `list`, in its order. */
+/** Calls `each` for all of `list`, in order. */
 export async function eachInSlices<T>(list: readonly T[], each: (one: T) => void): Promise<void> {
   for (let from = 0; from < list.length; from += itemsPerSlice) {
     if (from > 0) await nextTurn();
@@ -15,7 +15,7 @@ export async function eachInSlices<T>(list: readonly T[], each: (one: T) => void
   }
 }
 
-/** Those of `list` that `keeps` is true of, in its order. */
+/** The members of `list` that `keeps` accepts, in order. */
 export async function filterInSlices<T>(list: readonly T[], keeps: (one: T) => boolean): Promise<T[]> {
   const kept: T[] = [];
   await eachInSlices(list, (one) => {
@@ -24,13 +24,13 @@ export async function filterInSlices<T>(list: readonly T[], keeps: (one: T) => b
   return kept;
 }
 
-/** A new list in the order of `compare`; equals stay in theirs. */
+/** A sorted copy; the sort is stable. */
 export async function sortInSlices<T extends NonNullable<unknown>>(
   list: readonly T[],
   compare: (a: T, b: T) => number,
 ): Promise<readonly T[]> {
   let comparisons = 0;
-  // Merging neighbours, from runs of one.
+  // Merge sort from runs of one.
   let runs = list;
   for (let length = 1; length < list.length; length *= 2) {
     const merged: T[] = [];
@@ -53,7 +53,7 @@ export async function sortInSlices<T extends NonNullable<unknown>>(
   return runs;
 }
 
-/** Resolves when everybody else has had a turn of the event loop. */
+/** Resolves in the next turn of the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,15 +1,15 @@
 /**
- * Makes the device's page out of `page/`, while the program is built: this is called as a macro, and what it returns stands in
- * the binary. Files are packed here, so that the service never spends a tap's time on it.
+ * Bundles the device's page from `page/` at build time: this is called as a macro, and the binary holds its result. Files are
+ * compressed here, so that the service spends no time on it.
  *
- * The script comes in two parts, so that libsodium (five sixths of it) is loaded where there is something to seal only. Names
- * hold a hash of the content, all but the page's own.
+ * The script has two parts, so that libsodium (five sixths of it) is loaded only for encrypted connections. Names hold a hash
+ * of the content, except the page's own.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** By its path: the content in gzip and base64, and how often it may change. */
+/** By path: the media type, and the content in gzip and base64. */
 export type Bundle = Readonly<Record<string, { readonly type: string; readonly gzip: string }>>;
 
 const types: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ export function bundlePage(): Bundle {
   const folder = join(import.meta.dir, "page");
   const out = mkdtempSync(join(tmpdir(), "tapdeck-page-"));
   try {
-    // A process of its own: a build inside of a build would wait for itself.
+    // In a process of its own, because a build within a build would wait for itself.
     const command = ["build", join(folder, "index.html"), "--target=browser", "--splitting", "--minify"];
     const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command, `--outdir=${out}`]);
     if (exitCode !== 0) throw new Error(`the page could not be bundled: ${stderr.toString()}`);

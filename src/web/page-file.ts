@@ -1,11 +1,10 @@
-/** The files of the device's page, as the service answers them. Whoever may ask for anything may have them: they hold no secret. */
+/** The responses for the files of the device's page. Every caller may have them, because they hold no secret. */
 import { bundlePage } from "./page-bundle.ts" with { type: "macro" };
 
 const bundle = bundlePage();
 
 /**
- * Nothing but what the device itself serves, no page around it, and no address of it told to others. libsodium is
- * WebAssembly.
+ * Only resources of the device itself, and no embedding in other pages. `wasm-unsafe-eval` is for libsodium.
  */
 const policy = [
   "default-src 'none'",
@@ -26,7 +25,7 @@ const headers = {
   "x-content-type-options": "nosniff",
 };
 
-/** Undefined for what is no file of the page. */
+/** Undefined if the path is no file of the page. */
 export function pageFile(path: string, { headers: asked, method }: Request): Response | undefined {
   const file = Object.hasOwn(bundle, path) ? bundle[path] : undefined;
   if (file === undefined) return undefined;
@@ -40,7 +39,7 @@ export function pageFile(path: string, { headers: asked, method }: Request): Res
       ...(takesGzip ? { "content-encoding": encoding } : {}),
       "content-type": file.type,
       vary: "accept-encoding",
-      // A name with a hash in it never means anything else.
+      // The content behind a name with a hash never changes.
       "cache-control": path === "/" ? "no-cache" : "public, max-age=31536000, immutable",
     },
   });

@@ -1,4 +1,4 @@
-/** Elements in one line each. Texts become text nodes, never markup: what a card says cannot become a part of the page. */
+/** Creates elements. Texts become text nodes, so that the text of a card cannot become markup. */
 import { messageOf } from "../../core/errors.ts";
 
 type Child = Node | string | undefined;
@@ -36,7 +36,7 @@ export function byId(id: string): HTMLElement {
 
 const noteMs = 6000;
 
-/** A sentence at the foot of the page, for a while; with a button, where something can be done about it. */
+/** Shows a sentence at the foot of the page for some seconds, with a button if there is an action. */
 export function note(text: string, action?: HTMLButtonElement): void {
   const shown = el("p", {}, text, action);
   action?.addEventListener("click", () => shown.remove());
@@ -44,7 +44,7 @@ export function note(text: string, action?: HTMLButtonElement): void {
   setTimeout(() => shown.remove(), noteMs);
 }
 
-/** Runs what a button does; what is refused is told. */
+/** A click handler that shows the error if `run` rejects. */
 export function telling(run: () => Promise<unknown>): () => void {
   return () => void run().catch((error: unknown) => note(messageOf(error)));
 }

@@ -1,4 +1,4 @@
-/** The page: comes in, shows the cards that its rights allow, and updates them with the device's notifications. */
+/** The page: connects, shows the cards that its rights allow, and updates them by notifications. */
 import type { Client, Notification } from "../../client/client.ts";
 import { byId, el, note, telling } from "./dom.ts";
 import { searchCard } from "./page-search.ts";
@@ -9,7 +9,7 @@ import { pairMoreCard, unpairedCard } from "./unpaired.ts";
 
 const againMs = 3000;
 let current: Client | undefined;
-/** Counts the starts: only the latest one shows anything. */
+/** Counts the starts; only the latest one may change the page. */
 let starts = 0;
 
 takeFromAddress();
@@ -74,7 +74,7 @@ async function show(entry: Inside): Promise<void> {
   client.onState((now) => {
     if (now === "lost") return state("off", "Connection lost, trying again …");
     const resume = async () => {
-      // The settings may have changed meanwhile, and with them the rights, which each include those before.
+      // The rights may have changed. They are a prefix of one list, so their number identifies them.
       if ((await client.call("rights")).rights.length !== rights.length) return restart();
       state("on", "Connected");
       await cards.refresh();
@@ -90,7 +90,7 @@ async function show(entry: Inside): Promise<void> {
   if (current === client) restart();
 }
 
-/** Only what the caller has the right to: no card calls a method that the device would refuse. */
+/** Makes the cards that the rights allow, so that none calls a method that the device would refuse. */
 function makeCards({ client, rights, isPaired }: Inside) {
   const [canPlay, canChange] = [rights.includes("play"), rights.includes("change")];
   let canWrite = false;
@@ -124,7 +124,7 @@ function makeCards({ client, rights, isPaired }: Inside) {
     }
     if (method !== "launch.finished") return;
     void taps?.refresh();
-    // What the guard holds back has had its note.
+    // A launch that the guard holds back has its own note.
     if (!params.success && params.time !== guarded) note(params.error ?? "It did not start.");
   };
   return {

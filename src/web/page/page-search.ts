@@ -37,7 +37,7 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
   const row = ({ name, system, zapScript }: Found) => {
     const launch = telling(async () => {
       await client.call("launch", zapScript);
-      // The playing card shows what has started.
+      // The playing card shows the new media.
       note(canChange ? `Starting ${name}` : "Asked the device to start it.");
     });
     const write = telling(() => writeToCard(client, name, zapScript));

@@ -1,4 +1,4 @@
-/** At the device itself: phones are let in, by a QR code or a short code, and shown out. */
+/** The card of phones, on the device itself: pairs them by a QR code or a short code, and revokes them. */
 import { encode } from "uqr";
 import type { Client } from "../../client/client.ts";
 import { pairingLink } from "../../core/pairing-link.ts";
@@ -92,7 +92,7 @@ export function phonesCard(client: Client) {
       el("p", { class: "code" }, `${code.slice(0, 3)} ${code.slice(3)}`),
       el("p", { class: "quiet" }, `Good until ${until}, for three tries.`),
     );
-    // Where it has ended, there is nothing to call off.
+    // The pairing may have ended already; then there is nothing to cancel.
     void dialog.closed.then(() => client.call("pairing.cancel").catch(() => {}));
     const { reason } = await client.call("pairing.wait");
     dialog.close();

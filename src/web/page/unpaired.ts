@@ -1,19 +1,19 @@
-/** Pairing this phone: the ways to do it, and the form for the short code. */
+/** The card that pairs this phone: instructions, and the form for the short code. */
 import { pair } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
 import { el } from "./dom.ts";
 import { address, keep } from "./page-session.ts";
 
 interface PairingFormParts {
-  /** Why to pair, in a sentence. */
+  /** The reason to pair, in a sentence. */
   readonly why: string;
-  /** A code to try at once. */
+  /** A code from the address; it is tried at once. */
   readonly known: string | undefined;
-  /** Called after the credentials were kept. */
+  /** Called after the credentials were stored. */
   readonly onPaired: () => void;
 }
 
-/** The only card, for a phone that may do nothing yet. */
+/** The only card for a phone without rights. */
 export function unpairedCard(parts: PairingFormParts): HTMLElement {
   return el(
     "section",
@@ -23,7 +23,7 @@ export function unpairedCard(parts: PairingFormParts): HTMLElement {
   );
 }
 
-/** A card below others, closed until it is opened, or until there is a code to try. */
+/** A collapsed card below others; it is open if there is a code to try. */
 export function pairMoreCard(parts: PairingFormParts): HTMLElement {
   const title = "Pair this phone to do more";
   const summary = el("summary", {}, el("h2", {}, title));
@@ -85,7 +85,7 @@ function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLE
   ];
 }
 
-/** By which the owner knows it in the list: what it runs, in a word. */
+/** The name in the owner's list: the phone's system. */
 function phoneName(): string {
   const system = /iPhone|iPad|Android|Windows|Mac OS|CrOS|Linux/.exec(navigator.userAgent)?.[0] ?? "browser";
   return system === "Mac OS" ? "Mac" : system;
