@@ -1,45 +1,45 @@
 /**
- * Every limit on what comes from outside, with its unit and reason. Reaching one is an ordinary refusal with its own
- * code, and `data.limit` names it by the name it has here.
+ * The limits of outside input, each with unit and reason. Reaching one is an ordinary refusal with its own code, and
+ * `data.limit` holds the name of the constant.
  */
 
-// The API (decisions, "Limits").
+// The API.
 export const messageBytesMax = 1024 * 1024;
-export const openFrameBytesMax = messageBytesMax + 4096; // Of a line that needs no sealing: so that one above the limit is told so by us.
+export const openFrameBytesMax = messageBytesMax + 4096; // Of a frame without encryption: above `messageBytesMax`, so that the service can answer a message that is too long.
 export const jsonDepthMax = 64;
 export const batchRequestsMax = 100;
-export const batchAnswersCharsMax = 1024 * 1024; // With more, the rest of the batch is to be asked again: a hundred of the longest would be 100 MB.
+export const batchAnswersCharsMax = 1024 * 1024; // With more, the caller must repeat the rest of the batch: a hundred of the longest answers would be 100 MB.
 export const inFlightPerConnectionMax = 64;
 export const connectionsMax = 256;
 export const connectionsPerAddressMax = 16;
-export const connectionsForDevice = 32; // Of all, kept free for callers on the device, whoever floods from afar.
-export const unsealedMax = 4; // Connections from afar that have not shown their secret yet: each may make us keep 1.5 MB of a frame, or 3 MB.
-export const unsealedPerAddressMax = 2; // Then the oldest of the address makes room, else the oldest of all.
-export const unsealedStayMs = 500; // What each of them has to show it: a newcomer who finds all places taken since less is told to come again,
-export const provenAddressesMax = 64; // unless somebody has shown a secret from there: whoever knows the device comes in, whoever floods it.
-export const anonymousMax = 32; // Connections from afar over TLS, where anybody may speak: each may make us keep 1 MiB of a frame. More than a home has,
-export const anonymousPerAddressMax = 16; // and who did nothing for the longest time makes room, so that others still come in.
-export const descriptorsMax = 16_384; // In use: then nobody else comes in from afar. At a low limit of the system's, three quarters of that.
-export const descriptorsForTlsMax = 4096; // The same for TLS: 25 MB of connections that say nothing. At a low limit, half of that.
-export const bodiesMax = 8; // Of requests from afar that are being read at a time, 1 MiB each;
-export const bodiesPerAddressMax = 4; // then the oldest of the address makes room, else the oldest of all.
-export const handshakesPerSecondMax = 20; // From afar, in all: 1 ms of work each, 10 on a board.
-export const handshakeFailuresMax = 10; // Of one address in a row; then it is turned away for a while,
-export const handshakeBlockMsMin = 30_000; // twice as long with each failure more,
-export const handshakeBlockMsMax = 30 * 60_000; // and forgotten after as long without one.
-export const requestsWaitingMax = 8192; // Of all connections: what a fast machine serves in a few hundredths of a second.
+export const connectionsForDevice = 32; // Of all, reserved for callers on the device, so that a remote flood cannot take them.
+export const unsealedMax = 4; // Remote connections without a proven secret: each may hold 1.5 MB of a frame in memory, or 3 MB.
+export const unsealedPerAddressMax = 2; // At a limit the oldest of the address is evicted, else the oldest of all.
+export const unsealedStayMs = 500; // The minimum age for that eviction; if all are younger, a new connection is refused.
+export const provenAddressesMax = 64; // Remembered addresses of clients with a proven secret; a new connection from one of them is accepted.
+export const anonymousMax = 32; // Anonymous TLS connections: each may hold 1 MiB of a frame in memory. A home has fewer.
+export const anonymousPerAddressMax = 16; // At a limit the connection that was idle for longest is evicted.
+export const descriptorsMax = 16_384; // In use: above it remote connections are refused. If the system's limit is low, three quarters of that.
+export const descriptorsForTlsMax = 4096; // The same for TLS: 25 MB of idle connections. If the system's limit is low, half of that.
+export const bodiesMax = 8; // Bodies of remote requests that are read at a time, 1 MiB each.
+export const bodiesPerAddressMax = 4; // At a limit the oldest of the address is evicted, else the oldest of all.
+export const handshakesPerSecondMax = 20; // Of all remote callers: 1 ms of work each, 10 on a board.
+export const handshakeFailuresMax = 10; // Consecutive ones of one address; then it is blocked.
+export const handshakeBlockMsMin = 30_000; // Doubled with each further failure.
+export const handshakeBlockMsMax = 30 * 60_000; // Also the time without a failure after which the count is dropped.
+export const requestsWaitingMax = 8192; // Of all connections: a fast machine serves as many in a few hundredths of a second.
 export const requestsWaitingBytesMax = 8 * 1024 * 1024;
 export const unsentBytesMax = 4 * 1024 * 1024;
-export const unsentWhileAskingMax = 512 * 1024; // Of one from afar: with more it may ask for nothing further until it has read.
-export const anonymousBytesPerSecondMax = 1024 * 1024; // Answered to all who come over TLS, together; then they are told to wait.
+export const unsentWhileAskingMax = 512 * 1024; // Of one remote connection: above it no further request is accepted until it has read.
+export const anonymousBytesPerSecondMax = 1024 * 1024; // Sent to all anonymous TLS callers together; above it they must wait.
 export const anonymousBytesBurst = 4 * 1024 * 1024;
-export const launchesFromAfarPerSecondMax = 20; // And virtual cards: nobody taps faster, and each is told to all who listen.
-export const writesPerMinuteMax = 60; // Disk writes that one remote client may cause; a launch is one, by its row in the history.
+export const launchesFromAfarPerSecondMax = 20; // And virtual cards: nobody taps faster, and each causes a notification to all listeners.
+export const writesPerMinuteMax = 60; // Disk writes by one remote client; a launch is one, because of its row in the history.
 export const writesPerDayMax = 2000;
 export const strangerWritesPerMinuteMax = 240; // Of all callers without an identity together, however many addresses they have.
 export const strangerWritesPerDayMax = 8000;
 export const auditObjectCharsMax = 128; // Of the object of a change, in a line of the audit log.
-export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all connections from afar: then whoever reads least goes.
+export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all remote connections: above it the one with the most unread output is closed.
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
 
 // Scripts and tokens.
@@ -49,16 +49,16 @@ export const launchShownCharsMax = 600; // Of the text of a launch link, on the 
 export const uidCharsMax = 64; // ISO/IEC 14443-3 allows 10 bytes; others write colons or their own ids.
 export const tokenTypeCharsMax = 64;
 export const tokenDataCharsMax = 16 * 1024; // Hex: twice the largest tag memory that we read, with room.
-export const delayMsMax = 10 * 60 * 1000; // A card may wait, but not hold the queue for ever.
+export const delayMsMax = 10 * 60 * 1000; // A card may wait, but not block the queue forever.
 
 // Launching.
-export const launchQueueMax = 64; // A person cannot tap faster; a program that does gets `busy`.
-export const launchesForCardsMax = 16; // Beyond that, for cards on readers alone: what others have queued keeps no card waiting.
+export const launchQueueMax = 64; // A person cannot tap faster; a program gets `busy`.
+export const launchesForCardsMax = 16; // Further places, for cards on readers alone, so that queued launches of others delay no card.
 export const untrustedLaunchesMax = 8; // Of the queue, for callers that may only play.
 export const untrustedDelayMsMax = 10_000; // In all, of one script that is not trusted: others wait for it.
-export const cardsGoneMax = 128; // Cards that went while their launch waited: twice the queue.
+export const cardsGoneMax = 128; // Cards that were removed while their launch waited: twice the queue.
 export const hooksRunningMax = 16; // Scripts of hooks at one time; a card at the edge of the field must not pile them up.
-export const playlistItemsMax = 10_000; // What a shuffled list costs in memory; nobody hears more.
+export const playlistItemsMax = 10_000; // Because of the memory for a shuffled list; nobody plays more.
 export const playlistFailuresMax = 100; // Items in a row that cannot be played, before a playlist ends.
 export const playTimeMinutesMax = 7 * 24 * 60;
 export const playTimeWarningsMax = 16;
@@ -74,7 +74,7 @@ export const tokensPerReaderMax = 8;
 
 export const readerLineBytesMax = 20 * 1024; // A text of 16 KiB, a UID, and the words around them.
 export const readerFileBytesMax = 20 * 1024; // The same, of a file that stands for a card.
-export const readerTapsPerSecondMax = 10; // Of a reader that speaks in lines or types; a hand is slower.
+export const readerTapsPerSecondMax = 10; // Of a reader that sends lines or types; a hand is slower.
 export const typedCharsMax = 4296; // The longest text of a QR code (ISO/IEC 18004, version 40-L).
 
 // Tags and frames.
@@ -89,15 +89,15 @@ export const ccidExtensionsMax = 20; // Times that a reader may ask for more tim
 
 // Files and processes.
 export const configBytesMax = 1024 * 1024;
-export const configSavedBytesMax = 64 * 1024; // What a change from afar may make of a smaller one: each change reads it several times, 50 ms.
+export const configSavedBytesMax = 64 * 1024; // The largest file after a change by the API: each change reads the file several times, 50 ms.
 export const launchersMax = 256;
 export const argvMax = 64;
-export const playerWordsBytesMax = 4096; // Kept of what a player wrote to its error output last: what people read of it is less.
-export const playerLineBytesMax = 64 * 1024; // One message of a player that we speak with; a title or an error has a few hundred.
-export const playerRequestsMax = 32; // Unanswered ones: far less than the socket holds, so that writing never waits.
-export const mediaReadyMsMax = 60_000; // A script may wait for a slow disc, but not hold the queue for ever.
+export const playerWordsBytesMax = 4096; // The end of a player's error output; people read less of it.
+export const playerLineBytesMax = 64 * 1024; // One message of a player's protocol; a title or an error has a few hundred.
+export const playerRequestsMax = 32; // Without an answer: far fewer than the socket buffers, so that writing never blocks.
+export const mediaReadyMsMax = 60_000; // A script may wait for a slow disc, but not block the queue forever.
 export const stopGraceSecondsMax = 30; // Of one launcher: the next card waits as long for a player that does not end.
-export const launcherEnvironmentMax = 64; // Variables of one launcher.
+export const launcherEnvironmentMax = 64; // Variables for one launcher.
 export const configListMax = 1000; // Systems or endings of one launcher: more than there are.
 
 // What the machine's own start found wrong.
@@ -105,7 +105,7 @@ export const machineFaultsMax = 16;
 export const machineFaultBytesMax = 1024; // A sentence, or the line of the watchdog's state file.
 
 // Over the API.
-export const scanMsMax = 60 * 60 * 1000; // A virtual card that is never taken off would hide every later one.
+export const scanMsMax = 60 * 60 * 1000; // A virtual card that is never removed would hide every later one.
 export const mappingPatternBytesMax = 4096;
 export const mappingOverrideBytesMax = 4096;
 export const mappingLabelCharsMax = 255;
@@ -132,18 +132,18 @@ export const auditFilesMax = 4; // Of each of its two kinds: 1 MiB in all.
 export const auditKindsMax = 64; // Addresses and reasons that are counted one by one at a time; the rest is counted as one.
 export const auditBufferBytesMax = 64 * 1024; // Not written yet, on a disk that does not take it.
 
-// HTTP (decisions, "Limits").
+// HTTP.
 export const requestsPerMinuteMax = 100;
 export const requestBurstMax = 20;
-export const requestsPerSecondMax = 200; // From afar, in all, however many addresses somebody has.
-export const turnedAwayPerSecondMax = 500; // Who ask too often, in the clear; each costs 0.1 ms, 1 on a board. With more the door is shut for a second.
-export const turnedAwayByTlsPerSecondMax = 100; // The same over TLS, where each has cost a handshake.
-export const turnedAwayBeforeRefusalMax = 8; // Of one address in a second, over TLS: then the kernel refuses it for a while, and nobody else.
+export const requestsPerSecondMax = 200; // Of all remote addresses together.
+export const turnedAwayPerSecondMax = 500; // Refusals without encryption; each costs 0.1 ms, 1 on a board. Above it the service accepts nothing for a second.
+export const turnedAwayByTlsPerSecondMax = 100; // The same over TLS, because each has cost a handshake.
+export const turnedAwayBeforeRefusalMax = 8; // Of one address in a second, over TLS: then the kernel refuses that address for a while.
 export const refusedInKernelMax = 16; // Addresses: the kernel compares each packet that opens a connection with all of them.
 export const refusedInKernelMs = 10_000; // Its allowance is not half full by then.
 export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
-export const eventsKeptMax = 256; // What a listener that comes back may have missed, of the events of each right,
-export const eventsKeptBytesMax = 256 * 1024; // while it is not more than this: an event with a long card's text has 64 KiB.
+export const eventsKeptMax = 256; // Events of each right that are kept for listeners that reconnect.
+export const eventsKeptBytesMax = 256 * 1024; // The same in bytes: an event with a long card's text has 64 KiB.
 
 // Serial lines.
 export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter (12 Mbaud, FTDI FT232H data sheet).
@@ -182,8 +182,8 @@ export const sealedClientIdCharsMax = 64; // A UUID has 36.
 export const pairingDigits = 6; // A million codes.
 export const pairingTriesMax = 3; // Proofs in one opening, from whatever address.
 export const pairingOpenMs = 10 * 60 * 1000; // Time to take a phone out and type.
-export const pairingHellosMax = 16; // Exchanges without a proof in one opening; then the oldest is evicted. On sockets `unsealedMax` is the nearer bound,
-export const pairingHellosPerAddressMax = 4; // and `unsealedStayMs` keeps each its place. An address with more evicts its own oldest.
+export const pairingHellosMax = 16; // Exchanges without a proof in one opening; then the oldest is evicted. On sockets `unsealedMax` is lower.
+export const pairingHellosPerAddressMax = 4; // An address with more evicts its own oldest.
 export const pairingSharesKeptMax = 16_384; // Shares that one opening remembers sending: `handshakesPerSecondMax` in `pairingOpenMs` makes 12,000.
 // Wrong codes delay the next proof, in one count over all openings, addresses and restarts. Three are free, at 0 min. The
 // fourth comes at 1 min, then at 3, 7 and 15 min, then one each 15 min: 7 + (1440 - 15) / 15 = 102 in a day. Each is right with a
@@ -192,7 +192,7 @@ export const pairingWrongCodesFree = 3;
 export const pairingDelayMsMin = 60 * 1000; // After the last free one; twice as long after each further one.
 export const pairingDelayMsMax = 15 * 60 * 1000; // Short enough for an owner, since a neighbour who guesses can cause it too.
 export const pairingWrongCodesKeptMs = 24 * 60 * 60 * 1000; // After the last one the count starts again at zero.
-export const earlyFramesMax = 16; // Frames that come before their handshake was answered; only version 1 may send some.
+export const earlyFramesMax = 16; // Frames before the answer to their handshake; only version 1 may send some.
 export const earlyFrameCharsMax = 64 * 1024; // Of all of them.
 
 // The secure layer, version 1 (known clients).
@@ -201,7 +201,7 @@ export const v1ClientNameBytesMax = 128;
 export const v1PakeBytesMax = 2048;
 export const v1PairBodyBytesMax = 16 * 1024;
 export const v1PinMsMax = 5 * 60_000;
-export const v1PinTriesMax = 3; // Over the whole device, whoever makes them: one chance in 333,333.
+export const v1PinTriesMax = 3; // On the whole device, by all callers: one chance in 333,333.
 export const v1ExchangesMax = 12; // Begun with one PIN. Each takes some 10 ms of work, 100 on a board.
 export const v1ExchangeMsMax = 2 * 60_000;
 export const v1FirstFrameCharsMax = 64 * 1024; // It carries the first request, before its sender has proved anything.
@@ -209,22 +209,22 @@ export const v1TokenCharsMax = 64; // A UUID has 36.
 export const v1SaltsPerClientMax = 100_000; // Sessions of one client: 50 a day for five years, 3 MB; then it is paired anew.
 
 // The media index.
-export const folderDepthMax = 64; // Folders in folders below a system's; deeper is a loop that no link explains.
+export const folderDepthMax = 64; // Nested folders below a system's; deeper ones are a loop.
 export const playlistBytesMax = 256 * 1024; // A playlist of discs has a few lines; a longer file is something else.
-export const indexedFilesMax = 8_000_000; // What fits into the memory of a PC while it is sorted.
+export const indexedFilesMax = 8_000_000; // As many fit into the memory of a PC while they are sorted.
 export const titleCandidatesMax = 250; // Files of one title, or near it, that are weighed against each other: 1 ms.
 export const sticksMax = 16; // USB sticks, or their partitions, at the same time; a hub has some seven ports.
 export const stickIndexesMax = 8; // Sticks whose index is kept for when they come again: some MB each.
 export const scanComplaintsMax = 100; // Lines of the log for one run of the index; the rest is counted.
 
 // BIOS files.
-export const coreInfoBytesMax = 64 * 1024; // Of a core's .info file; the longest that is published has 20 KB.
+export const coreInfoBytesMax = 64 * 1024; // Of a core's .info file; the longest published one has 20 KB.
 export const firmwareFilesMax = 16; // Of one core that are looked for before a game starts.
 
 // Expressions in scripts.
 export const expressionPartsMax = 1024; // Operands and operators in one script; each is looked at once when it is worked out.
 export const expressionDepthMax = 64; // Brackets and operators that wait for what stands behind them; nobody reads more.
-export const numberDigitsMax = 15; // What a double holds exactly.
+export const numberDigitsMax = 15; // A double holds as many exactly.
 export const numberDecimalsMax = 6; // With more, small ones would be written with an exponent.
 
 // What scripts do outside the device.
@@ -233,7 +233,7 @@ export const webHeadBytesMax = 16 * 1024; // Of an answer; common servers send n
 export const webBodyBytesMax = 1024 * 1024; // It is read and dropped.
 export const webRedirectsMax = 5;
 export const webAddressesMax = 4; // Of one name, tried one after another.
-export const executeMsMax = 60_000; // A program of a card; what shall stay is a player, or a service of the owner's.
+export const executeMsMax = 60_000; // A program of a card; a long-running one should be a player, or a service of the owner.
 export const executeOutputBytesMax = 64 * 1024; // Kept of what it writes, for the log; the rest is read and dropped.
 
 // The command line.
@@ -250,27 +250,27 @@ export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: a pe
 export const updateManifestBytesMax = 128 * 1024;
 export const updatePartsMax = 512; // A kernel, a few device trees and the firmware's overlays.
 export const updatePartNameCharsMax = 128;
-export const updateBootBytesMax = 64 * 1024 * 1024; // Half of the boot partition: the other half is the other slot's.
+export const updateBootBytesMax = 64 * 1024 * 1024; // Half of the boot partition; the other half is for the other slot.
 export const updateRootBytesMax = 1024 * 1024 * 1024; // The partition's own size is the nearer limit.
 export const updateVersionCharsMax = 32;
 export const updateKeysMax = 16;
-export const updateNoteBytesMax = 4096; // What an update left for the next start to read, and small files of the boot partition.
+export const updateNoteBytesMax = 4096; // The note of an update for the next start, and small files of the boot partition.
 
 // What games save, while RetroArch writes it in memory.
 export const savesBytesMax = 24 * 1024 * 1024; // Of one game, before it starts: a board has 512 MB, and a PlayStation's state 1 to 4.
 export const savesFilesMax = 500; // The same: each is copied before the game starts.
 export const savesListedMax = 20_000; // Files and folders of one system's saves; they are looked through before a game starts.
 export const savesDepthMax = 4; // Folders in folders: the system's, the core's, and what a core makes below.
-export const savesMemoryFreeMin = 256 * 1024; // With less the memory counts as full, and what was written last may be cut off.
-export const orphanSaveMsMax = 5000; // A RetroArch that outlived the service has so long to save and end.
+export const savesMemoryFreeMin = 256 * 1024; // With less the memory counts as full, and the last write may be truncated.
+export const orphanSaveMsMax = 5000; // The time for a RetroArch that outlived the service to save and end.
 
-/** tapdeck-confine is asked at the start whether it can confine players: milliseconds. It answers within a few. */
+/** At the start tapdeck-confine reports whether it can confine players; it takes a few milliseconds. */
 export const confineProbeMsMax = 5000;
 export const spareMessageBytesMax = 32 * 1024; // The words of a player, as watchdog/spare.h has it; with more it starts without the spare.
 
 // The device's own screen.
 export const screenNameCharsMax = 80; // Of a name: two lines of it are read from afar.
-export const screenReasonCharsMax = 120; // Of why something did not start; the log has the rest.
+export const screenReasonCharsMax = 120; // Of the reason of a failed start; the log has the rest.
 export const screenPixelsMax = 4096 * 2304; // Of a frame buffer: drawing takes 12 bytes for each.
-export const screenDrawMsMax = 30_000; // Of one drawing; 0.2 s on a PC, and it waits for everybody else.
+export const screenDrawMsMax = 30_000; // Of one drawing, which has the lowest priority; 0.2 s on a PC.
 export const screenRestoreMsMax = 1000; // The console's text mode, at the end of the service.
