@@ -171,15 +171,7 @@ function parse(argv: readonly string[]) {
 }
 
 /** Either a file, or one of the flags without a file. */
-function updateAction(
-  [path]: readonly string[],
-  values: {
-    readonly "allow-older"?: boolean | undefined;
-    readonly status?: boolean | undefined;
-    readonly undo?: boolean | undefined;
-    readonly confirm?: boolean | undefined;
-  },
-): UpdateAction {
+function updateAction([path]: readonly string[], values: Values): UpdateAction {
   const flags = (["status", "undo", "confirm"] as const).filter((name) => values[name]);
   const [kind] = flags;
   if (flags.length + (path === undefined ? 0 : 1) !== 1)

@@ -6,6 +6,7 @@ import { exitCodes, StartError } from "../core/errors.ts";
 import { pairingLink } from "../core/pairing-link.ts";
 import { ago, printable } from "../core/text.ts";
 import type { CommandLine } from "./arguments.ts";
+import { inColumns } from "./show.ts";
 import { onInterrupt, writeTags } from "./write-tags.ts";
 
 interface PairScreen {
@@ -186,16 +187,7 @@ export function clientLines(clients: readonly Omit<Listed, "secret">[], nowMs: n
     const used = lastUsed === undefined ? "never used" : `last used ${ago(lastUsed, nowMs)} at ${address}`;
     return [id, printable(name) || "-", role, paired, used];
   });
-  const widths = rows.reduce<readonly number[]>(
-    (widest, row) => row.map((cell, at) => Math.max(widest[at] ?? 0, Bun.stringWidth(cell))),
-    [],
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell + " ".repeat((widths[at] ?? 0) - Bun.stringWidth(cell)))
-      .join("  ")
-      .trimEnd(),
-  );
+  return inColumns(rows);
 }
 
 type Listed = Calls["clients"]["result"]["clients"][number];

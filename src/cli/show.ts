@@ -14,17 +14,18 @@ export function readersTable(readers: readonly Reader[]): string {
     reader.readerId,
   ]);
   const head = ["STATE", "DRIVER", "PATH", "READER", "ID"];
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  return inColumns([head, ...rows]).join("\n");
+}
+
+/** A line for each row, with aligned cells. */
+export function inColumns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = rows.reduce<readonly number[]>(
+    (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, Bun.stringWidth(cell))),
+    [],
   );
-  return [head, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  const padded = (cell: string, column: number) =>
+    cell + " ".repeat((widths[column] ?? 0) - Bun.stringWidth(cell));
+  return rows.map((row) => row.map(padded).join("  ").trimEnd());
 }
 
 /** `12:34:56  tokens.added     NTAG 04a1b2c3d4e5f6 "Audio/Doorbell.wav"`. */

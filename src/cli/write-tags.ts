@@ -1,6 +1,6 @@
 /** `tapdeck write`: one text to one tag, or the lines of a list to as many tags, one after another. */
 import { readFile, stat } from "node:fs/promises";
-import { type Client, RpcError } from "../client/client.ts";
+import { type Calls, type Client, RpcError } from "../client/client.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { writeListBytesMax } from "../core/limits.ts";
 
@@ -63,13 +63,7 @@ interface Refusal {
 
 async function tryWrite(
   client: Client,
-  params: {
-    readonly text: string;
-    readonly readerId?: string;
-    readonly force?: boolean;
-    readonly newTag?: boolean;
-    readonly record?: "text" | "uri";
-  },
+  params: Calls["readers.write"]["params"],
 ): Promise<Refusal | undefined> {
   try {
     await client.call("readers.write", params);

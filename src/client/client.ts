@@ -9,7 +9,15 @@
  */
 import type { Calls, Notification } from "../api/calls.ts";
 import { toHex } from "../core/hex.ts";
-import { deferred, isStranger, type Link, openPlainLink, openSealedLink, RpcError } from "./link.ts";
+import {
+  type Deferred,
+  deferred,
+  isStranger,
+  type Link,
+  openPlainLink,
+  openSealedLink,
+  RpcError,
+} from "./link.ts";
 
 export type { Identity } from "./link.ts";
 export { RpcError } from "./link.ts";
@@ -60,18 +68,13 @@ export interface Client {
   close(): void;
 }
 
-interface Pending {
-  readonly resolve: (result: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 const heartbeatMsDefault = 15_000;
 const [backOffMsMin, backOffMsMax] = [250, 10_000];
 
 /** Connects to `ws://host:port/api/v0.1`. Rejects if nobody answers, or if `signal` aborts first. */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
   const { signal, id, secret, reconnect = false, heartbeatMs = heartbeatMsDefault } = options;
-  const pending = new Map<string, Pending>();
+  const pending = new Map<string, Deferred<unknown>>();
   const listeners = new Set<(notification: Notification) => void>();
   const stateListeners = new Set<(state: "connected" | "lost") => void>();
   const ended = deferred<void>();
@@ -201,7 +204,7 @@ interface Incoming {
 
 function take(
   text: string,
-  pending: Map<string, Pending>,
+  pending: ReadonlyMap<string, Deferred<unknown>>,
   listeners: ReadonlySet<(notification: Notification) => void>,
 ): void {
   const message = JSON.parse(text) as Incoming;

@@ -172,14 +172,10 @@ export function readProtocolError(text: string): RpcError | undefined {
   return new RpcError(Number(error.code), String(error.message), "data" in error ? error.data : undefined);
 }
 
-/** A promise with its ends: as `Promise.withResolvers`, which Node 20 and browsers of before 2024 lack. */
-interface Deferred<T> {
-  readonly promise: Promise<T>;
-  readonly resolve: (value: T) => void;
-  readonly reject: (reason: unknown) => void;
-}
+export type Deferred<T> = ReturnType<typeof deferred<T>>;
 
-export function deferred<T>(): Deferred<T> {
+/** As `Promise.withResolvers`, which Node 20 and browsers before 2024 lack. */
+export function deferred<T>() {
   let [resolve, reject]: [(value: T) => void, (reason: unknown) => void] = [() => {}, () => {}];
   const promise = new Promise<T>((onValue, onReason) => {
     [resolve, reject] = [onValue, onReason];

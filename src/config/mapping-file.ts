@@ -4,6 +4,7 @@ import { messageOf } from "../core/errors.ts";
 import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../core/token.ts";
+import type { Table } from "./checks.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
 
 /** Why a file is refused; `line` counts from 1. */
@@ -190,8 +191,6 @@ function oneOf<Word extends string>(key: string, value: unknown, words: readonly
     `${key}: ${value === undefined ? "it is missing, and is" : "it must be"} one of ${words.join(", ")}`,
   );
 }
-
-type Table = Readonly<Record<string, unknown>>;
 
 function isTable(value: unknown): value is Table {
   return typeof value === "object" && value !== null && !Array.isArray(value);

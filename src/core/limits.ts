@@ -206,7 +206,7 @@ export const v1ExchangesMax = 12; // Begun with one PIN. Each takes some 10 ms o
 export const v1ExchangeMsMax = 2 * 60_000;
 export const v1FirstFrameCharsMax = 64 * 1024; // It carries the first request, before its sender has proved anything.
 export const v1TokenCharsMax = 64; // A UUID has 36.
-export const v1SaltsPerClientMax = 100_000; // Sessions of one client: 50 a day for five years, 3 MB; then it is paired anew.
+export const v1SaltsPerClientMax = 100_000; // Sessions of one client: 50 a day for five years, 3 MB; then it must pair again.
 
 // The media index.
 export const folderDepthMax = 64; // Nested folders below a system's; deeper ones are a loop.
