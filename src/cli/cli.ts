@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
-import { template } from "../config/config-template.ts";
+import { template } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
 import { assert, exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { printable, printableJson } from "../core/text.ts";

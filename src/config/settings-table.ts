@@ -26,6 +26,7 @@ import {
   texts,
   wholeNumber,
 } from "./checks.ts";
+import { launchersHelp } from "./launcher-settings.ts";
 
 interface Facts<T, Api extends string> {
   readonly check: Check<T>;
@@ -213,3 +214,26 @@ export type FieldName<Key extends string> = Key extends `${infer First}_${infer 
 export function fieldNameOf(key: string): string {
   return key.replace(/_(\w)/g, (_underscore, letter: string) => letter.toUpperCase());
 }
+
+/**
+ * The config file that explains itself, with every key and its comment. It states exactly the defaults: a line that begins
+ * with `#` and no space is a default that can be uncommented; prose and examples have a space.
+ */
+export function template(): string {
+  const sections = Object.entries(settingsTable).map(
+    ([name, settings]) => `[${name}]\n${Object.entries(settings).map(settingText).join("\n\n")}`,
+  );
+  return [head, ...sections, launchersHelp].join("\n\n");
+}
+
+function settingText([key, setting]: readonly [string, Setting<unknown, string>]): string {
+  const comment = setting.docs.map((line) => `# ${line}\n`).join("");
+  return `${comment}#${key} = ${setting.literal ?? literalOf(setting.default)}`;
+}
+
+function literalOf(value: unknown): string {
+  return Array.isArray(value) ? `[${value.map(literalOf).join(", ")}]` : JSON.stringify(value);
+}
+
+const head = `# The settings of Tapdeck. Each key stands here with its default, behind a #.
+# Take the # away and change the value; what you save is in use a moment later, unless its sentence says otherwise.`;

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { tableOf } from "../../../src/config/checks.ts";
-import { template } from "../../../src/config/config-template.ts";
 import { configOf, parseToml } from "../../../src/config/read-config.ts";
-import { settingsTable } from "../../../src/config/settings-table.ts";
+import { settingsTable, template } from "../../../src/config/settings-table.ts";
 import { defaultConfig } from "../../../src/config/shape.ts";
 
 const defaults = { ...defaultConfig, systems: { ...defaultConfig.systems, rootFolders: ["/data/media"] } };
