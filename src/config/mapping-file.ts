@@ -33,7 +33,7 @@ export async function mappingsOf(
   const parts = partsOf(source);
   for (let at = 0, line = 0; at < parts.length; ) {
     const { text, count, some } = await nextTables(parts, at, breathe);
-    tables.push(...(some ?? wholeTables(text, line)));
+    tables.push(...(some ?? tablesIn(text, line)));
     at += count;
     line += text.split("\n").length - 1;
     await breathe();
@@ -60,7 +60,7 @@ async function nextTables(parts: readonly string[], at: number, breathe: () => P
   for (let to = at; to < parts.length && next.some === undefined; to++) {
     const text = next.text + (parts[to] ?? "");
     if (to > at && text.length > partCharsMax) break;
-    next = { text, count: to - at + 1, some: text.length > partCharsMax ? undefined : tablesOf(text) };
+    next = { text, count: to - at + 1, some: tablesOf(text) };
     await breathe();
   }
   return next;
@@ -91,20 +91,16 @@ function isIntricate(part: string): boolean {
 
 /** The mappings of a part of a file; undefined if it holds anything else, or is no TOML. */
 function tablesOf(part: string): readonly unknown[] | undefined {
-  if (isIntricate(part)) return undefined;
   try {
-    const file: unknown = parse(part);
-    if (!isTable(file) || Object.keys(file).some((key) => key !== "mapping")) return undefined;
-    const list = file.mapping ?? [];
-    return Array.isArray(list) ? list : undefined;
+    return tablesIn(part, 0);
   } catch {
-    // The caller parses more of the file next, which finds the fault.
+    // The caller parses more of the file next, or reports the fault.
     return undefined;
   }
 }
 
-/** As `tablesOf`, but throws the fault; `before` is the number of lines before this part. */
-function wholeTables(source: string, before: number): readonly unknown[] {
+/** As `tablesOf`, but throws `MappingFileFault`; `before` is the number of lines before this part. */
+function tablesIn(source: string, before: number): readonly unknown[] {
   const place = (key: string) => before + (lineOf(source, { key, nth: 0 }) ?? 1);
   if (source.length > partCharsMax) {
     const sentence = `no mapping begins in the ${partCharsMax} characters from here on: each begins with [[mapping]], on a line of its own`;
@@ -115,7 +111,7 @@ function wholeTables(source: string, before: number): readonly unknown[] {
       "a mapping has one text, or true or false, for each key: no long lists, and no keys with dots";
     throw new MappingFileFault(before + 1, sentence);
   }
-  const file = parsed(source, before);
+  const file = treeOf(source, before);
   if (!isTable(file)) throw new MappingFileFault(undefined, "this is not a file of [[mapping]] tables");
   const wrong = Object.keys(file).find((key) => key !== "mapping");
   if (wrong !== undefined) {
@@ -127,7 +123,7 @@ function wholeTables(source: string, before: number): readonly unknown[] {
   throw new MappingFileFault(place("mapping"), "a mapping begins with [[mapping]], in double brackets");
 }
 
-function parsed(source: string, before: number): unknown {
+function treeOf(source: string, before: number): unknown {
   try {
     return parse(source);
   } catch (error) {
