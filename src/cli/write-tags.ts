@@ -7,14 +7,14 @@ import { writeListBytesMax } from "../core/limits.ts";
 interface WriteTagsOptions {
   /** One of `text` and `list`. */
   readonly text: string | undefined;
-  /** Path of a file with one text a line; blank lines are passed over. */
+  /** The path of a file with one text on each line; blank lines are skipped. */
   readonly list: string | undefined;
   /** If absent, the first reader that can write. */
   readonly readerId: string | undefined;
   readonly force: boolean;
   /** The NDEF record for the text: Text, or URI, which phones open. */
   readonly record?: "text" | "uri";
-  /** Takes lines for stdout, and those that only a person needs. */
+  /** `print` writes to stdout; `prompt` writes hints for a person to stderr. */
   readonly print: (line: string) => void;
   readonly prompt: (line: string) => void;
 }
@@ -23,7 +23,7 @@ interface WriteTagsOptions {
 export async function writeTags(client: Client, options: WriteTagsOptions): Promise<number> {
   const texts = options.list === undefined ? [options.text ?? ""] : await linesOf(options.list);
   const { readers } = await client.call("readers");
-  // Named in each call, so that Ctrl-C ends no write but this one.
+  // Each call names the reader, so that Ctrl-C cancels this write only.
   const readerId =
     options.readerId ??
     readers.find(({ connected, capabilities }) => connected && capabilities.includes("write"))?.readerId;
@@ -46,7 +46,7 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
       const refusal = await tryWrite(client, { text, ...common, ...(newTag ? { newTag } : {}) });
       if (refusal === undefined) break;
       if (interruption.happened()) return ended(options, index);
-      // Somebody with a list is there, and has more tags.
+      // With a list, a person is present and can lay another tag.
       if (options.list === undefined || refusal.cause === undefined) throw refusal.error;
       if (refusal.cause !== "timeout") options.prompt(`${name}${refusal.error.message}`);
     }
@@ -99,7 +99,7 @@ async function read(path: string): Promise<string> {
   }
 }
 
-/** Ctrl-C and the like, until disposed: the first one calls `run`, and a second one ends the program as ever. */
+/** Handles Ctrl-C and termination signals until disposed: the first one calls `run`, a second one ends the program. */
 export function onInterrupt(run: () => void): Disposable & { happened(): boolean } {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   let happened = false;

@@ -223,12 +223,12 @@ export const firmwareFilesMax = 16; // Of one core that are looked for before a 
 
 // Expressions in scripts.
 export const expressionPartsMax = 1024; // Operands and operators in one script; each is looked at once when it is worked out.
-export const expressionDepthMax = 64; // Brackets and operators that wait for what stands behind them; nobody reads more.
+export const expressionDepthMax = 64; // Nested brackets and operators; nobody reads more.
 export const numberDigitsMax = 15; // A double holds as many exactly.
 export const numberDecimalsMax = 6; // With more, small ones would be written with an exponent.
 
 // What scripts do outside the device.
-export const webRequestMsMax = 10_000; // With all its redirects: the cards behind it wait.
+export const webRequestMsMax = 10_000; // With all its redirects, because the next cards wait for it.
 export const webHeadBytesMax = 16 * 1024; // Of an answer; common servers send no more themselves.
 export const webBodyBytesMax = 1024 * 1024; // It is read and dropped.
 export const webRedirectsMax = 5;
@@ -241,7 +241,7 @@ export const writeListBytesMax = 1024 * 1024; // Ten thousand cards, as many as 
 
 // Virtual keyboards and gamepads.
 export const macroKeysMax = 512; // Presses of one macro: some lines of text.
-export const macroMsMax = 60_000; // Of one macro: the cards behind it wait.
+export const macroMsMax = 60_000; // Of one macro, because the next cards wait for it.
 export const macrosWaitingMax = 16; // For the one that is played.
 
 export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: a person's taps, and no storm.
@@ -269,7 +269,7 @@ export const confineProbeMsMax = 5000;
 export const spareMessageBytesMax = 32 * 1024; // The words of a player, as watchdog/spare.h has it; with more it starts without the spare.
 
 // The device's own screen.
-export const screenNameCharsMax = 80; // Of a name: two lines of it are read from afar.
+export const screenNameCharsMax = 80; // Of a name: two lines, which can be read from a distance.
 export const screenReasonCharsMax = 120; // Of the reason of a failed start; the log has the rest.
 export const screenPixelsMax = 4096 * 2304; // Of a frame buffer: drawing takes 12 bytes for each.
 export const screenDrawMsMax = 30_000; // Of one drawing, which has the lowest priority; 0.2 s on a PC.
