@@ -18,20 +18,19 @@
  * - The kernel's pn533_usb takes it as soon as it is plugged in; it is detached.
  */
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
-import { acrField, prepareAcr } from "./ccid/acr-field.ts";
-import { readerGone } from "./ccid/ccid-errors.ts";
+import { acrField, prepareAcr, tunnelTo } from "./ccid/acr-field.ts";
 import { factsOf, likelyReaders, type ReaderFacts } from "./ccid/detect.ts";
+import type { Send } from "./ccid/exchange.ts";
 import { type Ccid, createCcid } from "./ccid/exchange.ts";
 import { pcscField } from "./ccid/pcsc-field.ts";
-import { type Send, tunnelTo } from "./ccid/pn532-passthrough.ts";
+import { readerGone } from "./ccid/recovery.ts";
 import { type Slot, watchSlot } from "./ccid/slot.ts";
+import type { UsbBus, UsbLink } from "./io/links.ts";
 import { machineUsb } from "./io/usb.ts";
-import type { UsbBus, UsbLink } from "./io/usb-link.ts";
 import { acrBuzzer, acrFirmware, acrSignal } from "./protocol/apdu.ts";
 import { ccidOut } from "./protocol/ccid.ts";
 import { getFirmwareVersion, parseFirmwareVersion } from "./protocol/pn532-commands.ts";
-import { createFieldSession } from "./tags/tag-session.ts";
-import type { Field } from "./tags/watch-field.ts";
+import { createFieldSession, type Field } from "./tags/field-session.ts";
 
 // It answers when it has blinked for 400 ms; as much again for a busy machine.
 const signalMs = 1000;

@@ -20,7 +20,7 @@ import { messageOf, ServiceError } from "../src/core/errors.ts";
 import { readerFileBytesMax } from "../src/core/limits.ts";
 import type { Driver, DriverContext, ReaderSession, Report } from "../src/readers/driver.ts";
 import { createGone } from "./one-card-presence.ts";
-import { parseCardFile } from "./protocol/card-file.ts";
+import { parseCardFile } from "./protocol/card-text.ts";
 
 const settleMs = 30; // Shells open a file, and so empty it, some milliseconds before they write into it.
 

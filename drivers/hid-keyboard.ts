@@ -28,10 +28,14 @@ import type { Sighting } from "../src/core/token.ts";
 import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { type KeyLink, type OpenKeys, openKeys } from "./io/evdev.ts";
 import { type KeyboardInfo, listKeyboards } from "./io/hid-list.ts";
-import { type Codes, type KeyboardName, parseKeyboardName } from "./keyboard/name.ts";
 import { createGone, type Lying, tapMs, watchLying } from "./one-card-presence.ts";
-import { createEventCutter } from "./protocol/key-events.ts";
-import { createTyping, type Typed } from "./protocol/typed-code.ts";
+import {
+  createEventCutter,
+  createTyping,
+  type LayoutName,
+  layoutNames,
+  type Typed,
+} from "./protocol/typed-code.ts";
 
 // Readers type a key each millisecond to each twenty; a person at a keypad is not meant to use this.
 const idleMs = 250;
@@ -176,4 +180,43 @@ export function sightingOf(typed: string, codes: Codes | undefined): Sighting {
   return isUid
     ? { type: "Unknown", uid: text.toLowerCase(), text: "", data: "", removable: false }
     : { type: "Barcode", uid: "", text, data: "", removable: false };
+}
+
+export interface KeyboardName {
+  /** The node to open; undefined where any device with the id will do. */
+  readonly node: string | undefined;
+  /** The id that the device must have; undefined where those of the table are meant. */
+  readonly id: string | undefined;
+  readonly layout: LayoutName;
+  readonly codes: Codes | undefined;
+}
+
+/** What a reader's codes are: the number of a card, or the text of a barcode. */
+export type Codes = "uid" | "text";
+
+export type ParsedName =
+  | { readonly kind: "name"; readonly name: KeyboardName }
+  | { readonly kind: "error"; readonly why: string };
+
+const idForm = /^[0-9a-f]{4}:[0-9a-f]{4}$/;
+
+/** `08ff:0009`, or `/dev/input/by-path/...?id=08ff:0009`; then `?layout=de&codes=text`. */
+export function parseKeyboardName(text: string): ParsedName {
+  const [device = "", query = ""] = text.split("?");
+  const options = new URLSearchParams(query);
+  const layout = layoutNames.find((known) => known === (options.get("layout") ?? "us"));
+  if (layout === undefined)
+    return error(`there is no layout ${options.get("layout")}: use one of ${layoutNames.join(", ")}`);
+  const codes = options.get("codes") ?? undefined;
+  if (codes !== undefined && codes !== "uid" && codes !== "text")
+    return error("codes is uid, for the numbers of cards, or text, for barcodes");
+  const isNode = device.startsWith("/dev/");
+  const id = (isNode ? options.get("id") : device)?.toLowerCase();
+  if (id !== undefined && !idForm.test(id))
+    return error("name the reader by its USB id, as hid-keyboard:08ff:0009; `lsusb` lists them");
+  return { kind: "name", name: { node: isNode ? device : undefined, id, layout, codes } };
+}
+
+function error(why: string): ParsedName {
+  return { kind: "error", why };
 }

@@ -19,7 +19,5 @@ export const drivers: readonly Driver[] = [
   simulated,
 ];
 
-export { forbidCoreDumps } from "./io/core-dumps.ts";
-export { setConsole } from "./io/linux-console.ts";
-export { refuseAt } from "./io/listener-filter.ts";
+export { forbidCoreDumps, refuseAt, setConsole } from "./io/kernel-controls.ts";
 export { openUinput } from "./io/uinput.ts";

@@ -26,7 +26,7 @@
 import { type Clock, sleep } from "../src/core/clock.ts";
 import { assert } from "../src/core/errors.ts";
 import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
-import type { ByteLink } from "./io/byte-link.ts";
+import type { ByteLink } from "./io/links.ts";
 import { openSerial } from "./io/serial.ts";
 import { listSerialPorts, type SerialPortInfo } from "./io/serial-list.ts";
 import { type Chip, createChip, readerGone } from "./pn532/chip.ts";
@@ -41,7 +41,7 @@ import {
   setSerialBaudRate,
 } from "./protocol/pn532-commands.ts";
 import { ackFrame, wakeUp } from "./protocol/pn532-frame.ts";
-import { createFieldSession } from "./tags/tag-session.ts";
+import { createFieldSession } from "./tags/field-session.ts";
 
 const firstBaudRate = 115_200; // UM0701-02, 7.2.8: the rate after power-up.
 const raisedBaudRate = 460_800; // The highest that FTDI, CP210x, CH340 and the Pi's PL011 all make without error.

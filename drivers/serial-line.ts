@@ -30,7 +30,7 @@ import type { Sighting } from "../src/core/token.ts";
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { serialBinding } from "./io/serial-binding.ts";
 import { createGone, isSameCard, type Lying, tapMs, watchLying } from "./one-card-presence.ts";
-import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/reader-line.ts";
+import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/card-text.ts";
 
 const usualBaudRate = 115_200;
 const silenceMs = 1000;

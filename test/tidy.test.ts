@@ -5,7 +5,10 @@ import { dirname, join, normalize } from "node:path";
 
 const root = join(import.meta.dir, "..");
 
-/** What each folder may import, by the longest prefix that fits (ARCHITECTURE, "Who may import whom"). */
+/**
+ * What each folder may import, by the longest prefix that fits (ARCHITECTURE, "Who may import whom"). `*` stands for any one
+ * folder, so that a new driver with a folder of its own needs no line here.
+ */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": ["src/", "drivers/index.ts"],
   "src/compose.ts": ["src/"],
@@ -73,16 +76,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "drivers/io/": ["drivers/io/", "src/core/"],
   "drivers/tags/": ["drivers/tags/", "drivers/protocol/", "src/readers/driver.ts", "src/core/"],
   "drivers/": [
-    "drivers/tags/",
-    "drivers/protocol/",
-    "drivers/io/",
-    "drivers/emulator/",
-    "drivers/pn532/",
-    "drivers/ccid/",
+    "drivers/*/",
     "drivers/pn532-uart.ts",
     "drivers/one-card-presence.ts",
-    "drivers/toypad/",
-    "drivers/keyboard/",
     "src/readers/driver.ts",
     "src/core/",
   ],
@@ -105,7 +101,7 @@ test("imports point down, as the table in ARCHITECTURE says", () => {
   const wrong = sources.flatMap(importsOf).filter(({ from, to, typesOnly }) => {
     const allowed = mayImport[longestPrefix(from)] ?? [];
     const fits = (rule: string) =>
-      rule.endsWith(" (types)") ? typesOnly && to.startsWith(rule.slice(0, -8)) : to.startsWith(rule);
+      rule.endsWith(" (types)") ? typesOnly && to.startsWith(rule.slice(0, -8)) : isBelow(to, rule);
     return !allowed.some(fits);
   });
   expect(wrong.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
@@ -219,6 +215,17 @@ function importsOf(file: string): Import[] {
 function longestPrefix(file: string): string {
   const fitting = Object.keys(mayImport).filter((prefix) => file.startsWith(prefix));
   return fitting.sort((a, b) => b.length - a.length)[0] ?? "";
+}
+
+/** True if `path` begins with `rule`, in which `*` is the name of any one folder. */
+function isBelow(path: string, rule: string): boolean {
+  const names = path.split("/");
+  return path.startsWith(
+    rule
+      .split("/")
+      .map((part, index) => (part === "*" ? names[index] : part))
+      .join("/"),
+  );
 }
 
 function withoutComments(text: string): string {

@@ -1,22 +1,34 @@
 /**
- * The field of an ACR122U: its own polling tells that a card came, and the PN532 in it lists, reads and writes the card,
- * as fast and with the same words as one on a line.
+ * The field of an ACR122U. The reader's own polling reports that a card came; the PN532 in it lists, reads and writes the
+ * card with the same commands as one on a serial line (API 2.04, section 6.1).
  */
 
-import { channelTo } from "../pn532/pn532-channel.ts";
-import { recheckRetries } from "../pn532/pn532-field.ts";
-import { targetIn } from "../pn532/target.ts";
-import { acrBuzzer, acrPolling, pollFlags } from "../protocol/apdu.ts";
+import { assert } from "../../src/core/errors.ts";
+import type { Caller } from "../pn532/chip.ts";
+import { channelTo, recheckRetries, targetIn } from "../pn532/pn532-field.ts";
+import {
+  acrBuzzer,
+  acrPolling,
+  apduDone,
+  directBytesMax,
+  directTransmit,
+  getResponse,
+  parseApdu,
+  pollFlags,
+  waitingBytes,
+} from "../protocol/apdu.ts";
 import { ccidOut } from "../protocol/ccid.ts";
 import {
+  chipToHost,
+  commandCodes,
   getFirmwareVersion,
   listOneFelica,
   listOneTypeA,
   setMaxRetries,
 } from "../protocol/pn532-commands.ts";
+import type { Field } from "../tags/field-session.ts";
 import type { Target } from "../tags/tag-channel.ts";
-import type { Field } from "../tags/watch-field.ts";
-import { type Send, tunnelTo } from "./pn532-passthrough.ts";
+import type { CcidAnswer, Send } from "./exchange.ts";
 import type { Slot } from "./slot.ts";
 
 const aliveMs = 1000; // A reader that hangs or whose chip died is found out within this.
@@ -79,4 +91,52 @@ export function acrField({ send, slot, whileIdle }: AcrFieldOptions): Field {
       }
     },
   };
+}
+
+/** Commands that fail where a tag left; each other one that the reader refuses is a fault of the reader. */
+const aboutTags: readonly number[] = [
+  commandCodes.inDataExchange,
+  commandCodes.inCommunicateThru,
+  commandCodes.inListPassiveTarget,
+  commandCodes.inSelect,
+  commandCodes.inDeselect,
+  commandCodes.inRelease,
+];
+
+/** `call` resolves with no bytes at all where the reader refused a command about a tag. */
+export function tunnelTo(send: Send): Caller {
+  const call = async (command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> => {
+    assert(command.length <= directBytesMax, "a command for the chip fits one APDU");
+    const [, code = 0] = command;
+    const accepts = (answer: CcidAnswer) => aboutTags.includes(code) || payloadOf(answer, code) !== undefined;
+    const waiting = fetchable(
+      await send({ type: ccidOut.block, data: directTransmit(command), accepts }, signal),
+    );
+    const answer =
+      typeof waiting === "number"
+        ? await send({ type: ccidOut.block, data: getResponse(waiting), accepts }, signal)
+        : waiting;
+    const payload = payloadOf(answer, code);
+    return typeof payload === "object" ? payload : new Uint8Array();
+  };
+  return {
+    call,
+    // The reader ends a listing by itself, soon.
+    callFor: (command, _waitMs, signal) => call(command, signal),
+    abort: async () => {},
+  };
+}
+
+function fetchable(answer: CcidAnswer): CcidAnswer | number {
+  const apdu = parseApdu(answer.data);
+  return (apdu && waitingBytes(apdu)) ?? answer;
+}
+
+/** The chip's answer, "waiting" where it must be fetched first, or undefined where it is none. */
+function payloadOf(answer: CcidAnswer, code: number): Uint8Array | "waiting" | undefined {
+  const apdu = parseApdu(answer.data);
+  if (apdu === undefined) return undefined;
+  if (waitingBytes(apdu) !== undefined) return "waiting";
+  const isAnswer = apdu.status === apduDone && apdu.data[0] === chipToHost && apdu.data[1] === code + 1;
+  return isAnswer ? apdu.data : undefined;
 }

@@ -1,6 +1,6 @@
 /** Which USB devices are contactless readers, by looking only. */
 import type { Candidate } from "../../src/readers/driver.ts";
-import type { UsbDeviceInfo } from "../io/usb-link.ts";
+import type { UsbDeviceInfo } from "../io/links.ts";
 
 interface Known {
   readonly id: string;

@@ -4,7 +4,7 @@
  */
 import { ccidExtensionsMax } from "../../src/core/limits.ts";
 import type { Log } from "../../src/core/log.ts";
-import { UsbFault, type UsbLink } from "../io/usb-link.ts";
+import { UsbFault, type UsbLink } from "../io/links.ts";
 import {
   type CcidAssembler,
   type CcidMessage,
@@ -16,8 +16,7 @@ import {
   statusOf,
 } from "../protocol/ccid.ts";
 import { toldCcid } from "../protocol/log-redaction.ts";
-import { readerGone } from "./ccid-errors.ts";
-import { createLadder } from "./recovery.ts";
+import { createLadder, readerGone } from "./recovery.ts";
 
 // A device takes a block within a frame or two of USB, 1 ms each; a machine that starts a game is late by far more.
 const sendTimeoutMs = 250;
@@ -58,6 +57,9 @@ export interface CcidOptions {
   /** Sets the reader up again after a rung that made it forget; throws where it does not answer. */
   readonly prepare: (command: Attempt) => Promise<void>;
 }
+
+/** Sends an order to the reader, with all its retries or as one attempt. */
+export type Send = (order: CcidOrder, signal?: AbortSignal) => Promise<CcidAnswer>;
 
 /** One try: rejects with `UsbFault` where no answer came. */
 export type Attempt = (order: CcidOrder) => Promise<CcidAnswer>;

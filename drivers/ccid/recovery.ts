@@ -1,12 +1,13 @@
 /**
- * What is done about a reader that does not answer, gentlest first: its command is aborted (CCID 1.1, 5.3.1), its slot is
- * switched off and on, its port is reset, and in the end it is given up, to be opened anew by whoever supervises it.
- * Each rung must prove itself by an answer, and is logged with what came of it.
+ * What is done about a CCID reader that does not answer, gentlest first: abort its command (CCID 1.1, 5.3.1), switch its
+ * slot off and on, reset its port. If all fail, it is given up and its supervisor opens it again. Each step counts only
+ * after the reader answers, and is logged with its outcome.
  */
+
+import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
-import { UsbFault, type UsbLink } from "../io/usb-link.ts";
+import { UsbFault, type UsbLink } from "../io/links.ts";
 import { abortRequest, abortValue, ccidOut, encodeCcid } from "../protocol/ccid.ts";
-import { outcomeOf } from "./ccid-errors.ts";
 import type { Attempt } from "./exchange.ts";
 
 const stepTimeoutMs = 250; // A reader that is well answers these at once; switching a slot on takes some 100 ms.
@@ -92,4 +93,13 @@ async function bestEffort(step: Promise<void>): Promise<void> {
   } catch (error) {
     if (error instanceof UsbFault && error.kind === "gone") throw error;
   }
+}
+
+export function readerGone(path: string, why: string, cause?: unknown): ServiceError {
+  return new ServiceError("reader-gone", `${path}: ${why}`, cause === undefined ? {} : { cause });
+}
+
+/** For logs: what a transfer or a step ended with. */
+export function outcomeOf(error: unknown): string {
+  return error instanceof UsbFault ? `${error.kind}: ${error.message}` : messageOf(error);
 }

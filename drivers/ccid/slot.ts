@@ -2,7 +2,7 @@
 import type { Clock } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
-import { UsbFault, type UsbLink } from "../io/usb-link.ts";
+import { UsbFault, type UsbLink } from "../io/links.ts";
 import { parseInterrupt } from "../protocol/ccid.ts";
 
 const interruptBytesMax = 16; // Two bits a slot, or four bytes of a hardware error (CCID 1.1, 6.3).

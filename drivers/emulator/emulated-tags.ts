@@ -5,16 +5,21 @@
 import { assert } from "../../src/core/errors.ts";
 import { encodeTextMessage, encodeUriMessage } from "../protocol/ndef.ts";
 import { pageBytes, wrapMessage } from "../protocol/type2-tag.ts";
+import {
+  createType2Commands,
+  type Type2Commands,
+  type Type2Kind,
+  type Type2Sheet,
+  type2Sheets,
+} from "./emulated-type2.ts";
 import { createCardWithoutMessages } from "./emulated-type4.ts";
 import { createTypeATag, type EmulatedTag, type TypeAIdentity } from "./type-a.ts";
-import { createType2Commands, type Type2Commands } from "./type2-commands.ts";
-import { type Type2Kind, type Type2Sheet, type2Sheets } from "./type2-sheets.ts";
 
 export { type ClassicKind, classicKindOf, classicKinds, createClassic } from "./classic-tag.ts";
+export { type Type2Kind, type2Kinds } from "./emulated-type2.ts";
 export { createCardWithoutMessages, createType4Tag } from "./emulated-type4.ts";
 export { createFelicaTag } from "./felica-tag.ts";
 export type { EmulatedTag } from "./type-a.ts";
-export { type Type2Kind, type2Kinds } from "./type2-sheets.ts";
 
 export interface Type2Options {
   /** 7 bytes; the first is the maker's, 04 for NXP. */

@@ -4,8 +4,15 @@
  */
 import { baudRateCodes, chipToHost, commandCodes as code, hostToChip } from "../protocol/pn532-commands.ts";
 import { createField, type Field, instantRadio, type RadioTiming, realRadio } from "./emulated-field.ts";
-import { type ChipMemory, freshMemory, silenceMsOf } from "./pn532-memory.ts";
-import { autoPoll, communicateThru, exchangeData, listTargets } from "./pn532-radio.ts";
+import {
+  autoPoll,
+  type ChipMemory,
+  communicateThru,
+  exchangeData,
+  freshMemory,
+  listTargets,
+  silenceMsOf,
+} from "./pn532-radio.ts";
 import type { EmulatedTag } from "./type-a.ts";
 
 export { instantRadio, type RadioTiming, realRadio };

@@ -4,9 +4,9 @@
  */
 import { closeSync, constants, openSync } from "node:fs";
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
-import type { ByteLink } from "./byte-link.ts";
 import { streamFd } from "./fd-stream.ts";
 import { ioctl, ioctlValue, requests } from "./libc.ts";
+import type { ByteLink } from "./links.ts";
 
 /** The events of the device as bytes, whole structures of `input_event`. */
 export interface KeyLink extends Pick<ByteLink, "path" | "onBytes" | "onGone" | "close"> {

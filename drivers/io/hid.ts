@@ -9,8 +9,8 @@ import { closeSync, constants, openSync, write } from "node:fs";
 import { access } from "node:fs/promises";
 import { ServiceError } from "../../src/core/errors.ts";
 import { streamFd } from "./fd-stream.ts";
-import type { HidLink, HidOptions } from "./hid-link.ts";
 import { isHidraw } from "./libc.ts";
+import type { HidLink, HidOptions } from "./links.ts";
 
 export async function openHid(path: string, options: HidOptions): Promise<HidLink> {
   await insistOnAccess(path);

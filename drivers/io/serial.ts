@@ -6,9 +6,9 @@
  */
 import { closeSync, constants, openSync } from "node:fs";
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
-import type { ByteLink } from "./byte-link.ts";
 import { FdError, streamFd } from "./fd-stream.ts";
 import { ioctl, ioctlValue, lockExclusively, requests, unlock } from "./libc.ts";
+import type { ByteLink } from "./links.ts";
 import { type Framing, isTerminal, setRaw } from "./termios.ts";
 
 // struct serial_struct (linux/serial.h): 72 bytes, flags at 16.

@@ -1,13 +1,15 @@
 /**
- * Terminal settings as the kernel keeps them, with any baud rate.
+ * Terminal settings as the kernel keeps them, with any baud rate; and pseudo-terminals for the emulated devices.
  *
  *   struct termios2, 44 bytes, native byte order (asm-generic/termbits.h):
  *   0 c_iflag  4 c_oflag  8 c_cflag  12 c_lflag  16 c_line  17 c_cc[19]  36 c_ispeed  40 c_ospeed
  *
- * qemu-user 7.2 does not know the termios2 calls; there the old ones serve, for the standard rates only.
+ * qemu-user 7.2 does not know the termios2 calls; there the old ones are used, for the standard rates only.
  */
 
+import { closeSync, constants, openSync } from "node:fs";
 import { serialBaudRateMax } from "../../src/core/limits.ts";
+import { streamFd } from "./fd-stream.ts";
 import { ioctl, requests } from "./libc.ts";
 
 const termiosBytes = 44;
@@ -110,4 +112,46 @@ function rawSettings(baudRate: number, framing: Framing): Uint8Array<ArrayBuffer
 
 function when(wanted: boolean | undefined, flag: number): number {
   return wanted === true ? flag : 0;
+}
+
+export interface Pty {
+  /** The side that a driver opens: `/dev/pts/N`. */
+  readonly path: string;
+  /** One listener; the bytes are valid during the call only. */
+  onBytes(listener: (bytes: Uint8Array) => void): void;
+  write(bytes: Uint8Array): Promise<void>;
+  /** The rate that the driver's side has set. */
+  baudRate(): number;
+  /** Hangs up: whoever has the other side open sees the device go away. */
+  close(): Promise<void>;
+}
+
+export function openPty(): Pty {
+  const flags = constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK;
+  const master = openSync("/dev/ptmx", flags);
+  ioctl(master, requests.tiocsptlck, new Int32Array([0]));
+  const number = new Int32Array(1);
+  ioctl(master, requests.tiocgptn, number);
+  const path = `/dev/pts/${number[0]}`;
+  // Held open, so that the master reads on while no driver has the line.
+  const slave = openSync(path, flags);
+  setRaw(slave, 115_200);
+
+  let listener: (bytes: Uint8Array) => void = () => {};
+  const stream = streamFd(master, { bytes: (bytes) => listener(bytes), gone: () => {} });
+  let closed = false;
+  return {
+    path,
+    onBytes: (next) => {
+      listener = next;
+    },
+    write: stream.write,
+    baudRate: () => baudRateOf(master) ?? 0,
+    async close() {
+      if (closed) return;
+      closed = true;
+      await stream.close();
+      closeSync(slave);
+    },
+  };
 }

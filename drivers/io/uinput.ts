@@ -1,6 +1,16 @@
 /**
  * Virtual keyboards and gamepads by the kernel's uinput (Documentation/input/uinput.rst): one open file is one device, for
- * as long as it is open.
+ * as long as it is open. The layouts are those of linux/uinput.h and linux/input.h, the same on x86-64 and arm64,
+ * little-endian.
+ *
+ *   struct uinput_setup, 92 bytes:
+ *   0 bustype  2 vendor  4 product  6 version   u16 each (struct input_id)
+ *   8 name     80 bytes, ended by a zero
+ *   88 ff_effects_max   u32, 0: no force feedback
+ *
+ *   struct input_event, 24 bytes:
+ *   0 time     16 bytes; the kernel fills them in
+ *   16 type u16   18 code u16   20 value s32
  */
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { access, readdir } from "node:fs/promises";
@@ -9,13 +19,6 @@ import { type Clock, sleep, systemClock } from "../../src/core/clock.ts";
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import type { InputDevice, InputDeviceShape, OpenInputDevice } from "../../src/core/operating-system.ts";
 import { ioctl, ioctlValue } from "./libc.ts";
-import {
-  encodeKeys,
-  encodeSetup,
-  keyEventType,
-  uinputRequests as requests,
-  sysNameBytes,
-} from "./uinput-events.ts";
 
 /** The file that a device is made with; tests have one that needs no kernel. */
 export interface UinputFile {
@@ -70,10 +73,10 @@ export function createUinput(parts: UinputParts): OpenInputDevice {
 
 function make(file: UinputFile, { name, product, keys }: InputDeviceShape): void {
   const done =
-    file.ioctlValue(requests.setEventBit, keyEventType) &&
-    keys.every((code) => file.ioctlValue(requests.setKeyBit, code)) &&
-    file.ioctl(requests.setup, encodeSetup({ name, vendor, product, version })) &&
-    file.ioctlValue(requests.create, 0);
+    file.ioctlValue(uinputRequests.setEventBit, keyEventType) &&
+    keys.every((code) => file.ioctlValue(uinputRequests.setKeyBit, code)) &&
+    file.ioctl(uinputRequests.setup, encodeSetup({ name, vendor, product, version })) &&
+    file.ioctlValue(uinputRequests.create, 0);
   // The kernel needs 4.5 for the setup.
   if (!done) throw new ServiceError("failed", "the kernel would not make a virtual input device");
 }
@@ -95,7 +98,7 @@ async function isTakenUp(
 /** `input12`; empty where the kernel does not tell. */
 function sysNameOf(file: UinputFile): string {
   const name = new Uint8Array(sysNameBytes);
-  if (!file.ioctl(requests.sysName, name)) return "";
+  if (!file.ioctl(uinputRequests.sysName, name)) return "";
   const text = new TextDecoder().decode(name);
   return text.slice(0, text.indexOf("\0"));
 }
@@ -128,7 +131,7 @@ function deviceOf(file: UinputFile): InputDevice {
     close() {
       if (!isOpen) return;
       isOpen = false;
-      file.ioctlValue(requests.destroy, 0);
+      file.ioctlValue(uinputRequests.destroy, 0);
       file.close();
     },
   };
@@ -162,4 +165,59 @@ function openFile(path: string): UinputFile {
     },
     close: () => closeSync(fd),
   };
+}
+
+const setupBytes = 92;
+const nameBytesMax = 79;
+const eventBytes = 24;
+const busVirtual = 0x06;
+const [evSyn, evKey] = [0x00, 0x01];
+const synReport = 0x00;
+
+/** `_IOW('U', ...)` and its kin, worked out. */
+export const uinputRequests = {
+  create: 0x5501,
+  destroy: 0x5502,
+  setup: 0x405c5503,
+  setEventBit: 0x40045564,
+  setKeyBit: 0x40045565,
+  /** For a name of `sysNameBytes` bytes. */
+  sysName: 0x8040552c,
+} as const;
+
+export const sysNameBytes = 64;
+/** The type of event that a device of keys has; `EV_SYN` every one has. */
+export const keyEventType = evKey;
+
+export interface UinputSetup {
+  /** What is longer than 79 bytes is cut off. */
+  readonly name: string;
+  readonly vendor: number;
+  readonly product: number;
+  readonly version: number;
+}
+
+export function encodeSetup({ name, vendor, product, version }: UinputSetup): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(setupBytes);
+  const view = new DataView(bytes.buffer);
+  for (const [place, value] of [busVirtual, vendor, product, version].entries())
+    view.setUint16(2 * place, value, true);
+  new TextEncoder().encodeInto(name, bytes.subarray(8, 8 + nameBytesMax));
+  return bytes;
+}
+
+/** Keys that go down or up one after another, each told on its own: a program must see Shift before the letter. */
+export function encodeKeys(codes: readonly number[], isDown: boolean): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(codes.length * 2 * eventBytes);
+  const view = new DataView(bytes.buffer);
+  const put = (place: number, type: number, code: number, value: number) => {
+    view.setUint16(place * eventBytes + 16, type, true);
+    view.setUint16(place * eventBytes + 18, code, true);
+    view.setInt32(place * eventBytes + 20, value, true);
+  };
+  for (const [index, code] of codes.entries()) {
+    put(2 * index, evKey, code, isDown ? 1 : 0);
+    put(2 * index + 1, evSyn, synReport, 0);
+  }
+  return bytes;
 }

@@ -6,8 +6,8 @@
  * them, and the addon throws where it does. So whoever asks for a transfer meanwhile waits until the change is over.
  */
 import { messageOf } from "../../src/core/errors.ts";
-import type { CcidInterface } from "./usb-descriptors.ts";
-import { UsbFault, type UsbFaultKind, type UsbLink } from "./usb-link.ts";
+import { UsbFault, type UsbFaultKind, type UsbLink } from "./links.ts";
+import type { CcidInterface } from "./usb-list.ts";
 
 /** What is used of the addon's device once its interface is claimed. */
 export interface ClaimedDevice {

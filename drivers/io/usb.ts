@@ -4,9 +4,8 @@
  * itself is named here, for each processor.
  */
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
-import type { CcidInterface } from "./usb-descriptors.ts";
-import type { UsbBus, UsbDeviceInfo } from "./usb-link.ts";
-import { ccidInterfaceOf, listUsbDevices } from "./usb-list.ts";
+import type { UsbBus, UsbDeviceInfo } from "./links.ts";
+import { type CcidInterface, ccidInterfaceOf, listUsbDevices } from "./usb-list.ts";
 import { type ClaimedDevice, openLink } from "./usb-transfers.ts";
 
 type Addon = typeof import("usb/index.js");

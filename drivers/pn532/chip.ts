@@ -6,7 +6,7 @@ import { afterSilence, type Clock, sleep } from "../../src/core/clock.ts";
 import { assert, ServiceError } from "../../src/core/errors.ts";
 import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
-import type { ByteLink } from "../io/byte-link.ts";
+import type { ByteLink } from "../io/links.ts";
 import { toldChip } from "../protocol/log-redaction.ts";
 import { chipToHost } from "../protocol/pn532-commands.ts";
 import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";

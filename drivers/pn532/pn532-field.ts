@@ -1,11 +1,28 @@
-/** The field of a PN532 on a line: the chip itself waits for a tag, and the driver makes sure that it still does. */
+/**
+ * The field of a PN532 on a line, and the targets in it: the chip itself waits for a tag, and the driver checks that it
+ * still does. A listed target is addressed by InDataExchange for commands that the chip knows, and by InCommunicateThru
+ * for the rest.
+ */
 import { type Clock, sleep } from "../../src/core/clock.ts";
-import { commandCodes, getFirmwareVersion, listOneTypeA, setMaxRetries } from "../protocol/pn532-commands.ts";
-import type { Target } from "../tags/tag-channel.ts";
-import type { Field } from "../tags/watch-field.ts";
-import type { Chip } from "./chip.ts";
-import { channelTo } from "./pn532-channel.ts";
-import { listOne, targetIn } from "./target.ts";
+import { apduBytesMax } from "../../src/core/limits.ts";
+import { classicCommands } from "../protocol/classic.ts";
+import {
+  commandCodes,
+  communicateThru,
+  dataExchange,
+  getFirmwareVersion,
+  type ListedTypeA,
+  listOneFelica,
+  listOneTypeA,
+  parseExchange,
+  parseFelicaTarget,
+  parseTypeATarget,
+  setMaxRetries,
+} from "../protocol/pn532-commands.ts";
+import { pageBytes, tagCommands } from "../protocol/type2-tag.ts";
+import type { Field } from "../tags/field-session.ts";
+import { isSameTarget, type TagChannel, type Target, uidOf } from "../tags/tag-channel.ts";
+import type { Caller, Chip } from "./chip.ts";
 
 // A chip that died while it waited is found out within this, and a FeliCa, which it does not wait for, is seen.
 const waitMs = 500;
@@ -57,4 +74,98 @@ async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array 
   await chip.abort();
   await chip.call(getFirmwareVersion, signal);
   return chip.takeStray(commandCodes.inListPassiveTarget);
+}
+
+// Listing a target that is there takes some 10 ms; this one may have left.
+const relistMs = 100;
+
+/** A target of this kind; undefined where there is none. */
+export async function listOne(
+  chip: Caller,
+  kind: Target["kind"],
+  signal: AbortSignal,
+): Promise<Target | undefined> {
+  const { command, parse } = listings[kind];
+  return parse(await chip.call(command, signal));
+}
+
+/** Selects the target again; false where it is gone or another lies there. */
+export async function isStillThere(chip: Caller, target: Target, signal: AbortSignal): Promise<boolean> {
+  const { command, parse } = listings[target.kind];
+  const answer = await chip.callFor(command, relistMs, signal);
+  if (answer === undefined) {
+    await chip.abort();
+    return false;
+  }
+  const found = parse(answer);
+  return found !== undefined && isSameTarget(found, target);
+}
+
+/** What the answer to a listing of this kind tells; undefined where it is of no target. */
+export function targetIn(kind: Target["kind"], answer: Uint8Array): Target | undefined {
+  return listings[kind].parse(answer);
+}
+
+function typeAIn(answer: Uint8Array): Target | undefined {
+  const found = parseTypeATarget(answer);
+  return typeof found === "object" ? targetOf(found) : undefined;
+}
+
+function felicaIn(answer: Uint8Array): Target | undefined {
+  const found = parseFelicaTarget(answer);
+  return typeof found === "object" ? { kind: "felica", ...found } : undefined;
+}
+
+interface Listing {
+  readonly command: Uint8Array;
+  readonly parse: (answer: Uint8Array) => Target | undefined;
+}
+
+const listings: Readonly<Record<Target["kind"], Listing>> = {
+  "type-a": { command: listOneTypeA, parse: typeAIn },
+  felica: { command: listOneFelica, parse: felicaIn },
+};
+
+/** The ATS begins with a format byte, whose bits 10, 20 and 40 tell of one more each (ISO/IEC 14443-4, 5.2.3). */
+function targetOf({ uid, atqa, sak, ats }: ListedTypeA): Target {
+  const target = { kind: "type-a", uid, atqa, sak } as const;
+  const [format] = ats;
+  if (format === undefined) return target;
+  const historicalAt = 1 + ((format >> 4) & 1) + ((format >> 5) & 1) + ((format >> 6) & 1);
+  return { ...target, historicalBytes: ats.subarray(historicalAt) };
+}
+
+/** The channel to `target`, which must be the chip's target 1. */
+export function channelTo(chip: Caller, target: Target): TagChannel {
+  const exchange = async (command: Uint8Array, signal: AbortSignal) => {
+    const answer = parseExchange(await chip.call(command, signal));
+    return answer.kind === "data" ? answer : undefined;
+  };
+  return {
+    target,
+    transceive: async (bytes, signal) => (await exchange(communicateThru(...bytes), signal))?.data,
+    read: async (block, signal) => (await exchange(dataExchange(tagCommands.read, block), signal))?.data,
+    async write(block, bytes, signal) {
+      const code = bytes.length === pageBytes ? tagCommands.write : tagCommands.compatibilityWrite;
+      return (await exchange(dataExchange(code, block, ...bytes), signal)) !== undefined;
+    },
+    async authenticate(block, key, signal) {
+      const code = key.kind === "A" ? classicCommands.authenticateA : classicCommands.authenticateB;
+      // The cipher begins with the UID's last four bytes (UM0701-02, 7.3.8; AN10927, section 4).
+      const command = dataExchange(code, block, ...key.bytes, ...uidOf(target).subarray(-4));
+      return (await exchange(command, signal)) !== undefined;
+    },
+    async apdu(command, signal) {
+      let answer = await exchange(dataExchange(...command), signal);
+      let whole: Uint8Array = new Uint8Array();
+      while (answer !== undefined) {
+        whole = whole.length === 0 ? answer.data : Uint8Array.of(...whole, ...answer.data);
+        if (!answer.hasMore) return whole;
+        if (whole.length > apduBytesMax) return undefined;
+        answer = await exchange(dataExchange(), signal);
+      }
+      return undefined;
+    },
+    reselect: (signal) => isStillThere(chip, target, signal),
+  };
 }

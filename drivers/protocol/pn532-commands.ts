@@ -96,7 +96,7 @@ export function parseFirmwareVersion(payload: Uint8Array): FirmwareVersion | und
 }
 
 /** A target of type A: ATQA as sent (SENS_RES), SAK (SEL_RES), UID and, where it has one, ATS. */
-export interface TypeATarget {
+export interface ListedTypeA {
   readonly atqa: number;
   readonly sak: number;
   readonly uid: Uint8Array;
@@ -110,7 +110,7 @@ export interface TypeATarget {
  *
  * ATSLength counts itself. "none" where NbTg is 0, undefined where the answer is not of this form.
  */
-export function parseTypeATarget(payload: Uint8Array): TypeATarget | "none" | undefined {
+export function parseTypeATarget(payload: Uint8Array): ListedTypeA | "none" | undefined {
   const count = payload[2];
   if (count === 0) return "none";
   const [atqaHigh, atqaLow, sak, uidLength] = payload.subarray(4, 8);
@@ -124,7 +124,7 @@ export function parseTypeATarget(payload: Uint8Array): TypeATarget | "none" | un
 }
 
 /** A FeliCa: its identifier, its parameters and the system code that it told. */
-export interface FelicaTarget {
+export interface ListedFelica {
   readonly idm: Uint8Array;
   readonly pmm: Uint8Array;
   readonly systemCode?: number;
@@ -137,7 +137,7 @@ export interface FelicaTarget {
  *
  * The length counts itself: 12h, or 14h with the system code. "none" where NbTg is 0.
  */
-export function parseFelicaTarget(payload: Uint8Array): FelicaTarget | "none" | undefined {
+export function parseFelicaTarget(payload: Uint8Array): ListedFelica | "none" | undefined {
   if (payload[2] === 0) return "none";
   const length = payload[4];
   if (payload[2] !== 1 || (length !== 0x12 && length !== 0x14) || payload[5] !== 0x01) return undefined;

@@ -1,6 +1,6 @@
 /**
  * The TLV blocks that carry a message on Type 2 tags and on MIFARE Classic (NFC Forum Type 2 Tag 1.1, 2.3; NXP AN1304,
- * 2.4), purely:
+ * 2.4), purely: where a message is, where one may be written, and in which order.
  *
  *   00 null, 01 lock control, 02 memory control, 03 NDEF message, FD proprietary, FE end
  *   length in one byte, or FF and two bytes big-endian; null and end have none
@@ -15,16 +15,16 @@ export type FoundMessage =
 /** The first NDEF message in `area`, of which `areaBytes` are there to be read. */
 export function findMessage(area: Uint8Array, areaBytes: number): FoundMessage {
   for (let at = 0; at < areaBytes; ) {
-    const block = blockAt(area, at, areaBytes);
-    if (block.kind === "need") return block;
-    if (block.kind === "cut-short") return { kind: "none", why: "cut-short" };
-    if (block.tag === 0xfe) break;
-    if (block.tag === 0x03) {
-      if (block.end > area.length) return { kind: "need", bytes: block.end };
-      if (block.end === block.start) break;
-      return { kind: "message", start: block.start, end: block.end };
+    const found = blockAt(area, at, areaBytes);
+    if (found.kind === "need") return found;
+    if (found.kind === "cut-short") return { kind: "none", why: "cut-short" };
+    if (found.tag === block.end) break;
+    if (found.tag === block.ndef) {
+      if (found.end > area.length) return { kind: "need", bytes: found.end };
+      if (found.end === found.start) break;
+      return { kind: "message", start: found.start, end: found.end };
     }
-    at = block.end;
+    at = found.end;
   }
   return { kind: "none", why: "no-message" };
 }
@@ -37,7 +37,7 @@ type Block =
 function blockAt(area: Uint8Array, at: number, areaBytes: number): Block {
   const [tag, short, high, low] = area.subarray(at, at + 4);
   if (tag === undefined) return { kind: "need", bytes: at + 1 };
-  if (tag === 0x00 || tag === 0xfe) return { kind: "block", tag, start: at + 1, end: at + 1 };
+  if (tag === block.null || tag === block.end) return { kind: "block", tag, start: at + 1, end: at + 1 };
   const headerBytes = short === 0xff ? 4 : 2;
   if (at + headerBytes > areaBytes) return { kind: "cut-short" };
   if (short === undefined) return { kind: "need", bytes: at + 2 };
@@ -46,4 +46,133 @@ function blockAt(area: Uint8Array, at: number, areaBytes: number): Block {
   const start = at + headerBytes;
   if (start + length > areaBytes) return { kind: "cut-short" };
   return { kind: "block", tag, start, end: start + length };
+}
+
+const block = {
+  null: 0x00,
+  lockControl: 0x01,
+  memoryControl: 0x02,
+  ndef: 0x03,
+  own: 0xfd,
+  end: 0xfe,
+} as const;
+
+/**
+ * Where the message's block stands or may stand, as an offset in the area, which begins at byte `areaAt` of the memory.
+ * "other-data" where the blocks make no sense, "reserved-bytes" where they keep some in the midst of it.
+ */
+export function placeOfMessage(area: Uint8Array, areaAt = 0): number | "other-data" | "reserved-bytes" {
+  const zerosFrom = area.findLastIndex((byte) => byte !== 0) + 1;
+  for (let at = 0; at < area.length; ) {
+    const [tag = 0, short = 0, high = 0, low = 0] = area.subarray(at, at + 4);
+    if (tag === block.ndef || tag === block.end) return at;
+    if (tag === block.null) {
+      // From here on there are only null blocks.
+      if (at >= zerosFrom) return at;
+      at += 1;
+      continue;
+    }
+    const isControl = tag === block.lockControl || tag === block.memoryControl;
+    if (!isControl && tag !== block.own) return "other-data";
+    const start = at + (short === 0xff ? 4 : 2);
+    const end = start + (short === 0xff ? high * 256 + low : short);
+    if (end > area.length || (isControl && end - start !== 3)) return "other-data";
+    if (isControl && reserves(tag, area.subarray(start, end), areaAt, area.length)) return "reserved-bytes";
+    at = end;
+  }
+  return area.length;
+}
+
+/**
+ * True where a control block tells of bytes inside the data area (Type 2 Tag 1.1, 2.3.2 and 2.3.3):
+ *
+ *   position: page address (high 4 bits), byte offset    size: bits of lock bytes, or bytes; 0 is 256
+ *   page control: low 4 bits the logarithm of the bytes per such page
+ */
+function reserves(
+  tag: number,
+  [position = 0, size = 0, control = 0]: Uint8Array,
+  areaAt: number,
+  areaBytes: number,
+): boolean {
+  const from = (position >> 4) * 2 ** (control & 0x0f) + (position & 0x0f);
+  const units = size === 0 ? 256 : size;
+  const to = from + (tag === block.lockControl ? Math.ceil(units / 8) : units);
+  return from < areaAt + areaBytes && to > areaAt;
+}
+
+export interface UnitWrite {
+  /** Counted in units from the area's begin. */
+  readonly unit: number;
+  readonly bytes: Uint8Array;
+}
+
+export type AreaPlan =
+  | {
+      readonly kind: "plan";
+      readonly draft: readonly UnitWrite[];
+      /** Absent where the area holds this very message already. */
+      readonly last?: UnitWrite;
+      /** The area once the draft is written, and in the end. */
+      readonly drafted: Uint8Array;
+      readonly written: Uint8Array;
+    }
+  | { readonly kind: "refused"; readonly why: "other-data" | "reserved-bytes" }
+  | { readonly kind: "too-small"; readonly bytesMissing: number };
+
+const shortBlockBytesMax = 254; // A length of FF says that two more bytes tell it.
+
+/** The writes that put `message` into `area`, or why not. `force` replaces data that is no NDEF. */
+export function planAreaWrite(
+  area: Uint8Array,
+  unitBytes: number,
+  message: Uint8Array,
+  force: boolean,
+): AreaPlan {
+  const place = placeOfMessage(area);
+  if (place === "reserved-bytes" || (place === "other-data" && !force))
+    return { kind: "refused", why: place };
+  const at = place === "other-data" ? 0 : place;
+  const { length } = message;
+  const header = length > shortBlockBytesMax ? [0xff, length >> 8, length & 0xff] : [length];
+  const blockEnd = at + 1 + header.length + length;
+  if (blockEnd > area.length) return { kind: "too-small", bytesMissing: blockEnd - area.length };
+  const written = area.slice();
+  written.set(Uint8Array.of(block.ndef, ...header, ...message), at);
+  if (blockEnd < area.length) written[blockEnd] = block.end;
+
+  const current = area.slice();
+  const draft: UnitWrite[] = [];
+  const put = (unit: number, alter: (bytes: Uint8Array) => void) => {
+    const bytes = current.slice(unit * unitBytes, (unit + 1) * unitBytes);
+    alter(bytes);
+    if (bytes.every((byte, index) => byte === current[unit * unitBytes + index])) return;
+    current.set(bytes, unit * unitBytes);
+    draft.push({ unit, bytes });
+  };
+  const setByte = (index: number, value: number) =>
+    put(Math.floor(index / unitBytes), (bytes) => {
+      bytes[index % unitBytes] = value;
+    });
+  if (written.every((byte, index) => byte === area[index]))
+    return { kind: "plan", draft, drafted: area, written };
+
+  const switchAt = at + 1;
+  // Of blocks that make no sense, half could be taken for a message.
+  if (place === "other-data") setByte(0, block.end);
+  setByte(switchAt, 0);
+  for (
+    let unit = Math.floor(at / unitBytes);
+    unit * unitBytes <= Math.min(blockEnd, area.length - 1);
+    unit++
+  ) {
+    put(unit, (bytes) => {
+      bytes.set(written.subarray(unit * unitBytes, (unit + 1) * unitBytes));
+      const inUnit = switchAt - unit * unitBytes;
+      if (inUnit >= 0 && inUnit < unitBytes) bytes[inUnit] = 0;
+    });
+  }
+  const unit = Math.floor(switchAt / unitBytes);
+  const bytes = written.slice(unit * unitBytes, (unit + 1) * unitBytes);
+  return { kind: "plan", draft, last: { unit, bytes }, drafted: current, written };
 }

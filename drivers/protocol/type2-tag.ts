@@ -1,6 +1,6 @@
 /**
- * Memory of Type 2 tags (NFC Forum Type 2 Tag 1.1; NXP NTAG213/215/216 and MF0ICU1 data sheets), purely: what to read
- * next, and what has been read.
+ * Memory of Type 2 tags (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5), purely: what to
+ * read next, what has been read, and where data area, lock bits and password are.
  *
  *   page 0..2  UID, check bytes, lock bytes (4 bytes a page)
  *   page 3     capability container: E1, version, data bytes / 8, access
@@ -84,4 +84,107 @@ export function wrapMessage(message: Uint8Array): Uint8Array {
   const { length } = message;
   const header = length < 255 ? [0x03, length] : [0x03, 0xff, length >> 8, length & 0xff];
   return Uint8Array.of(...header, ...message, 0xfe);
+}
+
+export interface DynamicLock {
+  readonly page: number;
+  /** Pages from 16 on that each bit locks. */
+  readonly pagesPerBit: number;
+  /** The bits in order; absent if they follow one another from 0 on. */
+  readonly bits?: readonly number[];
+}
+
+export interface Type2Layout {
+  /** Bytes of the data area that the capability container of a new tag tells; a multiple of 8. */
+  readonly areaBytes: number;
+  /** Bytes from page 4 on that are no lock bits and no configuration. */
+  readonly areaBytesMax: number;
+  readonly dynamicLock?: DynamicLock;
+  /** The page that AUTH0 stands in, and at which of its bytes. */
+  readonly configPage?: number;
+  readonly auth0At?: number;
+}
+
+const firstAreaPage = 4;
+const pageNumbers = 256; // A page number is one byte (Type 2 Tag 1.1, 5.4).
+
+/** By all pages of the tag. */
+const layouts: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = new Map([
+  [20, { areaBytes: 48, configPage: 0x10 }], // NTAG210, MF0UL11
+  [41, { areaBytes: 128, dynamicLock: { page: 0x24, pagesPerBit: 2 }, configPage: 0x25 }], // NTAG212, MF0UL21
+  [45, { areaBytes: 144, dynamicLock: { page: 0x28, pagesPerBit: 2 }, configPage: 0x29 }], // NTAG213
+  [135, { areaBytes: 496, dynamicLock: { page: 0x82, pagesPerBit: 16 }, configPage: 0x83 }], // NTAG215
+  [231, { areaBytes: 872, dynamicLock: { page: 0xe2, pagesPerBit: 16 }, configPage: 0xe3 }], // NTAG216
+]);
+/**
+ * An Ultralight C and an NTAG203, which tell no version: by the size of their data area. The latter has no page for
+ * AUTH0, and refuses to have it read (MF0ICU2, 7.5; NTAG203, 8.5).
+ */
+const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = new Map([
+  [
+    144,
+    {
+      areaBytes: 144,
+      dynamicLock: { page: 0x28, pagesPerBit: 4, bits: [1, 2, 3, 5, 6, 7] },
+      configPage: 0x2a,
+      auth0At: 0,
+    },
+  ],
+]);
+const smallestAreaBytes = 48; // An Ultralight's, and no Type 2 tag has less (Type 2 Tag 1.1, 2.1).
+
+/** A tag that tells no version is taken for what its capability container says, and for an Ultralight without one. */
+export function layoutOf(version: TagVersion | undefined, container: Uint8Array): Type2Layout {
+  const known = version === undefined ? undefined : layouts.get(version.pages);
+  if (known !== undefined) {
+    const end = known.dynamicLock?.page ?? known.configPage ?? firstAreaPage;
+    return { ...known, areaBytesMax: (end - firstAreaPage) * pageBytes };
+  }
+  const told = isFormatted(container) ? (container[2] ?? 0) * 8 : smallestAreaBytes;
+  const larger = withoutVersion.get(told);
+  if (larger !== undefined) return { ...larger, areaBytesMax: told };
+  return { areaBytes: told, areaBytesMax: Math.min(told, (pageNumbers - firstAreaPage) * pageBytes) };
+}
+
+export interface Container {
+  /** False: it must be written before the tag is an NDEF tag. */
+  readonly isFormatted: boolean;
+  /** Bytes of the data area from page 4 on, as far as the tag has them. */
+  readonly areaBytes: number;
+}
+
+/** What a capability container tells: E1, version 1.x, data bytes / 8, access (Type 2 Tag 1.1, 6.1). */
+export function containerOf(container: Uint8Array, layout: Type2Layout): Container {
+  if (!isFormatted(container)) return { isFormatted: false, areaBytes: layout.areaBytes };
+  return { isFormatted: true, areaBytes: Math.min((container[2] ?? 0) * 8, layout.areaBytesMax) };
+}
+
+function isFormatted([magic = 0, version = 0, size = 0]: Uint8Array): boolean {
+  return magic === 0xe1 && version >> 4 === 1 && size > 0;
+}
+
+/** The low four bits of the access byte: 0 for whoever comes, all else for nobody or by ways of the maker's own. */
+export function isReadOnly(container: Uint8Array): boolean {
+  return ((container[3] ?? 0) & 0x0f) !== 0;
+}
+
+/**
+ * True where no lock bit stands against a write. Static ones, page 2, bytes 2 and 3 as sixteen bits with byte 2 low: bit n
+ * locks page n from 3 on. Dynamic ones: two bytes, low first, each bit for so many pages from 16 on.
+ */
+export function unlockedPage(
+  page: number,
+  memory: Uint8Array,
+  { dynamicLock }: Type2Layout,
+  dynamicLocks: Uint8Array | undefined,
+): boolean {
+  if (page < 16) return ((bitsAt(memory, 2 * pageBytes + 2) >> page) & 1) === 0;
+  if (dynamicLock === undefined || dynamicLocks === undefined) return true;
+  const group = Math.floor((page - 16) / dynamicLock.pagesPerBit);
+  const bit = dynamicLock.bits === undefined ? group : (dynamicLock.bits[group] ?? 16);
+  return ((bitsAt(dynamicLocks, 0) >> bit) & 1) === 0;
+}
+
+function bitsAt(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
 }

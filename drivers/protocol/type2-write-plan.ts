@@ -9,10 +9,9 @@
  * comes last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The
  * same byte is the switch of a long block: its FF is what makes the two bytes behind it a length.
  */
-import { placeOfMessage } from "./tlv-place.ts";
+import { placeOfMessage } from "./tlv.ts";
 import { amiiboContainer } from "./toys.ts";
-import { pageBytes } from "./type2-tag.ts";
-import { containerOf, isReadOnly, type Type2Layout, unlockedPage } from "./type2-write-layout.ts";
+import { containerOf, isReadOnly, pageBytes, type Type2Layout, unlockedPage } from "./type2-tag.ts";
 
 /** What is known of a tag before it is written. */
 export interface Type2Image {

@@ -1,11 +1,18 @@
 /**
- * From keys to codes, purely. A code ends with Enter or Tab, or where the caller says so. One that cannot be read for certain
- * is dropped as a whole: a key that types nothing on this layout, one held with Ctrl, Alt or Meta, events that were lost, too
- * many characters.
+ * Codes that a reader types as a keyboard, purely: from the events of a Linux input device to keys, to characters of a
+ * layout, to a code. A code ends with Enter or Tab, or when the caller ends it. A code that cannot be read for certain is
+ * dropped as a whole: a key without a character on this layout, a key held with Ctrl, Alt or Meta, lost events, too many
+ * characters.
+ *
+ * struct input_event on 64-bit kernels, little-endian (linux/input.h):
+ *
+ *   offset 0         8              16     18     20
+ *          seconds   microseconds   type   code   value (signed)      24 bytes
+ *
+ *   type 0 SYN   code 0: the report is whole; code 3: the kernel's queue was full, and events are lost
+ *   type 1 KEY   code: the key (input-event-codes.h); value 1 down, 0 up, 2 repeated
  */
 import { typedCharsMax } from "../../src/core/limits.ts";
-import type { KeyEvent } from "./key-events.ts";
-import { characterOf, type LayoutName, type Level } from "./keyboard-layouts.ts";
 
 export type Typed =
   | { readonly kind: "code"; readonly text: string }
@@ -79,4 +86,99 @@ export function createTyping(layout: LayoutName): Typing {
     isTyping: () => text !== "" || wrong !== undefined,
     end,
   };
+}
+
+export const eventBytes = 24;
+
+export type KeyEvent =
+  | { readonly kind: "down"; readonly key: number }
+  | { readonly kind: "up"; readonly key: number }
+  | { readonly kind: "lost" };
+
+const synType = 0;
+const keyType = 1;
+const synDropped = 3;
+
+/** Takes bytes as they come, and gives the events in them that matter for typing. */
+export function createEventCutter(): (bytes: Uint8Array) => readonly KeyEvent[] {
+  let rest: Uint8Array = new Uint8Array(0);
+  return (bytes) => {
+    const all = rest.length === 0 ? bytes : Uint8Array.of(...rest, ...bytes);
+    const whole = all.length - (all.length % eventBytes);
+    // Less than one event is kept.
+    rest = all.slice(whole);
+    const view = new DataView(all.buffer, all.byteOffset, whole);
+    const events: KeyEvent[] = [];
+    for (let at = 0; at < whole; at += eventBytes) {
+      const [type, code, value] = [
+        view.getUint16(at + 16, true),
+        view.getUint16(at + 18, true),
+        view.getInt32(at + 20, true),
+      ];
+      if (type === synType && code === synDropped) events.push({ kind: "lost" });
+      if (type === keyType && value === 1) events.push({ kind: "down", key: code });
+      if (type === keyType && value === 0) events.push({ kind: "up", key: code });
+    }
+    return events;
+  };
+}
+
+/** One event as bytes, for what plays a keyboard. */
+export function encodeEvent(type: number, code: number, value: number): Uint8Array {
+  const bytes = new Uint8Array(eventBytes);
+  const view = new DataView(bytes.buffer);
+  view.setUint16(16, type, true);
+  view.setUint16(18, code, true);
+  view.setInt32(20, value, true);
+  return bytes;
+}
+
+export const layoutNames = ["us", "de", "fr"] as const;
+export type LayoutName = (typeof layoutNames)[number];
+export type Level = "plain" | "shift" | "altgr";
+
+/** The first key of each row: 1, Q, A, the key left of 1, the one beside Enter, Z, the one beside left Shift. */
+const rowStarts = [2, 16, 30, 41, 43, 44, 86] as const;
+type Rows = readonly [string, string, string, string, string, string, string];
+
+const layouts: Readonly<Record<LayoutName, Readonly<Record<Level, Rows>>>> = {
+  us: {
+    plain: ["1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "`", "\\", "zxcvbnm,./", "<"],
+    shift: ["!@#$%^&*()_+", "QWERTYUIOP{}", 'ASDFGHJKL:"', "~", "|", "ZXCVBNM<>?", ">"],
+    altgr: ["", "", "", "", "", "", ""],
+  },
+  de: {
+    plain: ["1234567890ß ", "qwertzuiopü+", "asdfghjklöä", " ", "#", "yxcvbnm,.-", "<"],
+    shift: ['!"§$%&/()=? ', "QWERTZUIOPÜ*", "ASDFGHJKLÖÄ", "°", "'", "YXCVBNM;:_", ">"],
+    altgr: [" ²³   {[]}\\ ", "@ €        ~", "", "", "", "      µ", "|"],
+  },
+  fr: {
+    plain: ["&é\"'(-è_çà)=", "azertyuiop $", "qsdfghjklmù", "²", "*", "wxcvbn,;:!", "<"],
+    shift: ["1234567890°+", "AZERTYUIOP £", "QSDFGHJKLM%", " ", "µ", "WXCVBN?./§", ">"],
+    altgr: ["  #{[| \\^@]}", "  €         ", "", "", "", "", ""],
+  },
+};
+
+/** The number pad types the same everywhere; whether Num Lock is on is not the reader's affair. */
+const keypad: ReadonlyMap<number, string> = new Map([
+  ...Array.from("789", (digit, at) => [71 + at, digit] as const),
+  ...Array.from("456", (digit, at) => [75 + at, digit] as const),
+  ...Array.from("1230", (digit, at) => [79 + at, digit] as const),
+  [55, "*"],
+  [74, "-"],
+  [78, "+"],
+  [83, "."],
+  [98, "/"],
+]);
+const spaceKey = 57;
+
+/** The character; undefined where the key types none. */
+export function characterOf(layout: LayoutName, key: number, level: Level): string | undefined {
+  if (key === spaceKey) return " ";
+  const onPad = keypad.get(key);
+  if (onPad !== undefined) return onPad;
+  const rows = layouts[layout][level];
+  const row = rowStarts.findLastIndex((start) => start <= key);
+  const character = [...(rows[row] ?? "")][key - (rowStarts[row] ?? 0)];
+  return character === " " ? undefined : character;
 }

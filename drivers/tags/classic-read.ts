@@ -1,11 +1,26 @@
-/** Reading a MIFARE Classic: its directory says in which sectors the message stands, and public keys open them. */
+/** Reading a MIFARE Classic: public keys open its sectors, and its directory names the sectors of the message. */
 import type { Sighting } from "../../src/core/token.ts";
-import { blockBytes, dataBlocksOf, sectorOf } from "../protocol/classic.ts";
+import {
+  blockBytes,
+  dataBlocksOf,
+  directoryByte,
+  firstBlockOf,
+  hasSecondDirectory,
+  parseDirectory,
+  publicKeys,
+  secondDirectorySector,
+  sectorOf,
+  sectorsOf,
+  trailerOf,
+} from "../protocol/classic.ts";
 import { findMessage } from "../protocol/tlv.ts";
-import { type ClassicCard, classicCard, contentOfCard, keys } from "./classic-card.ts";
-import { sightingOfMessage, sightingWithout } from "./sighting.ts";
-import type { TagChannel } from "./tag-channel.ts";
-import type { TypeATarget } from "./tag-type.ts";
+import {
+  type ClassicKey,
+  sightingOfMessage,
+  sightingWithout,
+  type TagChannel,
+  type TypeATarget,
+} from "./tag-channel.ts";
 
 const triesMax = 3;
 const dataBytesWithoutMessage = 16;
@@ -68,4 +83,122 @@ async function readArea(
     if (bytes === undefined) return undefined;
     whole.set(bytes, known);
   }
+}
+
+export interface ClassicCard {
+  readonly sectors: number;
+  /**
+   * Opens the sector by the first of these keys that fits, which it returns; undefined where none does. A card falls
+   * silent at a wrong key and is selected again then.
+   */
+  open(sector: number, keys: readonly ClassicKey[]): Promise<ClassicKey | undefined>;
+  /** A block of the open sector. */
+  read(block: number): Promise<Uint8Array | undefined>;
+  write(block: number, bytes: Uint8Array): Promise<boolean>;
+  /** False where it left. */
+  reselect(): Promise<boolean>;
+  /** True where it was not there when it was selected last. */
+  readonly hasLeft: boolean;
+}
+
+const keyA = (bytes: Uint8Array): ClassicKey => ({ kind: "A", bytes });
+const keyB = (bytes: Uint8Array): ClassicKey => ({ kind: "B", bytes });
+export const keys = {
+  directory: keyA(publicKeys.directory),
+  ndef: keyA(publicKeys.ndef),
+  transport: keyA(publicKeys.transport),
+  transportB: keyB(publicKeys.transport),
+};
+
+export function classicCard(channel: TagChannel, target: TypeATarget, signal: AbortSignal): ClassicCard {
+  let open: { readonly sector: number; readonly key: ClassicKey } | undefined;
+  let hasLeft = false;
+  const reselect = async () => {
+    open = undefined;
+    hasLeft = !(await channel.reselect(signal));
+    return !hasLeft;
+  };
+  return {
+    sectors: sectorsOf(target.sak),
+    reselect,
+    get hasLeft() {
+      return hasLeft;
+    },
+    async open(sector, wanted) {
+      if (open?.sector === sector && wanted.some((key) => key === open?.key)) return open.key;
+      // The first is tried again: what was lost may have been the card's answer.
+      for (const key of [...wanted, ...wanted.slice(0, 1)]) {
+        if (await channel.authenticate(trailerOf(sector), key, signal)) {
+          open = { sector, key };
+          return key;
+        }
+        if (!(await reselect())) return undefined;
+      }
+      return undefined;
+    },
+    async read(block) {
+      const bytes = open?.sector === sectorOf(block) ? await channel.read(block, signal) : undefined;
+      return bytes?.length === blockBytes ? bytes : undefined;
+    },
+    write: async (block, bytes) => open?.sector === sectorOf(block) && channel.write(block, bytes, signal),
+  };
+}
+
+export type CardContent =
+  /** Sectors of the NDEF application, in order; none where the directory gives it none. */
+  | { readonly kind: "directory"; readonly ndefSectors: readonly number[]; readonly isShared: boolean }
+  /** Sector 0 is on the transport key: nobody has made anything of it. */
+  | { readonly kind: "fresh" }
+  /** Its directory makes no sense. */
+  | { readonly kind: "no-directory" }
+  /** Sector 0 has keys of its own. */
+  | { readonly kind: "locked" }
+  | { readonly kind: "failed" };
+
+/** What the card is used for. */
+export async function contentOfCard(card: ClassicCard): Promise<CardContent> {
+  const key = await card.open(0, [keys.directory, keys.transport]);
+  if (key === undefined) return { kind: card.hasLeft ? "failed" : "locked" };
+  if (key === keys.transport) return { kind: "fresh" };
+  const first = await readBlocks(card, [1, 2]);
+  if (first === undefined) return { kind: "failed" };
+  const directory = parseDirectory(first, 1);
+  if (directory === undefined) return { kind: "no-directory" };
+  const { ndefSectors, otherSectors } = directory;
+  if (!hasSecondDirectory(card.sectors))
+    return { kind: "directory", ndefSectors, isShared: otherSectors.length > 0 };
+  const more = await secondDirectory(card);
+  if (more === undefined) return { kind: "failed" };
+  return {
+    kind: "directory",
+    ndefSectors: [...ndefSectors, ...more.ndefSectors],
+    isShared: otherSectors.length + more.otherSectors.length > 0,
+  };
+}
+
+/** The directory of the sectors behind 16; an empty one where the card has none. Undefined where a read failed. */
+async function secondDirectory(card: ClassicCard) {
+  const none = { ndefSectors: [], otherSectors: [] };
+  const trailer = await card.read(trailerOf(0));
+  if (trailer === undefined) return undefined;
+  if (((trailer[9] ?? 0) & 0x03) !== (directoryByte.second & 0x03)) return none;
+  if ((await card.open(secondDirectorySector, [keys.directory])) === undefined) return none;
+  const first = firstBlockOf(secondDirectorySector);
+  const bytes = await readBlocks(card, [first, first + 1, first + 2]);
+  if (bytes === undefined) return undefined;
+  return parseDirectory(bytes, secondDirectorySector + 1) ?? none;
+}
+
+/** Blocks of the open sector; undefined where one could not be read. */
+export async function readBlocks(
+  card: ClassicCard,
+  blocks: readonly number[],
+): Promise<Uint8Array | undefined> {
+  const read = new Uint8Array(blocks.length * blockBytes);
+  for (const [index, block] of blocks.entries()) {
+    const bytes = await card.read(block);
+    if (bytes === undefined) return undefined;
+    read.set(bytes, index * blockBytes);
+  }
+  return read;
 }

@@ -4,7 +4,6 @@
  */
 import { toHex } from "../../src/core/hex.ts";
 import { writeFailed } from "../../src/readers/driver.ts";
-import { planAreaWrite, type UnitWrite } from "../protocol/area-write.ts";
 import {
   accessOf,
   applicationSectors,
@@ -19,11 +18,10 @@ import {
   sectorOf,
   trailerOf,
 } from "../protocol/classic.ts";
-import { type ClassicCard, classicCard, contentOfCard, keys, readBlocks } from "./classic-card.ts";
-import type { ClassicKey, TagChannel } from "./tag-channel.ts";
-import { refusals, tooSmall } from "./tag-errors.ts";
-import type { TypeATarget } from "./tag-type.ts";
-import { mismatch, taken } from "./write-retry.ts";
+import { planAreaWrite, type UnitWrite } from "../protocol/tlv.ts";
+import { type ClassicCard, classicCard, contentOfCard, keys, readBlocks } from "./classic-read.ts";
+import type { ClassicKey, TagChannel, TypeATarget } from "./tag-channel.ts";
+import { mismatch, refusals, taken, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
 /** Keys for data that is ours. */

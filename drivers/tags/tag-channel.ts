@@ -1,7 +1,12 @@
 /**
- * How the readers of tags speak to a tag, whatever chip carries the words: one selected target, and the exchanges that
- * it knows. A driver makes one per target; everything that is known of tag memory stands behind it, once for all drivers.
+ * A selected tag as the code in this folder sees it: what it said at selection, the exchanges that it knows, and the
+ * sighting that a reader reports of it. A driver makes one channel for each target. Everything about tag memory is built
+ * on the channel, once for all drivers.
  */
+
+import { toHex } from "../../src/core/hex.ts";
+import type { Sighting, TagProblem, TagType } from "../../src/core/token.ts";
+import { parseMessage, textOf } from "../protocol/ndef.ts";
 
 /** A target as it was listed. */
 export type Target =
@@ -50,4 +55,75 @@ export interface TagChannel {
   apdu(command: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined>;
   /** Selects the target again; false where it left or another lies there. */
   reselect(signal: AbortSignal): Promise<boolean>;
+}
+
+export type TypeATarget = Extract<Target, { kind: "type-a" }>;
+export type FelicaTarget = Extract<Target, { kind: "felica" }>;
+
+/** SAK bit 20: it speaks ISO/IEC 14443-4. */
+export function isIsoDep({ sak }: TypeATarget): boolean {
+  return (sak & 0x20) !== 0;
+}
+
+/** SAK 08 (1K), 09 (Mini), 18 (4K), those of other makers with bit 80, MIFARE Plus among them, and 01 and 19. */
+export function isClassic({ sak }: TypeATarget): boolean {
+  return (sak & 0x09) !== 0 || sak === 0x18;
+}
+
+const desfireAtqa = 0x0344;
+const desfireHistorical = 0x80; // The one historical byte of a DESFire's ATS (MF3ICDx, 9.4).
+
+export function isoDepType({ uid, atqa, historicalBytes }: TypeATarget): TagType {
+  // Other cards with seven bytes of UID have this ATQA, too.
+  const isDesfire =
+    historicalBytes?.length === 1 &&
+    historicalBytes[0] === desfireHistorical &&
+    (atqa === undefined || atqa === desfireAtqa || uid.length === 4);
+  return isDesfire ? "DESFire" : "ISO14443-4";
+}
+
+/** What a tag is told apart by: its UID, or its IDm (JIS X 6319-4). */
+export function uidOf(target: Target): Uint8Array {
+  return target.kind === "felica" ? target.idm : target.uid;
+}
+
+/**
+ * True where both are the same tag. Phones and some cards make up a new UID each time: four bytes, the first 08
+ * (ISO/IEC 14443-3, 6.5.4); one such follows another only where the tag stayed.
+ */
+export function isSameTarget(a: Target, b: Target): boolean {
+  return toHex(uidOf(a)) === toHex(uidOf(b)) || (isRandomUid(a) && isRandomUid(b));
+}
+
+function isRandomUid(target: Target): boolean {
+  return target.kind === "type-a" && target.uid.length === 4 && target.uid[0] === 0x08;
+}
+
+const nothing = new Uint8Array();
+
+/** A tag that carries this message; `data` is the memory up to its end, as `Sighting.data` describes it. */
+export function sightingOfMessage(
+  target: Target,
+  type: TagType,
+  message: Uint8Array,
+  data: Uint8Array,
+): Sighting {
+  const parsed = parseMessage(message);
+  if (parsed.kind === "broken") return sightingWithout(target, type, "half-written", data);
+  const text = textOf(parsed.records);
+  if (text) return { type, uid: toHex(uidOf(target)), text, data: toHex(data) };
+  // An empty record is what phones format a tag with.
+  const isEmpty = text === "" || parsed.records.every(({ tnf }) => tnf === 0);
+  return sightingWithout(target, type, isEmpty ? "blank" : "other-message", data);
+}
+
+/** A tag without a text, and why. */
+export function sightingWithout(
+  target: Target,
+  type: TagType,
+  problem?: TagProblem,
+  data: Uint8Array = nothing,
+): Sighting {
+  const sighting = { type, uid: toHex(uidOf(target)), text: "", data: toHex(data) };
+  return problem === undefined ? sighting : { ...sighting, problem };
 }

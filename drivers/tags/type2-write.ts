@@ -5,14 +5,11 @@
 import { toHex } from "../../src/core/hex.ts";
 import { writeFailed } from "../../src/readers/driver.ts";
 import { legoToyOf } from "../protocol/toys.ts";
-import { contentOf, pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
-import { containerOf, layoutOf } from "../protocol/type2-write-layout.ts";
+import { containerOf, contentOf, layoutOf, pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
 import { type PageWrite, planWrite, type Type2Image } from "../protocol/type2-write-plan.ts";
 import type { TagChannel } from "./tag-channel.ts";
-import { refusals, tooSmall } from "./tag-errors.ts";
-import { askVersion, readSome } from "./type2-memory.ts";
-import { isSizeOfLegoToy, readLegoIdentity } from "./type2-read.ts";
-import { mismatch, patiently, taken } from "./write-retry.ts";
+import { askVersion, isSizeOfLegoToy, readLegoIdentity, readSome } from "./type2-read.ts";
+import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures.ts";
 
 const headerPages = 4;
 

@@ -1,36 +1,43 @@
 /**
- * Reading and writing a Type 3 tag. What answers to the NFC Forum's system code is one, and a new FeliCa Lite is made one; all
- * else is known by its IDm.
+ * Reading and writing a Type 3 tag: a FeliCa that answers to the NFC Forum's system code. Other cards are known by their
+ * IDm only.
+ *
+ * A new FeliCa Lite or Lite-S answers to Sony's system code only; the first text makes it a Type 3 tag. Its attributes are
+ * written first and say that there is no message. Then it is configured to answer to the NFC Forum's code. A card that is
+ * taken off before the second step is as new; after it, the card is blank.
  */
 import { assert } from "../../src/core/errors.ts";
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import {
   type Attributes,
+  attributesOfLite,
   blockBytes,
+  isAsNew,
   isWritten,
+  type LiteConfiguration,
   liteBlocks,
+  liteConfigurationBlock,
+  liteSystem,
   ndefSystem,
   parseAttributes,
+  parseLiteConfiguration,
   parsePolled,
   parseRead,
   polling,
   readBlocks,
   withMessage,
+  withNdefAnswers,
   writeBlock,
 } from "../protocol/type3-tag.ts";
-import { formatLite, lookForLite } from "./felica-lite.ts";
-import { sightingOfMessage, sightingWithout } from "./sighting.ts";
-import type { TagChannel } from "./tag-channel.ts";
-import { refusals, tooSmall } from "./tag-errors.ts";
-import type { FelicaTarget } from "./tag-type.ts";
-import { mismatch, patiently } from "./write-retry.ts";
+import { type FelicaTarget, sightingOfMessage, sightingWithout, type TagChannel } from "./tag-channel.ts";
+import { mismatch, patiently, refusals, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
 const blocksPerReadMax = 4; // What a FeliCa Lite-S takes (user's manual, 4.2); 64 bytes are a moment.
 
 /** A tag's NDEF system: its IDm there, which may be another than the one it was listed with. */
-interface Tag {
+interface Type3Session {
   readonly channel: TagChannel;
   readonly idm: Uint8Array;
   readonly signal: AbortSignal;
@@ -43,7 +50,7 @@ export async function readType3(
   signal: AbortSignal,
 ): Promise<Sighting | undefined> {
   for (let tries = 1; ; tries++) {
-    const idm = await ndefIdm(channel, signal);
+    const idm = await idmIn(channel, ndefSystem, signal);
     const sighting = idm === undefined ? undefined : await readOnce({ channel, idm, signal }, target);
     if (sighting !== undefined) return sighting;
     if (!(await channel.reselect(signal))) return undefined;
@@ -69,7 +76,7 @@ async function seenWithoutMessages(
   return isNew ? sightingWithout(target, "FeliCa", "unformatted") : sightingWithout(target, "FeliCa");
 }
 
-async function readOnce(tag: Tag, target: FelicaTarget): Promise<Sighting | undefined> {
+async function readOnce(tag: Type3Session, target: FelicaTarget): Promise<Sighting | undefined> {
   const first = await read(tag, 0, 1);
   if (first === undefined) return undefined;
   const attributes = parseAttributes(first);
@@ -95,7 +102,7 @@ export async function writeType3(
   force: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = await patiently(channel, () => ndefIdm(channel, signal), signal);
+  const known = await patiently(channel, () => idmIn(channel, ndefSystem, signal), signal);
   const found = known === undefined ? undefined : await attributesOn({ channel, idm: known, signal });
   const { tag, first, attributes } = found ?? (await format(channel, message, force, signal));
   if (!attributes.isWritable) throw refusals.locked();
@@ -122,14 +129,14 @@ export async function writeType3(
 }
 
 interface Formatted {
-  readonly tag: Tag;
+  readonly tag: Type3Session;
   /** Block 0 as it was read. */
   readonly first: Uint8Array;
   readonly attributes: Attributes;
 }
 
 /** Undefined where the tag has none yet. */
-async function attributesOn(tag: Tag): Promise<Formatted | undefined> {
+async function attributesOn(tag: Type3Session): Promise<Formatted | undefined> {
   const first = await patiently(tag.channel, () => read(tag, 0, 1), tag.signal);
   if (first === undefined) throw refusals.unreadable();
   const attributes = parseAttributes(first) ?? attributesOfTorn(first);
@@ -157,17 +164,22 @@ function attributesOfTorn(bytes: Uint8Array): Attributes | undefined {
   return parseAttributes(mended);
 }
 
-async function ndefIdm(channel: TagChannel, signal: AbortSignal): Promise<Uint8Array | undefined> {
-  const answer = await channel.transceive?.(polling(ndefSystem), signal);
+/** The IDm that answers to this system code. */
+async function idmIn(
+  channel: TagChannel,
+  system: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const answer = await channel.transceive?.(polling(system), signal);
   return answer === undefined ? undefined : parsePolled(answer)?.idm;
 }
 
-async function read(tag: Tag, from: number, blocks: number): Promise<Uint8Array | undefined> {
+async function read(tag: Type3Session, from: number, blocks: number): Promise<Uint8Array | undefined> {
   const answer = await tag.channel.transceive?.(readBlocks(tag.idm, from, blocks), tag.signal);
   return answer === undefined ? undefined : parseRead(answer, blocks);
 }
 
-async function put(tag: Tag, block: number, bytes: Uint8Array): Promise<void> {
+async function put(tag: Type3Session, block: number, bytes: Uint8Array): Promise<void> {
   const write = async () => {
     const answer = await tag.channel.transceive?.(writeBlock(tag.idm, block, bytes), tag.signal);
     return answer !== undefined && isWritten(answer) ? true : undefined;
@@ -176,7 +188,7 @@ async function put(tag: Tag, block: number, bytes: Uint8Array): Promise<void> {
 }
 
 async function readMessage(
-  tag: Tag,
+  tag: Type3Session,
   { readBlocksMax }: Attributes,
   bytes: number,
 ): Promise<Uint8Array | undefined> {
@@ -191,7 +203,84 @@ async function readMessage(
   return message.subarray(0, bytes);
 }
 
-async function holds(tag: Tag, attributes: Attributes, message: Uint8Array): Promise<boolean> {
+async function holds(tag: Type3Session, attributes: Attributes, message: Uint8Array): Promise<boolean> {
   const read = await patiently(tag.channel, () => readMessage(tag, attributes, message.length), tag.signal);
   return read !== undefined && toHex(read) === toHex(message);
+}
+
+const litePollsMax = 2;
+
+/** What is known of a card behind Sony's system code. */
+type Lite =
+  | { readonly kind: "none" }
+  | {
+      readonly kind: "lite";
+      readonly idm: Uint8Array;
+      readonly configuration: LiteConfiguration;
+      /** Nothing was ever written to it, but perhaps the beginning of our own format. */
+      readonly isAsNew: boolean;
+    };
+
+/** Undefined where it could not be read. */
+async function lookForLite(channel: TagChannel, signal: AbortSignal): Promise<Lite | undefined> {
+  const idm = await pollLite(channel, signal);
+  if (idm === undefined) return { kind: "none" };
+  const tag = { channel, idm, signal };
+  const bytes = await read(tag, liteConfigurationBlock, 1);
+  const configuration = bytes === undefined ? undefined : parseLiteConfiguration(bytes);
+  if (configuration === undefined) return undefined;
+  const lite = { kind: "lite", idm, configuration } as const;
+  // What may not be read without a key has an owner.
+  if (!configuration.isOpen) return { ...lite, isAsNew: false };
+  const memory = new Uint8Array(liteBlocks * blockBytes);
+  for (let at = 0; at < liteBlocks; at += blocksPerReadMax) {
+    const some = await read(tag, at, Math.min(blocksPerReadMax, liteBlocks - at));
+    if (some === undefined) return undefined;
+    memory.set(some, at * blockBytes);
+  }
+  return { ...lite, isAsNew: isAsNew(memory) };
+}
+
+/**
+ * Makes it a Type 3 tag without a message; returns its attributes and the IDm that it answers to. Throws `write-failed` where
+ * it is no FeliCa Lite, where it holds somebody's data and `force` is false, where it is locked, and where it was taken off,
+ * and before anything is written where `bytesMissing` is more than 0: the message does not fit.
+ */
+async function formatLite(
+  channel: TagChannel,
+  force: boolean,
+  signal: AbortSignal,
+  bytesMissing = 0,
+): Promise<{ readonly idm: Uint8Array; readonly attributes: Uint8Array }> {
+  const lite = await patiently(channel, () => lookForLite(channel, signal), signal);
+  if (lite === undefined) throw refusals.unreadable();
+  if (lite.kind === "none") throw refusals.card();
+  const { idm, configuration } = lite;
+  if (!configuration.isOpen) throw refusals.locked();
+  if (!configuration.answersNdef && !configuration.isChangeable) throw refusals.locked();
+  if (!lite.isAsNew && !force) throw refusals["other-data"]();
+  if (bytesMissing > 0) throw tooSmall(bytesMissing);
+
+  const attributes = attributesOfLite();
+  const tag = { channel, idm, signal };
+  await putChecked(tag, 0, attributes);
+  if (!configuration.answersNdef)
+    await putChecked(tag, liteConfigurationBlock, withNdefAnswers(configuration));
+  return { idm, attributes };
+}
+
+/** Asks twice: a lost answer looks like a card that is not a Lite. */
+async function pollLite(channel: TagChannel, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  for (let polls = 0; polls < litePollsMax; polls++) {
+    const idm = await idmIn(channel, liteSystem, signal);
+    if (idm !== undefined) return idm;
+  }
+  return undefined;
+}
+
+/** Writes a block of a Lite and reads it back. */
+async function putChecked(tag: Type3Session, block: number, bytes: Uint8Array): Promise<void> {
+  await put(tag, block, bytes);
+  const told = await patiently(tag.channel, () => read(tag, block, 1), tag.signal);
+  if (told === undefined || !told.every((byte, index) => byte === bytes[index])) throw mismatch();
 }

@@ -71,7 +71,7 @@ function start(command: readonly string[]) {
     stdout: "pipe",
     stderr: "ignore",
     env: jobEnvironment,
-    // The leader of a session of its own, which may become that of the console (drivers/io/linux-console.ts).
+    // The leader of a session of its own, which may become that of the console (drivers/io/kernel-controls.ts).
     detached: true,
   });
 }

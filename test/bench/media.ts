@@ -8,7 +8,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
+import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";

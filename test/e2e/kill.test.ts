@@ -1,6 +1,6 @@
 /** The plug is pulled at any moment of writing: whatever was acknowledged is there afterwards. */
 import { expect, test } from "bun:test";
-import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
+import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
 import { type Client, RpcError } from "../../src/client/client.ts";
 import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 

@@ -11,8 +11,7 @@ import {
   type Type2Kind,
 } from "../../drivers/emulator/emulated-tags.ts";
 import { sectorOf, trailerOf } from "../../drivers/protocol/classic.ts";
-import { readTag } from "../../drivers/tags/read-tag.ts";
-import { writeTag } from "../../drivers/tags/write-tag.ts";
+import { readTag, writeTag } from "../../drivers/tags/tag-families.ts";
 import { channelOn } from "../helpers/tag-channel.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");

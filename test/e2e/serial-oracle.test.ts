@@ -6,7 +6,7 @@ import { expect, test } from "bun:test";
 import { closeSync, constants, openSync } from "node:fs";
 import { join } from "node:path";
 import { ioctl, requests } from "../../drivers/io/libc.ts";
-import { openPty, type Pty } from "../../drivers/io/pty.ts";
+import { openPty, type Pty } from "../../drivers/io/termios.ts";
 import { eventually } from "../helpers/processes.ts";
 import { createSink } from "../helpers/serial-line.ts";
 

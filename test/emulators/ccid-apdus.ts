@@ -7,9 +7,9 @@ import type { EmulatedChip } from "../../drivers/emulator/pn532-chip.ts";
 import { pollFlags } from "../../drivers/protocol/apdu.ts";
 import {
   dataExchange,
+  type ListedTypeA,
   parseExchange,
   parseTypeATarget,
-  type TypeATarget,
 } from "../../drivers/protocol/pn532-commands.ts";
 import { pageBytes, tagCommands } from "../../drivers/protocol/type2-tag.ts";
 
@@ -62,7 +62,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
   let buzzes = true;
   let lights = 0;
   const shown: Shown[] = [];
-  let target: TypeATarget | undefined;
+  let target: ListedTypeA | undefined;
   const keys = new Map<number, Uint8Array>();
   let waiting: Uint8Array = new Uint8Array();
 
@@ -133,7 +133,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
         return undefined;
     }
   };
-  const aboutCard = (apdu: Uint8Array, { uid, ats }: TypeATarget): Answered => {
+  const aboutCard = (apdu: Uint8Array, { uid, ats }: ListedTypeA): Answered => {
     const [, instruction, first, second = 0, length = 0] = apdu;
     // The high byte of a block's number: no card has as many.
     if (instruction !== 0xca && first !== 0) return answer(failed);
@@ -208,7 +208,7 @@ const cardNames: ReadonlyMap<number, number> = new Map([
 ]);
 
 /** PC/SC part 3, 3.1.3.2.3. */
-function answerToReset({ sak, ats }: TypeATarget): Uint8Array {
+function answerToReset({ sak, ats }: ListedTypeA): Uint8Array {
   const name = cardNames.get(sak) ?? 0;
   const [format = 0] = ats;
   const historical =

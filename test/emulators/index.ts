@@ -8,7 +8,7 @@ import {
   type EmulatedTag,
 } from "../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import type { UsbBus, UsbLink } from "../../drivers/io/usb-link.ts";
+import type { UsbBus, UsbLink } from "../../drivers/io/links.ts";
 import { createPn532Uart } from "../../drivers/pn532-uart.ts";
 import { ccidOut } from "../../drivers/protocol/ccid.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";

@@ -3,8 +3,7 @@
  * nothing of tests, so that it can stand behind `uinput` as well as behind a link in memory.
  */
 import type { KeyLink, OpenKeys } from "../../drivers/io/evdev.ts";
-import { encodeEvent } from "../../drivers/protocol/key-events.ts";
-import { characterOf, type LayoutName, type Level } from "../../drivers/protocol/keyboard-layouts.ts";
+import { characterOf, encodeEvent, type LayoutName, type Level } from "../../drivers/protocol/typed-code.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 
 const [syn, key, msc] = [0, 1, 4];

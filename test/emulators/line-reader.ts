@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openPty, type Pty } from "../../drivers/io/pty.ts";
+import { openPty, type Pty } from "../../drivers/io/termios.ts";
 import type { Card, EmulatedReader, Line } from "./index.ts";
 
 const repeatMs = 100;

@@ -3,7 +3,7 @@
  * stand behind `uhid` as well as behind a link in memory.
  */
 import type { EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
-import type { HidLink, OpenHid } from "../../drivers/io/hid-link.ts";
+import type { HidLink, OpenHid } from "../../drivers/io/links.ts";
 import {
   commands,
   encodeReport,

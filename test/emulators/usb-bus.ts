@@ -3,7 +3,7 @@
  * themselves or by their time-outs.
  */
 
-import { type UsbBus, type UsbDeviceInfo, UsbFault, type UsbLink } from "../../drivers/io/usb-link.ts";
+import { type UsbBus, type UsbDeviceInfo, UsbFault, type UsbLink } from "../../drivers/io/links.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import type { CcidReader, Transfer } from "./ccid-reader.ts";

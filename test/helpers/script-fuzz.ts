@@ -1,5 +1,6 @@
 /** Odd launch scripts without end, the same ones for the same seed; and trees without their places, to compare. */
-import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
+
+import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
 import type { Command } from "../../src/script/syntax.ts";
 
 const pieces = [

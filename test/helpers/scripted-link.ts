@@ -9,7 +9,7 @@
  * is to be written, and `= written` or `= not written, CAUSE: SENTENCE` is told. Time passes only where the driver waits
  * and the next line is its own.
  */
-import type { ByteLink } from "../../drivers/io/byte-link.ts";
+import type { ByteLink } from "../../drivers/io/links.ts";
 import { openPn532 } from "../../drivers/pn532-uart.ts";
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import { fromHex, spacedHex } from "../../src/core/hex.ts";

@@ -2,8 +2,8 @@
 import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
 import { SerialPortStream } from "@serialport/stream";
 import { ioctl, requests } from "../../drivers/io/libc.ts";
-import { openPty, type Pty } from "../../drivers/io/pty.ts";
 import { type SerialBindingOptions, serialBinding } from "../../drivers/io/serial-binding.ts";
+import { openPty, type Pty } from "../../drivers/io/termios.ts";
 import { eventually } from "./processes.ts";
 
 /** Runs with a pty of its own, and closes it. */

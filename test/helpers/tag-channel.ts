@@ -6,8 +6,7 @@
 import type { EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
 import { createEmulatedChip, instantRadio } from "../../drivers/emulator/pn532-chip.ts";
 import type { Chip } from "../../drivers/pn532/chip.ts";
-import { channelTo } from "../../drivers/pn532/pn532-channel.ts";
-import { targetIn } from "../../drivers/pn532/target.ts";
+import { channelTo, targetIn } from "../../drivers/pn532/pn532-field.ts";
 import {
   commandCodes,
   listOneFelica,

@@ -1,7 +1,6 @@
 /** New Type 2 tags of each kind as a driver reads them before it writes. */
 import type { Type2Kind } from "../../drivers/emulator/emulated-tags.ts";
-import { parseVersion } from "../../drivers/protocol/type2-tag.ts";
-import { containerOf, layoutOf } from "../../drivers/protocol/type2-write-layout.ts";
+import { containerOf, layoutOf, parseVersion } from "../../drivers/protocol/type2-tag.ts";
 import type { Type2Image } from "../../drivers/protocol/type2-write-plan.ts";
 
 /** What GET_VERSION answers; absent for the kinds that do not know it. */

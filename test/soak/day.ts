@@ -6,7 +6,7 @@
  * removal likewise; it is launched once; every reader is back within two seconds; nothing is left open or piles up.
  */
 import { readdirSync, readlinkSync } from "node:fs";
-import { seededRandom } from "../../drivers/emulator/emulated-faults.ts";
+import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
 import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
 import { removalDebounceMs } from "../../src/readers/presence.ts";
 import { createEmulatedTime, type EmulatedTime } from "./emulated-time.ts";

@@ -7,8 +7,7 @@ import { describe, expect, test } from "bun:test";
 import { ccidIn, createCcidAssembler, encodeCcid } from "../../drivers/protocol/ccid.ts";
 import { encodeTextMessage, parseMessage } from "../../drivers/protocol/ndef.ts";
 import { createFrameCutter, encodeFrame } from "../../drivers/protocol/pn532-frame.ts";
-import { findMessage } from "../../drivers/protocol/tlv.ts";
-import { placeOfMessage } from "../../drivers/protocol/tlv-place.ts";
+import { findMessage, placeOfMessage } from "../../drivers/protocol/tlv.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
 import { ndefBytesMax } from "../../src/core/limits.ts";
 

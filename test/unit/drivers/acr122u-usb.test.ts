@@ -8,7 +8,7 @@ import {
   createType2Tag,
 } from "../../../drivers/emulator/emulated-tags.ts";
 import { createEmulatedChip, instantRadio } from "../../../drivers/emulator/pn532-chip.ts";
-import type { UsbDeviceInfo } from "../../../drivers/io/usb-link.ts";
+import type { UsbDeviceInfo } from "../../../drivers/io/links.ts";
 import {
   apduDone,
   generalAuthenticate,

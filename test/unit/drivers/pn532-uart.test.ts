@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createClassicTag, createType2Tag } from "../../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device } from "../../../drivers/emulator/pn532-device.ts";
-import type { ByteLink } from "../../../drivers/io/byte-link.ts";
+import type { ByteLink } from "../../../drivers/io/links.ts";
 import { openSerial } from "../../../drivers/io/serial.ts";
 import type { SerialPortInfo } from "../../../drivers/io/serial-list.ts";
 import { likelyPorts, openPn532, pn532Uart } from "../../../drivers/pn532-uart.ts";

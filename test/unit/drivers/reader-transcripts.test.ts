@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { file } from "../../../drivers/file.ts";
 import { createHidKeyboard } from "../../../drivers/hid-keyboard.ts";
-import { encodeEvent } from "../../../drivers/protocol/key-events.ts";
+import { encodeEvent } from "../../../drivers/protocol/typed-code.ts";
 import { serialLine } from "../../../drivers/serial-line.ts";
 import { createToypad } from "../../../drivers/toypad.ts";
 import { fromHex, spacedHex } from "../../../src/core/hex.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { seededRandom } from "../../../drivers/emulator/emulated-faults.ts";
+import { seededRandom } from "../../../drivers/emulator/emulated-line.ts";
 import { indexPath } from "../../../src/media/index/index-file.ts";
 import type { IndexJob } from "../../../src/media/scan/index-job.ts";
 import { libraryPaths, makeFiles } from "../../helpers/library.ts";

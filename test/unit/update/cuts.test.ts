@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { seededRandom } from "../../../drivers/emulator/emulated-faults.ts";
+import { seededRandom } from "../../../drivers/emulator/emulated-line.ts";
 import {
   type BootControl,
   type BootSlot,

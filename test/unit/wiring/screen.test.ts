@@ -1,6 +1,6 @@
 /** What a board without a frame buffer shows on its screen, on a real pty. */
 import { expect, test } from "bun:test";
-import { openPty } from "../../../drivers/io/pty.ts";
+import { openPty } from "../../../drivers/io/termios.ts";
 import { createBus } from "../../../src/bus.ts";
 import { qrText } from "../../../src/cli/pair-command.ts";
 import { silentAudit } from "../../../src/core/audit.ts";

@@ -1,7 +1,7 @@
 /** The codecs of CCID readers: messages cut from transfers, answers to reset, APDUs, and the class descriptor. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ccidInterfaceIn } from "../../../../drivers/io/usb-descriptors.ts";
+import { ccidInterfaceIn } from "../../../../drivers/io/usb-list.ts";
 import {
   cardKindOf,
   getUid,

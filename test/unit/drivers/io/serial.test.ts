@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ReadlineParser } from "@serialport/parser-readline";
 import fc from "fast-check";
-import type { ByteLink } from "../../../../drivers/io/byte-link.ts";
 import { ioctl, requests } from "../../../../drivers/io/libc.ts";
-import type { Pty } from "../../../../drivers/io/pty.ts";
+import type { ByteLink } from "../../../../drivers/io/links.ts";
 import { openSerial } from "../../../../drivers/io/serial.ts";
 import { SerialBindingError, serialBinding } from "../../../../drivers/io/serial-binding.ts";
 import { listSerialPorts } from "../../../../drivers/io/serial-list.ts";
+import type { Pty } from "../../../../drivers/io/termios.ts";
 import { eventually } from "../../../helpers/processes.ts";
 import {
   createSink,

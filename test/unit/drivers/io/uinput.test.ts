@@ -6,13 +6,14 @@ import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createUinput, type UinputFile } from "../../../../drivers/io/uinput.ts";
 import {
+  createUinput,
   encodeKeys,
   encodeSetup,
   sysNameBytes,
+  type UinputFile,
   uinputRequests,
-} from "../../../../drivers/io/uinput-events.ts";
+} from "../../../../drivers/io/uinput.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { codesOf, gamepad, keyboard } from "../../../../src/script/input-keys.ts";
 

@@ -1,11 +1,8 @@
 /** The codecs of readers that speak in lines, type, light up or lie in files: what comes from outside, whatever it is. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseKeyboardName } from "../../../../drivers/keyboard/name.ts";
-import { parseCardFile } from "../../../../drivers/protocol/card-file.ts";
-import { createEventCutter, encodeEvent } from "../../../../drivers/protocol/key-events.ts";
-import { layoutNames } from "../../../../drivers/protocol/keyboard-layouts.ts";
-import { createLineGuard, parseReaderLine } from "../../../../drivers/protocol/reader-line.ts";
+import { parseKeyboardName } from "../../../../drivers/hid-keyboard.ts";
+import { createLineGuard, parseCardFile, parseReaderLine } from "../../../../drivers/protocol/card-text.ts";
 import {
   encodeCommand,
   encodeReport,
@@ -14,7 +11,12 @@ import {
   parseRead,
   uidOfPages,
 } from "../../../../drivers/protocol/toypad-report.ts";
-import { createTyping } from "../../../../drivers/protocol/typed-code.ts";
+import {
+  createEventCutter,
+  createTyping,
+  encodeEvent,
+  layoutNames,
+} from "../../../../drivers/protocol/typed-code.ts";
 import {
   readerLineBytesMax,
   scriptBytesMax,

@@ -8,7 +8,6 @@ import {
   createType4Tag,
   type EmulatedTag,
 } from "../../../../drivers/emulator/emulated-tags.ts";
-import { planAreaWrite } from "../../../../drivers/protocol/area-write.ts";
 import { accessOf, encodeDirectory, parseDirectory } from "../../../../drivers/protocol/classic.ts";
 import {
   encodeTextMessage,
@@ -17,8 +16,7 @@ import {
   textOf,
 } from "../../../../drivers/protocol/ndef.ts";
 import { parseFelicaTarget, parseTypeATarget } from "../../../../drivers/protocol/pn532-commands.ts";
-import { findMessage } from "../../../../drivers/protocol/tlv.ts";
-import { placeOfMessage } from "../../../../drivers/protocol/tlv-place.ts";
+import { findMessage, placeOfMessage, planAreaWrite } from "../../../../drivers/protocol/tlv.ts";
 import { figureOf, legoToyOf } from "../../../../drivers/protocol/toys.ts";
 import { contentOf, parseVersion, wrapMessage } from "../../../../drivers/protocol/type2-tag.ts";
 import {
@@ -29,8 +27,7 @@ import {
   withMessage,
 } from "../../../../drivers/protocol/type3-tag.ts";
 import { lengthIn, parseAnswer, parseContainer } from "../../../../drivers/protocol/type4-tag.ts";
-import { readTag } from "../../../../drivers/tags/read-tag.ts";
-import { writeTag } from "../../../../drivers/tags/write-tag.ts";
+import { readTag, writeTag } from "../../../../drivers/tags/tag-families.ts";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import { ndefBytesMax } from "../../../../src/core/limits.ts";
 import { fuzzRounds } from "../../../helpers/rounds.ts";

@@ -16,8 +16,7 @@ import type { Type4Options } from "../../../../drivers/emulator/emulated-type4.t
 import { firstBlockOf } from "../../../../drivers/protocol/classic.ts";
 import { encodeTextMessage } from "../../../../drivers/protocol/ndef.ts";
 import { wrapMessage } from "../../../../drivers/protocol/type2-tag.ts";
-import { readTag } from "../../../../drivers/tags/read-tag.ts";
-import { writeTag } from "../../../../drivers/tags/write-tag.ts";
+import { readTag, writeTag } from "../../../../drivers/tags/tag-families.ts";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import type { Sighting } from "../../../../src/core/token.ts";
 import { otherTags } from "../../../emulators/index.ts";

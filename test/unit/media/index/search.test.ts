@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { seededRandom } from "../../../../drivers/emulator/emulated-faults.ts";
+import { seededRandom } from "../../../../drivers/emulator/emulated-line.ts";
 import { NameColumn } from "../../../../src/media/index/columns.ts";
 import { buildDictionary } from "../../../../src/media/index/dictionary.ts";
 import { addFolded, endsWord, fold, foldedName, foldedWords } from "../../../../src/media/index/fold.ts";

@@ -1,5 +1,36 @@
-/** Why a tag is not written, as sentences. */
+/** Why a tag is not written, as sentences, and how often a failed exchange is tried again before that. */
 import { writeFailed } from "../../src/readers/driver.ts";
+import type { TagChannel } from "./tag-channel.ts";
+
+const triesMax = 3;
+
+/** Tries what may fail in the air; undefined where the tag lies there and refused each time. Throws `gone` where it left. */
+export async function patiently<T>(
+  channel: TagChannel,
+  run: () => Promise<T | undefined>,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  for (let tries = 1; ; tries++) {
+    const result = await run();
+    if (result !== undefined) return result;
+    if (!(await channel.reselect(signal))) throw taken();
+    if (tries === triesMax) return undefined;
+  }
+}
+
+export function taken(): Error {
+  return writeFailed(
+    "gone",
+    "the tag was taken off before it was written. Lay it on again, and keep it there",
+  );
+}
+
+export function mismatch(): Error {
+  return writeFailed(
+    "mismatch",
+    "the tag does not tell what was written to it: it is worn out. Use another one",
+  );
+}
 
 export const refusals = {
   locked: () => writeFailed("locked", "the tag is locked: it can only be read. Use another one"),

@@ -1,15 +1,18 @@
 /**
- * The lines of home-made readers (Arduino, ESP32), purely: a line's bytes in, what the reader says out.
+ * Cards that are given as text, purely: the lines of home-made readers (Arduino, ESP32), and the content of a file.
  *
  *   SCAN <TAB> name=value <TAB> ...   a card lies there; names are uid, text and removable (yes or no), in any order
  *   SCAN <TAB> text                   the same as text=...
  *   SCAN                              nothing lies there
  *   any other text                    a card that says this
  *
- * A line ends with LF or CR LF and is UTF-8. What holds a control character or is no UTF-8 is noise: the end of a line that
- * began before the port was opened, a byte at the wrong rate, a board that starts.
+ * A line ends with LF or CR LF and is UTF-8. A line with a control character or with bytes that are not UTF-8 is noise: the
+ * end of a line that began before the port was opened, a byte at the wrong rate, a board that starts.
+ *
+ * If the first line of a file begins with `uid=` or `text=`, every line is such a field; otherwise all of it is the text.
  */
 import { scriptBytesMax, uidCharsMax } from "../../src/core/limits.ts";
+import type { Sighting } from "../../src/core/token.ts";
 import { normalizeUid } from "../../src/core/token.ts";
 
 export interface LineCard {
@@ -31,7 +34,7 @@ const command = "SCAN";
 
 /** `bytes` is one line without its line feed. Never throws. */
 export function parseReaderLine(bytes: Uint8Array): ReaderLine {
-  const line = decode(bytes)?.replace(/\r$/, "");
+  const line = decode(bytes, { ignoreBOM: true })?.replace(/\r$/, "");
   if (line === undefined) return noise("it is no UTF-8");
   const [word = "", ...fields] = line.split("\t");
   if (fields.some(hasControls) || hasControls(word)) return noise("it holds control characters");
@@ -73,11 +76,12 @@ function hasControls(text: string): boolean {
   return /\p{Cc}/u.test(text);
 }
 
-function decode(bytes: Uint8Array): string | undefined {
+/** Undefined if the bytes are not UTF-8. */
+function decode(bytes: Uint8Array, { ignoreBOM }: { readonly ignoreBOM: boolean }): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM }).decode(bytes);
   } catch {
-    // What is no UTF-8 is noise, and the caller says so.
+    // The caller reports it as noise or as an error.
     return undefined;
   }
 }
@@ -99,4 +103,35 @@ export function createLineGuard(bytesMax: number): (bytes: Uint8Array) => Uint8A
     }
     return kept.subarray(0, end);
   };
+}
+
+export type CardFile =
+  | { readonly kind: "card"; readonly sighting: Sighting }
+  | { readonly kind: "empty" }
+  | { readonly kind: "error"; readonly why: string };
+
+const fieldForm = /^(uid|text)=(.*)$/;
+
+/** Never throws. */
+export function parseCardFile(bytes: Uint8Array): CardFile {
+  const content = decode(bytes, { ignoreBOM: false })?.trim();
+  if (content === undefined) return { kind: "error", why: "it is no UTF-8" };
+  if (content === "") return { kind: "empty" };
+  const lines = content.split(/\r?\n/).filter((line) => line.trim() !== "");
+  if (!fieldForm.test(lines[0] ?? "")) return cardOf("", content);
+  let [uid, text] = ["", ""];
+  for (const line of lines) {
+    const [, name, value = ""] = fieldForm.exec(line) ?? [];
+    if (name === undefined) return { kind: "error", why: `"${line.slice(0, 40)}" is neither uid= nor text=` };
+    if (name === "uid") uid = normalizeUid(value);
+    else text = value.trim();
+  }
+  return uid === "" && text === "" ? { kind: "empty" } : cardOf(uid, text);
+}
+
+function cardOf(uid: string, text: string): CardFile {
+  if (uid.length > uidCharsMax)
+    return { kind: "error", why: `its uid is longer than ${uidCharsMax} characters` };
+  if (isTooLong(text)) return { kind: "error", why: `its text is longer than ${scriptBytesMax} bytes` };
+  return { kind: "card", sighting: { type: "Unknown", uid, text, data: "" } };
 }

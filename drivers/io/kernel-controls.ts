@@ -1,12 +1,61 @@
 /**
- * Has the kernel drop what certain addresses send to a port on which this process listens, so that they cost neither a
- * connection nor a TLS handshake. A classic BPF program on the listening socket sees each packet that opens a connection
- * (socket(7), SO_ATTACH_FILTER; Documentation/networking/filter.rst). Connections that are open stay.
+ * What this process asks of the kernel besides device I/O: no core dumps, the mode of a virtual terminal, and a filter that
+ * drops the packets of certain addresses.
  */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { addressBytes } from "../../src/core/ip-address.ts";
 import { refusedInKernelMax } from "../../src/core/limits.ts";
-import { attachFilter, detachFilter } from "./libc.ts";
+import type { SetConsole } from "../../src/core/operating-system.ts";
+import { attachFilter, detachFilter, ioctlValue, limitOf, requests, setLimit } from "./libc.ts";
+
+const rlimitCore = 4; // asm-generic/resource.h.
+
+/**
+ * One byte is less than any dump, so that no file is written. It is also the one limit that a pipe in core_pattern heeds: with 0
+ * the kernel calls the program there (fs/coredump.c). A hard limit of 0 cannot be raised to it, so that the dump, if somebody
+ * wants one all the same, is told to hold no memory.
+ */
+export function forbidCoreDumps(): void {
+  const hard = limitOf(rlimitCore)?.[1] ?? 0n;
+  const limit = hard < 1n ? hard : 1n;
+  setLimit(rlimitCore, limit, limit);
+  try {
+    writeFileSync("/proc/self/coredump_filter", "0");
+  } catch {
+    // A /proc that is read-only, or not there: the limit counts.
+  }
+}
+
+// A terminal of another session is not taken away (ioctl_tty(2), "TIOCSCTTY").
+const keepOthers = 0;
+const modes = { text: 0, graphics: 1 } as const;
+
+/**
+ * The kernel lets root and the session of the terminal change the mode. A process without rights must therefore lead a
+ * session without a terminal, and this one becomes its terminal: the end of the process gives it back.
+ */
+export const setConsole: SetConsole = (path, mode) => {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
+    ioctlValue(fd, requests.tiocsctty, keepOthers);
+    return ioctlValue(fd, requests.kdsetmode, modes[mode]);
+  } catch {
+    // No such terminal, or not for this user: it stays in the mode that it has.
+    return false;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+};
 
 /** Takes the place of what was refused at this port before; an empty list admits all. False where no socket took it. */
 export function refuseAt(port: number, addresses: readonly string[]): boolean {

@@ -1,7 +1,46 @@
 /**
- * A USB link: what a driver that speaks over the endpoints of one interface needs of it, and no more. A device on this
- * machine's bus and an emulated one are equals.
+ * Links: what a driver needs of a serial line, a HID device or a USB interface, and no more. The real device, an emulated
+ * one and a scripted one of a test are interchangeable.
  */
+export interface ByteLink {
+  /** The device path, for messages. */
+  readonly path: string;
+  /**
+   * Called with each run of bytes as it arrives; the bytes are valid during the call only. There is one listener: a
+   * later one takes the place of an earlier.
+   */
+  onBytes(listener: (bytes: Uint8Array) => void): void;
+  /** Called once when the device went away or failed; never after `close`. */
+  onGone(listener: (reason: Error) => void): void;
+  /** Resolves once the kernel has taken all bytes; rejects when the device went away. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Waits until all written bytes have left, then changes the rate, in baud. Rejects where the line cannot. */
+  setBaudRate(baudRate: number): Promise<void>;
+  /** Frees the descriptor. Never throws; a second call does nothing. */
+  close(): Promise<void>;
+}
+
+export interface HidLink {
+  /** The device path, for messages. */
+  readonly path: string;
+  /** Called with each input report; the bytes are valid during the call only. One listener: a later one takes its place. */
+  onReport(listener: (report: Uint8Array) => void): void;
+  /** Called once when the device went away or failed; never after `close`. */
+  onGone(listener: (reason: Error) => void): void;
+  /** Sends one output report of a device without report numbers. Rejects where the device went away. */
+  write(report: Uint8Array): Promise<void>;
+  /** Frees the device. Never throws; a second call does nothing. */
+  close(): Promise<void>;
+}
+
+export interface HidOptions {
+  /** Bytes of every input report. */
+  readonly reportBytes: number;
+}
+
+/** Opens `path`, or throws `ServiceError("reader-gone")` with what was wrong and what to do. */
+export type OpenHid = (path: string, options: HidOptions) => Promise<HidLink>;
+
 export type UsbFaultKind =
   /** Nothing was transferred in the time that was given. */
   | "timed-out"

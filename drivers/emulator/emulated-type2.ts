@@ -1,5 +1,6 @@
 /**
- * What an active Type 2 tag does with commands (NTAG21x section 10, MF0ULx1 section 10, MF0ICU1 section 7.6).
+ * What an active Type 2 tag does with commands (NTAG21x section 10, MF0ULx1 section 10, MF0ICU1 section 7.6), and what sets
+ * the kinds apart: MF0ICU1 rev 3.9 (Ultralight), MF0ULx1 rev 3.3 (EV1), MF0ICU2 rev 3.2 (C), NTAG213/215/216 rev 3.2.
  *
  *   30 page             16 bytes, from the first page on again behind the last
  *   3A from to          the pages from..to
@@ -7,12 +8,11 @@
  *   A0 page, then 16    as A2 with the first four of them
  *   60                  version         1B pwd   PACK        39 n   counter        3C 00   signature
  *
- * Whatever is refused or unknown makes the tag fall back to where it was woken from. NTAG and EV1 say so with four
- * bits; a plain Ultralight says nothing to what it does not know.
+ * A refused or unknown command returns the tag to the state that it was woken from. NTAG and EV1 answer with four bits; a
+ * plain Ultralight does not answer a command that it does not know.
  */
-import { pageBytes, tagCommands } from "../protocol/type2-tag.ts";
+import { type DynamicLock, pageBytes, tagCommands } from "../protocol/type2-tag.ts";
 import type { TagAnswer, Understood } from "./type-a.ts";
-import type { Type2Sheet } from "./type2-sheets.ts";
 
 const passwordAuth = 0x1b;
 const readCounter = 0x39;
@@ -201,3 +201,97 @@ function isLocked({ dynamicLock }: Type2Sheet, memory: Uint8Array, page: number)
   const bit = dynamicLock.bits === undefined ? group : (dynamicLock.bits[group] ?? 16);
   return ((((memory[at] ?? 0) | ((memory[at + 1] ?? 0) << 8)) >> bit) & 1) === 1;
 }
+
+export interface Type2Sheet {
+  readonly pages: number;
+  /** Bytes of user memory from page 4 on that the capability container tells. */
+  readonly areaBytes: number;
+  /** True where it leaves the factory as a Type 2 tag with an empty message. */
+  readonly comesFormatted: boolean;
+  /** Blocks that stand before the message. */
+  readonly leadingBlocks: readonly number[];
+  /** Answer to GET_VERSION; absent where neither that nor FAST_READ is known. */
+  readonly version?: readonly number[];
+  readonly dynamicLock?: DynamicLock;
+  /** CFG0; CFG1, PWD and PACK follow. */
+  readonly configPage?: number;
+  /** AUTH0 is the first byte of this page, AUTH1 of the next (1: for writing only); the keys can never be read. */
+  readonly keyGuard?: { readonly page: number; readonly readablePages: number };
+  /** Counters that READ_CNT reads, by address. */
+  readonly counters: readonly number[];
+}
+
+export const type2Sheets = {
+  ultralight: { pages: 16, areaBytes: 48, comesFormatted: false, leadingBlocks: [], counters: [] },
+  "ultralight-ev1": {
+    pages: 20,
+    areaBytes: 48,
+    comesFormatted: false,
+    leadingBlocks: [],
+    version: [0x00, 0x04, 0x03, 0x01, 0x01, 0x00, 0x0b, 0x03],
+    configPage: 16,
+    counters: [0, 1, 2],
+  },
+  "ultralight-ev1-128": {
+    pages: 41,
+    areaBytes: 128,
+    comesFormatted: false,
+    leadingBlocks: [],
+    version: [0x00, 0x04, 0x03, 0x01, 0x01, 0x00, 0x0e, 0x03],
+    dynamicLock: { page: 0x24, pagesPerBit: 2 },
+    configPage: 0x25,
+    counters: [0, 1, 2],
+  },
+  "ultralight-c": {
+    pages: 48,
+    areaBytes: 144,
+    comesFormatted: false,
+    leadingBlocks: [],
+    // Bits 0 and 4 keep the others as they are (MF0ICU2, 7.5.3).
+    dynamicLock: { page: 0x28, pagesPerBit: 4, bits: [1, 2, 3, 5, 6, 7] },
+    keyGuard: { page: 0x2a, readablePages: 44 },
+    counters: [],
+  },
+  ntag213: {
+    pages: 45,
+    areaBytes: 144,
+    comesFormatted: true,
+    leadingBlocks: [0x01, 0x03, 0xa0, 0x0c, 0x34], // Where the dynamic lock bits stand (NTAG21x 8.5.6).
+    version: [0x00, 0x04, 0x04, 0x02, 0x01, 0x00, 0x0f, 0x03],
+    dynamicLock: { page: 0x28, pagesPerBit: 2 },
+    configPage: 0x29,
+    counters: [2],
+  },
+  ntag215: {
+    pages: 135,
+    areaBytes: 496,
+    comesFormatted: true,
+    leadingBlocks: [],
+    version: [0x00, 0x04, 0x04, 0x02, 0x01, 0x00, 0x11, 0x03],
+    dynamicLock: { page: 0x82, pagesPerBit: 16 },
+    configPage: 0x83,
+    counters: [2],
+  },
+  ntag216: {
+    pages: 231,
+    areaBytes: 872,
+    comesFormatted: true,
+    leadingBlocks: [],
+    version: [0x00, 0x04, 0x04, 0x02, 0x01, 0x00, 0x13, 0x03],
+    dynamicLock: { page: 0xe2, pagesPerBit: 16 },
+    configPage: 0xe3,
+    counters: [2],
+  },
+} as const satisfies Readonly<Record<string, Type2Sheet>>;
+
+export type Type2Kind = keyof typeof type2Sheets;
+
+export const type2Kinds: readonly Type2Kind[] = [
+  "ultralight",
+  "ultralight-ev1",
+  "ultralight-ev1-128",
+  "ultralight-c",
+  "ntag213",
+  "ntag215",
+  "ntag216",
+];

@@ -1,0 +1,179 @@
+/**
+ * The session of a tag reader: it waits for a tag, reads or writes it, and re-checks it until it leaves. The driver
+ * supplies how its reader lists tags and how it waits for one.
+ */
+
+import { type Clock, sleep } from "../../src/core/clock.ts";
+import { assert, ServiceError } from "../../src/core/errors.ts";
+import { toHex } from "../../src/core/hex.ts";
+import type { DriverContext, ReaderSession, Report, WriteOrder } from "../../src/readers/driver.ts";
+import { isSameTarget, type TagChannel, type Target, uidOf } from "./tag-channel.ts";
+import { readTag, writeTag } from "./tag-families.ts";
+
+export interface FieldParts {
+  /** What the reader says of itself. */
+  readonly info: string;
+  readonly field: Field;
+  /** The `reader-gone` of a session that was closed. */
+  readonly closedError: () => Error;
+  /** Closes the reader, once the watch was told to end. */
+  readonly close: () => Promise<unknown>;
+}
+
+export function createFieldSession(
+  { info, field, closedError, close }: FieldParts,
+  { clock }: Pick<DriverContext, "clock">,
+): ReaderSession {
+  const closing = new AbortController();
+  const orders = createOrders();
+  return {
+    info,
+    write: orders.place,
+    async watch(report, signal) {
+      const ending = AbortSignal.any([signal, closing.signal]);
+      try {
+        await watchField({ field, clock, orders }, report, ending);
+      } catch (error) {
+        orders.close(ending.aborted ? closedError() : error);
+        if (!ending.aborted) throw error;
+      }
+    },
+    async close() {
+      if (closing.signal.aborted) return;
+      const error = closedError();
+      orders.close(error);
+      // Ends the command of a watch that still runs: two at once would answer each other.
+      closing.abort(error);
+      await close();
+    },
+  };
+}
+
+const recheckMs = 100; // A third of the debounce of removals.
+
+/** A reader's field, as its driver sees it. Both reject with `reader-gone` where the reader fails. */
+export interface Field {
+  /**
+   * The tag that lies there now, selected; undefined where none does. Where one is told that lay there, only its kind
+   * need be looked for.
+   */
+  list(signal: AbortSignal, like?: Target): Promise<TagChannel | undefined>;
+  /** The next tag, selected; however long it takes, a reader that died meanwhile is found out. */
+  wait(signal: AbortSignal): Promise<TagChannel>;
+}
+
+export interface Watched {
+  readonly field: Field;
+  readonly clock: Clock;
+  readonly orders: Orders;
+}
+
+/** Reports, and carries out orders, until the signal aborts or the reader fails; then it rejects. */
+export async function watchField(watched: Watched, report: Report, signal: AbortSignal): Promise<void> {
+  const { field, orders } = watched;
+  let tag = await field.list(signal);
+  if (tag === undefined) report([]);
+  for (;;) {
+    tag ??= await field.wait(signal);
+    const order = orders.claimed(toHex(uidOf(tag.target)));
+    if (order !== undefined) {
+      await carryOut(tag, order, signal);
+      tag = await field.list(signal, tag.target);
+      if (tag === undefined) report([]);
+      continue;
+    }
+    const sighting = await readTag(tag, signal);
+    if (sighting !== undefined) report([sighting]);
+    // A tag that left during the read may be back already, and is read anew then.
+    tag =
+      sighting === undefined
+        ? await field.list(signal, tag.target)
+        : await stayWith(watched, tag, () => report([sighting]), signal);
+    if (tag === undefined) report([]);
+  }
+}
+
+/** Resolves when this tag has left, or was written: with the one that lies there then, or undefined. */
+async function stayWith(
+  { field, clock, orders }: Watched,
+  { target }: TagChannel,
+  seenAgain: () => void,
+  signal: AbortSignal,
+): Promise<TagChannel | undefined> {
+  for (;;) {
+    await sleep(clock, recheckMs, signal);
+    const found = await field.list(signal, target);
+    if (found === undefined || !isSameTarget(found.target, target)) return found;
+    const order = orders.claimed(toHex(uidOf(found.target)));
+    if (order !== undefined) {
+      await carryOut(found, order, signal);
+      return field.list(signal, found.target);
+    }
+    seenAgain();
+  }
+}
+
+/** Writes, and tells whoever asked for it; rejects where the watch must end, too. */
+async function carryOut(tag: TagChannel, order: ClaimedOrder, signal: AbortSignal): Promise<void> {
+  try {
+    await writeTag(tag, order, signal);
+    order.end();
+  } catch (error) {
+    order.end(error);
+    // What a tag refuses is the caller's matter alone.
+    if (!(error instanceof ServiceError && error.code === "write-failed")) throw error;
+  }
+}
+
+/** An order whose tag was found. */
+export interface ClaimedOrder extends Pick<WriteOrder, "text" | "record" | "force"> {
+  /** The write has ended: well, or with what it failed with. */
+  end(failure?: unknown): void;
+}
+
+export interface Orders {
+  /** Resolves when it was carried out; as `ReaderSession.write`. */
+  place(order: WriteOrder, signal: AbortSignal): Promise<void>;
+  /** The order that wants this tag; from now on it can no longer be called off. */
+  claimed(uid: string): ClaimedOrder | undefined;
+  /** Nobody carries orders out any more: ends the one there is, and each one to come. */
+  close(reason: unknown): void;
+}
+
+export function createOrders(): Orders {
+  let waiting: { readonly order: WriteOrder; readonly end: (failure?: unknown) => void } | undefined;
+  let running: ClaimedOrder | undefined;
+  let closed: { readonly reason: unknown } | undefined;
+
+  return {
+    place: (order, signal) =>
+      new Promise<void>((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        if (closed !== undefined) return reject(closed.reason);
+        assert(waiting === undefined && running === undefined, "one order comes after another");
+        const onAbort = () => {
+          // A write that has begun is carried out.
+          if (running === undefined) end(signal.reason);
+        };
+        const end = (failure?: unknown) => {
+          [waiting, running] = [undefined, undefined];
+          signal.removeEventListener("abort", onAbort);
+          if (failure === undefined) resolve();
+          else reject(failure);
+        };
+        waiting = { order, end };
+        signal.addEventListener("abort", onAbort, { once: true });
+      }),
+    claimed(uid) {
+      if (waiting === undefined || !waiting.order.claim(uid)) return undefined;
+      const { order, end } = waiting;
+      running = { text: order.text, record: order.record, force: order.force, end };
+      waiting = undefined;
+      return running;
+    },
+    close(reason) {
+      closed ??= { reason };
+      (running ?? waiting)?.end(reason);
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** The families of tags: one line each for reading and for writing. */
+import type { Sighting } from "../../src/core/token.ts";
+import type { WriteOrder } from "../../src/readers/driver.ts";
+import { encodeMessage } from "../protocol/ndef.ts";
+import { readClassic } from "./classic-read.ts";
+import { writeClassic } from "./classic-write.ts";
+import { isClassic, isIsoDep, sightingWithout, type TagChannel } from "./tag-channel.ts";
+import { readType2 } from "./type2-read.ts";
+import { writeType2 } from "./type2-write.ts";
+import { readType3, writeType3 } from "./type3.ts";
+import { readType4, writeType4 } from "./type4.ts";
+import { refusals } from "./write-failures.ts";
+
+/**
+ * What the target is; undefined where it left before it could be read. A tag that lies there and cannot be read is
+ * told by its UID. Rejects with `reader-gone` where the reader fails.
+ *
+ * `data` is the memory that holds the message, from where messages may stand on such a tag to the message's end, in the
+ * order in which it is read: page 4 on (Type 2), the data blocks of the NDEF sectors (MIFARE Classic), block 1 on
+ * (Type 3), the NDEF file with its length (Type 4). Without a message it is the first 16 bytes of that, or nothing; of a
+ * toy, the part that says which figure it is (drivers/protocol/toys.ts). It never depends on the reader.
+ */
+export async function readTag(channel: TagChannel, signal: AbortSignal): Promise<Sighting | undefined> {
+  const { target } = channel;
+  if (target.kind === "felica") return readType3(channel, target, signal);
+  if (target.sak === 0x00) return readType2(channel, target, signal);
+  if (isIsoDep(target)) return readType4(channel, target, signal);
+  if (isClassic(target)) return readClassic(channel, target, signal);
+  return sightingWithout(target, "Unknown");
+}
+
+/**
+ * Writes `text` as a message of one record, and resolves once it was read back equal. Rejects with `write-failed`,
+ * and with `reader-gone` where the reader fails. `force` as in the driver contract. Whenever it ends, the tag holds its
+ * old message, the new one, or plainly none.
+ */
+export async function writeTag(
+  channel: TagChannel,
+  { text, record, force }: Pick<WriteOrder, "text" | "record" | "force">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { target } = channel;
+  const message = encodeMessage({ text, record });
+  if (target.kind === "felica") return writeType3(channel, message, force, signal);
+  if (target.sak === 0x00) return writeType2(channel, message, force, signal);
+  if (isIsoDep(target)) return writeType4(channel, target, message, force, signal);
+  if (isClassic(target)) return writeClassic(channel, target, message, force, signal);
+  throw refusals.kind();
+}

@@ -1,0 +1,256 @@
+/**
+ * Reading and writing a Type 4 tag: a formatted DESFire, an NTAG 424, a phone that emulates one. A write sets the length to
+ * zero first, then writes the message, and the length last (Type 4 Tag 2.0, 5.4.5). An interrupted write therefore leaves
+ * the old message, the new one, or none.
+ */
+
+import { toHex } from "../../src/core/hex.ts";
+import type { Sighting } from "../../src/core/token.ts";
+import {
+  type CardAnswer,
+  containerBytes,
+  containerFile,
+  encodeLength,
+  extendedBytes,
+  isExtended,
+  lengthIn,
+  ndefApplication,
+  parseAnswer,
+  parseContainer,
+  paymentList,
+  readBinary,
+  selectApplication,
+  selectFile,
+  type Type4Container,
+  updateBinary,
+} from "../protocol/type4-tag.ts";
+import {
+  isoDepType,
+  sightingOfMessage,
+  sightingWithout,
+  type TagChannel,
+  type TypeATarget,
+} from "./tag-channel.ts";
+import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures.ts";
+
+const triesMax = 3;
+// One answer that holds most messages with their length; a longer one takes a second command.
+const firstReadBytes = 96;
+
+/** The sighting of a target of ISO/IEC 14443-4, with its message where it has one; undefined where it left. */
+export async function readType4(
+  channel: TagChannel,
+  target: TypeATarget,
+  signal: AbortSignal,
+): Promise<Sighting | undefined> {
+  for (let tries = 1; ; tries++) {
+    const sighting = await readOnce(channel, target, signal);
+    if (sighting !== undefined) return sighting;
+    if (!(await channel.reselect(signal))) return undefined;
+    if (tries === triesMax) return sightingWithout(target, isoDepType(target), "unreadable");
+  }
+}
+
+async function readOnce(
+  channel: TagChannel,
+  target: TypeATarget,
+  signal: AbortSignal,
+): Promise<Sighting | undefined> {
+  const type = isoDepType(target);
+  const content = await openMessageFile(channel, signal);
+  if (content.kind === "failed") return undefined;
+  // A payment card and a phone are known by their UID, and are no tags that somebody forgot to format.
+  if (content.kind === "none")
+    return sightingWithout(target, type, type === "DESFire" ? "unformatted" : undefined);
+  const { container } = content;
+  if (!container.isReadable) return sightingWithout(target, type, "locked");
+  const { lengthBytes, fileBytes } = container;
+  const file = await readMessage(channel, container, signal);
+  if (file === undefined) return undefined;
+  const end = lengthBytes + lengthIn(file, lengthBytes);
+  const data = file.subarray(0, Math.min(end, file.length));
+  if (end > fileBytes) return sightingWithout(target, type, "half-written", data);
+  if (end === lengthBytes) return sightingWithout(target, type, "blank", data);
+  return sightingOfMessage(target, type, file.subarray(lengthBytes, end), data);
+}
+
+/** The file as far as its length tells; undefined where an exchange failed. */
+async function readMessage(
+  channel: TagChannel,
+  container: Type4Container,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const { lengthBytes, fileBytes } = container;
+  const file = new Uint8Array(fileBytes);
+  let known = 0;
+  for (let wanted = Math.min(firstReadBytes, fileBytes); known < wanted; ) {
+    const more = await readFile(channel, container, known, wanted - known, signal);
+    if (more === undefined) return undefined;
+    file.set(more, known);
+    known += more.length;
+    wanted = lengthBytes + lengthIn(file, lengthBytes);
+    if (wanted > fileBytes) break;
+  }
+  return file.subarray(0, known);
+}
+
+/** A Type 4 tag whose NDEF file is selected. */
+interface Tag {
+  readonly channel: TagChannel;
+  readonly container: Type4Container;
+  readonly signal: AbortSignal;
+}
+
+/** Writes `message`, and resolves once it was read back equal. `force` as in the driver contract. */
+export async function writeType4(
+  channel: TagChannel,
+  target: TypeATarget,
+  message: Uint8Array,
+  force: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const open = async () => {
+    const seen = await openMessageFile(channel, signal);
+    return seen.kind === "failed" ? undefined : seen;
+  };
+  const content = await patiently(channel, open, signal);
+  if (content === undefined) throw refusals.unreadable();
+  if (content.kind === "none") throw await foreignCard(channel, target, force, signal);
+  const tag = { channel, container: content.container, signal };
+  const { fileBytes, lengthBytes, writing } = tag.container;
+  if (writing === "locked") throw refusals.locked();
+  if (writing === "proprietary" || !tag.container.isReadable) throw refusals.password();
+  const bytesMissing = lengthBytes + message.length - fileBytes;
+  if (bytesMissing > 0) throw tooSmall(bytesMissing);
+
+  const written = Uint8Array.of(...encodeLength(message.length, lengthBytes), ...message);
+  if (toHex(await read(tag, written.length)) === toHex(written)) return;
+  const none = encodeLength(0, lengthBytes);
+  await put(tag, 0, none);
+  const chunk = writeChunkBytes(tag.container);
+  for (let at = 0; at < message.length; at += chunk)
+    await put(tag, lengthBytes + at, message.subarray(at, at + chunk));
+  await compare(tag, Uint8Array.of(...none, ...message));
+  await put(tag, 0, written.subarray(0, lengthBytes));
+  try {
+    await compare(tag, written);
+  } catch (error) {
+    // A message that does not hold should not be launched either. Best effort: the tag may be gone.
+    await put(tag, 0, none).catch(() => {});
+    throw error;
+  }
+}
+
+/** What a card without a place for messages is refused with. */
+async function foreignCard(
+  channel: TagChannel,
+  target: TypeATarget,
+  force: boolean,
+  signal: AbortSignal,
+): Promise<Error> {
+  const payment = await send(channel, selectApplication(paymentList), signal);
+  if (payment === undefined && !(await channel.reselect(signal))) return taken();
+  if (payment?.kind === "done" && !force) return refusals.payment();
+  return force || isoDepType(target) === "DESFire" ? refusals["no-message-file"]() : refusals.card();
+}
+
+async function compare(tag: Tag, expected: Uint8Array): Promise<void> {
+  if (toHex(await read(tag, expected.length)) !== toHex(expected)) throw mismatch();
+}
+
+async function read({ channel, container, signal }: Tag, bytes: number): Promise<Uint8Array> {
+  let file: Uint8Array = new Uint8Array();
+  while (file.length < bytes) {
+    const ask = () => readFile(channel, container, file.length, bytes - file.length, signal);
+    const more = await again({ channel, container, signal }, ask);
+    if (more === undefined) throw refusals.unreadable();
+    file = Uint8Array.of(...file, ...more);
+  }
+  return file;
+}
+
+async function put(tag: Tag, offset: number, bytes: Uint8Array): Promise<void> {
+  // Where the tag's answer was lost, and not the write, it is written once more, which does no harm.
+  const write = async () =>
+    (await send(tag.channel, updateBinary(offset, bytes), tag.signal))?.kind === "done" ? true : undefined;
+  if ((await again(tag, write)) === undefined) throw refusals.locked();
+}
+
+/** As `patiently`, with the file selected again: a tag that was selected anew has forgotten it. */
+function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | undefined> {
+  let isFirst = true;
+  const { channel, signal } = tag;
+  return patiently(
+    channel,
+    async () => {
+      if (!isFirst && (await openMessageFile(channel, signal)).kind !== "container") return undefined;
+      isFirst = false;
+      return run();
+    },
+    signal,
+  );
+}
+
+// What every chip and reader takes whole: an answer of a PN532 holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
+const chunkBytesMax = 240;
+
+export async function send(
+  channel: TagChannel,
+  command: Uint8Array,
+  signal: AbortSignal,
+): Promise<CardAnswer | undefined> {
+  const answer = await channel.apdu(command, signal);
+  return answer === undefined ? undefined : parseAnswer(answer);
+}
+
+export type Type4Content =
+  | { readonly kind: "container"; readonly container: Type4Container }
+  /** It has no NDEF application, or one that cannot be understood. */
+  | { readonly kind: "none" }
+  | { readonly kind: "failed" };
+
+/** Selects the NDEF application and its file. */
+export async function openMessageFile(channel: TagChannel, signal: AbortSignal): Promise<Type4Content> {
+  const application = await send(channel, selectApplication(ndefApplication), signal);
+  if (application === undefined) return { kind: "failed" };
+  if (application.kind === "refused") return { kind: "none" };
+  const selected = await send(channel, selectFile(containerFile), signal);
+  if (selected === undefined) return { kind: "failed" };
+  if (selected.kind === "refused") return { kind: "none" };
+  const read = await readContainer(channel, signal);
+  if (read === undefined) return { kind: "failed" };
+  const container = parseContainer(read);
+  if (container === undefined) return { kind: "none" };
+  const file = await send(channel, selectFile(container.file), signal);
+  if (file === undefined) return { kind: "failed" };
+  return file.kind === "done" ? { kind: "container", container } : { kind: "none" };
+}
+
+/** An extended container is longer, and cards need not tell more than the length of a plain one at once. */
+async function readContainer(channel: TagChannel, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  const first = await send(channel, readBinary(0, containerBytes), signal);
+  if (first === undefined) return undefined;
+  if (first.kind === "refused") return new Uint8Array();
+  if (!isExtended(first.data)) return first.data;
+  const rest = await send(channel, readBinary(containerBytes, extendedBytes), signal);
+  return rest?.kind === "done" ? Uint8Array.of(...first.data, ...rest.data) : undefined;
+}
+
+/** At least one byte of the file from `from` on, as many of `wanted` as one answer holds; undefined where it failed. */
+export async function readFile(
+  channel: TagChannel,
+  { readBytesMax }: Type4Container,
+  from: number,
+  wanted: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const bytes = Math.min(wanted, readBytesMax, chunkBytesMax);
+  const answer = await send(channel, readBinary(from, bytes), signal);
+  // Less than was asked for would make a card that tells a byte at a time keep its reader for minutes.
+  return answer?.kind === "done" && answer.data.length === bytes ? answer.data : undefined;
+}
+
+/** Most bytes that one command of ours writes. */
+export function writeChunkBytes({ writeBytesMax }: Type4Container): number {
+  return Math.min(writeBytesMax, chunkBytesMax);
+}
