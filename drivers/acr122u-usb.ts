@@ -23,9 +23,8 @@ import { factsOf, likelyReaders, type ReaderFacts } from "./ccid/detect.ts";
 import type { Send } from "./ccid/exchange.ts";
 import { type Ccid, createCcid } from "./ccid/exchange.ts";
 import { pcscField } from "./ccid/pcsc-field.ts";
-import { readerGone } from "./ccid/recovery.ts";
 import { type Slot, watchSlot } from "./ccid/slot.ts";
-import type { UsbBus, UsbLink } from "./io/links.ts";
+import { readerGone, type UsbBus, type UsbLink } from "./io/links.ts";
 import { machineUsb } from "./io/usb.ts";
 import { acrBuzzer, acrFirmware, acrSignal } from "./protocol/apdu.ts";
 import { ccidOut } from "./protocol/ccid.ts";
@@ -66,7 +65,7 @@ interface OpenFacts extends ReaderFacts {
 }
 
 /** A session on a link that is open; the link stays open where this rejects. */
-export async function openCcid(
+async function openCcid(
   link: UsbLink,
   context: DriverContext,
   signal: AbortSignal,

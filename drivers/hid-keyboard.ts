@@ -23,11 +23,11 @@
  * - Where codes come without an end, one that is typed with a pause in it would be two: the pause must be long, and nothing
  *   may wait to be read when it is over.
  */
-import { ServiceError } from "../src/core/errors.ts";
 import type { Sighting } from "../src/core/token.ts";
 import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { type KeyLink, type OpenKeys, openKeys } from "./io/evdev.ts";
 import { type KeyboardInfo, listKeyboards } from "./io/hid-list.ts";
+import { readerGone } from "./io/links.ts";
 import { createGone, type Lying, tapMs, watchLying } from "./one-card-presence.ts";
 import {
   createEventCutter,
@@ -58,7 +58,7 @@ const tableIds = usb.map(({ id }) => id);
 
 export const hidKeyboard = createHidKeyboard({ open: openKeys, list: listKeyboards });
 
-export interface Keyboards {
+interface Keyboards {
   readonly open: OpenKeys;
   readonly list: (ids: readonly string[]) => Promise<readonly KeyboardInfo[]>;
 }
@@ -73,7 +73,7 @@ export function createHidKeyboard(keyboards: Keyboards) {
     },
     async open(path, context, signal) {
       const parsed = parseKeyboardName(path);
-      if (parsed.kind === "error") throw new ServiceError("reader-gone", `${path}: ${parsed.why}`);
+      if (parsed.kind === "error") throw readerGone(path, parsed.why);
       const { name } = parsed;
       const found = name.node === undefined ? await keyboards.list([name.id ?? ""]) : [{ path: name.node }];
       signal.throwIfAborted();
@@ -97,9 +97,9 @@ async function openOne(
   found: readonly Pick<KeyboardInfo, "path">[],
   open: OpenKeys,
 ): Promise<KeyLink> {
-  let refusal: unknown = new ServiceError(
-    "reader-gone",
-    `${text}: no reader with this USB id types here: is it plugged in? \`lsusb\` lists the ids`,
+  let refusal: unknown = readerGone(
+    text,
+    "no reader with this USB id types here: is it plugged in? `lsusb` lists the ids",
   );
   for (const { path } of found) {
     try {
@@ -182,7 +182,7 @@ export function sightingOf(typed: string, codes: Codes | undefined): Sighting {
     : { type: "Barcode", uid: "", text, data: "", removable: false };
 }
 
-export interface KeyboardName {
+interface KeyboardName {
   /** The node to open; undefined where any device with the id will do. */
   readonly node: string | undefined;
   /** The id that the device must have; undefined where those of the table are meant. */
@@ -194,7 +194,7 @@ export interface KeyboardName {
 /** What a reader's codes are: the number of a card, or the text of a barcode. */
 export type Codes = "uid" | "text";
 
-export type ParsedName =
+type ParsedName =
   | { readonly kind: "name"; readonly name: KeyboardName }
   | { readonly kind: "error"; readonly why: string };
 

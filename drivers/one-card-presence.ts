@@ -68,7 +68,7 @@ export function isSameCard(a: Sighting | undefined, b: Sighting): boolean {
   return a?.uid === b.uid && a.text === b.text;
 }
 
-export interface LyingWatch {
+interface LyingWatch {
   readonly clock: Clock;
   readonly report: Report;
   /** Aborts when the watch is to end in peace. */

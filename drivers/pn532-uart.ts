@@ -26,10 +26,10 @@
 import { type Clock, sleep } from "../src/core/clock.ts";
 import { assert } from "../src/core/errors.ts";
 import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
-import type { ByteLink } from "./io/links.ts";
+import { type ByteLink, readerGone } from "./io/links.ts";
 import { openSerial } from "./io/serial.ts";
 import { listSerialPorts, type SerialPortInfo } from "./io/serial-list.ts";
-import { type Chip, createChip, readerGone } from "./pn532/chip.ts";
+import { type Chip, createChip } from "./pn532/chip.ts";
 import { fieldOf, recheckRetries } from "./pn532/pn532-field.ts";
 import {
   baudRateCodes,
@@ -84,7 +84,7 @@ export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) 
       // Before the port is touched: a rate of 0 would hang its line up.
       if (baudRate !== undefined && !baudRateCodes.has(baudRate)) {
         const rates = [...baudRateCodes.keys()].join(", ");
-        throw readerGone({ path }, `a PN532 cannot run at "${fixed}" baud: use one of ${rates}`);
+        throw readerGone(path, `a PN532 cannot run at "${fixed}" baud: use one of ${rates}`);
       }
       signal.throwIfAborted();
       const link = await openSerial(path, { baudRate: baudRate ?? firstBaudRate });
@@ -93,7 +93,7 @@ export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) 
   } as const satisfies Driver;
 }
 
-export interface Pn532Options {
+interface Pn532Options {
   /** Keeps the line at this rate. */
   readonly baudRate?: number;
 }
@@ -140,11 +140,11 @@ async function wake(
     if ((await configure()) === undefined && (await configure()) === undefined) continue;
     const answer = await chip.call(getFirmwareVersion, signal);
     const firmware = parseFirmwareVersion(answer);
-    if (firmware?.ic !== 0x32) throw readerGone(link, "what answers there is not a PN532");
+    if (firmware?.ic !== 0x32) throw readerGone(link.path, "what answers there is not a PN532");
     return firmware;
   }
   throw readerGone(
-    link,
+    link.path,
     "no PN532 answers: check its power, its wiring (RX to TX) and that it is switched to HSU",
   );
 }
@@ -196,7 +196,12 @@ function sessionOf(chip: Chip, context: DriverContext, { info, raised }: Opened)
     await chip.link.close();
   };
   return createFieldSession(
-    { info, field: fieldOf(chip, clock), closedError: () => readerGone(chip.link, "it was closed"), close },
+    {
+      info,
+      field: fieldOf(chip, clock),
+      closedError: () => readerGone(chip.link.path, "it was closed"),
+      close,
+    },
     context,
   );
 }

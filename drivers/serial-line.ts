@@ -28,6 +28,7 @@ import { messageOf, ServiceError } from "../src/core/errors.ts";
 import { readerLineBytesMax } from "../src/core/limits.ts";
 import type { Sighting } from "../src/core/token.ts";
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
+import { readerGone } from "./io/links.ts";
 import { serialBinding } from "./io/serial-binding.ts";
 import { createGone, isSameCard, type Lying, tapMs, watchLying } from "./one-card-presence.ts";
 import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/card-text.ts";
@@ -48,7 +49,7 @@ export const serialLine = {
     const baud = new URLSearchParams(query).get("baud");
     const baudRate = baud === null ? usualBaudRate : Number(baud);
     if (!Number.isInteger(baudRate) || baudRate < 1)
-      throw new ServiceError("reader-gone", `${path}: "${baud}" is no baud rate: write ?baud=115200`);
+      throw readerGone(path, `"${baud}" is no baud rate: write ?baud=115200`);
     signal.throwIfAborted();
     return createSession(await openStream(path, baudRate), context);
   },

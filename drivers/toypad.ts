@@ -24,7 +24,7 @@ import type { Sighting } from "../src/core/token.ts";
 import type { Driver, DriverContext, ReaderSession, Report } from "../src/readers/driver.ts";
 import { openHid } from "./io/hid.ts";
 import { type HidInfo, listHidDevices } from "./io/hid-list.ts";
-import type { OpenHid } from "./io/links.ts";
+import { type OpenHid, readerGone } from "./io/links.ts";
 import {
   commands,
   parseList,
@@ -36,7 +36,7 @@ import {
 } from "./protocol/toypad-report.ts";
 import type { TagChannel } from "./tags/tag-channel.ts";
 import { readTag } from "./tags/tag-families.ts";
-import { createLights, createPad, type Lights, type Pad, padGone } from "./toypad/pad.ts";
+import { createLights, createPad, type Lights, type Pad } from "./toypad/pad.ts";
 
 /** USB ids, with an example path of each. */
 const usb: readonly { readonly id: string; readonly example: string }[] = [
@@ -76,7 +76,7 @@ export function createToypad(
 async function wake(pad: Pad, signal: AbortSignal): Promise<void> {
   for (let tries = 1; tries <= wakesMax; tries++)
     if ((await pad.ask(commands.wake, wakeWord, signal)) !== undefined) return;
-  throw padGone(pad, "no Toy Pad answers: plug it in anew");
+  throw readerGone(pad.link.path, "no Toy Pad answers: plug it in anew");
 }
 
 function createSession(pad: Pad, { clock }: DriverContext): ReaderSession {
@@ -90,7 +90,7 @@ function createSession(pad: Pad, { clock }: DriverContext): ReaderSession {
         await watchPad({ pad, lights, clock }, report, ending);
       } catch (error) {
         if (ending.aborted) return;
-        throw error instanceof ServiceError ? error : padGone(pad, "it failed");
+        throw error instanceof ServiceError ? error : readerGone(pad.link.path, "it failed");
       }
     },
     signal: (kind) => lights.signal(kind, closing.signal),
@@ -114,14 +114,14 @@ interface PadTag {
   sighting?: Sighting;
 }
 
-export interface WatchedPad {
+interface WatchedPad {
   readonly pad: Pad;
   readonly lights: Lights;
   readonly clock: Clock;
 }
 
 /** Reports until `signal` aborts or the pad fails; then it rejects. */
-export async function watchPad(
+async function watchPad(
   { pad, lights, clock }: WatchedPad,
   report: Report,
   signal: AbortSignal,
@@ -188,7 +188,7 @@ function createBell(clock: Clock) {
 async function look(pad: Pad, field: Map<number, PadTag>, signal: AbortSignal): Promise<void> {
   const ask = () => pad.ask(commands.list, new Uint8Array(), signal);
   const answer = (await ask()) ?? (await ask());
-  if (answer === undefined) throw padGone(pad, "the Toy Pad answers no more: plug it in anew");
+  if (answer === undefined) throw readerGone(pad.link.path, "the Toy Pad answers no more: plug it in anew");
   const listed = parseList(answer);
   // An answer that makes no sense changes nothing: the next look comes soon.
   if (listed === undefined) return;

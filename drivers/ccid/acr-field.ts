@@ -51,7 +51,7 @@ export async function prepareAcr(send: Send, sounds: boolean, signal?: AbortSign
   await tunnelTo(send).call(setMaxRetries(recheckRetries), signal);
 }
 
-export interface AcrFieldOptions {
+interface AcrFieldOptions {
   readonly send: Send;
   readonly slot: Slot;
   /** Called now and then while nothing lies there. */

@@ -4,7 +4,7 @@
  */
 import { ccidExtensionsMax } from "../../src/core/limits.ts";
 import type { Log } from "../../src/core/log.ts";
-import { UsbFault, type UsbLink } from "../io/links.ts";
+import { readerGone, UsbFault, type UsbLink } from "../io/links.ts";
 import {
   type CcidAssembler,
   type CcidMessage,
@@ -16,7 +16,7 @@ import {
   statusOf,
 } from "../protocol/ccid.ts";
 import { toldCcid } from "../protocol/log-redaction.ts";
-import { createLadder, readerGone } from "./recovery.ts";
+import { createLadder } from "./recovery.ts";
 
 // A device takes a block within a frame or two of USB, 1 ms each; a machine that starts a game is late by far more.
 const sendTimeoutMs = 250;
@@ -24,7 +24,7 @@ const sendTimeoutMs = 250;
 const answerTimeoutMs = 500;
 const straysMax = 16; // Answers to what nobody waits for any more; a reader that sends only such is not well.
 
-export interface CcidOrder {
+interface CcidOrder {
   readonly type: number;
   readonly data?: Uint8Array;
   /** Where the usual 500 ms do not do: a card that computes. */
@@ -49,7 +49,7 @@ export interface Ccid {
   close(): Promise<void>;
 }
 
-export interface CcidOptions {
+interface CcidOptions {
   readonly link: UsbLink;
   /** Which of the reader's slots is meant, from 0. */
   readonly slot: number;

@@ -58,7 +58,7 @@ const felicaCards: readonly number[] = [0xf011, 0xf012, 0x003b];
 const uidLengths: readonly number[] = [4, 7, 10];
 
 /** Switches the slot on; undefined where no card answers that has a UID. */
-export async function activate(send: Send, signal: AbortSignal): Promise<Target | undefined> {
+async function activate(send: Send, signal: AbortSignal): Promise<Target | undefined> {
   const { status, data: atr } = await send({ type: ccidOut.powerOn, timeoutMs: cardTimeoutMs }, signal);
   // Without a card some say so and send bytes all the same.
   if (status.command !== "done" || status.card !== "active") return undefined;
@@ -73,7 +73,7 @@ export async function activate(send: Send, signal: AbortSignal): Promise<Target 
   return { kind: "type-a", uid, sak: sakOfProcessor, historicalBytes };
 }
 
-export function pcscChannel(send: Send, target: Target): TagChannel {
+function pcscChannel(send: Send, target: Target): TagChannel {
   return {
     target,
     async read(block, signal) {

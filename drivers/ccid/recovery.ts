@@ -4,7 +4,7 @@
  * after the reader answers, and is logged with its outcome.
  */
 
-import { messageOf, ServiceError } from "../../src/core/errors.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
 import { UsbFault, type UsbLink } from "../io/links.ts";
 import { abortRequest, abortValue, ccidOut, encodeCcid } from "../protocol/ccid.ts";
@@ -12,9 +12,9 @@ import type { Attempt } from "./exchange.ts";
 
 const stepTimeoutMs = 250; // A reader that is well answers these at once; switching a slot on takes some 100 ms.
 
-export const rungs = ["abort", "slot power cycle", "USB reset", "re-open"] as const;
+const rungs = ["abort", "slot power cycle", "USB reset", "re-open"] as const;
 
-export interface LadderOptions {
+interface LadderOptions {
   readonly link: UsbLink;
   readonly slot: number;
   readonly log: Log;
@@ -93,10 +93,6 @@ async function bestEffort(step: Promise<void>): Promise<void> {
   } catch (error) {
     if (error instanceof UsbFault && error.kind === "gone") throw error;
   }
-}
-
-export function readerGone(path: string, why: string, cause?: unknown): ServiceError {
-  return new ServiceError("reader-gone", `${path}: ${why}`, cause === undefined ? {} : { cause });
 }
 
 /** For logs: what a transfer or a step ended with. */

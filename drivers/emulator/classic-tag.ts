@@ -39,7 +39,7 @@ export function classicKindOf(name: string): ClassicKind | undefined {
   return names.find((kind) => kind === name);
 }
 
-export interface ClassicOptions {
+interface ClassicOptions {
   /** 4 or 7 bytes. */
   readonly uid: Uint8Array;
   /** Makes it an NDEF tag with this text; an empty one for none. Absent: as it leaves the factory. */

@@ -47,7 +47,7 @@ export interface Heard {
   readonly afterMs: number;
 }
 
-export type Technology = "type-a" | "felica";
+type Technology = "type-a" | "felica";
 
 export interface Field {
   readonly tags: readonly EmulatedTag[];

@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 
-export interface LineOptions {
+interface LineOptions {
   readonly write: (bytes: Uint8Array) => Promise<void>;
   /** Baud; Infinity for a line that costs nothing. */
   readonly baudRate: () => number;
@@ -139,7 +139,7 @@ export interface Faults {
 }
 
 /** The line's side of the same faults. */
-export interface FaultyLine {
+interface FaultyLine {
   /** The bytes that arrive of those that left. */
   spoil(bytes: Uint8Array, isAnswer: boolean): Uint8Array;
   /** The reads that they arrive in. */
@@ -149,7 +149,7 @@ export interface FaultyLine {
 }
 
 /** The chip's side of them. */
-export interface FaultyChip {
+interface FaultyChip {
   /** The status that this exchange fails with. */
   takeStatus(): number | undefined;
 }

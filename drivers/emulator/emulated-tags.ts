@@ -21,7 +21,7 @@ export { createCardWithoutMessages, createType4Tag } from "./emulated-type4.ts";
 export { createFelicaTag } from "./felica-tag.ts";
 export type { EmulatedTag } from "./type-a.ts";
 
-export interface Type2Options {
+interface Type2Options {
   /** 7 bytes; the first is the maker's, 04 for NXP. */
   readonly uid: Uint8Array;
   /** An NDEF message of one Text record; at most one of `text`, `uri` and `message`. */
@@ -64,9 +64,7 @@ export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Typ
 }
 
 /** A tag without readable memory: a payment card, a phone, a MIFARE Classic to whoever has no key. */
-export function createPlainTag(
-  options: Omit<TypeAIdentity, "ats"> & { readonly ats?: Uint8Array },
-): EmulatedTag {
+function createPlainTag(options: Omit<TypeAIdentity, "ats"> & { readonly ats?: Uint8Array }): EmulatedTag {
   return createTypeATag({
     ...options,
     ats: options.ats ?? new Uint8Array(),

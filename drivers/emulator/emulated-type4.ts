@@ -27,7 +27,7 @@ export interface Type4Options {
   readonly ats?: Uint8Array;
 }
 
-export interface Type4Tag extends EmulatedTag {
+interface Type4Tag extends EmulatedTag {
   /** The next command that writes gets so many of its bytes done, and the tag loses its power over it. */
   readonly tearNextWrite: (bytes: number) => void;
 }

@@ -16,7 +16,7 @@ import {
 } from "../protocol/type3-tag.ts";
 import type { EmulatedTag, TagAnswer } from "./type-a.ts";
 
-export interface FelicaOptions {
+interface FelicaOptions {
   /** IDm, 8 bytes. */
   readonly uid: Uint8Array;
   /** Formats it, with this text; an empty one for none. Absent: as it leaves the factory. */
@@ -26,7 +26,7 @@ export interface FelicaOptions {
   readonly systemCode?: number;
 }
 
-export interface FelicaTag extends EmulatedTag {
+interface FelicaTag extends EmulatedTag {
   /** The next block that is written gets so many of its bytes, and the tag loses its power over it. */
   readonly tearNextWrite: (bytes: number) => void;
 }

@@ -12,7 +12,7 @@ import { createFaults, createLine, type Faults, type Line, type LineTime } from 
 import { createEmulatedChip, instantRadio, type Reply, realRadio } from "./pn532-chip.ts";
 import type { EmulatedTag } from "./type-a.ts";
 
-export interface Pn532DeviceOptions {
+interface Pn532DeviceOptions {
   /** Where the port's name stands; a name in a folder of its own where absent. */
   readonly linkPath?: string;
   /** "real": the line and the field cost what they cost. "none": everything is at once. */

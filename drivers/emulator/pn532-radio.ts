@@ -186,14 +186,14 @@ export interface ChipMemory {
 }
 
 /** Registers of the contactless unit that matter to what is emulated (PN532/C1 data sheet, 8.6.23). */
-export const registerAt = { txMode: 0x6302, rxMode: 0x6303, bitFraming: 0x633d } as const;
+const registerAt = { txMode: 0x6302, rxMode: 0x6303, bitFraming: 0x633d } as const;
 /** In TxMode and RxMode: the unit adds and takes off the CRC. */
-export const crcEnabled = 0x80;
+const crcEnabled = 0x80;
 /** Rx and Tx modes for type A at 106 kbit/s. */
-export const typeAMode = 0x80;
+const typeAMode = 0x80;
 /** For FeliCa at 212 kbit/s. */
-export const felicaMode = 0x92;
-export const automaticRats = 0x10;
+const felicaMode = 0x92;
+const automaticRats = 0x10;
 
 const timeoutCodeAtPowerUp = 0x0a;
 

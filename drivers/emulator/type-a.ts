@@ -13,7 +13,7 @@ export type TagAnswer =
   | { readonly kind: "frame"; readonly bytes: Uint8Array; readonly hasCrc: boolean; readonly workMs?: number }
   | { readonly kind: "four-bits"; readonly value: number; readonly workMs?: number };
 
-export type TagState = "idle" | "ready" | "active" | "halt";
+type TagState = "idle" | "ready" | "active" | "halt";
 
 export interface TypeAIdentity {
   /** 4 or 7 bytes. */
@@ -26,7 +26,7 @@ export interface TypeAIdentity {
 }
 
 /** What a FeliCa tells when it is polled (JIS X 6319-4). */
-export interface FelicaIdentity {
+interface FelicaIdentity {
   readonly pmm: Uint8Array;
   /** Its own first. */
   readonly systemCodes: readonly number[];
@@ -53,7 +53,7 @@ export interface Understood {
   readonly fall: boolean;
 }
 
-export interface TypeAOptions extends TypeAIdentity {
+interface TypeAOptions extends TypeAIdentity {
   readonly memory: Uint8Array;
   readonly understand: (command: Uint8Array) => Understood;
   /** Called when the tag lost its power or was selected anew: forget what a command had begun. */

@@ -2,11 +2,10 @@
  * An input device that types, taken for this process alone: the kernel gives its keys to nobody else while we hold it, not to
  * the console and not to a window (EVIOCGRAB, linux/input.h), and lets go by itself when we end, however we end.
  */
-import { closeSync, constants, openSync } from "node:fs";
-import { messageOf, ServiceError } from "../../src/core/errors.ts";
-import { streamFd } from "./fd-stream.ts";
+import { closeSync, constants } from "node:fs";
+import { linkTo, openDevice } from "./fd-stream.ts";
 import { ioctl, ioctlValue, requests } from "./libc.ts";
-import type { ByteLink } from "./links.ts";
+import { type ByteLink, readerGone, unplugged } from "./links.ts";
 
 /** The events of the device as bytes, whole structures of `input_event`. */
 export interface KeyLink extends Pick<ByteLink, "path" | "onBytes" | "onGone" | "close"> {
@@ -21,10 +20,10 @@ const grab = 1;
 const release = 0;
 
 export const openKeys: OpenKeys = async (path, ids) => {
-  const fd = openNode(path);
+  const fd = openDevice(path, constants.O_RDONLY | constants.O_NONBLOCK, openReasons);
   const refuse = (why: string) => {
     closeSync(fd);
-    return new ServiceError("reader-gone", `${path}: ${why}`);
+    return readerGone(path, why);
   };
   const id = idOf(fd);
   if (id === undefined) throw refuse("it is no input device: name another one");
@@ -33,50 +32,22 @@ export const openKeys: OpenKeys = async (path, ids) => {
   if (!ioctlValue(fd, requests.eviocgrab, grab))
     throw refuse("another program has taken it: end that one, or name another device");
 
-  let onBytes: (bytes: Uint8Array) => void = () => {};
-  let onGone: (reason: Error) => void = () => {};
-  let gone: Error | undefined;
-  let closed = false;
-  const stream = streamFd(fd, {
-    bytes: (bytes) => onBytes(bytes),
-    gone: (cause) => {
-      gone = new ServiceError("reader-gone", `${path}: the device went away: is it plugged in?`, { cause });
-      onGone(gone);
-    },
-  });
+  const { onBytes, onGone, close } = linkTo(fd, (cause) => unplugged(path, cause));
   return {
     path,
     id,
-    onBytes: (listener) => {
-      onBytes = listener;
-    },
-    onGone(listener) {
-      onGone = listener;
-      if (gone !== undefined && !closed) listener(gone);
-    },
-    async close() {
-      if (closed) return;
-      closed = true;
-      // Bun's copy of the descriptor lives a moment longer, and our claim with it.
-      ioctlValue(fd, requests.eviocgrab, release);
-      await stream.close();
-    },
+    onBytes,
+    onGone,
+    // Bun's copy of the descriptor, and our claim with it, lives a moment longer than the link.
+    close: () => close(() => ioctlValue(fd, requests.eviocgrab, release)),
   };
 };
 
-function openNode(path: string): number {
-  try {
-    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const why: Readonly<Record<string, string>> = {
-      ENOENT: "there is no such device: is it plugged in?",
-      ENODEV: "there is no device behind it: is it plugged in?",
-      EACCES: "this user may not open it: join the group input and log in again",
-    };
-    throw new ServiceError("reader-gone", `${path}: ${why[code] ?? messageOf(error)}`, { cause: error });
-  }
-}
+const openReasons = {
+  ENOENT: "there is no such device: is it plugged in?",
+  ENODEV: "there is no device behind it: is it plugged in?",
+  EACCES: "this user may not open it: join the group input and log in again",
+};
 
 /** struct input_id, four 16-bit words in native order: bus, vendor, product, version. */
 function idOf(fd: number): string | undefined {

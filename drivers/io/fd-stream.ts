@@ -2,7 +2,9 @@
  * Event-driven reads and patient writes on a non-blocking descriptor. Bun watches a descriptor with epoll only through
  * `Bun.file(fd).stream()`, which works on a copy of it: both must be closed.
  */
-import { closeSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { messageOf } from "../../src/core/errors.ts";
+import { readerGone } from "./links.ts";
 
 // The kernel's buffer of a terminal holds 4 KiB; at 115200 baud 2 ms are 23 bytes, so this is rarely tried twice.
 const fullRetryMs = 2;
@@ -99,7 +101,7 @@ export function openFd(fd: number): FdChannel {
   };
 }
 
-export interface FdStream {
+interface FdStream {
   /** Resolves once the kernel has taken all bytes; one write after another. Rejects with `FdError`. */
   write(bytes: Uint8Array): Promise<void>;
   /** Resolves once the writes so far have ended, well or not. */
@@ -108,7 +110,7 @@ export interface FdStream {
   close(): Promise<void>;
 }
 
-export interface FdEvents {
+interface FdEvents {
   readonly bytes: (bytes: Uint8Array) => void;
   /** The other side hung up, or the device went away. Called once; never after `close`. */
   readonly gone: (reason: Error) => void;
@@ -135,6 +137,51 @@ export function streamFd(fd: number, events: FdEvents): FdStream {
       return channel.close();
     },
   };
+}
+
+/** The listeners of a link over a non-blocking descriptor; `errorOf` gives the error of a device that went away. */
+export function linkTo(fd: number, errorOf: (cause: Error) => Error) {
+  let onBytes: (bytes: Uint8Array) => void = () => {};
+  let onGone: (reason: Error) => void = () => {};
+  let gone: Error | undefined;
+  let closed = false;
+  const stream = streamFd(fd, {
+    bytes: (bytes) => onBytes(bytes),
+    gone: (cause) => {
+      gone = errorOf(cause);
+      onGone(gone);
+    },
+  });
+  return {
+    stream,
+    isClosed: () => closed,
+    gone: () => gone,
+    onBytes(listener: (bytes: Uint8Array) => void) {
+      onBytes = listener;
+    },
+    onGone(listener: (reason: Error) => void) {
+      onGone = listener;
+      // The device may have gone before the listener was set.
+      if (gone !== undefined && !closed) listener(gone);
+    },
+    /** `release` gives up what holds the device, before the descriptor is closed. */
+    async close(release: () => void) {
+      if (closed) return;
+      closed = true;
+      release();
+      await stream.close();
+    },
+  };
+}
+
+/** Opens a device node, or throws `reader-gone` with the sentence of `reasons` for the kernel's error code. */
+export function openDevice(path: string, flags: number, reasons: Readonly<Record<string, string>>): number {
+  try {
+    return openSync(path, flags);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    throw readerGone(path, reasons[code] ?? messageOf(error), error);
+  }
 }
 
 function readerOf(fd: number) {

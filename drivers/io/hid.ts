@@ -7,10 +7,10 @@
  */
 import { closeSync, constants, openSync, write } from "node:fs";
 import { access } from "node:fs/promises";
-import { ServiceError } from "../../src/core/errors.ts";
+import type { ServiceError } from "../../src/core/errors.ts";
 import { streamFd } from "./fd-stream.ts";
 import { isHidraw } from "./libc.ts";
-import type { HidLink, HidOptions } from "./links.ts";
+import { type HidLink, type HidOptions, readerGone, unplugged } from "./links.ts";
 
 export async function openHid(path: string, options: HidOptions): Promise<HidLink> {
   await insistOnAccess(path);
@@ -37,9 +37,7 @@ async function loadAddon(): Promise<Addon | undefined> {
 
 async function openByAddon({ HIDAsync }: Addon, path: string): Promise<HidLink> {
   const device = await HIDAsync.open(path).catch((error: unknown) => {
-    throw new ServiceError("reader-gone", `${path}: it is no HID device, or another program has it open`, {
-      cause: error,
-    });
+    throw readerGone(path, "it is no HID device, or another program has it open", error);
   });
   const ends = createEnds(path);
   device.on("error", ends.tell);
@@ -70,7 +68,7 @@ export async function openHidNode(path: string, options: HidOptions): Promise<Hi
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   if (isHidraw(fd)) return linkOfFd(fd, path, options);
   closeSync(fd);
-  throw new ServiceError("reader-gone", `${path}: it is no HID device: name another one`);
+  throw readerGone(path, "it is no HID device: name another one");
 }
 
 /** Takes over a non-blocking descriptor that gives reports of one length. */
@@ -125,7 +123,7 @@ function createEnds(path: string) {
     over: () => over,
     tell(cause: unknown): ServiceError {
       const known = over;
-      over ??= new ServiceError("reader-gone", `${path}: the device went away: is it plugged in?`, { cause });
+      over ??= unplugged(path, cause);
       if (known === undefined && !closed) onGone(over);
       return over;
     },
@@ -138,7 +136,7 @@ function createEnds(path: string) {
     close(): boolean {
       const first = !closed;
       closed = true;
-      over ??= new ServiceError("reader-gone", `${path}: the device is closed: open it again`);
+      over ??= readerGone(path, "the device is closed: open it again");
       return first;
     },
   };
@@ -153,6 +151,6 @@ async function insistOnAccess(path: string): Promise<void> {
       code === "ENOENT"
         ? "there is no such device: is it plugged in?"
         : "this user may not open it: the rules of packaging/udev give it to the group plugdev";
-    throw new ServiceError("reader-gone", `${path}: ${why}`, { cause: error });
+    throw readerGone(path, why, error);
   }
 }

@@ -2,6 +2,18 @@
  * Links: what a driver needs of a serial line, a HID device or a USB interface, and no more. The real device, an emulated
  * one and a scripted one of a test are interchangeable.
  */
+import { ServiceError } from "../../src/core/errors.ts";
+
+/** The error of a device that is not there or does not work: what was seen, and what to do. */
+export function readerGone(path: string, why: string, cause?: unknown): ServiceError {
+  return new ServiceError("reader-gone", `${path}: ${why}`, { cause });
+}
+
+/** The error of a link whose device went away. */
+export function unplugged(path: string, cause: unknown): ServiceError {
+  return readerGone(path, "the device went away: is it plugged in?", cause);
+}
+
 export interface ByteLink {
   /** The device path, for messages. */
   readonly path: string;
@@ -61,7 +73,7 @@ export class UsbFault extends Error {
   }
 }
 
-export type UsbPipe = "bulk-in" | "bulk-out" | "interrupt-in";
+type UsbPipe = "bulk-in" | "bulk-out" | "interrupt-in";
 
 /** One claimed interface. Transfers reject with `UsbFault`; each pipe carries one at a time. */
 export interface UsbLink {

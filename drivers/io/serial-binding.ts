@@ -7,9 +7,9 @@
  * else is an unplugged device, after which it closes the port. So `isOpen` stays true until `close`.
  */
 import { basename } from "node:path";
-import { ServiceError } from "../../src/core/errors.ts";
 import { type FdChannel, FdError, openFd } from "./fd-stream.ts";
 import { ioctl, ioctlValue, requests } from "./libc.ts";
+import { readerGone } from "./links.ts";
 import { discardQueues, drain, openPort, type PortOptions, portError, releasePort } from "./serial.ts";
 import { listSerialPorts } from "./serial-list.ts";
 import { baudRateOf, setRaw } from "./termios.ts";
@@ -122,7 +122,7 @@ async function openForStream(options: SerialBindingOptions): Promise<SerialBindi
 // Programs without types pass what other systems can: 1.5 stop bits, mark and space parity.
 function refuseFraming({ path, dataBits, parity, stopBits }: Required<SerialBindingOptions>): void {
   const refuse = (what: string, choice: string) =>
-    new ServiceError("reader-gone", `${path}: it cannot run with ${what}: choose ${choice}`);
+    readerGone(path, `it cannot run with ${what}: choose ${choice}`);
   if (![5, 6, 7, 8].includes(dataBits)) throw refuse(`${dataBits} data bits`, "5, 6, 7 or 8");
   if (!["none", "even", "odd"].includes(parity)) throw refuse(`${parity} parity`, "none, even or odd");
   if (![1, 2].includes(stopBits)) throw refuse(`${stopBits} stop bits`, "1 or 2");

@@ -4,11 +4,11 @@
  * Opened for this process alone, and in low-latency mode where the kernel has it: an FTDI converter otherwise holds
  * each answer back for 16 ms (Linux, drivers/usb/serial/ftdi_sio.c: its default latency timer).
  */
-import { closeSync, constants, openSync } from "node:fs";
-import { messageOf, ServiceError } from "../../src/core/errors.ts";
-import { FdError, streamFd } from "./fd-stream.ts";
+import { closeSync, constants } from "node:fs";
+import type { ServiceError } from "../../src/core/errors.ts";
+import { FdError, linkTo, openDevice } from "./fd-stream.ts";
 import { ioctl, ioctlValue, lockExclusively, requests, unlock } from "./libc.ts";
-import type { ByteLink } from "./links.ts";
+import { type ByteLink, readerGone, unplugged } from "./links.ts";
 import { type Framing, isTerminal, setRaw } from "./termios.ts";
 
 // struct serial_struct (linux/serial.h): 72 bytes, flags at 16.
@@ -22,39 +22,24 @@ const drainPollMs = 2;
 // A line at 9600 baud empties a full kernel buffer of 4 KiB in 4.3 s.
 const drainMsMax = 5000;
 
-export interface SerialOptions {
+interface SerialOptions {
   readonly baudRate: number;
 }
 
 /** Opens `path`, or throws `ServiceError("reader-gone")` with what was wrong and what to do. */
 export async function openSerial(path: string, { baudRate }: SerialOptions): Promise<ByteLink> {
   const fd = openPort(path, baudRate);
-  let onBytes: (bytes: Uint8Array) => void = () => {};
-  let onGone: (reason: Error) => void = () => {};
-  let gone: Error | undefined;
-  let closed = false;
+  const { stream, isClosed, gone, onBytes, onGone, close } = linkTo(fd, (cause) => portError(path, cause));
   const refuseUnlessOpen = () => {
-    // The descriptor's number may be somebody else's by now.
-    if (closed) throw portError(path, new FdError("closed"));
-    if (gone !== undefined) throw gone;
+    // The descriptor's number may belong to another file by now.
+    if (isClosed()) throw portError(path, new FdError("closed"));
+    const reason = gone();
+    if (reason !== undefined) throw reason;
   };
-  const stream = streamFd(fd, {
-    bytes: (bytes) => onBytes(bytes),
-    gone: (reason) => {
-      gone = portError(path, reason);
-      onGone(gone);
-    },
-  });
   return {
     path,
-    onBytes: (listener) => {
-      onBytes = listener;
-    },
-    onGone(listener) {
-      onGone = listener;
-      // It may have gone before anybody asked.
-      if (gone !== undefined && !closed) listener(gone);
-    },
+    onBytes,
+    onGone,
     write: (bytes) =>
       stream.write(bytes).catch((error: unknown) => {
         throw portError(path, error);
@@ -63,24 +48,18 @@ export async function openSerial(path: string, { baudRate }: SerialOptions): Pro
       refuseUnlessOpen();
       await stream.written();
       const deadline = performance.now() + drainMsMax;
-      await drain(fd, () => !closed && performance.now() < deadline);
+      await drain(fd, () => !isClosed() && performance.now() < deadline);
       refuseUnlessOpen();
-      if (!setRaw(fd, next)) throw new ServiceError("reader-gone", `${path}: it cannot run at ${next} baud`);
+      if (!setRaw(fd, next)) throw readerGone(path, `it cannot run at ${next} baud`);
     },
-    async close() {
-      if (closed) return;
-      closed = true;
-      releasePort(fd);
-      await stream.close();
-    },
+    close: () => close(() => releasePort(fd)),
   };
 }
 
 /** What ended a port, as a sentence for people. */
 export function portError(path: string, cause: unknown): ServiceError {
   const closed = cause instanceof FdError && cause.why === "closed";
-  const why = closed ? "the port is closed: open it again" : "the device went away: is it plugged in?";
-  return new ServiceError("reader-gone", `${path}: ${why}`, { cause });
+  return closed ? readerGone(path, "the port is closed: open it again", cause) : unplugged(path, cause);
 }
 
 export interface PortOptions extends Framing {
@@ -97,10 +76,10 @@ export function openPort(
   baudRate: number,
   { lock = true, ...framing }: PortOptions = {},
 ): number {
-  const fd = openDevice(path);
+  const fd = openDevice(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK, openReasons);
   const refuse = (why: string) => {
     closeSync(fd);
-    return new ServiceError("reader-gone", `${path}: ${why}`);
+    return readerGone(path, why);
   };
   if (!isPlain(fd)) throw refuse("the kernel uses it, as for Bluetooth or a modem: name another port");
   if (!isTerminal(fd)) throw refuse("it is no serial port: name another one");
@@ -147,23 +126,15 @@ export async function drain(fd: number, mayWait: () => boolean): Promise<boolean
 
 const inUse = "another program has it open: end that one, or name another port";
 
-function openDevice(path: string): number {
-  try {
-    return openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const why: Readonly<Record<string, string>> = {
-      ENOENT: "there is no such device: is it plugged in?",
-      EACCES: "this user may not open it: join the group dialout and log in again",
-      EBUSY: inUse,
-      EIO: "there is no device behind it: is it plugged in?",
-      ENXIO: "there is no device behind it: is it plugged in?",
-      ENODEV: "there is no device behind it: is it plugged in?",
-      EISDIR: "it is no serial port: name another one",
-    };
-    throw new ServiceError("reader-gone", `${path}: ${why[code] ?? messageOf(error)}`, { cause: error });
-  }
-}
+const openReasons = {
+  ENOENT: "there is no such device: is it plugged in?",
+  EACCES: "this user may not open it: join the group dialout and log in again",
+  EBUSY: inUse,
+  EIO: "there is no device behind it: is it plugged in?",
+  ENXIO: "there is no device behind it: is it plugged in?",
+  ENODEV: "there is no device behind it: is it plugged in?",
+  EISDIR: "it is no serial port: name another one",
+};
 
 /** Its bytes go to programs, not to a part of the kernel (linux/tty.h: N_TTY). */
 function isPlain(fd: number): boolean {

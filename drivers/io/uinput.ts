@@ -31,7 +31,7 @@ export interface UinputFile {
   close(): void;
 }
 
-export interface UinputParts {
+interface UinputParts {
   /** Throws an error with a `code`, as `openSync` does. */
   readonly openFile: () => UinputFile;
   /** Where the kernel lists the devices that are made so. */
@@ -187,9 +187,9 @@ export const uinputRequests = {
 
 export const sysNameBytes = 64;
 /** The type of event that a device of keys has; `EV_SYN` every one has. */
-export const keyEventType = evKey;
+const keyEventType = evKey;
 
-export interface UinputSetup {
+interface UinputSetup {
   /** What is longer than 79 bytes is cut off. */
   readonly name: string;
   readonly vendor: number;

@@ -4,7 +4,7 @@
  * itself is named here, for each processor.
  */
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
-import type { UsbBus, UsbDeviceInfo } from "./links.ts";
+import { readerGone, type UsbBus, type UsbDeviceInfo } from "./links.ts";
 import { type CcidInterface, ccidInterfaceOf, listUsbDevices } from "./usb-list.ts";
 import { type ClaimedDevice, openLink } from "./usb-transfers.ts";
 
@@ -20,7 +20,7 @@ export interface AddonDevice extends ClaimedDevice {
 }
 
 /** Where devices are looked for; tests have their own. */
-export interface UsbParts {
+interface UsbParts {
   readonly list: () => Promise<readonly UsbDeviceInfo[]>;
   readonly interfaceOf: (path: string) => Promise<CcidInterface | undefined>;
   /** Those that may be opened now. The path is for messages. */
@@ -47,7 +47,7 @@ export function createUsb(parts: UsbParts): UsbBus {
     list: parts.list,
     async open(info) {
       const ccid = await parts.interfaceOf(info.path);
-      if (ccid === undefined) throw refusal(info.path, "it is no smart-card reader: name another one");
+      if (ccid === undefined) throw readerGone(info.path, "it is no smart-card reader: name another one");
       return openLink(info.path, ccid, () => claim(parts, info, ccid));
     },
   };
@@ -60,7 +60,7 @@ async function claim(parts: UsbParts, info: UsbDeviceInfo, ccid: CcidInterface):
   try {
     await device.open();
   } catch (error) {
-    throw refusal(path, whyNotOpened(messageOf(error)), error);
+    throw readerGone(path, whyNotOpened(messageOf(error)), error);
   }
   try {
     await setKernelAside(parts, device, info, ccid.number);
@@ -69,14 +69,14 @@ async function claim(parts: UsbParts, info: UsbDeviceInfo, ccid: CcidInterface):
   } catch (error) {
     // It is closed so that nothing stays open; a failure of that changes nothing.
     await device.close().catch(() => {});
-    throw error instanceof ServiceError ? error : refusal(path, whyNotClaimed(messageOf(error)), error);
+    throw error instanceof ServiceError ? error : readerGone(path, whyNotClaimed(messageOf(error)), error);
   }
 }
 
 async function find(parts: UsbParts, { path, busNumber, deviceNumber }: UsbDeviceInfo): Promise<AddonDevice> {
   const devices = await parts.devices(path);
   const device = devices.find(({ bus, address }) => Number(bus) === busNumber && address === deviceNumber);
-  if (device === undefined) throw refusal(path, "there is no such device: is it plugged in?");
+  if (device === undefined) throw readerGone(path, "there is no such device: is it plugged in?");
   return device;
 }
 
@@ -90,13 +90,13 @@ async function setKernelAside(
   const now = (await parts.list()).find((other) => other.path === path);
   const driver = now?.interfaces.find((other) => other.number === number)?.driver;
   if (driver === undefined) return;
-  if (driver === otherProgram) throw refusal(path, busy);
+  if (driver === otherProgram) throw readerGone(path, busy);
   const help = `add "blacklist ${driver}" to a file in /etc/modprobe.d, and plug the reader in again`;
-  if (!idleDrivers.includes(driver)) throw refusal(path, `the kernel's driver ${driver} has it: ${help}`);
+  if (!idleDrivers.includes(driver)) throw readerGone(path, `the kernel's driver ${driver} has it: ${help}`);
   try {
     await device.detachKernelDriver(number);
   } catch (error) {
-    throw refusal(path, `the kernel's driver ${driver} has it, and does not let go: ${help}`, error);
+    throw readerGone(path, `the kernel's driver ${driver} has it, and does not let go: ${help}`, error);
   }
 }
 
@@ -114,7 +114,7 @@ async function load(path: string): Promise<Addon> {
     // The folder may be made writable meanwhile.
     loading = undefined;
     const why = `USB support cannot be loaded (${messageOf(error)}): the folder in TMPDIR must be writable and not noexec`;
-    throw refusal(path, why, error);
+    throw readerGone(path, why, error);
   }
 }
 
@@ -131,8 +131,4 @@ function whyNotOpened(message: string): string {
 
 function whyNotClaimed(message: string): string {
   return /errno 16|busy/i.test(message) ? busy : message;
-}
-
-function refusal(path: string, why: string, cause?: unknown): ServiceError {
-  return new ServiceError("reader-gone", `${path}: ${why}`, cause === undefined ? {} : { cause });
 }

@@ -3,10 +3,10 @@
  * (UM0701-02, section 6.2.1). Commands are strictly one after another; every wait ends.
  */
 import { afterSilence, type Clock, sleep } from "../../src/core/clock.ts";
-import { assert, ServiceError } from "../../src/core/errors.ts";
+import { assert } from "../../src/core/errors.ts";
 import { spacedHex } from "../../src/core/hex.ts";
 import type { Log } from "../../src/core/log.ts";
-import type { ByteLink } from "../io/links.ts";
+import { type ByteLink, readerGone } from "../io/links.ts";
 import { toldChip } from "../protocol/log-redaction.ts";
 import { chipToHost } from "../protocol/pn532-commands.ts";
 import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";
@@ -138,7 +138,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
   ) =>
     new Promise<Uint8Array | undefined>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      if (gone !== undefined) return reject(readerGone(link, gone));
+      if (gone !== undefined) return reject(readerGone(link.path, gone));
       assert(waiting === undefined, "commands come one after another");
       const settle = () => {
         waiting = undefined;
@@ -161,7 +161,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
         },
         fail: (why) => {
           settle();
-          reject(readerGone(link, why));
+          reject(readerGone(link.path, why));
         },
         acknowledged: false,
         sends: 0,
@@ -181,7 +181,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
         { answerMs: answerTimeoutMs, mayBeSilent: false, sendsMax },
         signal,
       );
-      if (answer === undefined) throw readerGone(link, "the chip does not answer");
+      if (answer === undefined) throw readerGone(link.path, "the chip does not answer");
       return answer;
     },
     callFor: (command, waitMs, signal) =>
@@ -198,10 +198,6 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
       return answer;
     },
   };
-}
-
-export function readerGone(link: Pick<ByteLink, "path">, why: string): ServiceError {
-  return new ServiceError("reader-gone", `${link.path}: ${why}`);
 }
 
 function tell(cut: Cut, log: Log): void {

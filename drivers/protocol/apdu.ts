@@ -103,7 +103,7 @@ export function waitingBytes({ status }: ApduAnswer): number | undefined {
 }
 
 /** What an answer to reset tells of a card behind a contactless reader (PC/SC part 3, 3.1.3.2.3). */
-export type CardKind =
+type CardKind =
   /** `card` is the name in the supplement to part 3: 0001 Classic 1K, 0002 Classic 4K, 0003 Ultralight, 0026 Mini. */
   | { readonly kind: "storage"; readonly card: number }
   | { readonly kind: "processor"; readonly historicalBytes: Uint8Array };

@@ -23,7 +23,7 @@ export interface LineCard {
   readonly removable: boolean | undefined;
 }
 
-export type ReaderLine =
+type ReaderLine =
   | { readonly kind: "card"; readonly card: LineCard }
   /** Not addressed to us in so many words: a card's text, or a board's chatter. */
   | { readonly kind: "plain"; readonly text: string }
@@ -105,7 +105,7 @@ export function createLineGuard(bytesMax: number): (bytes: Uint8Array) => Uint8A
   };
 }
 
-export type CardFile =
+type CardFile =
   | { readonly kind: "card"; readonly sighting: Sighting }
   | { readonly kind: "empty" }
   | { readonly kind: "error"; readonly why: string };

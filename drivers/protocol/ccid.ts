@@ -14,7 +14,7 @@
  */
 import { assert } from "../../src/core/errors.ts";
 
-export const ccidHeaderBytes = 10;
+const ccidHeaderBytes = 10;
 
 export const ccidOut = {
   powerOn: 0x62,
@@ -60,7 +60,7 @@ export interface CcidMessage {
   readonly data: Uint8Array;
 }
 
-export type CcidNoise = "short" | "type" | "length";
+type CcidNoise = "short" | "type" | "length";
 
 export type CcidCut =
   | { readonly kind: "message"; readonly message: CcidMessage }
@@ -75,7 +75,7 @@ export interface CcidAssembler {
   readonly pendingBytes: number;
 }
 
-export interface CcidAssemblerOptions {
+interface CcidAssemblerOptions {
   /** Types that begin a message. */
   readonly types: readonly number[];
   /** A transfer that is no multiple of these has ended with a short packet. */
@@ -142,7 +142,7 @@ export function statusOf({ specific }: Pick<CcidMessage, "specific">): CcidStatu
   return { card: cards[status & 3] ?? "none", command, error: command === "failed" ? error : 0 };
 }
 
-export type CcidInterrupt =
+type CcidInterrupt =
   /** `changed`: also where the card was exchanged for another, since the last one. */
   | { readonly kind: "slot-change"; readonly present: boolean; readonly changed: boolean }
   | { readonly kind: "hardware-error"; readonly code: number }

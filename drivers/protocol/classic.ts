@@ -107,7 +107,7 @@ export function encodeDirectory(blocks: number, firstSector: number, lastSector:
 }
 
 /** Polynomial x^8 + x^4 + x^3 + x^2 + 1, start C7 (AN10787, 3.7). */
-export function crc8(bytes: Uint8Array): number {
+function crc8(bytes: Uint8Array): number {
   let crc = 0xc7;
   for (const byte of bytes) {
     crc ^= byte;

@@ -124,7 +124,7 @@ export function parseTypeATarget(payload: Uint8Array): ListedTypeA | "none" | un
 }
 
 /** A FeliCa: its identifier, its parameters and the system code that it told. */
-export interface ListedFelica {
+interface ListedFelica {
   readonly idm: Uint8Array;
   readonly pmm: Uint8Array;
   readonly systemCode?: number;

@@ -141,38 +141,58 @@ export function planAreaWrite(
   written.set(Uint8Array.of(block.ndef, ...header, ...message), at);
   if (blockEnd < area.length) written[blockEnd] = block.end;
 
-  const current = area.slice();
-  const draft: UnitWrite[] = [];
+  const { draft, current, setByte, putRange, lastOf } = draftOf(area, unitBytes, (unit, bytes) => ({
+    unit,
+    bytes,
+  }));
+  if (written.every((byte, index) => byte === area[index]))
+    return { kind: "plan", draft, drafted: area, written };
+  // Half of a block structure that makes no sense could pass for a message.
+  if (place === "other-data") setByte(0, block.end);
+  setByte(at + 1, 0);
+  putRange(written, at, blockEnd + 1, at + 1);
+  return { kind: "plan", draft, last: lastOf(written, at + 1), drafted: current, written };
+}
+
+/** Collects the writes that change `memory`, each of one whole unit; `current` is the memory after them. */
+export function draftOf<Write>(
+  memory: Uint8Array,
+  unitBytes: number,
+  writeOf: (unit: number, bytes: Uint8Array) => Write,
+) {
+  const current = memory.slice();
+  const draft: Write[] = [];
+  const unitIn = (bytes: Uint8Array, unit: number) => bytes.slice(unit * unitBytes, (unit + 1) * unitBytes);
   const put = (unit: number, alter: (bytes: Uint8Array) => void) => {
-    const bytes = current.slice(unit * unitBytes, (unit + 1) * unitBytes);
+    const bytes = unitIn(current, unit);
     alter(bytes);
     if (bytes.every((byte, index) => byte === current[unit * unitBytes + index])) return;
     current.set(bytes, unit * unitBytes);
-    draft.push({ unit, bytes });
+    draft.push(writeOf(unit, bytes));
   };
-  const setByte = (index: number, value: number) =>
-    put(Math.floor(index / unitBytes), (bytes) => {
-      bytes[index % unitBytes] = value;
-    });
-  if (written.every((byte, index) => byte === area[index]))
-    return { kind: "plan", draft, drafted: area, written };
-
-  const switchAt = at + 1;
-  // Of blocks that make no sense, half could be taken for a message.
-  if (place === "other-data") setByte(0, block.end);
-  setByte(switchAt, 0);
-  for (
-    let unit = Math.floor(at / unitBytes);
-    unit * unitBytes <= Math.min(blockEnd, area.length - 1);
-    unit++
-  ) {
-    put(unit, (bytes) => {
-      bytes.set(written.subarray(unit * unitBytes, (unit + 1) * unitBytes));
-      const inUnit = switchAt - unit * unitBytes;
-      if (inUnit >= 0 && inUnit < unitBytes) bytes[inUnit] = 0;
-    });
-  }
-  const unit = Math.floor(switchAt / unitBytes);
-  const bytes = written.slice(unit * unitBytes, (unit + 1) * unitBytes);
-  return { kind: "plan", draft, last: { unit, bytes }, drafted: current, written };
+  return {
+    draft,
+    current,
+    put,
+    setByte(index: number, value: number) {
+      put(Math.floor(index / unitBytes), (bytes) => {
+        bytes[index % unitBytes] = value;
+      });
+    },
+    /** Puts the units of `wanted` that hold the bytes `from`..`end` - 1, with 00 at `switchAt`. */
+    putRange(wanted: Uint8Array, from: number, end: number, switchAt: number) {
+      for (let unit = Math.floor(from / unitBytes); unit * unitBytes < Math.min(end, wanted.length); unit++) {
+        put(unit, (bytes) => {
+          bytes.set(unitIn(wanted, unit));
+          const inUnit = switchAt - unit * unitBytes;
+          if (inUnit >= 0 && inUnit < unitBytes) bytes[inUnit] = 0;
+        });
+      }
+    },
+    /** The write that sets the switch to its value. */
+    lastOf(wanted: Uint8Array, switchAt: number): Write {
+      const unit = Math.floor(switchAt / unitBytes);
+      return writeOf(unit, unitIn(wanted, unit));
+    },
+  };
 }

@@ -146,7 +146,7 @@ export function layoutOf(version: TagVersion | undefined, container: Uint8Array)
   return { areaBytes: told, areaBytesMax: Math.min(told, (pageNumbers - firstAreaPage) * pageBytes) };
 }
 
-export interface Container {
+interface Container {
   /** False: it must be written before the tag is an NDEF tag. */
   readonly isFormatted: boolean;
   /** Bytes of the data area from page 4 on, as far as the tag has them. */

@@ -9,7 +9,7 @@
  * comes last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The
  * same byte is the switch of a long block: its FF is what makes the two bytes behind it a length.
  */
-import { placeOfMessage } from "./tlv.ts";
+import { draftOf, placeOfMessage } from "./tlv.ts";
 import { amiiboContainer } from "./toys.ts";
 import { containerOf, isReadOnly, pageBytes, type Type2Layout, unlockedPage } from "./type2-tag.ts";
 
@@ -123,19 +123,10 @@ function orderWrites(
   begins: "blank" | "blocks" | "other-data",
 ): Extract<WritePlan, { kind: "plan" }> {
   const switchAt = areaAt + at + 1;
-  const current = memory.slice();
-  const draft: PageWrite[] = [];
-  const put = (page: number, alter: (bytes: Uint8Array) => void) => {
-    const bytes = current.slice(page * pageBytes, (page + 1) * pageBytes);
-    alter(bytes);
-    if (sameBytes(bytes, current, page * pageBytes)) return;
-    current.set(bytes, page * pageBytes);
-    draft.push({ page, bytes });
-  };
-  const setByte = (index: number, value: number) =>
-    put(Math.floor(index / pageBytes), (bytes) => {
-      bytes[index % pageBytes] = value;
-    });
+  const { draft, current, put, setByte, putRange, lastOf } = draftOf(memory, pageBytes, (page, bytes) => ({
+    page,
+    bytes,
+  }));
   const putContainer = () =>
     put(containerPage, (bytes) => bytes.set(wanted.subarray(containerPage * pageBytes, areaAt)));
 
@@ -147,17 +138,8 @@ function orderWrites(
   if (begins === "other-data") setByte(areaAt, block.end);
   setByte(switchAt, 0);
   putContainer();
-  const end = Math.min(switchAt + 3 + message.length + 1, wanted.length);
-  for (let page = Math.floor((areaAt + at) / pageBytes); page * pageBytes < end; page++) {
-    put(page, (bytes) => {
-      bytes.set(wanted.subarray(page * pageBytes, (page + 1) * pageBytes));
-      const inPage = switchAt - page * pageBytes;
-      if (inPage >= 0 && inPage < pageBytes) bytes[inPage] = 0;
-    });
-  }
-  const page = Math.floor(switchAt / pageBytes);
-  const bytes = wanted.slice(page * pageBytes, (page + 1) * pageBytes);
-  return { kind: "plan", draft, drafted: current, last: { page, bytes }, written: wanted };
+  putRange(wanted, areaAt + at, switchAt + 3 + message.length + 1, switchAt);
+  return { kind: "plan", draft, drafted: current, last: lastOf(wanted, switchAt), written: wanted };
 }
 
 /** As it leaves a factory: zeros and ones, which some makers mix. */

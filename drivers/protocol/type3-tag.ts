@@ -25,7 +25,7 @@ export function polling(systemCode: number): Uint8Array {
   return framed(0x00, systemCode >> 8, systemCode & 0xff, 0x01, 0x00);
 }
 
-export interface Polled {
+interface Polled {
   readonly idm: Uint8Array;
   readonly pmm: Uint8Array;
   readonly systemCode?: number;

@@ -38,7 +38,7 @@ export function updateBinary(offset: number, bytes: Uint8Array): Uint8Array {
 }
 
 /** Up to here P1 and P2 hold an offset (ISO/IEC 7816-4, 11.3.3). */
-export const offsetMax = 0x7fff;
+const offsetMax = 0x7fff;
 
 export type CardAnswer =
   | { readonly kind: "done"; readonly data: Uint8Array }

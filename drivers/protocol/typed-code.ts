@@ -90,7 +90,7 @@ export function createTyping(layout: LayoutName): Typing {
 
 export const eventBytes = 24;
 
-export type KeyEvent =
+type KeyEvent =
   | { readonly kind: "down"; readonly key: number }
   | { readonly kind: "up"; readonly key: number }
   | { readonly kind: "lost" };

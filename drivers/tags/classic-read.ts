@@ -144,7 +144,7 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
   };
 }
 
-export type CardContent =
+type CardContent =
   /** Sectors of the NDEF application, in order; none where the directory gives it none. */
   | { readonly kind: "directory"; readonly ndefSectors: readonly number[]; readonly isShared: boolean }
   /** Sector 0 is on the transport key: nobody has made anything of it. */

@@ -10,7 +10,7 @@ import type { DriverContext, ReaderSession, Report, WriteOrder } from "../../src
 import { isSameTarget, type TagChannel, type Target, uidOf } from "./tag-channel.ts";
 import { readTag, writeTag } from "./tag-families.ts";
 
-export interface FieldParts {
+interface FieldParts {
   /** What the reader says of itself. */
   readonly info: string;
   readonly field: Field;
@@ -62,14 +62,14 @@ export interface Field {
   wait(signal: AbortSignal): Promise<TagChannel>;
 }
 
-export interface Watched {
+interface Watched {
   readonly field: Field;
   readonly clock: Clock;
   readonly orders: Orders;
 }
 
 /** Reports, and carries out orders, until the signal aborts or the reader fails; then it rejects. */
-export async function watchField(watched: Watched, report: Report, signal: AbortSignal): Promise<void> {
+async function watchField(watched: Watched, report: Report, signal: AbortSignal): Promise<void> {
   const { field, orders } = watched;
   let tag = await field.list(signal);
   if (tag === undefined) report([]);
@@ -126,12 +126,12 @@ async function carryOut(tag: TagChannel, order: ClaimedOrder, signal: AbortSigna
 }
 
 /** An order whose tag was found. */
-export interface ClaimedOrder extends Pick<WriteOrder, "text" | "record" | "force"> {
+interface ClaimedOrder extends Pick<WriteOrder, "text" | "record" | "force"> {
   /** The write has ended: well, or with what it failed with. */
   end(failure?: unknown): void;
 }
 
-export interface Orders {
+interface Orders {
   /** Resolves when it was carried out; as `ReaderSession.write`. */
   place(order: WriteOrder, signal: AbortSignal): Promise<void>;
   /** The order that wants this tag; from now on it can no longer be called off. */
@@ -140,7 +140,7 @@ export interface Orders {
   close(reason: unknown): void;
 }
 
-export function createOrders(): Orders {
+function createOrders(): Orders {
   let waiting: { readonly order: WriteOrder; readonly end: (failure?: unknown) => void } | undefined;
   let running: ClaimedOrder | undefined;
   let closed: { readonly reason: unknown } | undefined;

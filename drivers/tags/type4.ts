@@ -203,14 +203,14 @@ export async function send(
   return answer === undefined ? undefined : parseAnswer(answer);
 }
 
-export type Type4Content =
+type Type4Content =
   | { readonly kind: "container"; readonly container: Type4Container }
   /** It has no NDEF application, or one that cannot be understood. */
   | { readonly kind: "none" }
   | { readonly kind: "failed" };
 
 /** Selects the NDEF application and its file. */
-export async function openMessageFile(channel: TagChannel, signal: AbortSignal): Promise<Type4Content> {
+async function openMessageFile(channel: TagChannel, signal: AbortSignal): Promise<Type4Content> {
   const application = await send(channel, selectApplication(ndefApplication), signal);
   if (application === undefined) return { kind: "failed" };
   if (application.kind === "refused") return { kind: "none" };
@@ -251,6 +251,6 @@ export async function readFile(
 }
 
 /** Most bytes that one command of ours writes. */
-export function writeChunkBytes({ writeBytesMax }: Type4Container): number {
+function writeChunkBytes({ writeBytesMax }: Type4Container): number {
   return Math.min(writeBytesMax, chunkBytesMax);
 }

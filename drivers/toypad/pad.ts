@@ -1,6 +1,5 @@
 /** The commands of a Toy Pad, one at a time, each with its answer or none; and its lights. */
 import { afterSilence, type Clock, sleep } from "../../src/core/clock.ts";
-import { ServiceError } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
 import type { Signal } from "../../src/readers/driver.ts";
 import type { HidLink } from "../io/links.ts";
@@ -18,7 +17,7 @@ import {
 // these and the pause between looks stay within the two seconds in which a dead pad must be found.
 const answerMs = 300;
 
-export type TagEvent = Extract<PadReport, { kind: "tag" }>;
+type TagEvent = Extract<PadReport, { kind: "tag" }>;
 
 export interface Pad {
   readonly link: HidLink;
@@ -85,10 +84,6 @@ export function createPad(link: HidLink, clock: Clock, log: Log): Pad {
       onTag = listener;
     },
   };
-}
-
-export function padGone({ link }: Pick<Pad, "link">, why: string): ServiceError {
-  return new ServiceError("reader-gone", `${link.path}: ${why}`);
 }
 
 type Colour = readonly [red: number, green: number, blue: number];
