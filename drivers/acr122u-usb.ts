@@ -2,28 +2,27 @@
  * ACS ACR122U over USB, and other contactless readers of the smart-card class (CCID 1.1).
  *
  *   link       bulk out, bulk in, interrupt in. The path is that of the USB port, as in /sys/bus/usb/devices: `1-1.4`
- *   chip       PN532 behind the reader's own processor; in other readers whatever there is
+ *   chip       PN532 behind the reader's own processor; in other readers unknown
  *   tags       one at a time
  *
  *   ACR122U and clones   every family that a PN532 on a line reads and writes, with the same words and data
  *   other readers        by PC/SC part 3: 16 bytes at a time, and as far as the reader's own commands go; of several slots
- *                        the contactless one, where the reader is known by its numbers
+ *                        the contactless one, if the table knows the reader's ids
  *
  * Quirks, from the reports of others; none was seen here on a real reader:
- * - The first answer after an opening may come twice, for the ends of the pipe disagree about its toggle bit: answers
+ * - The first answer after an opening may come twice, because the ends of the pipe disagree about its toggle bit: answers
  *   count by their sequence number (nfcpy, reports 105 and 200, of firmware 215 and 216).
- * - Without a card IccPowerOn fails and brings an answer to reset all the same.
- * - It takes blocks also without a card, and refuses escapes until it is allowed them: all goes by blocks.
- * - Its buzzer sounds with each card until it is told not to.
- * - The kernel's pn533_usb takes it as soon as it is plugged in; it is detached.
+ * - Without a card IccPowerOn fails, and still returns an answer to reset.
+ * - It accepts blocks even without a card, and refuses escapes until a setting allows them: the driver sends only blocks.
+ * - Its buzzer sounds with each card until it is switched off.
+ * - The kernel's pn533_usb claims it as soon as it is plugged in; the driver detaches that.
  */
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { acrField, prepareAcr, tunnelTo } from "./ccid/acr-field.ts";
-import { factsOf, likelyReaders, type ReaderFacts } from "./ccid/detect.ts";
-import type { Send } from "./ccid/exchange.ts";
-import { type Ccid, createCcid } from "./ccid/exchange.ts";
+import { likelyReaders, type ReaderFacts, readerFactsOf } from "./ccid/detect.ts";
+import { type Ccid, createCcid, type Send } from "./ccid/exchange.ts";
 import { pcscField } from "./ccid/pcsc-field.ts";
-import { type Slot, watchSlot } from "./ccid/slot.ts";
+import { type CcidSlot, watchSlot } from "./ccid/slot.ts";
 import { readerGone, type UsbBus, type UsbLink } from "./io/links.ts";
 import { machineUsb } from "./io/usb.ts";
 import { acrBuzzer, acrFirmware, acrSignal } from "./protocol/apdu.ts";
@@ -49,7 +48,7 @@ export function acr122uOn(bus: UsbBus) {
       signal.throwIfAborted();
       const link = await bus.open(device);
       try {
-        return await openCcid(link, context, signal, { product: device.product, ...factsOf(device) });
+        return await openCcid(link, context, signal, { product: device.product, ...readerFactsOf(device) });
       } catch (error) {
         await link.close();
         throw error;
@@ -64,7 +63,7 @@ interface OpenFacts extends ReaderFacts {
   readonly product: string | undefined;
 }
 
-/** A session on a link that is open; the link stays open where this rejects. */
+/** A session on a link that is open. If this rejects, the link stays open. */
 async function openCcid(
   link: UsbLink,
   context: DriverContext,
@@ -102,7 +101,7 @@ async function openCcid(
   }
 }
 
-/** By its lights and its buzzer. That a card was heard it shows by itself. */
+/** Signals by lights and buzzer. The reader shows by itself that it found a card. */
 function signalBy(ccid: Ccid): NonNullable<ReaderSession["signal"]> {
   let isShown = false;
   return (kind) => {
@@ -123,7 +122,7 @@ async function answers(send: Send, signal?: AbortSignal): Promise<void> {
   await send({ type: ccidOut.slotStatus }, signal);
 }
 
-/** What an ACR122U or a clone calls itself, such as ACR122U216; undefined of any other reader. */
+/** The name that an ACR122U or a clone reports, such as ACR122U216; undefined for any other reader. */
 async function acrName(ccid: Ccid, signal: AbortSignal): Promise<string | undefined> {
   const { data } = await ccid.command({ type: ccidOut.block, data: acrFirmware }, signal);
   const name = String.fromCharCode(...data);
@@ -138,7 +137,7 @@ async function chipName(ccid: Ccid, signal: AbortSignal): Promise<string> {
 interface Parts {
   readonly link: UsbLink;
   readonly ccid: Ccid;
-  readonly slot: Slot;
+  readonly slot: CcidSlot;
   readonly field: Field;
   readonly info: string;
 }

@@ -1,17 +1,18 @@
 /**
- * A file as a reader, for scripts and other programs: what stands in it is the card that lies there. `file:/run/deck/card`.
+ * A file as a reader, for scripts and other programs: what stands in it is the card that lies there.
+ * `file:/run/deck/card`.
  *
  *   content                         meaning
  *   missing, or empty               nothing lies there
  *   lines `uid=...`, `text=...`     a card with these; one of them is enough
  *   any other text                  a card that says this, without the white space around it
  *
- * The kernel tells of changes in the file's folder; nothing is polled. A program that writes the file in several steps has
- * `settleMs` between them; one that moves a finished file into place need not think of it.
+ * The kernel reports changes in the file's folder; there is no polling. A program that writes the file in several
+ * steps may take up to `settleMs` between them; moving a finished file into place avoids this.
  *
  * Quirks:
  * - A link is no card: it may lead to any file that the service can read. Name the file itself.
- * - Folders on network drives tell of no changes that others make.
+ * - Folders on network drives do not report changes by other machines.
  */
 import { constants, watch } from "node:fs";
 import { open, stat } from "node:fs/promises";
@@ -59,7 +60,7 @@ interface Following extends Pick<DriverContext, "log"> {
   readonly report: Report;
 }
 
-/** Reads, reports, and waits for the next change, until `ending` aborts. Throws where the folder is gone. */
+/** Reads, reports, and waits for the next change, until `ending` aborts. Throws if the folder is gone. */
 async function follow(path: string, { log, changes, report }: Following, ending: AbortSignal): Promise<void> {
   let said = "";
   while (!ending.aborted) {
@@ -91,7 +92,7 @@ function watchFolder(path: string, { clock }: DriverContext, failed: (reason: Er
   };
   const [folder, name] = [dirname(path), basename(path)];
   const watcher = watchOrRefuse(path, (changed) => {
-    // A folder that is taken away tells its own name, or none.
+    // A removed folder is reported by its own name, or by none.
     if (changed === null || changed === name || changed === basename(folder)) noticed();
   });
   watcher.on("error", (error) => failed(refused(path, messageOf(error))));
@@ -125,7 +126,8 @@ type Found =
 
 async function read(path: string): Promise<Found> {
   try {
-    // A pipe would be waited for. A link may lead to any file that the service may read, and its owner may be another user.
+    // Opening a pipe would block. A link may lead to any file that the service can read, and its owner may be another
+    // user.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     if (!(await handle.stat()).isFile()) return { kind: "error", why: "it is no plain file" };
     const buffer = new Uint8Array(readerFileBytesMax + 1);

@@ -2,26 +2,26 @@
  * Card and barcode readers that type what they read, as if they were a keyboard.
  *
  *   link     the input node of the kernel, taken exclusively: EVIOCGRAB on /dev/input/event*
- *   codes    one at a time, each a tap: the reader cannot tell when the card goes
+ *   codes    one at a time, each a tap: the reader does not report removal
  *
  *   a code ends      with Enter or Tab, or after a quarter of a second without a key
  *   card readers     the number that they type is the UID, as it is printed on most cards: 0002008108
  *   barcode readers  the code is the text, of the type Barcode
  *   named ones       a number of 8 to 10 digits, or of 8, 10 or 14 hex digits, is a UID, anything else a text;
  *                    `codes=uid` or `codes=text` says it for certain (an EAN-8 has eight digits, too)
- *   layouts          us, de, fr: what the reader believes the computer is set to; `?layout=de`
+ *   layouts          us, de, fr: the layout that the reader is configured for; `?layout=de`
  *
  * Never a person's keyboard: only devices by the USB ids of the table below, or by an id that the config names,
- * `hid-keyboard:1234:5678`. The node itself is asked for its id before it is taken, for numbers of nodes change.
+ * `hid-keyboard:1234:5678`. The driver checks the id of the node itself before it takes it, because node numbers change.
  *
- * Why not `node-hid`: a raw HID node tells the keys to us and leaves them to the kernel's keyboard driver as well, which
- * types them into the console. To keep them from there takes the grab of the input node, which then tells us the keys
- * already, decoded by whatever report descriptor the reader has. To unbind the kernel's driver would need root, and would leave
- * the reader dead where we crash; the grab ends with us.
+ * Why not `node-hid`: a raw HID node delivers the keys, but the kernel's keyboard driver still types them into the
+ * console. Only the grab of the input node prevents that, and the input node delivers decoded keys for every report
+ * descriptor. Unbinding the kernel's driver needs root, and would leave the reader dead after a crash; the grab ends
+ * with the process.
  *
  * Quirks:
- * - Where codes come without an end, one that is typed with a pause in it would be two: the pause must be long, and nothing
- *   may wait to be read when it is over.
+ * - A code without an end key ends after a pause. A pause within a code would split it, so the pause is long, and no
+ *   event may wait to be read when it is over.
  */
 import type { Sighting } from "../src/core/token.ts";
 import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
@@ -39,7 +39,7 @@ import {
 
 // Readers type a key each millisecond to each twenty; a person at a keypad is not meant to use this.
 const idleMs = 250;
-// A process that was held up hears of the time before it hears of the keys: they get a moment to be heard.
+// A delayed process runs its timers before it reads the keys, so pending keys get this much time.
 const lateMs = 10;
 
 /** USB ids, with what they are and an example. */
@@ -173,7 +173,7 @@ function lay(lying: Lying, sighting: Sighting, { log }: DriverContext): void {
 const hex = /^[0-9a-f]{4,20}$/i;
 const likelyUid = /^(\d{8,10}|[0-9a-f]{8}|[0-9a-f]{10}|[0-9a-f]{14})$/i;
 
-/** `codes` is undefined where nobody has said what the reader reads. */
+/** `codes` is undefined if neither the config nor the table names the kind of code. */
 export function sightingOf(typed: string, codes: Codes | undefined): Sighting {
   const text = typed.trim();
   const isUid = codes === "uid" ? hex.test(text) : codes === undefined && likelyUid.test(text);
@@ -183,15 +183,15 @@ export function sightingOf(typed: string, codes: Codes | undefined): Sighting {
 }
 
 interface KeyboardName {
-  /** The node to open; undefined where any device with the id will do. */
+  /** The node to open; undefined if any device with the id will do. */
   readonly node: string | undefined;
-  /** The id that the device must have; undefined where those of the table are meant. */
+  /** The id that the device must have; undefined if those of the table are meant. */
   readonly id: string | undefined;
   readonly layout: LayoutName;
   readonly codes: Codes | undefined;
 }
 
-/** What a reader's codes are: the number of a card, or the text of a barcode. */
+/** The kind of a reader's codes: the number of a card, or the text of a barcode. */
 export type Codes = "uid" | "text";
 
 type ParsedName =

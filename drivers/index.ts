@@ -1,5 +1,7 @@
-/** Every driver, one line each. The conformance suite walks this list. And what makes virtual devices, what switches the
- * console, what keeps the process from being dumped, and what has the kernel refuse an address. */
+/**
+ * Every driver, one line each; the conformance suite runs over this list. Also the kernel calls that only `main.ts`
+ * may use: virtual devices, the console, core dumps, refused addresses.
+ */
 import type { Driver } from "../src/readers/driver.ts";
 import { acr122uUsb } from "./acr122u-usb.ts";
 import { file } from "./file.ts";

@@ -1,24 +1,24 @@
 /**
- * What lies on readers that tell less than a tag reader does: one card at a time, until it is taken off, until another
- * comes, or, where the reader cannot tell, for a moment.
+ * The card on a reader that reports less than a tag reader: one card at a time, until it is removed, until another
+ * comes, or for a moment if the reader does not report removal.
  */
 import type { Clock } from "../src/core/clock.ts";
 import { readerTapsPerSecondMax } from "../src/core/limits.ts";
 import type { Sighting } from "../src/core/token.ts";
 import type { Report } from "../src/readers/driver.ts";
 
-/** How long a tap lies there where the reader cannot tell when it goes; seen again meanwhile, it is the same tap. */
+/** How long a tap lasts if the reader does not report removal; the same card within this time is the same tap. */
 export const tapMs = 500;
 
 export interface Lying {
   /**
-   * This lies there now: for `ms` milliseconds from now on, or until something else does. False where cards came too fast
+   * This lies there now: for `ms` milliseconds from now on, or until something else does. False if cards came too fast
    * for a hand: then this one is passed over.
    */
   lay(sighting: Sighting, ms?: number): boolean;
   /** Nothing lies there any more. */
   lift(): void;
-  /** What lies there; undefined where nothing does. */
+  /** The present card; undefined if there is none. */
   current(): Sighting | undefined;
 }
 
@@ -41,7 +41,7 @@ function createLying(clock: Clock, report: Report, signal: AbortSignal, firstMs:
   };
   const isTooFast = () => {
     const ageMs = clock.now() - taps.sinceMs;
-    // A clock that was set back begins anew, too.
+    // A clock that was set back begins again, too.
     if (ageMs < 0 || ageMs >= 1000) taps = { sinceMs: clock.now(), count: 0 };
     taps.count += 1;
     return taps.count > readerTapsPerSecondMax;
@@ -71,11 +71,11 @@ export function isSameCard(a: Sighting | undefined, b: Sighting): boolean {
 interface LyingWatch {
   readonly clock: Clock;
   readonly report: Report;
-  /** Aborts when the watch is to end in peace. */
+  /** Aborts when the watch is to end without an error. */
   readonly ending: AbortSignal;
   /** Rejects when the device fails. */
   readonly gone: Promise<never>;
-  /** How long a card that lay there before a fault may take to be told again, less than a second; absent means no time. */
+  /** How long a card from before a fault may take to be reported again, less than a second; absent means no time. */
   readonly firstMs?: number;
 }
 
@@ -97,15 +97,15 @@ export async function watchLying(
     await Promise.race([aborted.promise, gone]);
   } finally {
     ending.removeEventListener("abort", end);
-    // A reader that failed takes nothing away.
+    // A failed reader does not remove its card.
     over.abort(new Error("the watch has ended"));
   }
 }
 
-/** A promise that is only ever rejected, by `tell`, and that nobody need listen to. */
+/** A promise that is only ever rejected, by `tell`, and that needs no listener. */
 export function createGone(): { readonly gone: Promise<never>; readonly tell: (reason: Error) => void } {
   const { promise, reject } = Promise.withResolvers<never>();
-  // Whoever watches hears of it; where nobody does yet, the watch to come will.
+  // A running watch sees the rejection, and so does a later one.
   promise.catch(() => {});
   return { gone: promise, tell: reject };
 }

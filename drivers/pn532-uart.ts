@@ -2,14 +2,14 @@
  * NXP PN532 on a serial line: bare modules on a board's own UART, and the many USB sticks of a PN532 behind a
  * USB-serial converter.
  *
- *   link       115200 baud, 8N1; raised to 460800 where chip and line take it. `?baud=115200` after the path fixes it.
- *   tags       ISO/IEC 14443 type A and FeliCa, one at a time; what is known of each kind stands in drivers/tags
+ *   link       115200 baud, 8N1; raised to 460800 if chip and line support it. `?baud=115200` after the path fixes it.
+ *   tags       ISO/IEC 14443 type A and FeliCa, one at a time; each kind is in drivers/tags
  *
  *   family                          read              removal   write
  *   NTAG213/215/216                 NDEF, memory      yes       NDEF
  *   Ultralight, C, EV1              NDEF, memory      yes       NDEF, formats
  *   MIFARE Classic, Mini, 1K, 4K    NDEF by MAD       yes       NDEF, formats; public keys only
- *   DESFire, other ISO 14443-4      NDEF of Type 4    yes       NDEF, where there is a place for it
+ *   DESFire, other ISO 14443-4      NDEF of Type 4    yes       NDEF, if it has an NDEF file
  *   FeliCa Lite-S                   NDEF of Type 3    yes       NDEF, formats
  *   amiibo, LEGO Dimensions         which figure      yes       no
  *   payment, transit, phones        UID               yes       no
@@ -17,7 +17,7 @@
  * Quirks:
  * - After power-up the chip sleeps until the line toggles, and then refuses RF commands until SAMConfiguration
  *   (UM0701-02, 7.2.11 and 7.2.10).
- * - A chip that loses its power while it waits for a tag says nothing of it: it is asked once a second.
+ * - A chip that loses its power while it waits for a tag stays silent: the driver queries it twice a second.
  * - The chip waits for one kind of target at a time: for type A, and twice a second it looks for a FeliCa.
  * - A MIFARE Classic falls silent at a wrong key and must be selected again (MF1S50YYX, 10.1).
  * - A plain Ultralight stops listening at GET_VERSION (MF0ICU1, 7.3) and must be selected again.
@@ -45,8 +45,8 @@ import { createFieldSession } from "./tags/field-session.ts";
 
 const firstBaudRate = 115_200; // UM0701-02, 7.2.8: the rate after power-up.
 const raisedBaudRate = 460_800; // The highest that FTDI, CP210x, CH340 and the Pi's PL011 all make without error.
-// The host's ACK must have left the line before the rate changes: 6 bytes, in a converter's own buffer where no call
-// sees them, which USB empties every millisecond. The chip then needs its own moment.
+// The host's ACK must have left the line before the rate changes: 6 bytes, perhaps in the converter's own buffer,
+// which USB empties every millisecond. The chip then needs some time, too.
 const rateChangeMs = 5;
 
 /** USB-serial converters that PN532 sticks are built with. */
@@ -98,7 +98,7 @@ interface Pn532Options {
   readonly baudRate?: number;
 }
 
-/** A session on a link that is open; closes the link where no PN532 answers. */
+/** A session on a link that is open; closes the link if no PN532 answers. */
 export async function openPn532(
   link: ByteLink,
   context: DriverContext,
@@ -133,7 +133,7 @@ async function wake(
   const { link } = chip;
   for (const rate of rates) {
     await link.setBaudRate(rate);
-    // The ACK ends whatever an earlier run left it doing.
+    // The ACK ends a command of an earlier run.
     await link.write(Uint8Array.of(...wakeUp, ...ackFrame));
     await sleep(clock, rateChangeMs, signal);
     const configure = () => chip.probe(samNormalMode, signal);
@@ -149,7 +149,7 @@ async function wake(
   );
 }
 
-/** True where the line now runs at the raised rate; where chip or line do not take it, the first one is kept. */
+/** True if the line now runs at the raised rate; false if chip or line refuse it, and the first rate is kept. */
 async function raiseBaudRate(chip: Chip, context: DriverContext, signal: AbortSignal): Promise<boolean> {
   try {
     await changeBaudRate(chip, context.clock, raisedBaudRate, signal);
@@ -191,7 +191,7 @@ function sessionOf(chip: Chip, context: DriverContext, { info, raised }: Opened)
   const { clock } = context;
   const close = async () => {
     await chip.abort();
-    // Other programs look for it at its first rate. Best effort: a chip that is gone needs no farewell.
+    // Other programs look for the chip at its first rate. Best effort: the chip may be gone.
     if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
     await chip.link.close();
   };
@@ -206,7 +206,10 @@ function sessionOf(chip: Chip, context: DriverContext, { info, raised }: Opened)
   );
 }
 
-/** The ports that may be a PN532, as candidates. A board's own UART is for its owner's modules; a converter is anybody's. */
+/**
+ * The ports that may be a PN532, as candidates. A board's own UART is for modules; a converter may belong to any
+ * device.
+ */
 export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidate[] {
   return ports.filter(isLikely).map(({ path, stamp, byPath, vendorId }) => ({
     path,
@@ -217,7 +220,7 @@ export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidat
 }
 
 // Light guns that show up as one of these converters, and everything that is also a keyboard or a mouse, are left
-// alone: a stray byte would make them shoot or type. So is the kernel's console, where somebody reads.
+// alone: a stray byte would make them shoot or type. So is the kernel's console.
 function isLikely(port: SerialPortInfo): boolean {
   if (port.hasHid || port.isConsole) return false;
   if (port.vendorId === undefined) return boardDrivers.includes(port.driver ?? "");

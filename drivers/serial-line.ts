@@ -1,26 +1,27 @@
 /**
- * Home-made readers on a serial port: an Arduino or ESP32 that looks for cards by itself, and says in lines what it found.
+ * Home-made readers on a serial port: an Arduino or ESP32 that looks for cards by itself, and says in lines what it
+ * found.
  *
  *   link     115200 baud, 8N1; `?baud=9600` after the path for another rate. We only listen.
  *   cards    one at a time
  *
  *   line                                  meaning
  *   SCAN <TAB> uid=... <TAB> text=...     this card lies there; gone after a second in which it is not said again
- *     ... <TAB> removable=yes             the same; where it is said once only, the card lies there until `SCAN` or another one
- *     ... <TAB> removable=no              a tap: the reader cannot tell when the card goes
+ *     ... <TAB> removable=yes             the same; if sent only once, the card stays until `SCAN` or another card
+ *     ... <TAB> removable=no              a tap: the reader does not report removal
  *   SCAN                                  nothing lies there any more
  *   any other text                        a tap of a card that says this
  *
- * These are the lines of the readers that people have built for programs of this kind: their sketches repeat the line
- * while the card lies there, and programs count a second of silence as its removal. Others say each card once.
+ * Existing home-made readers send these lines: most repeat the line while the card is present, and a second of silence
+ * is its removal. Others send each card once.
  *
- * Such a reader is never found by itself: a line is read from any port that speaks at all, and to open one restarts many a
- * board. It is named in the config, as `serial-line:/dev/ttyACM0`.
+ * Detection skips these readers, because every port may send lines, and opening one restarts many boards. A reader is named
+ * in the config, as `serial-line:/dev/ttyACM0`.
  *
  * Quirks:
- * - A board that restarts as its port is opened (ESP32 on DTR) tells its boot messages first: text that is no `SCAN` is
- *   passed over for the first second, and for good once the reader has said `SCAN`.
- * - A port may be opened in the midst of a line: what is left of that line is noise, or falls into that second.
+ * - A board that restarts as its port is opened (ESP32 on DTR) sends its boot messages first: text that is no `SCAN` is
+ *   ignored for the first second, and always after the first `SCAN`.
+ * - A port may be opened in the middle of a line: the rest of that line is noise, or falls into that second.
  */
 import { ReadlineParser } from "@serialport/parser-readline";
 import { SerialPortStream } from "@serialport/stream";
@@ -36,9 +37,9 @@ import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/card
 const usualBaudRate = 115_200;
 const silenceMs = 1000;
 const bootMs = 1000;
-// A card that lay there through a re-plugging is said again within this, by those who repeat it: it was not taken off.
+// A reader that repeats its lines reports a card again within this time after re-plugging: the card was not taken off.
 const firstMs = 900;
-// A line at the wrong rate is noise each time; one that was torn, once.
+// Every line at the wrong rate is noise; a torn line is noise once.
 const noisyLinesMax = 8;
 
 export const serialLine = {
@@ -140,7 +141,7 @@ function createHearing(
 
 const tooLong = { kind: "noise", why: "it is too long" } as const;
 
-/** How long the card is believed to lie there from now on; undefined where the reader will say when it goes. */
+/** How long the card is believed to lie there from now on; undefined if the reader will say when it goes. */
 function stayMs(card: LineCard, lying: Lying): number | undefined {
   if (card.removable === false) return tapMs;
   const isRepeated = isSameCard(lying.current(), sightingOf(card));

@@ -1,7 +1,6 @@
 /**
  * A reader for people who have none: an emulated PN532 on a real pty, read by the real driver. `simulated:`, with any
- * name behind the colon. Cards are laid on it over the API, and can be
- * written while they lie there; what was written is gone with them.
+ * name after the colon. The API lays cards on it; they can be written, and lose their content when they are removed.
  */
 import { createHash } from "node:crypto";
 import { ServiceError } from "../src/core/errors.ts";
@@ -10,8 +9,8 @@ import type { Driver, ReaderSession, SimulatedCard } from "../src/readers/driver
 import {
   createType2Tag,
   type EmulatedTag,
-  messageBytesMax,
   type Type2Kind,
+  tagMessageBytesMax,
 } from "./emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "./emulator/pn532-device.ts";
 import { openSerial } from "./io/serial.ts";
@@ -65,9 +64,9 @@ function withCards(session: ReaderSession, device: Pn532Device): ReaderSession {
 /** The smallest common tag that holds the text. */
 function tagOf({ text, uid }: SimulatedCard): EmulatedTag {
   const message = encodeTextMessage(text);
-  const kind = kinds.find((candidate) => message.length <= messageBytesMax(candidate));
+  const kind = kinds.find((candidate) => message.length <= tagMessageBytesMax(candidate));
   if (kind === undefined) {
-    const most = Math.max(...kinds.map(messageBytesMax));
+    const most = Math.max(...kinds.map(tagMessageBytesMax));
     throw new ServiceError(
       "invalid-params",
       `text: no tag holds it: ${message.length} bytes with its header, and ${most} fit`,
@@ -76,7 +75,7 @@ function tagOf({ text, uid }: SimulatedCard): EmulatedTag {
   return createType2Tag(kind, { uid: uidOf(uid, text), text });
 }
 
-/** Seven bytes; the same text is the same card. */
+/** Seven bytes; the same text gives the same UID. */
 function uidOf(uid: string | undefined, text: string): Uint8Array {
   if (uid === undefined)
     return Uint8Array.of(0x04, ...createHash("sha256").update(text).digest().subarray(0, 6));

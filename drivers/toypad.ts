@@ -1,5 +1,6 @@
 /**
- * The Toy Pad of LEGO Dimensions for PlayStation and Wii U: 0e6f:0241. The Xbox ones speak another protocol, and are left alone.
+ * The Toy Pad of LEGO Dimensions for PlayStation and Wii U: 0e6f:0241. The Xbox ones speak another protocol, and are
+ * left alone.
  *
  *   link     USB HID, reports of 32 bytes, no numbers
  *   tags     seven at once, in three zones, by index
@@ -7,14 +8,15 @@
  *   family                  read                       removal   write
  *   LEGO Dimensions         which toy it is            yes       no
  *   NTAG, Ultralight        NDEF, memory               yes       no
- *   others                  UID, where the pad tells   yes       no
+ *   others                  UID, if the pad has it     yes       no
  *
- * A zone is white while something lies there; all are red for a moment where what a tag asks for failed. The pad itself knows the passwords of LEGO's own tags, and uses them.
+ * A zone is white while something lies there; all are red for a moment if the action of a tag failed. The pad itself
+ * knows the passwords of LEGO's own tags, and uses them.
  *
  * Quirks:
- * - It says nothing until it was woken, and then only what changes: tags that lay there before are listed without their
- *   UIDs, which stand in their first two pages.
- * - Of a tag that it does not know it tells a UID and no more: whether its memory can be read is found out by reading it.
+ * - It says nothing until it was woken, and then only what changes: earlier tags are listed without their UIDs, which
+ *   are in their first two pages.
+ * - For an unknown tag it reports only a UID; the driver tries to read its memory.
  */
 
 import type { Clock } from "../src/core/clock.ts";
@@ -26,9 +28,9 @@ import { openHid } from "./io/hid.ts";
 import { type HidInfo, listHidDevices } from "./io/hid-list.ts";
 import { type OpenHid, readerGone } from "./io/links.ts";
 import {
-  commands,
+  padCommands,
   parseList,
-  parseRead,
+  parsePadRead,
   reportBytes,
   uidOfPages,
   wakeWord,
@@ -75,7 +77,7 @@ export function createToypad(
 
 async function wake(pad: Pad, signal: AbortSignal): Promise<void> {
   for (let tries = 1; tries <= wakesMax; tries++)
-    if ((await pad.ask(commands.wake, wakeWord, signal)) !== undefined) return;
+    if ((await pad.ask(padCommands.wake, wakeWord, signal)) !== undefined) return;
   throw readerGone(pad.link.path, "no Toy Pad answers: plug it in anew");
 }
 
@@ -128,7 +130,7 @@ async function watchPad(
 ): Promise<void> {
   const field = new Map<number, PadTag>();
   const changed = createBell(clock);
-  // Until all that lies there at first was read, nothing is told: what lay there before a fault has not left.
+  // Nothing is reported until all present tags are read: tags from before a fault have not left.
   let isSettled = false;
   const tell = () => {
     if (isSettled) report([...field.values()].flatMap(({ sighting }) => sighting ?? []));
@@ -149,7 +151,7 @@ async function watchPad(
     if (unread !== undefined) {
       const sighting = await readTag(channelTo(pad, unread, field), signal);
       if (field.get(unread.index) !== unread) continue;
-      // It left, and came back before anybody looked.
+      // It left, and came back before it was read.
       if (sighting === undefined) field.delete(unread.index);
       else unread.sighting = sighting;
       tell();
@@ -163,12 +165,12 @@ async function watchPad(
   }
 }
 
-/** A bell that is rung by events and heard by one listener, also where it rang before. */
+/** A bell that events ring and one listener waits for, even if it rang before. */
 function createBell(clock: Clock) {
   let rung = Promise.withResolvers<boolean>();
   return {
     ring: () => rung.resolve(true),
-    /** True where it rang; false when `ms` have passed. Rejects as soon as `signal` aborts. */
+    /** True if it rang; false when `ms` have passed. Rejects as soon as `signal` aborts. */
     async within(ms: number, signal: AbortSignal): Promise<boolean> {
       signal.throwIfAborted();
       const timer = clock.after(ms, () => rung.resolve(false));
@@ -184,9 +186,9 @@ function createBell(clock: Clock) {
   };
 }
 
-/** Brings the field in line with what the pad lists. Throws where the pad answers no more. */
+/** Brings the field in line with what the pad lists. Throws if the pad does not answer. */
 async function look(pad: Pad, field: Map<number, PadTag>, signal: AbortSignal): Promise<void> {
-  const ask = () => pad.ask(commands.list, new Uint8Array(), signal);
+  const ask = () => pad.ask(padCommands.list, new Uint8Array(), signal);
   const answer = (await ask()) ?? (await ask());
   if (answer === undefined) throw readerGone(pad.link.path, "the Toy Pad answers no more: plug it in anew");
   const listed = parseList(answer);
@@ -209,7 +211,7 @@ function channelTo(pad: Pad, tag: PadTag, field: ReadonlyMap<number, PadTag>): T
     target: { kind: "type-a", uid: tag.uid, sak: 0x00 },
     read: (page, signal) => readPages(pad, tag.index, page, signal),
     async write(page, bytes, signal) {
-      const answer = await pad.ask(commands.write, Uint8Array.of(tag.index, page, ...bytes), signal);
+      const answer = await pad.ask(padCommands.write, Uint8Array.of(tag.index, page, ...bytes), signal);
       return answer?.[0] === 0;
     },
     authenticate: async () => false,
@@ -224,6 +226,6 @@ async function readPages(
   page: number,
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
-  const answer = await pad.ask(commands.read, Uint8Array.of(index, page), signal);
-  return answer === undefined ? undefined : parseRead(answer);
+  const answer = await pad.ask(padCommands.read, Uint8Array.of(index, page), signal);
+  return answer === undefined ? undefined : parsePadRead(answer);
 }

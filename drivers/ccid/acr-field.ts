@@ -4,7 +4,7 @@
  */
 
 import { assert } from "../../src/core/errors.ts";
-import type { Caller } from "../pn532/chip.ts";
+import type { ChipCaller } from "../pn532/chip.ts";
 import { channelTo, recheckRetries, targetIn } from "../pn532/pn532-field.ts";
 import {
   acrBuzzer,
@@ -29,11 +29,11 @@ import {
 import type { Field } from "../tags/field-session.ts";
 import type { Target } from "../tags/tag-channel.ts";
 import type { CcidAnswer, Send } from "./exchange.ts";
-import type { Slot } from "./slot.ts";
+import type { CcidSlot } from "./slot.ts";
 
 const aliveMs = 1000; // A reader that hangs or whose chip died is found out within this.
-const pollMs = 100; // Of a reader that tells nothing by itself.
-const pollsPerListing = 5; // Also where the reader says that nothing lies there.
+const pollMs = 100; // For a reader without change messages.
+const pollsPerListing = 5; // Even if the reader reports an empty field.
 
 const flags =
   pollFlags.auto |
@@ -43,7 +43,7 @@ const flags =
   pollFlags.felica212 |
   pollFlags.typeA;
 
-/** Sets the reader up, as after power-up. Its buzzer sounds with a card only where `sounds`. */
+/** Sets the reader up, as after power-up. Its buzzer sounds with each card if `sounds` is true. */
 export async function prepareAcr(send: Send, sounds: boolean, signal?: AbortSignal): Promise<void> {
   // Readers answer these in several ways, with the flags among the status bytes; that they answer is enough.
   await send({ type: ccidOut.block, data: acrPolling(flags) }, signal);
@@ -53,8 +53,8 @@ export async function prepareAcr(send: Send, sounds: boolean, signal?: AbortSign
 
 interface AcrFieldOptions {
   readonly send: Send;
-  readonly slot: Slot;
-  /** Called now and then while nothing lies there. */
+  readonly slot: CcidSlot;
+  /** Called about once a second while the field is empty. */
   readonly whileIdle: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export function acrField({ send, slot, whileIdle }: AcrFieldOptions): Field {
 
   const listOne = async (kind: Target["kind"], signal: AbortSignal) => {
     const answer = await chip.call(kind === "felica" ? listOneFelica : listOneTypeA, signal);
-    // Some say with an error that nothing lies there, as they do where the chip is dead: it must prove itself.
+    // Some report an empty field by an error, the same as for a dead chip, so the chip must answer once more.
     if (answer.length === 0) await chip.call(getFirmwareVersion, signal);
     return targetIn(kind, answer);
   };
@@ -93,7 +93,7 @@ export function acrField({ send, slot, whileIdle }: AcrFieldOptions): Field {
   };
 }
 
-/** Commands that fail where a tag left; each other one that the reader refuses is a fault of the reader. */
+/** Commands that fail if a tag left. If the reader refuses any other command, the reader is at fault. */
 const aboutTags: readonly number[] = [
   commandCodes.inDataExchange,
   commandCodes.inCommunicateThru,
@@ -103,8 +103,8 @@ const aboutTags: readonly number[] = [
   commandCodes.inRelease,
 ];
 
-/** `call` resolves with no bytes at all where the reader refused a command about a tag. */
-export function tunnelTo(send: Send): Caller {
+/** `call` resolves with no bytes if the reader refused a command about a tag. */
+export function tunnelTo(send: Send): ChipCaller {
   const call = async (command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> => {
     assert(command.length <= directBytesMax, "a command for the chip fits one APDU");
     const [, code = 0] = command;
@@ -132,7 +132,7 @@ function fetchable(answer: CcidAnswer): CcidAnswer | number {
   return (apdu && waitingBytes(apdu)) ?? answer;
 }
 
-/** The chip's answer, "waiting" where it must be fetched first, or undefined where it is none. */
+/** The chip's answer; "waiting" if it must be fetched first; undefined if it is not an answer. */
 function payloadOf(answer: CcidAnswer, code: number): Uint8Array | "waiting" | undefined {
   const apdu = parseApdu(answer.data);
   if (apdu === undefined) return undefined;

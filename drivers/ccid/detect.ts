@@ -5,13 +5,16 @@ import type { UsbDeviceInfo } from "../io/links.ts";
 interface Known {
   readonly id: string;
   readonly example: string;
-  /** Of the contactless one; the first where absent. */
+  /** The contactless slot; absent means the first. */
   readonly slot?: number;
-  /** A reader of contact cards has the same numbers, and is told apart by what it calls itself. */
+  /** A reader of contact cards has the same ids; only the reported name differs. */
   readonly isShared?: true;
 }
 
-/** Readers that are known by their numbers; those of ACS as in the list of its driver (acshk/acsccid, src/supported_readers.txt). */
+/**
+ * Readers that are known by their numbers; those of ACS as in the list of its driver (acshk/acsccid,
+ * src/supported_readers.txt).
+ */
 const known: readonly Known[] = [
   { id: "072f:2200", example: "ACS ACR122U and its many clones, `ACR122U PICC Interface`" },
   { id: "072f:222d", example: "ACS ACR122U of a later make" },
@@ -46,23 +49,26 @@ const known: readonly Known[] = [
 ];
 
 const ccidClass = "0b";
-/** What makers call the contactless ones. Security keys and readers of contact cards are smart-card readers, too. */
+/** Makers' names of contactless readers. Security keys and readers of contact cards have the same USB class. */
 const contactlessName = /\b(picc|nfc|rfid|contactless|cl)\b|acr12[0-9]/i;
-/** What reads contact cards as well has them in a slot that nobody knows: it is left to other programs. */
+/** The slot order of a reader for both kinds of card is unknown, so it is left to other programs. */
 const dualName = /\bdual\b/i;
 
 /** How a reader is to be spoken to. */
 export interface ReaderFacts {
   /** The contactless slot. */
   readonly slot: number;
-  /** Only an ACR122U is meant: what does not call itself so is somebody else's. */
+  /** Only an ACR122U is accepted; a device with another name belongs to another program. */
   readonly isAcrOnly: boolean;
 }
 
 /** `vendor:product`, four digits each: what the rules for device nodes must name. */
 export const knownReaderIds: readonly string[] = known.map(({ id }) => id);
 
-export function factsOf({ vendorId, productId }: Pick<UsbDeviceInfo, "vendorId" | "productId">): ReaderFacts {
+export function readerFactsOf({
+  vendorId,
+  productId,
+}: Pick<UsbDeviceInfo, "vendorId" | "productId">): ReaderFacts {
   const entry = known.find(({ id }) => id === `${vendorId}:${productId}`);
   return { slot: entry?.slot ?? 0, isAcrOnly: entry?.isShared ?? false };
 }
@@ -72,7 +78,7 @@ export function likelyReaders(devices: readonly UsbDeviceInfo[]): readonly Candi
     path,
     stamp,
     stablePath: path,
-    ...(factsOf({ vendorId, productId }).isAcrOnly ? {} : { isCertain: true }),
+    ...(readerFactsOf({ vendorId, productId }).isAcrOnly ? {} : { isCertain: true }),
   }));
 }
 

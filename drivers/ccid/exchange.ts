@@ -1,6 +1,6 @@
 /**
- * One CCID reader behind a USB link: sends a command, waits for the answer to that command, and climbs the ladder of
- * recovery where none comes. Commands are strictly one after another; every wait ends.
+ * One CCID reader on a USB link: sends a command, waits for the answer to that command, and starts recovery if none
+ * comes. Commands run strictly one after another; every wait has a time-out.
  */
 import { ccidExtensionsMax } from "../../src/core/limits.ts";
 import type { Log } from "../../src/core/log.ts";
@@ -22,14 +22,14 @@ import { createLadder } from "./recovery.ts";
 const sendTimeoutMs = 250;
 // The slowest exchange: 51 ms of RF time-out (PN532 UM0701-02, 7.3.1), tried thrice, and the same for a busy machine.
 const answerTimeoutMs = 500;
-const straysMax = 16; // Answers to what nobody waits for any more; a reader that sends only such is not well.
+const straysMax = 16; // Answers to earlier commands. A reader that sends only these does not work.
 
 interface CcidOrder {
   readonly type: number;
   readonly data?: Uint8Array;
-  /** Where the usual 500 ms do not do: a card that computes. */
+  /** More than the usual 500 ms, for a card that computes. */
   readonly timeoutMs?: number;
-  /** False of an answer that only a reader gives that is not well; absent means that every answer will do. */
+  /** False for an answer that shows a fault of the reader; absent accepts every answer. */
   readonly accepts?: (answer: CcidAnswer) => boolean;
 }
 
@@ -41,8 +41,8 @@ export interface CcidAnswer {
 export interface Ccid {
   readonly path: string;
   /**
-   * The answer, also where the reader says that the command failed. Rejects with `reader-gone` where none comes on any
-   * rung of the ladder, and with the signal's reason, between two commands only.
+   * The answer, even if it reports that the command failed. Rejects with `reader-gone` if no recovery step brings an
+   * answer, and with the signal's reason, between two commands only.
    */
   command(order: CcidOrder, signal?: AbortSignal): Promise<CcidAnswer>;
   /** Resolves once no command runs, and lets none begin any more. */
@@ -54,14 +54,14 @@ interface CcidOptions {
   /** Which of the reader's slots is meant, from 0. */
   readonly slot: number;
   readonly log: Log;
-  /** Sets the reader up again after a rung that made it forget; throws where it does not answer. */
+  /** Sets the reader up again after a recovery step that reset it; throws if it does not answer. */
   readonly prepare: (command: Attempt) => Promise<void>;
 }
 
 /** Sends an order to the reader, with all its retries or as one attempt. */
 export type Send = (order: CcidOrder, signal?: AbortSignal) => Promise<CcidAnswer>;
 
-/** One try: rejects with `UsbFault` where no answer came. */
+/** One try: rejects with `UsbFault` if no answer came. */
 export type Attempt = (order: CcidOrder) => Promise<CcidAnswer>;
 
 export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
@@ -145,7 +145,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
   };
 }
 
-/** The fault of a transfer, where the reader is still there; throws `reader-gone` where it is not. */
+/** The fault of a transfer; throws `reader-gone` if the reader went away. */
 function faultOf(error: unknown, path: string): UsbFault {
   if (!(error instanceof UsbFault)) throw error;
   if (error.kind === "gone") throw readerGone(path, "the reader went away: is it plugged in?", error);

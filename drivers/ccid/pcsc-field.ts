@@ -10,24 +10,24 @@ import {
   getUid,
   loadKey,
   parseApdu,
-  readBinary,
+  pcscReadBinary,
+  pcscUpdateBinary,
   sakByCard,
-  updateBinary,
 } from "../protocol/apdu.ts";
 import { ccidOut } from "../protocol/ccid.ts";
 import type { Field } from "../tags/field-session.ts";
 import { isSameTarget, type TagChannel, type Target } from "../tags/tag-channel.ts";
 import type { Send } from "./exchange.ts";
-import type { Slot } from "./slot.ts";
+import type { CcidSlot } from "./slot.ts";
 
 const aliveMs = 1000; // A reader that hangs is found out within this.
-const pollMs = 100; // Of a reader that tells nothing by itself.
+const pollMs = 100; // For a reader without change messages.
 
-export function pcscField(send: Send, slot: Slot): Field {
+export function pcscField(send: Send, slot: CcidSlot): Field {
   let known: ReturnType<typeof pcscChannel> | undefined;
 
   const list: Field["list"] = async (signal) => {
-    // A card that was exchanged for another between two looks is told of by the reader alone.
+    // Only the reader's own message reveals a card that was exchanged between two checks.
     const changed = slot.takeChange();
     const { status } = await send({ type: ccidOut.slotStatus }, signal);
     if (status.card === "none") known = undefined;
@@ -53,14 +53,14 @@ export function pcscField(send: Send, slot: Slot): Field {
 const readBytes = 16;
 const cardTimeoutMs = 1500; // A card that computes may take its time, and asks for more (ISO/IEC 14443-4, 7.3).
 const sakOfProcessor = 0x20;
-const sakUnknown = 0x40; // None of the bits by which families are told.
+const sakUnknown = 0x40; // None of the bits that identify a family.
 const felicaCards: readonly number[] = [0xf011, 0xf012, 0x003b];
 const uidLengths: readonly number[] = [4, 7, 10];
 
-/** Switches the slot on; undefined where no card answers that has a UID. */
+/** Switches the slot on; undefined if no card answers that has a UID. */
 async function activate(send: Send, signal: AbortSignal): Promise<Target | undefined> {
   const { status, data: atr } = await send({ type: ccidOut.powerOn, timeoutMs: cardTimeoutMs }, signal);
-  // Without a card some say so and send bytes all the same.
+  // Without a card, some readers report that and send bytes anyway.
   if (status.command !== "done" || status.card !== "active") return undefined;
   const uid = await ask(send, getUid(), signal);
   if (uid === undefined) return undefined;
@@ -77,11 +77,11 @@ function pcscChannel(send: Send, target: Target): TagChannel {
   return {
     target,
     async read(block, signal) {
-      const read = await ask(send, readBinary(block, readBytes), signal);
+      const read = await ask(send, pcscReadBinary(block, readBytes), signal);
       return read?.length === readBytes ? read : undefined;
     },
     write: async (block, bytes, signal) =>
-      (await ask(send, updateBinary(block, bytes), signal)) !== undefined,
+      (await ask(send, pcscUpdateBinary(block, bytes), signal)) !== undefined,
     async authenticate(block, key, signal) {
       if ((await ask(send, loadKey(key.bytes), signal)) === undefined) return false;
       return (await ask(send, generalAuthenticate(block, key.kind), signal)) !== undefined;
@@ -99,7 +99,7 @@ function pcscChannel(send: Send, target: Target): TagChannel {
   };
 }
 
-/** The data of an answer; undefined where the reader or the card refused. */
+/** The data of an answer; undefined if the reader or the card refused. */
 async function ask(send: Send, command: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined> {
   const { status, data } = await send({ type: ccidOut.block, data: command }, signal);
   const answer = parseApdu(data);

@@ -1,5 +1,5 @@
 /**
- * What is done about a CCID reader that does not answer, gentlest first: abort its command (CCID 1.1, 5.3.1), switch its
+ * Recovery of a CCID reader that does not answer, gentlest step first: abort its command (CCID 1.1, 5.3.1), switch its
  * slot off and on, reset its port. If all fail, it is given up and its supervisor opens it again. Each step counts only
  * after the reader answers, and is logged with its outcome.
  */
@@ -28,8 +28,8 @@ interface LadderOptions {
 
 export interface Ladder {
   /**
-   * Climbs from this rung on until one helps, and tells which; undefined where only opening anew is left. Throws where
-   * the reader went away, or the signal aborted.
+   * Runs the steps from this one on until one helps, and returns its number; undefined if none does. Throws if the
+   * reader went away or the signal aborted.
    */
   climb(from: number, fault: UsbFault, signal?: AbortSignal): Promise<number | undefined>;
 }
@@ -86,7 +86,7 @@ export function createLadder(options: LadderOptions): Ladder {
   };
 }
 
-/** What may fail without harm; that the device is gone is thrown all the same. */
+/** Runs a step that may fail without harm; still throws if the device is gone. */
 async function bestEffort(step: Promise<void>): Promise<void> {
   try {
     await step;
@@ -95,7 +95,7 @@ async function bestEffort(step: Promise<void>): Promise<void> {
   }
 }
 
-/** For logs: what a transfer or a step ended with. */
+/** The result of a failed transfer or step, for logs. */
 export function outcomeOf(error: unknown): string {
   return error instanceof UsbFault ? `${error.kind}: ${error.message}` : messageOf(error);
 }

@@ -1,4 +1,4 @@
-/** What a reader tells by itself: that a card came or went. Some clones never do, and must be asked. */
+/** The change messages of a reader: a card came or went. Some clones send none and must be polled. */
 import type { Clock } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
@@ -6,14 +6,14 @@ import { UsbFault, type UsbLink } from "../io/links.ts";
 import { parseInterrupt } from "../protocol/ccid.ts";
 
 const interruptBytesMax = 16; // Two bits a slot, or four bytes of a hardware error (CCID 1.1, 6.3).
-// A transfer that waits cannot be called off, and closing waits for it.
+// A waiting transfer cannot be cancelled, and closing waits for it.
 const listenMs = 250;
 const failuresMax = 5;
 
-export interface Slot {
-  /** True once the reader has told anything by itself. */
+export interface CcidSlot {
+  /** True after the first change message. */
   readonly tells: boolean;
-  /** True where it told of a change since this was last asked. */
+  /** True if there was a change since the last call. */
   takeChange(): boolean;
   /** Resolves with true at the next change, or with false after `ms` milliseconds; rejects as the signal aborts. */
   changed(ms: number, signal: AbortSignal): Promise<boolean>;
@@ -22,7 +22,7 @@ export interface Slot {
 }
 
 /** Listens from now on; `slot` is counted from 0. */
-export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log): Slot {
+export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log): CcidSlot {
   let tells = false;
   let change = false;
   let closed = false;
@@ -32,7 +32,7 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log): 
     const told = parseInterrupt(bytes, slot);
     if (told.kind === "slot-change") {
       tells = true;
-      // What happens in another slot is nobody's business here.
+      // Changes in other slots do not matter.
       if (!told.changed && slot > 0) return;
       change = true;
       wake?.();
@@ -50,16 +50,16 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log): 
         if (error.kind === "timed-out") continue;
         if (error.kind === "gone") break;
         failures += 1;
-        // Where this fails, so does the next transfer.
+        // If this fails, so does the next transfer.
         if (error.kind === "stalled") await link.clearHalt("interrupt-in").catch(() => {});
       }
     }
   };
   const listening = (link.hasInterrupts ? listen() : Promise.resolve())
-    // Nobody waits for this while it runs: what no link may throw is told here, and ends the listening alone.
+    // Nothing awaits this while it runs, so an unexpected error is logged here and ends only the listening.
     .catch((error: unknown) => log.error("ccid", "cannot listen any more", { error: messageOf(error) }))
     .finally(() => {
-      // From now on it must be asked.
+      // From now on the reader must be polled.
       tells = false;
     });
   return {

@@ -3,7 +3,7 @@
  * for the PN532 does that by itself: the chip hands the key over in the clear.
  *
  *   60, 61 block key(6) UID(4)   opens a sector by key A or B; a wrong key halts
- *   30 block                     16 bytes; key A reads as zeros, and key B where it is no data
+ *   30 block                     16 bytes; key A reads as zeros, and so does key B unless it is data
  *   A0 block, then 16 bytes      four bits: A taken, 4 refused, which halts, too
  */
 import { assert } from "../../src/core/errors.ts";

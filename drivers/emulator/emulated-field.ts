@@ -4,17 +4,17 @@
  */
 import { crcA, type EmulatedTag, type TagAnswer } from "./type-a.ts";
 
-/** What the radio side costs, in milliseconds. */
+/** The time that the radio side takes, in milliseconds. */
 export interface RadioTiming {
-  /** One round of looking for a tag where none is. */
+  /** One round of polling without a tag. */
   readonly roundMs: number;
   /** REQA, anticollision at two levels, and SELECT. */
   readonly activationMs: number;
   /** Each byte over the air at 106 kbit/s. */
   readonly byteMs: number;
-  /** What every exchange costs besides its bytes. */
+  /** The time of every exchange besides its bytes. */
   readonly exchangeMs: number;
-  /** True where waiting for a tag that says nothing, and programming one, take their time. */
+  /** True if waiting for a tag that says nothing, and programming one, take their time. */
   readonly waits: boolean;
 }
 
@@ -41,7 +41,7 @@ export const instantRadio: RadioTiming = {
   waits: false,
 };
 
-/** What came back, or that nothing did, and when. */
+/** The answer, if any, and its time. */
 export interface Heard {
   readonly answer: TagAnswer | undefined;
   readonly afterMs: number;
@@ -49,7 +49,7 @@ export interface Heard {
 
 type Technology = "type-a" | "felica";
 
-export interface Field {
+export interface EmulatedField {
   readonly tags: readonly EmulatedTag[];
   /** Targets by number, from 1 on; a target may have left the field. */
   readonly targets: readonly EmulatedTag[];
@@ -70,14 +70,14 @@ export interface Field {
   forgetTargets(): void;
   /** Cuts the power of every tag. */
   switchOff(): void;
-  /** Sends a frame without its CRC, or `bits` bits of it, to one target, or to whoever listens. */
+  /** Sends a frame without its CRC, or `bits` bits of it, to one target, or to all that listen. */
   exchange(to: EmulatedTag | undefined, frame: Uint8Array, silenceMs: number, bits?: number): Heard;
 }
 
 const tagsMax = 8; // More do not fit under one antenna.
 const crcBytes = 2;
 
-export function createField(radio: RadioTiming): Field {
+export function createField(radio: RadioTiming): EmulatedField {
   let tags: readonly EmulatedTag[] = [];
   let targets: readonly EmulatedTag[] = [];
   let technology: Technology = "type-a";
@@ -118,7 +118,7 @@ export function createField(radio: RadioTiming): Field {
       const listeners = tags.filter(
         (tag) => technologyOf(tag) === technology && (to === undefined || tag === to),
       );
-      // Every tag hears every frame; where two would answer, the stronger one is heard.
+      // Every tag receives every frame; if two would answer, the stronger one is received.
       const [answer] = listeners
         .map((tag) => tag.receive(frame, bits))
         .filter((heard) => heard !== undefined);
@@ -135,7 +135,7 @@ function technologyOf({ felica }: EmulatedTag): Technology {
   return felica === undefined ? "type-a" : "felica";
 }
 
-/** The bytes that the chip's receiver hands on, with the CRC where it does not take that off itself. */
+/** The bytes that the chip's receiver hands on, with the CRC if it does not remove that itself. */
 export function receivedBytes(answer: TagAnswer, takesCrc: boolean): Uint8Array | undefined {
   // Its check fails on what has no CRC (seen by others, too: nfcpy switches it off to hear the four bits).
   if (answer.kind === "four-bits") return takesCrc ? undefined : Uint8Array.of(answer.value);

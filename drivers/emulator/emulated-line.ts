@@ -1,5 +1,6 @@
 /**
- * The chip's end of a serial line: ten bits a byte at the current rate, each direction on its own, one frame after another.
+ * The chip's end of a serial line: ten bits a byte at the current rate, each direction on its own, one frame after
+ * another.
  * Deadlines are points of monotonic time, so late timers do not add up. Tests switch faults of the line on one by one.
  */
 import { type Clock, systemClock } from "../../src/core/clock.ts";
@@ -34,10 +35,10 @@ export interface Line {
   cancel(): void;
 }
 
-// Timers fire up to a millisecond late; whoever wants better spins for that long.
+// Timers fire up to a millisecond late; a precise line spins for that long.
 const timerSlackMs = 1.5;
 const mergeWaitMs = 5;
-const timerMsMax = 2 ** 31 - 1; // What a timer takes; more is for ever.
+const timerMsMax = 2 ** 31 - 1; // The longest timer; more is endless.
 
 const machineTime: LineTime = {
   now: () => performance.now(),
@@ -66,7 +67,7 @@ export function createLine({ write, baudRate, faults, precise, time = machineTim
       sent();
     };
     unwritten += 1;
-    // What has nothing before it leaves at once.
+    // The first bytes leave at once.
     writing = unwritten === 1 ? run() : writing.then(run);
   };
   const release = (bytes: Uint8Array, sent: () => void) => {
@@ -114,7 +115,9 @@ export function createLine({ write, baudRate, faults, precise, time = machineTim
 }
 
 export interface Faults {
-  /** Before about `rate` (0..1) of the frames that leave, 1 to 8 random bytes; the same seed gives the same. 0 ends it. */
+  /**
+   * Before about `rate` (0..1) of the frames that leave, 1 to 8 random bytes; the same seed gives the same. 0 ends it.
+   */
   noise(seed: number, rate: number): void;
   /** The next `count` bytes that leave never arrive. */
   loseBytes(count: number): void;
@@ -122,7 +125,7 @@ export interface Faults {
   corruptNext(): void;
   /**
    * Every frame arrives in several reads, with turns of the event loop between: cut at these offsets, or into single
-   * bytes where none are given. `undefined` ends it.
+   * bytes by "every-byte". `undefined` ends it.
    */
   splitReads(cuts: readonly number[] | "every-byte" | undefined): void;
   /** The same by a function, which may also alter or drop bytes; called as each frame leaves. */
@@ -133,7 +136,8 @@ export interface Faults {
   delayAnswers(ms: number): void;
   /**
    * The next exchanges with a tag fail with these statuses of the chip, one each, and do not reach the tag; undefined
-   * lets one pass. 01 time-out, 02 CRC, 0A field gone, 13 wrong format, 14 authentication, 27 wrong context (UM0701-02, 7.1).
+   * lets one pass. 01 time-out, 02 CRC, 0A field gone, 13 wrong format, 14 authentication, 27 wrong context
+   * (UM0701-02, 7.1).
    */
   failExchanges(statuses: readonly (number | undefined)[]): void;
 }

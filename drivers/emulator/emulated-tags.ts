@@ -1,6 +1,6 @@
 /**
  * Tags to put into an emulated field: Type 2 tags as they leave the factory or with a message, and tags that are known
- * by what they tell at selection.
+ * by their answers at selection.
  */
 import { assert } from "../../src/core/errors.ts";
 import { encodeTextMessage, encodeUriMessage } from "../protocol/ndef.ts";
@@ -32,13 +32,15 @@ interface Type2Options {
   readonly message?: Uint8Array;
 }
 
-/** A tag that can also be pulled away in the midst of a write. */
+/** A tag that can also be taken off during a write. */
 export interface Type2Tag extends EmulatedTag, Pick<Type2Commands, "tearNextWrite"> {}
 
-const shortBlockBytesMax = 254; // A length of FF says that two more bytes tell it (Type 2 Tag 1.1, 2.3).
+const shortBlockBytesMax = 254; // FF announces a length of two more bytes (Type 2 Tag 1.1, 2.3).
 
-/** Bytes that a message may have on such a tag: the data area less what stands before it, its header and the end block. */
-export function messageBytesMax(kind: Type2Kind): number {
+/**
+ * Bytes that a message may have on such a tag: the data area less what stands before it, its header and the end block.
+ */
+export function tagMessageBytesMax(kind: Type2Kind): number {
   const { areaBytes, leadingBlocks } = type2Sheets[kind];
   const room = areaBytes - leadingBlocks.length - 1;
   return room - (room - 2 > shortBlockBytesMax ? 4 : 2);
@@ -51,7 +53,7 @@ export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Typ
   const memory = freshMemory(sheet, uid);
   const content = message ?? (text !== undefined ? encodeTextMessage(text) : uri && encodeUriMessage(uri));
   if (content !== undefined && content !== "") {
-    assert(content.length <= messageBytesMax(kind), `the message fits the ${kind}`);
+    assert(content.length <= tagMessageBytesMax(kind), `the message fits the ${kind}`);
     // Ultralights come without a capability container: writing it makes them Type 2 tags (AN1303, section 5).
     memory.set(containerOf(sheet), 3 * pageBytes);
     memory.fill(0, 4 * pageBytes, 4 * pageBytes + sheet.areaBytes);
@@ -63,7 +65,7 @@ export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Typ
   return Object.assign(tag, { tearNextWrite });
 }
 
-/** A tag without readable memory: a payment card, a phone, a MIFARE Classic to whoever has no key. */
+/** A tag without readable memory: a payment card, a phone, a MIFARE Classic without a key. */
 function createPlainTag(options: Omit<TypeAIdentity, "ats"> & { readonly ats?: Uint8Array }): EmulatedTag {
   return createTypeATag({
     ...options,
@@ -74,12 +76,12 @@ function createPlainTag(options: Omit<TypeAIdentity, "ats"> & { readonly ats?: U
   });
 }
 
-/** A MIFARE Classic 1K whose keys nobody knows (AN10833, tables 3 and 6). */
+/** A MIFARE Classic 1K with unknown keys (AN10833, tables 3 and 6). */
 export function createClassicTag(uid: Uint8Array): EmulatedTag {
   return createPlainTag({ uid, atqa: uid.length === 4 ? 0x0004 : 0x0044, sak: 0x08 });
 }
 
-/** A card of ISO/IEC 14443-4: answers RATS with `ats`, and has no application that anybody asks for. */
+/** A card of ISO/IEC 14443-4: answers RATS with `ats`, and has no known application. */
 export function createIsoDepTag(uid: Uint8Array, ats: Uint8Array): EmulatedTag {
   return createCardWithoutMessages(uid, ats);
 }
@@ -101,7 +103,7 @@ function freshMemory(sheet: Type2Sheet, uid: Uint8Array): Uint8Array {
     memory.set(containerOf(sheet), 3 * pageBytes);
     memory.set([...sheet.leadingBlocks, 0x03, 0x00, 0xfe], 4 * pageBytes);
   }
-  // As an Ultralight C leaves the factory: AUTH0 behind the last page, and its known key (MF0ICU2, 7.5.8).
+  // As an Ultralight C leaves the factory: AUTH0 after the last page, and its known key (MF0ICU2, 7.5.8).
   if (sheet.keyGuard !== undefined) {
     memory.set([0x30], sheet.keyGuard.page * pageBytes);
     memory.set(new TextEncoder().encode("BREAKMEIFYOUCAN!"), sheet.keyGuard.readablePages * pageBytes);

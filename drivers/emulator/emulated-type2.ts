@@ -1,8 +1,9 @@
 /**
- * What an active Type 2 tag does with commands (NTAG21x section 10, MF0ULx1 section 10, MF0ICU1 section 7.6), and what sets
- * the kinds apart: MF0ICU1 rev 3.9 (Ultralight), MF0ULx1 rev 3.3 (EV1), MF0ICU2 rev 3.2 (C), NTAG213/215/216 rev 3.2.
+ * The commands of an active Type 2 tag (NTAG21x section 10, MF0ULx1 section 10, MF0ICU1 section 7.6), and the
+ * differences of the kinds: MF0ICU1 rev 3.9 (Ultralight), MF0ULx1 rev 3.3 (EV1), MF0ICU2 rev 3.2 (C), NTAG213/215/216
+ * rev 3.2.
  *
- *   30 page             16 bytes, from the first page on again behind the last
+ *   30 page             16 bytes, from the first page on again after the last
  *   3A from to          the pages from..to
  *   A2 page d0..d3      four bits: A done, 0 refused
  *   A0 page, then 16    as A2 with the first four of them
@@ -123,7 +124,7 @@ function data(bytes: Uint8Array): Understood {
   return { answer: { kind: "frame", bytes, hasCrc: true }, fall: false };
 }
 
-/** 16 bytes; behind the last readable page comes the first again. */
+/** 16 bytes; after the last readable page comes the first again. */
 function readRolling(sheet: Type2Sheet, memory: Uint8Array, page: number, pages: number): Uint8Array {
   const shown = masked(sheet, memory);
   const at = (index: number) => (page * pageBytes + index) % (pages * pageBytes);
@@ -152,7 +153,7 @@ function firstUnreadablePage(sheet: Type2Sheet, memory: Uint8Array): number {
   return guards ? firstProtectedPage(sheet, memory) : sheet.pages;
 }
 
-/** False where the page is the maker's, is locked, or is none. Lock bits and one-time bits can only be set. */
+/** False if the page is the maker's, is locked, or is none. Lock bits and one-time bits can only be set. */
 function writeMemory(sheet: Type2Sheet, memory: Uint8Array, page: number, bytes: Uint8Array): boolean {
   if (page < 2 || page >= sheet.pages || bytes.length !== pageBytes) return false;
   if (isLocked(sheet, memory, page)) return false;
@@ -204,13 +205,13 @@ function isLocked({ dynamicLock }: Type2Sheet, memory: Uint8Array, page: number)
 
 export interface Type2Sheet {
   readonly pages: number;
-  /** Bytes of user memory from page 4 on that the capability container tells. */
+  /** Bytes of user memory from page 4 on, as in the capability container. */
   readonly areaBytes: number;
-  /** True where it leaves the factory as a Type 2 tag with an empty message. */
+  /** True if it leaves the factory as a Type 2 tag with an empty message. */
   readonly comesFormatted: boolean;
   /** Blocks that stand before the message. */
   readonly leadingBlocks: readonly number[];
-  /** Answer to GET_VERSION; absent where neither that nor FAST_READ is known. */
+  /** Answer to GET_VERSION; absent if neither that nor FAST_READ is known. */
   readonly version?: readonly number[];
   readonly dynamicLock?: DynamicLock;
   /** CFG0; CFG1, PWD and PACK follow. */

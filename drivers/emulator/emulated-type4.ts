@@ -8,7 +8,7 @@ import { sameBytes } from "./emulated-field.ts";
 import { createTypeATag, type EmulatedTag, type Understood } from "./type-a.ts";
 
 export interface Type4Options {
-  /** 4 or 7 bytes; four bytes from 08 on are made up anew at each selection. */
+  /** 4 or 7 bytes; four bytes that begin with 08 are random at each selection. */
   readonly uid: Uint8Array;
   readonly text?: string;
   /** An NDEF message as bytes. */
@@ -18,7 +18,7 @@ export interface Type4Options {
   /** Most bytes of one answer and of one command. */
   readonly readBytesMax?: number;
   readonly writeBytesMax?: number;
-  /** The access byte: 00 free, FF for nobody, 80 by a key. */
+  /** The access byte: 00 free, FF read-only, 80 by a key. */
   readonly writeAccess?: number;
   /** 0x20 or 0x30; an extended file has a length of four bytes and needs 0x30. */
   readonly version?: number;
@@ -55,7 +55,7 @@ export function createType4Tag(options: Type4Options): Type4Tag {
   return Object.assign(tag, { tearNextWrite: card.tearNextWrite });
 }
 
-/** A card of ISO/IEC 14443-4 without a place for messages; a payment card tells its list of applications. */
+/** A card of ISO/IEC 14443-4 without a place for messages; a payment card returns its list of applications. */
 export function createCardWithoutMessages(
   uid: Uint8Array,
   ats: Uint8Array,

@@ -1,17 +1,18 @@
 /**
  * An emulated FeliCa Lite-S (user's manual; JIS X 6319-4): polling, and reading and writing its blocks without a key.
- * Where its configuration says so, it answers to the NFC Forum's system code, too. Or a transit card, which keeps to itself.
+ * If its configuration says so, it also answers to the NFC Forum's system code. Also emulates a transit card, whose
+ * blocks need keys.
  */
 import { encodeTextMessage } from "../protocol/ndef.ts";
 import {
   anySystem,
   attributesOfLite,
-  blockBytes,
   liteBlocks,
   liteConfigurationBlock,
   liteSystem,
   ndefSystem,
   parseAttributes,
+  type3BlockBytes,
   withMessage,
 } from "../protocol/type3-tag.ts";
 import type { EmulatedTag, TagAnswer } from "./type-a.ts";
@@ -32,7 +33,7 @@ interface FelicaTag extends EmulatedTag {
 }
 
 const pmm = Uint8Array.fromHex("00f1000000014300"); // FeliCa Lite-S (user's manual, 2.4).
-const configurationAt = liteBlocks * blockBytes; // Behind the pads in `memory`.
+const configurationAt = liteBlocks * type3BlockBytes; // Behind the pads in `memory`.
 const blocksPerReadMax = 4;
 const noBlock = 0xff;
 const services: readonly number[] = [0x000b, 0x0009];
@@ -43,7 +44,7 @@ export function createFelicaTag({
   isWritable = true,
   systemCode = liteSystem,
 }: FelicaOptions): FelicaTag {
-  const memory = new Uint8Array(configurationAt + blockBytes);
+  const memory = new Uint8Array(configurationAt + type3BlockBytes);
   const configuration = memory.subarray(configurationAt);
   configuration.set([0xff, 0xff, 0xff, 0x00, 0x07]);
   if (text !== undefined) format(memory, text, isWritable);
@@ -61,9 +62,13 @@ export function createFelicaTag({
     Array.from({ length: count }, (_, index) =>
       list[2 * index] === 0x80 ? (list[2 * index + 1] ?? noBlock) : noBlock,
     );
-  /** Where a block stands in the memory; undefined where there is none. */
+  /** The offset of a block in the memory; undefined if there is none. */
   const placeOf = (block: number) =>
-    block < liteBlocks ? block * blockBytes : block === liteConfigurationBlock ? configurationAt : undefined;
+    block < liteBlocks
+      ? block * type3BlockBytes
+      : block === liteConfigurationBlock
+        ? configurationAt
+        : undefined;
   /** Whether this S_PAD's bit is set in the two bytes of the configuration from `at` on. */
   const isSet = (at: number, pad: number) =>
     pad < liteBlocks && ((configuration[at + (pad >> 3)] ?? 0) & (1 << (pad & 7))) !== 0;
@@ -72,7 +77,7 @@ export function createFelicaTag({
     if (numbers.some((block) => isSet(6, block))) return framed(0x07, ...uid, 0x01, 0xb1);
     const places = numbers.map(placeOf).filter((place) => place !== undefined);
     if (places.length < numbers.length) return framed(0x07, ...uid, 0x01, 0xa8);
-    const bytes = places.flatMap((place) => [...memory.subarray(place, place + blockBytes)]);
+    const bytes = places.flatMap((place) => [...memory.subarray(place, place + type3BlockBytes)]);
     return framed(0x07, ...uid, 0, 0, numbers.length, ...bytes);
   };
   const mayWrite = (block: number) =>
@@ -81,11 +86,11 @@ export function createFelicaTag({
       : isSet(0, block) && !isSet(8, block) && !isSet(10, block);
   const write = ([block = noBlock]: readonly number[], bytes: Uint8Array): Uint8Array | undefined => {
     const place = placeOf(block);
-    if (place === undefined || bytes.length !== blockBytes || !mayWrite(block))
+    if (place === undefined || bytes.length !== type3BlockBytes || !mayWrite(block))
       return framed(0x09, ...uid, 0x01, 0xa8);
     const torn = tornBytes;
     tornBytes = undefined;
-    memory.set(bytes.subarray(0, torn ?? blockBytes), place);
+    memory.set(bytes.subarray(0, torn ?? type3BlockBytes), place);
     return torn === undefined ? framed(0x09, ...uid, 0, 0) : undefined;
   };
   const understand = (frame: Uint8Array): Uint8Array | undefined => {
@@ -135,7 +140,7 @@ function format(memory: Uint8Array, text: string, isWritable: boolean): void {
   memory[configurationAt + 3] = 0x01;
   if (!isWritable) memory.set([0x00, 0x00], configurationAt);
   memory.set(withMessage(parsed, { isBeingWritten: false, messageBytes: message.length }));
-  memory.set(message, blockBytes);
+  memory.set(message, type3BlockBytes);
 }
 
 function framed(...bytes: readonly number[]): Uint8Array {

@@ -3,14 +3,20 @@
  * configuration, rate, registers, the field and what lies in it (UM0701-02, section 7). Knows nothing of lines.
  */
 import { baudRateCodes, chipToHost, commandCodes as code, hostToChip } from "../protocol/pn532-commands.ts";
-import { createField, type Field, instantRadio, type RadioTiming, realRadio } from "./emulated-field.ts";
+import {
+  createField,
+  type EmulatedField,
+  instantRadio,
+  type RadioTiming,
+  realRadio,
+} from "./emulated-field.ts";
 import {
   autoPoll,
   type ChipMemory,
-  communicateThru,
   exchangeData,
   freshMemory,
   listTargets,
+  runCommunicateThru,
   silenceMsOf,
 } from "./pn532-radio.ts";
 import type { EmulatedTag } from "./type-a.ts";
@@ -25,12 +31,12 @@ export type Reply =
       readonly afterMs: number;
       readonly sleeps?: true;
     }
-  /** Ask again when a tag was put; `payload` is the answer where none was for `forMs`, which may be Infinity. */
+  /** Ask again when a tag was put; `payload` is the answer if none was put for `forMs`, which may be Infinity. */
   | { readonly kind: "waiting"; readonly forMs: number; readonly payload: Uint8Array }
   | { readonly kind: "syntax-error" };
 
 export interface EmulatedChip {
-  /** As after power-up: asleep, unconfigured, at 115200 baud. What lies in the field stays there. */
+  /** As after power-up: asleep, unconfigured, at 115200 baud. Tags stay in the field. */
   powerUp(): void;
   /** True once the line woke it; a sleeping chip hears nothing else. */
   readonly awake: boolean;
@@ -39,8 +45,8 @@ export interface EmulatedChip {
   /** Baud. */
   readonly baudRate: number;
   /**
-   * True where bytes at this rate are heard. While the chip waits for the ACK that makes it change, both rates are: a
-   * pty does not keep what rate bytes were written at, and the host changes its own right behind the ACK.
+   * True if bytes at this rate are heard. While the chip waits for the ACK that makes it change, both rates are: a
+   * pty does not keep what rate bytes were written at, and the host changes its own directly after the ACK.
    */
   hears(baudRate: number): boolean;
   /** The host acknowledged an answer, or aborted a command. */
@@ -51,14 +57,14 @@ export interface EmulatedChip {
   take(tag?: EmulatedTag): void;
 }
 
-/** What a command may touch. */
+/** The parts that a command may change. */
 export interface ChipParts {
   readonly memory: ChipMemory;
-  readonly field: Field;
+  readonly field: EmulatedField;
   readonly radio: RadioTiming;
 }
 
-/** What a command gives: the data behind D5 and the code, a wait, or undefined for malformed parameters. */
+/** The result of a command: the data after D5 and the code, a wait, or undefined for malformed parameters. */
 export type Outcome =
   | { readonly data: ArrayLike<number>; readonly afterMs?: number; readonly sleeps?: true }
   | { readonly waitMs: number; readonly data: ArrayLike<number> }
@@ -82,7 +88,7 @@ const commands: ReadonlyMap<number, Command> = new Map<number, Command>([
   [code.powerDown, () => ({ data: [ok], sleeps: true })],
   [code.rfConfiguration, configureRf],
   [code.inDataExchange, exchangeData],
-  [code.inCommunicateThru, communicateThru],
+  [code.inCommunicateThru, runCommunicateThru],
   [code.inDeselect, release],
   [code.inListPassiveTarget, listTargets],
   [code.inRelease, release],
@@ -216,7 +222,7 @@ function configureRf({ memory, field }: ChipParts, data: Uint8Array): Outcome {
   }
 }
 
-/** 7.3.10 and 7.3.11: halts a target, or all; released ones are targets no more. */
+/** 7.3.10 and 7.3.11: halts a target, or all; released ones are no longer targets. */
 function release({ field }: ChipParts, [number]: Uint8Array): Outcome {
   if (number === undefined) return undefined;
   const known = number <= field.targets.length;

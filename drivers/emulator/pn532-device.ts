@@ -13,13 +13,13 @@ import { createEmulatedChip, instantRadio, type Reply, realRadio } from "./pn532
 import type { EmulatedTag } from "./type-a.ts";
 
 interface Pn532DeviceOptions {
-  /** Where the port's name stands; a name in a folder of its own where absent. */
+  /** The path of the port's name; absent means a name in a folder of its own. */
   readonly linkPath?: string;
   /** "real": the line and the field cost what they cost. "none": everything is at once. */
   readonly timing: "real" | "none";
   /** Keeps time to some microseconds by spinning: for measurements, in a process of its own. */
   readonly precise?: boolean;
-  /** What it is plugged into in the place of a pty. */
+  /** Its socket, instead of a pty. */
   readonly socket?: Pn532Socket;
   /** Not plugged in at first. */
   readonly isUnplugged?: boolean;
@@ -37,7 +37,7 @@ export interface Pn532Device {
   readonly path: string;
   /** Puts the stick into its socket: a new pty, and a chip as after power-up. */
   plug(): void;
-  /** Pulls it out: the name is gone, and whoever has the port open sees it go. */
+  /** Pulls it out: the name is gone, and a program that has the port open sees it go. */
   unplug(): Promise<void>;
   put(tag: EmulatedTag): void;
   /** Takes this tag, or all, out of the field. */
@@ -55,11 +55,11 @@ export interface Pn532Device {
   onAnswered(listener: (atNs: bigint) => void): void;
   /** That time for the last answer, in milliseconds as `performance.now()`; 0 before the first. */
   readonly lastAnswerAt: number;
-  /** Unplugs, and removes the folder where it made one. */
+  /** Unplugs, and removes the folder that it made. */
   close(): Promise<void>;
 }
 
-/** What a chip is busy with. */
+/** The command that a chip is busy with. */
 interface Busy {
   readonly command: Uint8Array;
   readonly sinceMs: number;

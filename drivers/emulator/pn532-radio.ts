@@ -7,7 +7,7 @@ import { receivedBytes, sameBytes } from "./emulated-field.ts";
 import type { ChipParts, Outcome } from "./pn532-chip.ts";
 import { crcA, type EmulatedTag } from "./type-a.ts";
 
-/** Section 7.1. What the chip says to four bits other than A is an assumption. */
+/** Section 7.1. The status for four bits other than A is an assumption. */
 const status = { ok: 0x00, timeout: 0x01, crc: 0x02, authentication: 0x14, wrongContext: 0x27 } as const;
 
 const targetsMaxMax = 2;
@@ -49,7 +49,10 @@ export function listTargets({ memory, field, radio }: ChipParts, data: Uint8Arra
   return { data: [found.length, ...targets], afterMs: radio.activationMs * found.length };
 }
 
-/** InAutoPoll: PollNr, Period in units of 150 ms, types. Of these, type A at 106 kbit/s: 00, 10 (MIFARE), 20 (4A); and FeliCa. */
+/**
+ * InAutoPoll: PollNr, Period in units of 150 ms, types. Of these, type A at 106 kbit/s: 00, 10 (MIFARE), 20 (4A); and
+ * FeliCa.
+ */
 export function autoPoll({ memory, field, radio }: ChipParts, data: Uint8Array): Outcome {
   const [polls = 0, period = 0, ...types] = data;
   if (polls === 0 || period < 1 || period > 15 || types.length === 0) return undefined;
@@ -80,7 +83,7 @@ export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
   const silence = memory.silenceMs;
   if (mifareAuthentication.includes(command[0] ?? 0) && (tag.sak & 0x20) === 0) {
     // Whatever follows is a key to the chip, so GET_VERSION cannot go this way. The cipher is between chip and card:
-    // here the card is told the key in the clear, and says four bits where it is the right one.
+    // here the card receives the key in the clear, and answers four bits if it is the right one.
     const { answer, afterMs } = field.exchange(tag, command, silence);
     const isOpen = answer?.kind === "four-bits" && answer.value === 0xa;
     return isOpen ? succeed(parts, [], afterMs) : fail(parts, status.authentication, afterMs);
@@ -97,7 +100,7 @@ export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
 }
 
 /** InCommunicateThru: as the registers say, with or without CRC, whole bytes or seven bits. */
-export function communicateThru(parts: ChipParts, data: Uint8Array): Outcome {
+export function runCommunicateThru(parts: ChipParts, data: Uint8Array): Outcome {
   const { memory, field } = parts;
   if (data.length === 0) return undefined;
   const register = (address: number) => memory.registers.get(address) ?? 0;
@@ -127,7 +130,7 @@ function withoutCrc(data: Uint8Array): Uint8Array {
   return data.length > 2 && sameBytes(data.subarray(-2), crcA(body)) ? body : data;
 }
 
-/** All where no UID is asked for; one of seven bytes comes with its cascade tag. */
+/** All tags without a wanted UID; a UID of seven bytes comes with its cascade tag. */
 function isWanted(data: Uint8Array): (tag: EmulatedTag) => boolean {
   const uid = data.length === 8 && data[0] === 0x88 ? data.subarray(1) : data;
   return (tag) => uid.length === 0 || sameBytes(tag.uid, uid);
@@ -174,7 +177,7 @@ export interface ChipMemory {
   baudRate: number;
   /** The rate from the host's next ACK on. */
   nextBaudRate: number | undefined;
-  /** MxRtyPassiveActivation: rounds besides the first; 0xFF for ever (7.3.1, item 5). */
+  /** MxRtyPassiveActivation: rounds besides the first; 0xFF endless (7.3.1, item 5). */
   activationRetries: number;
   /** How long the chip waits for a target that says nothing, in milliseconds (7.3.1, item 2). */
   silenceMs: number;
@@ -214,7 +217,7 @@ export function freshMemory(): ChipMemory {
   };
 }
 
-/** Code n stands for 100 us doubled n - 1 times: 0A is 51.2 ms; 0 for no time-out, which nobody should wait for. */
+/** Code n stands for 100 us doubled n - 1 times: 0A is 51.2 ms; 0 means no time-out. */
 export function silenceMsOf(timeoutCode: number): number {
   return timeoutCode === 0 ? Number.POSITIVE_INFINITY : 0.1 * 2 ** (Math.min(timeoutCode, 0x10) - 1);
 }

@@ -1,14 +1,14 @@
 /**
- * The lower half of every emulated tag of ISO/IEC 14443 type A: being woken, told apart and selected (14443-3,
- * section 6). What an active tag then understands is a value that the tag's own file hands over.
+ * The lower half of every emulated tag of ISO/IEC 14443 type A: wake-up, anticollision and selection (14443-3, section
+ * 6). The tag's own file supplies the commands of the active state.
  *
  *   IDLE   -- REQA, WUPA --> READY          HALT -- WUPA --> READY
  *   READY  -- anticollision, SELECT of each UID part --> ACTIVE
  *   ACTIVE -- HLTA --> HALT
- *   anything unexpected: back to where it was woken from, IDLE or HALT
+ *   anything unexpected: back to the state before, IDLE or HALT
  */
 
-/** What a tag sends back: a frame, with or without CRC_A behind it, or four bits without anything. */
+/** The answer of a tag: a frame, with or without CRC_A behind it, or four bits without anything. */
 export type TagAnswer =
   | { readonly kind: "frame"; readonly bytes: Uint8Array; readonly hasCrc: boolean; readonly workMs?: number }
   | { readonly kind: "four-bits"; readonly value: number; readonly workMs?: number };
@@ -21,11 +21,11 @@ export interface TypeAIdentity {
   /** SENS_RES as the PN532 reports it, high byte first: 0x0044. */
   readonly atqa: number;
   readonly sak: number;
-  /** Without its length byte; empty where the tag has none. */
+  /** Without its length byte; empty if the tag has none. */
   readonly ats: Uint8Array;
 }
 
-/** What a FeliCa tells when it is polled (JIS X 6319-4). */
+/** The answer of a FeliCa to a polling (JIS X 6319-4). */
 interface FelicaIdentity {
   readonly pmm: Uint8Array;
   /** Its own first. */
@@ -34,7 +34,7 @@ interface FelicaIdentity {
 
 /** A tag of either technology; of a FeliCa, `uid` is the IDm, and ATQA, SAK and ATS are nothing. */
 export interface EmulatedTag extends TypeAIdentity {
-  /** Present where it is a FeliCa. */
+  /** Present if it is a FeliCa. */
   readonly felica?: FelicaIdentity;
   /** All pages, as they are now; empty for tags that are known by UID only. */
   readonly memory: Uint8Array;
@@ -43,11 +43,11 @@ export interface EmulatedTag extends TypeAIdentity {
   select(): void;
   /** The field went away, or the tag left it: it forgets everything but its memory. */
   losePower(): void;
-  /** The answer to a frame without its CRC, or of `bits` bits where it is a short one; undefined for silence. */
+  /** The answer to a frame without its CRC, or of `bits` bits if it is a short one; undefined for silence. */
   receive(frame: Uint8Array, bits?: number): TagAnswer | undefined;
 }
 
-/** What an active tag does with a command: `fall` where it must be selected anew afterwards. */
+/** The reaction of an active tag to a command; after `fall` it must be selected again. */
 export interface Understood {
   readonly answer: TagAnswer | undefined;
   readonly fall: boolean;
@@ -56,7 +56,7 @@ export interface Understood {
 interface TypeAOptions extends TypeAIdentity {
   readonly memory: Uint8Array;
   readonly understand: (command: Uint8Array) => Understood;
-  /** Called when the tag lost its power or was selected anew: forget what a command had begun. */
+  /** Called when the tag lost its power or was selected again: forget what a command had begun. */
   readonly forget?: () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * An input device that types, taken for this process alone: the kernel gives its keys to nobody else while we hold it, not to
- * the console and not to a window (EVIOCGRAB, linux/input.h), and lets go by itself when we end, however we end.
+ * An input device that types, taken for this process alone: the kernel gives its keys to no other reader, neither the
+ * console nor a window (EVIOCGRAB, linux/input.h), and releases them when the process ends, however it ends.
  */
 import { closeSync, constants } from "node:fs";
 import { linkTo, openDevice } from "./fd-stream.ts";
@@ -9,11 +9,14 @@ import { type ByteLink, readerGone, unplugged } from "./links.ts";
 
 /** The events of the device as bytes, whole structures of `input_event`. */
 export interface KeyLink extends Pick<ByteLink, "path" | "onBytes" | "onGone" | "close"> {
-  /** What the device itself says that it is: `08ff:0009`. */
+  /** The id that the device itself reports: `08ff:0009`. */
   readonly id: string;
 }
 
-/** Opens `path` if its device has one of the `ids`, or throws `ServiceError("reader-gone")`; what has none is not touched. */
+/**
+ * Opens `path` if its device has one of the `ids`, or throws `ServiceError("reader-gone")`; what has none is not
+ * touched.
+ */
 export type OpenKeys = (path: string, ids: readonly string[]) => Promise<KeyLink>;
 
 const grab = 1;

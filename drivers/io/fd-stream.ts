@@ -9,7 +9,7 @@ import { readerGone } from "./links.ts";
 // The kernel's buffer of a terminal holds 4 KiB; at 115200 baud 2 ms are 23 bytes, so this is rarely tried twice.
 const fullRetryMs = 2;
 
-/** Read on demand: who does not ask holds the far end back, once some 64 KiB were read ahead. */
+/** Read on demand: without reads, back-pressure reaches the far end after some 64 KiB of read-ahead. */
 export interface FdChannel {
   /** The next bytes, at least one. One reader at a time. Rejects with `FdError`. */
   read(): Promise<Uint8Array>;
@@ -44,7 +44,7 @@ export function openFd(fd: number): FdChannel {
     if (state !== "open") throw new FdError(state);
   };
   const send = async (bytes: Uint8Array, before: Promise<void> | undefined) => {
-    // Not awaited where there is none: then the first bytes leave before this returns.
+    // Not awaited if there is none, so that the first bytes leave before this returns.
     if (before !== undefined) await before;
     for (let sent = 0; sent < bytes.length; ) {
       refuseUnlessOpen();
@@ -57,7 +57,7 @@ export function openFd(fd: number): FdChannel {
     try {
       return await from.read();
     } catch (error) {
-      // What ends a read after `close` is our own doing.
+      // After `close`, the error of a read is expected.
       if (state !== "closed") state = "gone";
       throw new FdError(state === "closed" ? "closed" : "gone", error);
     }
@@ -90,12 +90,12 @@ export function openFd(fd: number): FdChannel {
     async discard() {
       const old = reader;
       reader = undefined;
-      await old?.cancel().catch(() => {}); // It is given up, whatever it says.
+      await old?.cancel().catch(() => {}); // Its errors do not matter any more.
     },
     async close() {
       if (state === "closed") return;
       state = "closed";
-      await reader?.cancel().catch(() => {}); // What cancelling reports was ended by us.
+      await reader?.cancel().catch(() => {}); // Errors of our own cancellation do not matter.
       closeSync(fd);
     },
   };
@@ -124,7 +124,7 @@ export function streamFd(fd: number, events: FdEvents): FdStream {
     try {
       for (;;) events.bytes(await channel.read());
     } catch (error) {
-      // A listener that failed ends the stream too: its device is opened anew rather than left half heard.
+      // A listener that failed ends the stream too: its device is opened again rather than left half heard.
       if (!closed) events.gone(error instanceof Error ? error : new Error(String(error)));
     }
   };
@@ -188,7 +188,7 @@ function readerOf(fd: number) {
   return Bun.file(fd).stream().getReader();
 }
 
-/** Bytes that the kernel took: 0 where its buffer is full. */
+/** Bytes that the kernel took: 0 if its buffer is full. */
 function writeSome(fd: number, bytes: Uint8Array): number {
   try {
     return writeSync(fd, bytes);

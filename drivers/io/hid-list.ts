@@ -1,5 +1,5 @@
 /**
- * The HID devices of this machine, as sysfs tells: nothing is opened.
+ * The HID devices of this machine, from sysfs: no device is opened.
  *
  *   /sys/class/hidraw/<name>/device/uevent        HID_ID=0003:00000E6F:00000241 (bus, vendor, product), HID_NAME, HID_PHYS
  *   .../device/input/input<N>/event<M>            the input nodes of the same device
@@ -14,7 +14,7 @@ export interface HidInfo {
   /** Eight lower-case hex digits with a colon: `0e6f:0241`. */
   readonly id: string;
   readonly name: string;
-  /** The socket and interface: `usb-0000:00:14.0-1.2/input0`; the node's path where the kernel tells none. */
+  /** The socket and interface: `usb-0000:00:14.0-1.2/input0`; the node's path if the kernel has none. */
   readonly port: string;
   /** Changes when the device was re-plugged. */
   readonly stamp: string;

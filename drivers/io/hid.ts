@@ -1,9 +1,9 @@
 /**
- * HID devices by their raw node, `/dev/hidraw0`: through `node-hid`, and where its addon cannot be loaded, by the node itself.
+ * HID devices by their raw node, `/dev/hidraw0`: through `node-hid`, or directly if its addon cannot be loaded.
  *
- * `node-hid` comes first because it writes in a thread of its own and knows the report descriptor. It is loaded when the
- * first device is opened, never before, for the memory it takes. Its addon wants libudev and libusb, which small systems lack:
- * there the node is read and written as it is, which does for devices whose reports are all of one length.
+ * `node-hid` comes first because it writes in a thread of its own and knows the report descriptor. It is loaded when
+ * the first device is opened, never before, to save memory. Its addon needs libudev and libusb, which small systems
+ * lack: there the node is read and written as it is, which does for devices whose reports are all of one length.
  */
 import { closeSync, constants, openSync, write } from "node:fs";
 import { access } from "node:fs/promises";
@@ -57,7 +57,7 @@ async function openByAddon({ HIDAsync }: Addon, path: string): Promise<HidLink> 
     },
     async close() {
       if (!ends.close()) return;
-      // What closing a device that is gone says matters to nobody.
+      // Closing a device that is gone may fail.
       await device.close().catch(() => {});
     },
   };
@@ -107,7 +107,7 @@ export function linkOfFd(fd: number, path: string, { reportBytes }: HidOptions):
   };
 }
 
-/** Reports of a device without numbers go out behind a zero (Linux, Documentation/hid/hidraw.rst). */
+/** Reports of a device without numbers are preceded by a zero (Linux, Documentation/hid/hidraw.rst). */
 function withNumber(report: Uint8Array): Buffer {
   const numbered = Buffer.alloc(report.length + 1);
   numbered.set(report, 1);
@@ -129,10 +129,10 @@ function createEnds(path: string) {
     },
     onGone(listener: (reason: Error) => void) {
       onGone = listener;
-      // It may have gone before anybody asked.
+      // The device may have gone before the listener was set.
       if (over !== undefined && !closed) listener(over);
     },
-    /** False where it was closed before. */
+    /** False if it was closed before. */
     close(): boolean {
       const first = !closed;
       closed = true;

@@ -1,6 +1,6 @@
 /**
- * What this process asks of the kernel besides device I/O: no core dumps, the mode of a virtual terminal, and a filter that
- * drops the packets of certain addresses.
+ * Kernel calls besides device I/O: no core dumps, the mode of a virtual terminal, and a filter
+ * that drops the packets of certain addresses.
  */
 
 import {
@@ -20,9 +20,9 @@ import { attachFilter, detachFilter, ioctlValue, limitOf, requests, setLimit } f
 const rlimitCore = 4; // asm-generic/resource.h.
 
 /**
- * One byte is less than any dump, so that no file is written. It is also the one limit that a pipe in core_pattern heeds: with 0
- * the kernel calls the program there (fs/coredump.c). A hard limit of 0 cannot be raised to it, so that the dump, if somebody
- * wants one all the same, is told to hold no memory.
+ * One byte is less than any dump, so that no file is written. It is also the only limit that a pipe in core_pattern
+ * obeys: with 0 the kernel runs that program (fs/coredump.c). A hard limit of 0 cannot be raised, so the filter also
+ * excludes all memory from dumps.
  */
 export function forbidCoreDumps(): void {
   const hard = limitOf(rlimitCore)?.[1] ?? 0n;
@@ -57,7 +57,7 @@ export const setConsole: SetConsole = (path, mode) => {
   }
 };
 
-/** Takes the place of what was refused at this port before; an empty list admits all. False where no socket took it. */
+/** Takes the place of what was refused at this port before; an empty list admits all. False if no socket took it. */
 export function refuseAt(port: number, addresses: readonly string[]): boolean {
   const known = addresses.flatMap((address) => addressBytes(address) ?? []);
   const sockets = listenersAt(port);
@@ -68,7 +68,10 @@ export function refuseAt(port: number, addresses: readonly string[]): boolean {
 
 const listening = "0A"; // include/net/tcp_states.h.
 
-/** The descriptors of this process that listen there: the runtime does not tell them, and the kernel does (proc(5)). */
+/**
+ * The descriptors of this process that listen there, from the kernel, because the runtime does not expose them
+ * (proc(5)).
+ */
 function listenersAt(port: number): readonly number[] {
   const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const sockets = new Set<string>();
@@ -93,7 +96,7 @@ function linkOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    // It was closed meanwhile, as the one that listed them.
+    // It was closed meanwhile, like the descriptor of the listing itself.
     return "";
   }
 }
@@ -110,7 +113,7 @@ type Step = readonly [code: number, ifTrue: number, ifFalse: number, value: numb
  * One struct sock_filter of 8 bytes a step, in the byte order of this machine, little-endian.
  *
  *   code     2 bytes
- *   ifTrue   1, ifFalse 1: steps to leave out behind this one
+ *   ifTrue   1, ifFalse 1: steps to skip after this one
  *   value    4
  */
 function programOf(addresses: readonly Uint8Array[]): Uint8Array {

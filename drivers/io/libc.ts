@@ -44,7 +44,7 @@ export const requests = {
   eviocgrab: 0x40044590,
 } as const;
 
-/** True where the kernel did it; `argument` is read or filled in place. */
+/** True if the kernel did it; `argument` is read or filled in place. */
 export function ioctl(fd: number, request: number, argument: Uint8Array | Int32Array): boolean {
   return libc.ioctl(fd, BigInt(request), ptr(argument)) === 0;
 }
@@ -54,7 +54,7 @@ export function ioctlValue(fd: number, request: number, value: number): boolean 
   return libc.ioctl(fd, BigInt(request), value === 0 ? null : (value as never)) === 0;
 }
 
-/** True where the descriptor is a raw HID node (linux/hidraw.h: struct hidraw_devinfo, 8 bytes). */
+/** True if the descriptor is a raw HID node (linux/hidraw.h: struct hidraw_devinfo, 8 bytes). */
 export function isHidraw(fd: number): boolean {
   return ioctl(fd, requests.hidiocgrawinfo, new Uint8Array(8));
 }
@@ -65,7 +65,7 @@ export function unlock(fd: number): void {
   libc.flock(fd, lockUn);
 }
 
-/** Takes the whole file for this process alone, without waiting; false where another has it. */
+/** Takes the whole file for this process alone, without waiting; false if another has it. */
 export function lockExclusively(fd: number): boolean {
   const [lockEx, lockNb] = [2, 4];
   return libc.flock(fd, lockEx | lockNb) === 0;
@@ -77,23 +77,23 @@ export function limitOf(resource: number): BigUint64Array | undefined {
   return libc.getrlimit(resource, ptr(limit)) === 0 ? limit : undefined;
 }
 
-/** True where the kernel took it. */
+/** True if the kernel took it. */
 export function setLimit(resource: number, soft: bigint, hard: bigint): boolean {
   return libc.setrlimit(resource, ptr(BigUint64Array.of(soft, hard))) === 0;
 }
 
 const [solSocket, soAttachFilter, soDetachFilter] = [1, 26, 27]; // asm-generic/socket.h.
 
-/** True where the socket took the program, an array of struct sock_filter (linux/filter.h). */
+/** True if the socket took the program, an array of struct sock_filter (linux/filter.h). */
 export function attachFilter(fd: number, program: Uint8Array): boolean {
-  // struct sock_fprog: the number of steps in 2 bytes, and from byte 8 on where they are.
+  // struct sock_fprog: the number of steps in 2 bytes, and their address from byte 8 on.
   const head = new DataView(new ArrayBuffer(16));
   head.setUint16(0, program.length / 8, true);
   head.setBigUint64(8, BigInt(ptr(program)), true);
   return libc.setsockopt(fd, solSocket, soAttachFilter, ptr(new Uint8Array(head.buffer)), 16) === 0;
 }
 
-/** True where the socket had one. */
+/** True if the socket had one. */
 export function detachFilter(fd: number): boolean {
   return libc.setsockopt(fd, solSocket, soDetachFilter, ptr(new Int32Array(1)), 4) === 0;
 }

@@ -26,7 +26,7 @@ export interface ByteLink {
   onGone(listener: (reason: Error) => void): void;
   /** Resolves once the kernel has taken all bytes; rejects when the device went away. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Waits until all written bytes have left, then changes the rate, in baud. Rejects where the line cannot. */
+  /** Waits until all written bytes have left, then changes the rate, in baud. Rejects if the line cannot. */
   setBaudRate(baudRate: number): Promise<void>;
   /** Frees the descriptor. Never throws; a second call does nothing. */
   close(): Promise<void>;
@@ -35,11 +35,13 @@ export interface ByteLink {
 export interface HidLink {
   /** The device path, for messages. */
   readonly path: string;
-  /** Called with each input report; the bytes are valid during the call only. One listener: a later one takes its place. */
+  /**
+   * Called with each input report; the bytes are valid during the call only. One listener: a later one takes its place.
+   */
   onReport(listener: (report: Uint8Array) => void): void;
   /** Called once when the device went away or failed; never after `close`. */
   onGone(listener: (reason: Error) => void): void;
-  /** Sends one output report of a device without report numbers. Rejects where the device went away. */
+  /** Sends one output report of a device without report numbers. Rejects if the device went away. */
   write(report: Uint8Array): Promise<void>;
   /** Frees the device. Never throws; a second call does nothing. */
   close(): Promise<void>;
@@ -81,17 +83,17 @@ export interface UsbLink {
   readonly path: string;
   /** Most bytes of one packet of the bulk-in pipe. */
   readonly packetBytes: number;
-  /** Most bytes of one CCID message, as the class descriptor tells (CCID 1.1, 5.1). */
+  /** Most bytes of one CCID message, from the class descriptor (CCID 1.1, 5.1). */
   readonly messageBytesMax: number;
   readonly hasInterrupts: boolean;
   bulkOut(bytes: Uint8Array, timeoutMs: number): Promise<void>;
-  /** Resolves with one transfer: at most `bytesMax` bytes, fewer where a short packet ended it. */
+  /** Resolves with one transfer: at most `bytesMax` bytes, fewer if a short packet ended it. */
   bulkIn(bytesMax: number, timeoutMs: number): Promise<Uint8Array>;
   interruptIn(bytesMax: number, timeoutMs: number): Promise<Uint8Array>;
   /** A class request without data to the interface. */
   controlOut(request: number, value: number, timeoutMs: number): Promise<void>;
   clearHalt(pipe: UsbPipe): Promise<void>;
-  /** Resets the port; afterwards the link is as freshly opened. Rejects where it cannot be opened again. */
+  /** Resets the port; afterwards the link is as freshly opened. Rejects if it cannot be opened again. */
   reset(): Promise<void>;
   /** Frees the device, once the transfers that run have ended. Never throws; a second call does nothing. */
   close(): Promise<void>;

@@ -3,7 +3,7 @@
  * `@serialport/bindings-cpp`, needs `uv_poll_init`, which Bun lacks: opening a port with it aborts the process.
  *
  * The interface is that of `@serialport/bindings-interface` 1.2.2, declared here because its types do not resolve
- * through its own `exports`. What the stream makes of a rejection: `canceled` is an end that was asked for, anything
+ * through its own `exports`. The stream interprets a rejection: `canceled` is a requested end, anything
  * else is an unplugged device, after which it closes the port. So `isOpen` stays true until `close`.
  */
 import { basename } from "node:path";
@@ -43,20 +43,20 @@ export interface SerialBindingOptions extends PortOptions {
 
 export interface SerialBindingPort {
   readonly openOptions: Required<SerialBindingOptions>;
-  /** True until `close` was called, also where the device is gone. */
+  /** True until `close` is called, even if the device is gone. */
   readonly isOpen: boolean;
-  /** Rejects a read and a write that wait with `canceled`. Rejects where it was closed before. */
+  /** Rejects a read and a write that wait with `canceled`. Rejects if it was closed before. */
   close(): Promise<void>;
   /** Fills `buffer` from `offset` with 1 to `length` bytes. One read at a time. */
   read(buffer: Buffer, offset: number, length: number): Promise<{ buffer: Buffer; bytesRead: number }>;
   /** Resolves once the kernel has taken all bytes. */
   write(buffer: Buffer): Promise<void>;
-  /** Waits until what was written has left, then changes the rate. Rejects where the line cannot. */
+  /** Waits until what was written has left, then changes the rate. Rejects if the line cannot. */
   update(options: { readonly baudRate: number }): Promise<void>;
-  /** Every line is set on each call; an absent one is off. Rejects where the port has no such lines. */
+  /** Every line is set on each call; an absent one is off. Rejects if the port has no such lines. */
   set(lines: ModemOutputs): Promise<void>;
   get(): Promise<ModemInputs>;
-  /** The rate that the kernel tells, in baud. */
+  /** The rate according to the kernel, in baud. */
   getBaudRate(): Promise<{ baudRate: number }>;
   /** Drops what was received but not read, and written but not sent. */
   flush(): Promise<void>;
@@ -78,7 +78,7 @@ export interface ModemInputs {
   dcd: boolean;
 }
 
-/** What a port rejects with once it is open. */
+/** The error of a port that is open. */
 export class SerialBindingError extends Error {
   override readonly name = "SerialBindingError";
   /** The port was closed by us. */
@@ -171,7 +171,7 @@ function createPort(fd: number, openOptions: Required<SerialBindingOptions>): Se
     },
     async flush() {
       refuseUnlessOpen();
-      // The kernel's first: a read that waits starts anew at once, and must not find the old bytes there.
+      // The kernel's first: a read that waits starts again at once, and must not find the old bytes there.
       if (!discardQueues(fd)) throw failure(path, new FdError("gone"));
       await reads.discard();
     },

@@ -1,5 +1,5 @@
 /**
- * The serial ports of this machine, as sysfs and the links below /dev/serial tell: nothing is opened.
+ * The serial ports of this machine, from sysfs and the links below /dev/serial: no port is opened.
  *
  *   /sys/class/tty/<name>/device         link to the device, absent for virtual terminals
  *   .../device/driver, .../subsystem     links whose last part is the name; since Linux 6.5 a UART has two devices of
@@ -25,9 +25,9 @@ export interface SerialPortInfo {
   readonly byId?: string;
   /** `/dev/serial/by-path/...`: the same for the same socket. */
   readonly byPath?: string;
-  /** True where the same USB device also has a HID interface: a keyboard, mouse, pad or light gun. */
+  /** True if the same USB device also has a HID interface: a keyboard, mouse, pad or light gun. */
   readonly hasHid: boolean;
-  /** The kernel's own messages go there: what is written to it comes out on somebody's terminal. */
+  /** The kernel writes its messages there, so bytes sent to it appear on a terminal. */
   readonly isConsole?: boolean;
   /** Changes when the device was re-plugged: inode and change time of the node. */
   readonly stamp: string;
@@ -114,7 +114,7 @@ async function hasHidInterface(usbDevice: string): Promise<boolean> {
 }
 
 /**
- * Links of /dev/serial/<kind> by the name of the node that they point to. Where several point to one (udev 255 adds
+ * Links of /dev/serial/<kind> by the name of the node that they point to. If several point to one (udev 255 adds
  * `-usbv2-` beside `-usb-`), the first by name counts, so that an id written down stays the same.
  */
 async function linksIn({ dev }: SerialRoots, kind: string): Promise<ReadonlyMap<string, string>> {

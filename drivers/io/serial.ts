@@ -1,8 +1,8 @@
 /**
  * A serial port as a byte link: raw, 8 data bits, no parity, 1 stop bit, any baud rate the device can make.
  *
- * Opened for this process alone, and in low-latency mode where the kernel has it: an FTDI converter otherwise holds
- * each answer back for 16 ms (Linux, drivers/usb/serial/ftdi_sio.c: its default latency timer).
+ * Opened for this process alone, and in low-latency mode if the kernel has it. Otherwise an FTDI converter holds each
+ * answer back for 16 ms (Linux, drivers/usb/serial/ftdi_sio.c: its default latency timer).
  */
 import { closeSync, constants } from "node:fs";
 import type { ServiceError } from "../../src/core/errors.ts";
@@ -56,7 +56,7 @@ export async function openSerial(path: string, { baudRate }: SerialOptions): Pro
   };
 }
 
-/** What ended a port, as a sentence for people. */
+/** The reason why a port ended, as a sentence for people. */
 export function portError(path: string, cause: unknown): ServiceError {
   const closed = cause instanceof FdError && cause.why === "closed";
   return closed ? readerGone(path, "the port is closed: open it again", cause) : unplugged(path, cause);
@@ -83,7 +83,7 @@ export function openPort(
   };
   if (!isPlain(fd)) throw refuse("the kernel uses it, as for Bluetooth or a modem: name another port");
   if (!isTerminal(fd)) throw refuse("it is no serial port: name another one");
-  // TIOCEXCL does not bind root, and a lock binds only who asks for it: together they cover other programs and us.
+  // TIOCEXCL does not bind root, and a lock binds only programs that ask for it: together they cover both.
   if (lock && !lockExclusively(fd)) throw refuse(inUse);
   if (lock) ioctlValue(fd, requests.tiocexcl, 0);
   if (!setRaw(fd, baudRate, framing)) {
@@ -101,21 +101,21 @@ export function releasePort(fd: number): void {
   unlock(fd);
 }
 
-/** Drops what the kernel holds in both directions; false where the device is gone. */
+/** Drops what the kernel holds in both directions; false if the device is gone. */
 export function discardQueues(fd: number): boolean {
   return ioctlValue(fd, requests.tcflsh, bothQueues);
 }
 
 /**
- * True once the line has sent all that the kernel and, where it tells, the hardware hold. False when the device is
- * gone, or as soon as `mayWait` says no; the descriptor is not touched after that.
+ * True once the line has sent all bytes in the kernel and, if the driver reports it, in the hardware. False if the
+ * device is gone, or as soon as `mayWait` returns false; the descriptor is not touched after that.
  */
 export async function drain(fd: number, mayWait: () => boolean): Promise<boolean> {
   const queued = new Int32Array(1);
   const lineStatus = new Int32Array(1);
   while (mayWait()) {
     if (!ioctl(fd, requests.tiocoutq, queued)) return false;
-    // Most converters do not tell; what they hold leaves within a millisecond of USB.
+    // Most converters do not report this; their bytes leave within a millisecond of USB.
     const told = ioctl(fd, requests.tiocsergetlsr, lineStatus);
     const left = !told || ((lineStatus[0] ?? 0) & transmitterEmpty) !== 0;
     if (queued[0] === 0 && left) return true;

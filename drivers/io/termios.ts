@@ -53,7 +53,7 @@ export interface Framing {
 }
 
 /**
- * Raw bytes at `baudRate`, framed as asked. False where the rate is no whole number from 1 to `serialBaudRateMax`, or
+ * Raw bytes at `baudRate`, framed as asked. False if the rate is no whole number from 1 to `serialBaudRateMax`, or
  * the kernel refuses it or quietly keeps a rate more than 2.5 % away; then the settings are those of before.
  */
 export function setRaw(fd: number, baudRate: number, framing: Framing = {}): boolean {
@@ -74,7 +74,7 @@ export function setRaw(fd: number, baudRate: number, framing: Framing = {}): boo
   return ioctl(fd, requests.tcsets, termios);
 }
 
-/** The output rate in baud; undefined where the descriptor is no terminal or the kernel does not tell. */
+/** The output rate in baud; undefined if the descriptor is no terminal or its rate is unknown. */
 export function baudRateOf(fd: number): number | undefined {
   const termios = new Uint8Array(termiosBytes);
   const view = new DataView(termios.buffer);
@@ -84,7 +84,7 @@ export function baudRateOf(fd: number): number | undefined {
   return [...standardRates].find(([, known]) => known === code)?.[0];
 }
 
-/** True where the descriptor is a terminal. */
+/** True if the descriptor is a terminal. */
 export function isTerminal(fd: number): boolean {
   return ioctl(fd, requests.tcgets, new Uint8Array(termiosBytes));
 }
@@ -122,7 +122,7 @@ export interface Pty {
   write(bytes: Uint8Array): Promise<void>;
   /** The rate that the driver's side has set. */
   baudRate(): number;
-  /** Hangs up: whoever has the other side open sees the device go away. */
+  /** Hangs up: the program on the other side sees the device go away. */
   close(): Promise<void>;
 }
 

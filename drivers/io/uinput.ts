@@ -1,6 +1,6 @@
 /**
- * Virtual keyboards and gamepads by the kernel's uinput (Documentation/input/uinput.rst): one open file is one device, for
- * as long as it is open. The layouts are those of linux/uinput.h and linux/input.h, the same on x86-64 and arm64,
+ * Virtual keyboards and gamepads by the kernel's uinput (Documentation/input/uinput.rst): one open file is one device,
+ * for as long as it is open. The layouts are those of linux/uinput.h and linux/input.h, the same on x86-64 and arm64,
  * little-endian.
  *
  *   struct uinput_setup, 92 bytes:
@@ -22,11 +22,11 @@ import { ioctl, ioctlValue } from "./libc.ts";
 
 /** The file that a device is made with; tests have one that needs no kernel. */
 export interface UinputFile {
-  /** True where the kernel did it; `argument` is read or filled in place. */
+  /** True if the kernel did it; `argument` is read or filled in place. */
   ioctl(request: number, argument: Uint8Array): boolean;
   /** As `ioctl`, with a plain number. */
   ioctlValue(request: number, value: number): boolean;
-  /** Throws where the kernel does not take all of it. */
+  /** Throws if the kernel does not take all of it. */
   write(bytes: Uint8Array): void;
   close(): void;
 }
@@ -34,19 +34,19 @@ export interface UinputFile {
 interface UinputParts {
   /** Throws an error with a `code`, as `openSync` does. */
   readonly openFile: () => UinputFile;
-  /** Where the kernel lists the devices that are made so. */
+  /** The folder in which the kernel lists such devices. */
   readonly sysFolder: string;
-  /** Where programs find their nodes. */
+  /** The folder of their nodes. */
   readonly devFolder: string;
   readonly clock: Clock;
 }
 
-// devtmpfs makes the node at once, udev its rights a little later; where neither does, the keys are sent all the same.
+// devtmpfs makes the node at once, udev its rights a little later; without a node the keys are sent anyway.
 const nodeMsMax = 2000;
 const nodePollMs = 10;
-// Programs hear of a new device by udev or inotify once its node is there, and nothing tells when they have opened it.
+// Programs notice a new device by udev or inotify after its node appears; there is no sign that they opened it.
 const settleMs = 300;
-const vendor = 0x0000; // Nobody's: there is no vendor of virtual devices.
+const vendor = 0x0000; // Unassigned: there is no vendor of virtual devices.
 const version = 1;
 
 export const openUinput: OpenInputDevice = createUinput({
@@ -95,7 +95,7 @@ async function isTakenUp(
   await sleep(clock, settleMs, signal);
 }
 
-/** `input12`; empty where the kernel does not tell. */
+/** `input12`; empty if the kernel has no name for it. */
 function sysNameOf(file: UinputFile): string {
   const name = new Uint8Array(sysNameBytes);
   if (!file.ioctl(uinputRequests.sysName, name)) return "";
@@ -190,7 +190,7 @@ export const sysNameBytes = 64;
 const keyEventType = evKey;
 
 interface UinputSetup {
-  /** What is longer than 79 bytes is cut off. */
+  /** Cut off after 79 bytes. */
   readonly name: string;
   readonly vendor: number;
   readonly product: number;
@@ -206,7 +206,10 @@ export function encodeSetup({ name, vendor, product, version }: UinputSetup): Ui
   return bytes;
 }
 
-/** Keys that go down or up one after another, each told on its own: a program must see Shift before the letter. */
+/**
+ * Keys that go down or up one after another, each in a report of its own, because a program must see Shift before the
+ * letter.
+ */
 export function encodeKeys(codes: readonly number[], isDown: boolean): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(codes.length * 2 * eventBytes);
   const view = new DataView(bytes.buffer);

@@ -30,13 +30,13 @@ export async function listUsbDevices(folder = usbDevices): Promise<readonly UsbD
   return devices.filter((device) => device !== undefined);
 }
 
-/** What its descriptors say of its CCID interface; undefined where it has none, or is gone. */
+/** The CCID interface in its descriptors; undefined if it has none, or is gone. */
 export async function ccidInterfaceOf(path: string, folder = usbDevices): Promise<CcidInterface | undefined> {
   const descriptors = await readFile(join(folder, path, "descriptors")).catch(() => undefined);
   return descriptors && ccidInterfaceIn(descriptors);
 }
 
-/** Undefined where it went away meanwhile. */
+/** Undefined if it went away meanwhile. */
 async function deviceOf(
   folder: string,
   path: string,
@@ -90,7 +90,7 @@ const ccidClass = 0x0b;
 const messageBytesUsual = 271; // The shortest that carries a whole short APDU (CCID 1.1, 5.1).
 const headerBytes = 10;
 
-/** The first CCID interface; undefined where there is none, or one without both bulk endpoints. */
+/** The first CCID interface; undefined if there is none, or one without both bulk endpoints. */
 export function ccidInterfaceIn(descriptors: Uint8Array): CcidInterface | undefined {
   let number: number | undefined;
   let messageBytes = messageBytesUsual;
@@ -98,7 +98,7 @@ export function ccidInterfaceIn(descriptors: Uint8Array): CcidInterface | undefi
   for (const one of each(descriptors)) {
     const [, type = 0, second = 0, third = 0] = one;
     if (type === 0x04) {
-      // What follows another interface is not this one's.
+      // The descriptors after another interface belong to that one.
       if (number !== undefined) break;
       if (one[5] === ccidClass && third === 0) number = second;
     }

@@ -1,15 +1,15 @@
 /**
  * A claimed CCID interface as a link, over a device of the package `usb`.
  *
- * A transfer of the addon ends by itself or by its time-out, and cannot be called off; each holds its pipe till then.
+ * A transfer of the addon ends by itself or by its time-out, and cannot be called off; each holds its pipe until then.
  * Transfers may run side by side; what changes the device itself (a claim, a release, a closing) may run beside none of
- * them, and the addon throws where it does. So whoever asks for a transfer meanwhile waits until the change is over.
+ * them, and the addon throws if it does. So a transfer that is requested meanwhile waits until the change is over.
  */
 import { messageOf } from "../../src/core/errors.ts";
 import { UsbFault, type UsbFaultKind, type UsbLink } from "./links.ts";
 import type { CcidInterface } from "./usb-list.ts";
 
-/** What is used of the addon's device once its interface is claimed. */
+/** The part of the addon's device that is used after its interface is claimed. */
 export interface ClaimedDevice {
   nativeTransferIn(endpoint: number, timeoutMs: number, bytesMax: number): Promise<Uint8Array | null>;
   nativeTransferOut(endpoint: number, timeoutMs: number, bytes: Uint8Array): Promise<number>;
@@ -29,7 +29,7 @@ interface ClassRequest {
 }
 
 /** `claim` opens the device and claims its interface: at once, and again after each reset. */
-export async function openLink(
+export async function openUsbLink(
   path: string,
   ccid: CcidInterface,
   claim: () => Promise<ClaimedDevice>,
@@ -64,7 +64,7 @@ export async function openLink(
   };
   const release = async () => {
     await Promise.allSettled(running);
-    // Both fail only where the device is gone, or let go of already, and nothing is held then.
+    // Both fail only if the device is gone or already released, and nothing is held then.
     await begin(() => device.releaseInterface(ccid.number)).catch(() => {});
     await begin(() => device.close()).catch(() => {});
   };
@@ -125,7 +125,7 @@ async function begin<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the addon says of a transfer: the name of the Rust library's error. */
+/** Maps the addon's message, the name of the Rust library's error. */
 function faultOf(error: unknown): UsbFault {
   const message = messageOf(error);
   const kinds: readonly (readonly [RegExp, UsbFaultKind])[] = [

@@ -6,11 +6,11 @@
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import { readerGone, type UsbBus, type UsbDeviceInfo } from "./links.ts";
 import { type CcidInterface, ccidInterfaceOf, listUsbDevices } from "./usb-list.ts";
-import { type ClaimedDevice, openLink } from "./usb-transfers.ts";
+import { type ClaimedDevice, openUsbLink } from "./usb-transfers.ts";
 
 type Addon = typeof import("usb/index.js");
 
-/** What is used of the addon's device before its interface is claimed. */
+/** The part of the addon's device that is used before its interface is claimed. */
 export interface AddonDevice extends ClaimedDevice {
   readonly bus: string;
   readonly address: number;
@@ -19,7 +19,7 @@ export interface AddonDevice extends ClaimedDevice {
   claimInterface(number: number): Promise<void>;
 }
 
-/** Where devices are looked for; tests have their own. */
+/** The source of devices; tests have their own. */
 interface UsbParts {
   readonly list: () => Promise<readonly UsbDeviceInfo[]>;
   readonly interfaceOf: (path: string) => Promise<CcidInterface | undefined>;
@@ -37,7 +37,7 @@ export const machineUsb: UsbBus = createUsb({
   interfaceOf: (path) => ccidInterfaceOf(path),
   async devices(path) {
     const { nativeGetDevices } = await load(path);
-    // Where sysfs is away, the addon throws; there is no device then.
+    // Without sysfs the addon throws; there is no device then.
     return nativeGetDevices().catch(() => []);
   },
 });
@@ -48,7 +48,7 @@ export function createUsb(parts: UsbParts): UsbBus {
     async open(info) {
       const ccid = await parts.interfaceOf(info.path);
       if (ccid === undefined) throw readerGone(info.path, "it is no smart-card reader: name another one");
-      return openLink(info.path, ccid, () => claim(parts, info, ccid));
+      return openUsbLink(info.path, ccid, () => claim(parts, info, ccid));
     },
   };
 }
@@ -80,7 +80,7 @@ async function find(parts: UsbParts, { path, busNumber, deviceNumber }: UsbDevic
   return device;
 }
 
-/** Throws a sentence where another has the interface; an idle driver of the kernel is detached. */
+/** Throws a sentence if another has the interface; an idle driver of the kernel is detached. */
 async function setKernelAside(
   parts: UsbParts,
   device: AddonDevice,

@@ -1,6 +1,6 @@
 /**
- * One PN532 behind a byte link: sends a command, waits for its ACK and its answer, and repairs what a line spoils
- * (UM0701-02, section 6.2.1). Commands are strictly one after another; every wait ends.
+ * One PN532 behind a byte link: sends a command, waits for its ACK and its answer, and repairs errors of the line
+ * (UM0701-02, section 6.2.1). Commands run strictly one after another; every wait has a time-out.
  */
 import { afterSilence, type Clock, sleep } from "../../src/core/clock.ts";
 import { assert } from "../../src/core/errors.ts";
@@ -14,25 +14,25 @@ import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from ".
 const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b); doubled for USB converters.
 const probeAckTimeoutMs = 120; // A probe has one try, and must not lose a chip to a busy moment of the machine.
 const answerTimeoutMs = 250; // The slowest exchange: 51 ms of RF time-out (7.3.1), tried twice, and 264 bytes at 9600.
-// What was sent or asked for twice may be answered twice, and the second answer must not pass for the answer to the next
-// command. The host's ACK stops the chip; what it had begun has left the line and the converter by then.
+// A command that was sent or requested twice may be answered twice, and the second answer must not pass for that of
+// the next command. The host's ACK stops the chip; within this time its last bytes leave the line and the converter.
 const doubledMs = 30;
 const sendsMax = 3;
 const nacksMax = 2;
 
-/** What speaking to a tag needs of a chip: one on a line, or one inside another reader. */
-export type Caller = Pick<Chip, "call" | "callFor" | "abort">;
+/** The part of a chip that tags are read through: on a line, or inside another reader. */
+export type ChipCaller = Pick<Chip, "call" | "callFor" | "abort">;
 
 export interface Chip {
-  /** The answer's payload (TFI, code, data). Rejects with `reader-gone` where none comes, and when `signal` aborts. */
+  /** The answer's payload (TFI, code, data). Rejects with `reader-gone` if none comes, and when `signal` aborts. */
   call(command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array>;
-  /** As `call`, for a command that may take for ever: undefined where nothing was answered within `waitMs`. */
+  /** As `call`, for a command that may take without end: undefined if nothing was answered within `waitMs`. */
   callFor(command: Uint8Array, waitMs: number, signal?: AbortSignal): Promise<Uint8Array | undefined>;
-  /** As `call`, sent once only and undefined where nothing answers: to see whether a chip is there. */
+  /** As `call`, sent once only and undefined if nothing answers: to see whether a chip is there. */
   probe(command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array | undefined>;
   /** Ends the command that runs (6.2.1.3: an ACK from the host aborts it). */
   abort(): Promise<void>;
-  /** An answer to an aborted command that came all the same, once. */
+  /** The late answer to an aborted command, once. */
   takeStray(code: number): Uint8Array | undefined;
   readonly link: ByteLink;
 }
@@ -42,7 +42,7 @@ interface Waiting {
   readonly take: (answer: Uint8Array | undefined) => void;
   readonly fail: (why: string) => void;
   readonly frame: Uint8Array;
-  /** What the frame carries. */
+  /** The payload of the frame. */
   readonly payload: Uint8Array;
   readonly sendsMax: number;
   /** Milliseconds to the answer once acknowledged, and whether its absence is a fault. */

@@ -22,11 +22,11 @@ import {
 import { pageBytes, tagCommands } from "../protocol/type2-tag.ts";
 import type { Field } from "../tags/field-session.ts";
 import { isSameTarget, type TagChannel, type Target, uidOf } from "../tags/tag-channel.ts";
-import type { Caller, Chip } from "./chip.ts";
+import type { Chip, ChipCaller } from "./chip.ts";
 
 // A chip that died while it waited is found out within this, and a FeliCa, which it does not wait for, is seen.
 const waitMs = 500;
-const refusedMs = 100; // Between two tries of a chip that does not wait as it was told.
+const refusedMs = 100; // Between two tries of a chip that does not wait.
 const foreverRetries = 0xff;
 const oneRound = 0x00;
 /** Rounds of looking for a tag that lies there: one at the edge of the field may miss one. */
@@ -56,7 +56,7 @@ async function nextTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promis
     const answer = (await chip.callFor(listOneTypeA, waitMs, signal)) ?? (await stopWaiting(chip, signal));
     const found = answer === undefined ? await lookForFelica(chip, signal) : targetIn("type-a", answer);
     if (found !== undefined) return found;
-    // A chip that does not wait, whatever it was told, must not keep the line and this machine busy.
+    // A chip that does not wait must not keep the line and this machine busy.
     if (answer !== undefined) await sleep(clock, refusedMs, signal);
   }
 }
@@ -69,7 +69,7 @@ async function lookForFelica(chip: Chip, signal: AbortSignal): Promise<Target | 
   return found;
 }
 
-/** Ends the chip's wait and hears whether it is alive; the answer of a target that came at this very moment. */
+/** Ends the chip's wait and checks that it is alive. Returns the answer of a target that came at this moment. */
 async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array | undefined> {
   await chip.abort();
   await chip.call(getFirmwareVersion, signal);
@@ -79,9 +79,9 @@ async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array 
 // Listing a target that is there takes some 10 ms; this one may have left.
 const relistMs = 100;
 
-/** A target of this kind; undefined where there is none. */
+/** A target of this kind; undefined if there is none. */
 export async function listOne(
-  chip: Caller,
+  chip: ChipCaller,
   kind: Target["kind"],
   signal: AbortSignal,
 ): Promise<Target | undefined> {
@@ -89,8 +89,8 @@ export async function listOne(
   return parse(await chip.call(command, signal));
 }
 
-/** Selects the target again; false where it is gone or another lies there. */
-export async function isStillThere(chip: Caller, target: Target, signal: AbortSignal): Promise<boolean> {
+/** Selects the target again; false if it is gone or another lies there. */
+export async function isTargetThere(chip: ChipCaller, target: Target, signal: AbortSignal): Promise<boolean> {
   const { command, parse } = listings[target.kind];
   const answer = await chip.callFor(command, relistMs, signal);
   if (answer === undefined) {
@@ -101,7 +101,7 @@ export async function isStillThere(chip: Caller, target: Target, signal: AbortSi
   return found !== undefined && isSameTarget(found, target);
 }
 
-/** What the answer to a listing of this kind tells; undefined where it is of no target. */
+/** The target in an answer to a listing of this kind; undefined if there is none. */
 export function targetIn(kind: Target["kind"], answer: Uint8Array): Target | undefined {
   return listings[kind].parse(answer);
 }
@@ -126,7 +126,7 @@ const listings: Readonly<Record<Target["kind"], Listing>> = {
   felica: { command: listOneFelica, parse: felicaIn },
 };
 
-/** The ATS begins with a format byte, whose bits 10, 20 and 40 tell of one more each (ISO/IEC 14443-4, 5.2.3). */
+/** The ATS begins with a format byte, whose bits 10, 20 and 40 announce one more byte each (ISO/IEC 14443-4, 5.2.3). */
 function targetOf({ uid, atqa, sak, ats }: ListedTypeA): Target {
   const target = { kind: "type-a", uid, atqa, sak } as const;
   const [format] = ats;
@@ -136,7 +136,7 @@ function targetOf({ uid, atqa, sak, ats }: ListedTypeA): Target {
 }
 
 /** The channel to `target`, which must be the chip's target 1. */
-export function channelTo(chip: Caller, target: Target): TagChannel {
+export function channelTo(chip: ChipCaller, target: Target): TagChannel {
   const exchange = async (command: Uint8Array, signal: AbortSignal) => {
     const answer = parseExchange(await chip.call(command, signal));
     return answer.kind === "data" ? answer : undefined;
@@ -166,6 +166,6 @@ export function channelTo(chip: Caller, target: Target): TagChannel {
       }
       return undefined;
     },
-    reselect: (signal) => isStillThere(chip, target, signal),
+    reselect: (signal) => isTargetThere(chip, target, signal),
   };
 }

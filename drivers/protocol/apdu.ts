@@ -18,11 +18,11 @@ export function getUid(): Uint8Array {
   return Uint8Array.of(0xff, 0xca, 0x00, 0x00, 0x00);
 }
 
-export function readBinary(block: number, bytes: number): Uint8Array {
+export function pcscReadBinary(block: number, bytes: number): Uint8Array {
   return Uint8Array.of(0xff, 0xb0, block >> 8, block & 0xff, bytes);
 }
 
-export function updateBinary(block: number, data: Uint8Array): Uint8Array {
+export function pcscUpdateBinary(block: number, data: Uint8Array): Uint8Array {
   return Uint8Array.of(0xff, 0xd6, block >> 8, block & 0xff, data.length, ...data);
 }
 
@@ -39,7 +39,10 @@ export function generalAuthenticate(block: number, kind: "A" | "B"): Uint8Array 
 
 export const acrFirmware: Uint8Array = Uint8Array.of(0xff, 0x00, 0x48, 0x00, 0x00);
 
-/** Flags: 80 polls by itself, 40 activates 14443-4, 20 each 250 ms, 10 and 08 FeliCa at 424 and 212, 04 Topaz, 02 B, 01 A. */
+/**
+ * Flags: 80 polls by itself, 40 activates 14443-4, 20 each 250 ms, 10 and 08 FeliCa at 424 and 212, 04 Topaz, 02 B, 01
+ * A.
+ */
 export const pollFlags = {
   auto: 0x80,
   iso14443Part4: 0x40,
@@ -82,7 +85,7 @@ export function getResponse(bytes: number): Uint8Array {
   return Uint8Array.of(0xff, 0xc0, 0x00, 0x00, bytes);
 }
 
-/** An answer: data, and the two status bytes behind it as one number. */
+/** An answer: data, and the two status bytes after it as one number. */
 export interface ApduAnswer {
   readonly data: Uint8Array;
   readonly status: number;
@@ -90,19 +93,19 @@ export interface ApduAnswer {
 
 export const apduDone = 0x9000;
 
-/** Undefined where there are no status bytes. */
+/** Undefined if there are no status bytes. */
 export function parseApdu(bytes: Uint8Array): ApduAnswer | undefined {
   const [high, low] = bytes.subarray(-2);
   if (high === undefined || low === undefined) return undefined;
   return { data: bytes.subarray(0, -2), status: high * 256 + low };
 }
 
-/** Bytes that wait to be fetched by `getResponse`; undefined where none do. */
+/** Bytes that wait to be fetched by `getResponse`; undefined if none do. */
 export function waitingBytes({ status }: ApduAnswer): number | undefined {
   return status >> 8 === 0x61 ? status & 0xff : undefined;
 }
 
-/** What an answer to reset tells of a card behind a contactless reader (PC/SC part 3, 3.1.3.2.3). */
+/** The card of a contactless reader, from its answer to reset (PC/SC part 3, 3.1.3.2.3). */
 type CardKind =
   /** `card` is the name in the supplement to part 3: 0001 Classic 1K, 0002 Classic 4K, 0003 Ultralight, 0026 Mini. */
   | { readonly kind: "storage"; readonly card: number }

@@ -6,8 +6,8 @@
  *   SCAN                              nothing lies there
  *   any other text                    a card that says this
  *
- * A line ends with LF or CR LF and is UTF-8. A line with a control character or with bytes that are not UTF-8 is noise: the
- * end of a line that began before the port was opened, a byte at the wrong rate, a board that starts.
+ * A line ends with LF or CR LF and is UTF-8. A line with a control character or with bytes that are not UTF-8 is noise:
+ * the end of a line that began before the port was opened, a byte at the wrong rate, a board that starts.
  *
  * If the first line of a file begins with `uid=` or `text=`, every line is such a field; otherwise all of it is the text.
  */
@@ -16,10 +16,10 @@ import type { Sighting } from "../../src/core/token.ts";
 import { normalizeUid } from "../../src/core/token.ts";
 
 export interface LineCard {
-  /** Lower case, without spaces and colons; empty where the reader tells none. */
+  /** Lower case, without spaces and colons; empty if the reader sends none. */
   readonly uid: string;
   readonly text: string;
-  /** Whether the reader can tell when the card goes; undefined where it does not say. */
+  /** Whether the reader reports removal; undefined if it does not say. */
   readonly removable: boolean | undefined;
 }
 
@@ -64,7 +64,7 @@ function parseScan(fields: readonly string[]): ReaderLine {
 }
 
 function isTooLong(text: string): boolean {
-  // Every character takes a byte at least: the count is exact where it matters.
+  // Every character takes at least a byte, so most long texts need no encoding.
   return text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax;
 }
 

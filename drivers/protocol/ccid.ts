@@ -5,10 +5,10 @@
  *          type     length      slot  seq  out: of the message's own; in: status, error, chain or clock
  *
  *   type    out: 62 power on, 63 power off, 65 slot status, 6B escape, 6F block, 72 abort; in: 80 block, 81 status, 83 escape
- *   length  bytes behind this header, little-endian
+ *   length  bytes after this header, little-endian
  *   seq     echoed in the answer; wraps from 255 to 0
  *   status  bits 0..1  card: 0 active, 1 present, 2 none; bits 6..7  command: 0 done, 1 failed, 2 wants more time
- *   error   of a command that failed; of one that wants more time, a multiple of its waiting time
+ *   error   of a command that failed; of a command that wants more time, a multiple of its waiting time
  *
  * A message begins with a transfer of its own and ends with a short packet, so that noise never reaches the next one.
  */
@@ -69,7 +69,7 @@ export type CcidCut =
   | { readonly kind: "noise"; readonly bytes: number; readonly why: CcidNoise };
 
 export interface CcidAssembler {
-  /** What this transfer completes. Never throws; a message's bytes are copies. An empty transfer changes nothing. */
+  /** The result of this transfer. Never throws; a message's bytes are copies. An empty transfer changes nothing. */
   push(transfer: Uint8Array): CcidCut;
   /** Bytes that wait for more. */
   readonly pendingBytes: number;
@@ -108,7 +108,7 @@ export function createCcidAssembler({
       const end = ccidHeaderBytes + new DataView(bytes.buffer, bytes.byteOffset).getUint32(1, true);
       if (end > messageBytesMax || bytes.length > end) return drop(bytes, "length");
       if (bytes.length < end) {
-        // The sender had no more to say; an empty transfer says so behind whole packets.
+        // A short packet, or an empty transfer after whole packets, ends the message too early.
         if (transfer.length === 0 || transfer.length % packetBytes !== 0) return drop(bytes, "length");
         held = bytes.slice();
         return { kind: "need", bytes: end - bytes.length };
@@ -127,11 +127,11 @@ function messageOf(bytes: Uint8Array): CcidMessage {
 
 export type CardState = "active" | "present" | "none";
 
-/** What the status of an answer tells (section 6.2.6). */
+/** The status of an answer (section 6.2.6). */
 export interface CcidStatus {
   readonly card: CardState;
   readonly command: "done" | "failed" | "more-time";
-  /** Error code of a failed command; 0 where it is not one. */
+  /** Error code of a failed command; otherwise 0. */
   readonly error: number;
 }
 
@@ -143,13 +143,13 @@ export function statusOf({ specific }: Pick<CcidMessage, "specific">): CcidStatu
 }
 
 type CcidInterrupt =
-  /** `changed`: also where the card was exchanged for another, since the last one. */
+  /** `changed`: since the last message, even if the card was only exchanged. */
   | { readonly kind: "slot-change"; readonly present: boolean; readonly changed: boolean }
   | { readonly kind: "hardware-error"; readonly code: number }
   | { readonly kind: "noise"; readonly bytes: number };
 
 /**
- * What a reader tells by itself (section 6.3), of this slot, counted from 0:
+ * A reader's interrupt message (section 6.3), for this slot, counted from 0:
  *
  *   50  two bits a slot, the first lowest: 1 a card is there, 2 that has changed
  *   51  slot, sequence, code
@@ -157,7 +157,7 @@ type CcidInterrupt =
 export function parseInterrupt(bytes: Uint8Array, slot: number): CcidInterrupt {
   const [type, , , code = 0] = bytes;
   if (type === 0x50 && bytes.length >= 2) {
-    // One that tells of fewer slots than it has is one that lies, and what it says of this one is nothing.
+    // A message too short for its slots is malformed; this slot then counts as empty and unchanged.
     const bits = (bytes[1 + (slot >> 2)] ?? 0) >> (2 * (slot & 3));
     return { kind: "slot-change", present: (bits & 1) !== 0, changed: (bits & 2) !== 0 };
   }

@@ -59,7 +59,7 @@ export function applicationSectors(sectors: number): readonly number[] {
   );
 }
 
-/** True where the second directory stands in sector 16, for the sectors behind it. */
+/** True if sector 16 holds a second directory, for the sectors after it. */
 export function hasSecondDirectory(sectors: number): boolean {
   return sectors > secondDirectorySector;
 }
@@ -74,7 +74,7 @@ const freeApplication: readonly number[] = [0x00, 0x00];
  *   offset 0     1                  2..
  *          CRC   publisher sector   application ids, two bytes a sector, low byte first
  *
- *   CRC   over everything behind it
+ *   CRC over everything after it
  */
 export interface Directory {
   /** Sectors of the NDEF application, in order. */
@@ -83,7 +83,7 @@ export interface Directory {
   readonly otherSectors: readonly number[];
 }
 
-/** Undefined where the sum does not match: it is no directory, or half a one. */
+/** Undefined if the sum does not match: it is no directory, or half a one. */
 export function parseDirectory(bytes: Uint8Array, firstSector: number): Directory | undefined {
   if (bytes.length < blockBytes || crc8(bytes.subarray(1)) !== bytes[0]) return undefined;
   const ndefSectors: number[] = [];
@@ -133,7 +133,7 @@ export function ndefTrailer(): Uint8Array {
   return Uint8Array.of(...publicKeys.ndef, ...ndefAccess, ndefByte, ...publicKeys.transport);
 }
 
-/** The access bits of a group: C1 C2 C3 as a number of three bits; undefined where the two copies differ. */
+/** The access bits of a group: C1 C2 C3 as a number of three bits; undefined if the two copies differ. */
 export function accessOf(bytes: Uint8Array, group: number): number | undefined {
   const [six = 0, seven = 0, eight = 0] = bytes.subarray(6, 9);
   const bit = (byte: number, at: number) => (byte >> at) & 1;

@@ -1,6 +1,6 @@
 /**
- * Bytes as the debug log tells them: how a reader is spoken to, and never what a tag holds or is opened with, which may be
- * the key to somebody's door, or to this device.
+ * Redacts bytes for the debug log: commands and addresses are shown, tag contents and keys are not, because they may
+ * open a door or this device.
  */
 import { spacedHex } from "../../src/core/hex.ts";
 import { type CcidMessage, ccidIn, ccidOut } from "./ccid.ts";
@@ -31,7 +31,9 @@ function shownOfChip([, code = 0]: Uint8Array): number {
     : Number.POSITIVE_INFINITY;
 }
 
-/** A message of a CCID reader, in either direction: its type and its data, with the PN532's content where it carries that. */
+/**
+ * A message of a CCID reader, in either direction: its type and its data, with the PN532's content if it carries one.
+ */
 export function toldCcid({ type, data }: Pick<CcidMessage, "type" | "data">): string {
   return data.length === 0
     ? spacedHex(Uint8Array.of(type))

@@ -27,7 +27,7 @@ interface Header {
 
 const flag = { last: 0x40, chunk: 0x20, short: 0x10, id: 0x08, tnf: 0x07 } as const;
 
-/** The records of a message; chunks are joined. What follows the last record is ignored. */
+/** The records of a message; chunks are joined. Bytes after the last record are ignored. */
 export function parseMessage(bytes: Uint8Array): ParsedMessage {
   if (bytes.length > ndefBytesMax) return { kind: "broken", why: "too-long" };
   const records: NdefRecord[] = [];
@@ -61,8 +61,8 @@ function parseHeader(bytes: Uint8Array, from: number): Header | undefined {
   return { flags, type, payload: bytes.subarray(payloadAt, end), end };
 }
 
-/** The text of the first Text, URI or Smart Poster record; undefined where there is none that can be read. */
-export function textOf(records: readonly NdefRecord[]): string | undefined {
+/** The text of the first Text, URI or Smart Poster record; undefined if there is none that can be read. */
+export function textOfRecords(records: readonly NdefRecord[]): string | undefined {
   for (const record of records) {
     const text = isWellKnown(record, "Sp") ? posterUri(record.payload) : plainText(record);
     if (text !== undefined) return text;
@@ -75,7 +75,9 @@ function plainText(record: NdefRecord): string | undefined {
   return isWellKnown(record, "U") ? readUri(record.payload) : undefined;
 }
 
-/** Its payload is a message of its own with one URI record, whatever titles stand beside it; posters hold no posters. */
+/**
+ * Its payload is a message of its own with one URI record, whatever titles it has; a poster inside a poster is ignored.
+ */
 function posterUri(payload: Uint8Array): string | undefined {
   const parsed = parseMessage(payload);
   if (parsed.kind === "broken") return undefined;

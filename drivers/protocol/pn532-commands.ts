@@ -35,7 +35,7 @@ export const samNormalMode: Uint8Array = command(commandCodes.samConfiguration, 
 
 /**
  * Retries of the chip itself (section 7.3.1, CfgItem 5): ATR and PSL are not used and keep their defaults;
- * `activation` rounds of looking for a target, 0xFF for ever.
+ * `activation` rounds of looking for a target, 0xFF endless.
  */
 export function setMaxRetries(activation: number): Uint8Array {
   return command(commandCodes.rfConfiguration, 0x05, 0xff, 0x01, activation);
@@ -95,7 +95,7 @@ export function parseFirmwareVersion(payload: Uint8Array): FirmwareVersion | und
   return { ic, version, revision };
 }
 
-/** A target of type A: ATQA as sent (SENS_RES), SAK (SEL_RES), UID and, where it has one, ATS. */
+/** A target of type A: ATQA as sent (SENS_RES), SAK (SEL_RES), UID and, if it has one, ATS. */
 export interface ListedTypeA {
   readonly atqa: number;
   readonly sak: number;
@@ -108,7 +108,7 @@ export interface ListedTypeA {
  *
  *   D5 4B  NbTg  Tg  SENS_RES(2)  SEL_RES  NFCIDLength  NFCID1(4|7|10)  [ATSLength ATS]
  *
- * ATSLength counts itself. "none" where NbTg is 0, undefined where the answer is not of this form.
+ * ATSLength counts itself. "none" if NbTg is 0, undefined if the answer is not of this form.
  */
 export function parseTypeATarget(payload: Uint8Array): ListedTypeA | "none" | undefined {
   const count = payload[2];
@@ -123,7 +123,7 @@ export function parseTypeATarget(payload: Uint8Array): ListedTypeA | "none" | un
   return { atqa: atqaHigh * 256 + atqaLow, sak, uid, ats };
 }
 
-/** A FeliCa: its identifier, its parameters and the system code that it told. */
+/** A FeliCa: its identifier, its parameters and the system code that it reported. */
 interface ListedFelica {
   readonly idm: Uint8Array;
   readonly pmm: Uint8Array;
@@ -135,7 +135,7 @@ interface ListedFelica {
  *
  *   D5 4B  NbTg  Tg  POL_RESLength  01  NFCID2(8)  Pad(8)  [SYST_CODE(2)]
  *
- * The length counts itself: 12h, or 14h with the system code. "none" where NbTg is 0.
+ * The length counts itself: 12h, or 14h with the system code. "none" if NbTg is 0.
  */
 export function parseFelicaTarget(payload: Uint8Array): ListedFelica | "none" | undefined {
   if (payload[2] === 0) return "none";
@@ -172,13 +172,13 @@ const statusNames: Readonly<Record<number, string>> = {
   43: "card-gone",
 };
 
-export type Exchange =
+export type TargetExchange =
   /** `hasMore`: the target has more of this answer, for a `dataExchange` without data (section 7.1, bit 40). */
   | { readonly kind: "data"; readonly data: Uint8Array; readonly hasMore: boolean }
   | { readonly kind: "error"; readonly status: string };
 
 /** The answer to `dataExchange` or `communicateThru`: D5, code, status, data. */
-export function parseExchange(payload: Uint8Array): Exchange {
+export function parseExchange(payload: Uint8Array): TargetExchange {
   const status = (payload[2] ?? 0xff) & 0x3f;
   if (payload.length < 3 || status !== 0) {
     return { kind: "error", status: statusNames[status] ?? `status-${status}` };

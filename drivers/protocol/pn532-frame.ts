@@ -52,16 +52,19 @@ export type Cut =
   | { readonly kind: "noise"; readonly bytes: number; readonly why: NoiseReason };
 
 export interface FrameCutter {
-  /** What these bytes complete, in order. Never throws; payloads are copies. */
+  /** The cuts that these bytes complete, in order. Never throws; payloads are copies. */
   push(bytes: Uint8Array): readonly Cut[];
   /** Bytes that wait for more. */
   readonly pendingBytes: number;
 }
 
-/** Most that a cutter ever holds: one frame less a byte, and as many again while it looks behind a broken one. */
+/** Most that a cutter ever holds: one frame less a byte, and as many again while it searches after a broken one. */
 export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
 
-/** Cuts a stream, however it is split, into the same frames. After a broken frame it looks on right behind its start. */
+/**
+ * Cuts a stream, however it is split, into the same frames. After a broken frame the search goes on directly after its
+ * start.
+ */
 export function createFrameCutter(): FrameCutter {
   const buffer = new Uint8Array(cutterBytesMax);
   let filled = 0;
@@ -102,7 +105,7 @@ interface Step {
   readonly cut?: Cut;
 }
 
-/** What stands at `from`; undefined where more bytes must tell. */
+/** The step at `from`; undefined if it needs more bytes. */
 function cutAt(buffer: Uint8Array, from: number, end: number): Step | undefined {
   const at = (offset: number) => buffer[from + offset] ?? 0;
   const have = end - from;

@@ -6,7 +6,7 @@
  *   length in one byte, or FF and two bytes big-endian; null and end have none
  */
 export type FoundMessage =
-  /** So many bytes of the area must be known before more can be told. */
+  /** The search needs this many bytes of the area. */
   | { readonly kind: "need"; readonly bytes: number }
   /** The message is area[start..end). */
   | { readonly kind: "message"; readonly start: number; readonly end: number }
@@ -58,8 +58,8 @@ const block = {
 } as const;
 
 /**
- * Where the message's block stands or may stand, as an offset in the area, which begins at byte `areaAt` of the memory.
- * "other-data" where the blocks make no sense, "reserved-bytes" where they keep some in the midst of it.
+ * The offset of the message's block, or of a place for one, in the area, which begins at byte `areaAt` of the memory.
+ * "other-data" if the blocks are malformed, "reserved-bytes" if they reserve bytes within the area.
  */
 export function placeOfMessage(area: Uint8Array, areaAt = 0): number | "other-data" | "reserved-bytes" {
   const zerosFrom = area.findLastIndex((byte) => byte !== 0) + 1;
@@ -84,7 +84,7 @@ export function placeOfMessage(area: Uint8Array, areaAt = 0): number | "other-da
 }
 
 /**
- * True where a control block tells of bytes inside the data area (Type 2 Tag 1.1, 2.3.2 and 2.3.3):
+ * True if a control block reserves bytes inside the data area (Type 2 Tag 1.1, 2.3.2 and 2.3.3):
  *
  *   position: page address (high 4 bits), byte offset    size: bits of lock bytes, or bytes; 0 is 256
  *   page control: low 4 bits the logarithm of the bytes per such page
@@ -111,7 +111,7 @@ export type AreaPlan =
   | {
       readonly kind: "plan";
       readonly draft: readonly UnitWrite[];
-      /** Absent where the area holds this very message already. */
+      /** Absent if the area holds this very message already. */
       readonly last?: UnitWrite;
       /** The area once the draft is written, and in the end. */
       readonly drafted: Uint8Array;
@@ -120,7 +120,7 @@ export type AreaPlan =
   | { readonly kind: "refused"; readonly why: "other-data" | "reserved-bytes" }
   | { readonly kind: "too-small"; readonly bytesMissing: number };
 
-const shortBlockBytesMax = 254; // A length of FF says that two more bytes tell it.
+const shortBlockBytesMax = 254; // FF announces a length of two more bytes.
 
 /** The writes that put `message` into `area`, or why not. `force` replaces data that is no NDEF. */
 export function planAreaWrite(

@@ -1,5 +1,5 @@
 /**
- * Reports of the LEGO Dimensions Toy Pad, purely. The protocol is public knowledge of the people who listened to it.
+ * Reports of the LEGO Dimensions Toy Pad, purely. The protocol comes from public reverse engineering.
  *
  *   32 bytes each way, padded with zeros:
  *   offset 0       1        2...             2 + length
@@ -21,7 +21,7 @@ const eventMagic = 0x56;
 const eventBytes = 11;
 const uidBytes = 7;
 
-export const commands = {
+export const padCommands = {
   /** `(c) LEGO 2014`: before it the pad says nothing. */
   wake: 0xb0,
   /** Zone, red, green, blue. */
@@ -70,7 +70,7 @@ export interface ListedTag {
   readonly index: number;
 }
 
-/** Undefined where the answer makes no sense. */
+/** Undefined if the answer makes no sense. */
 export function parseList(data: Uint8Array): readonly ListedTag[] | undefined {
   if (data.length % 2 !== 0) return undefined;
   const tags: ListedTag[] = [];
@@ -82,19 +82,21 @@ export function parseList(data: Uint8Array): readonly ListedTag[] | undefined {
   return tags;
 }
 
-/** The 16 bytes of a read; undefined where the pad tells an error. */
-export function parseRead(data: Uint8Array): Uint8Array | undefined {
+/** The 16 bytes of a read; undefined if the pad reports an error. */
+export function parsePadRead(data: Uint8Array): Uint8Array | undefined {
   return data.length === 17 && data[0] === 0 ? data.subarray(1) : undefined;
 }
 
-/** The UID out of pages 0 and 1: three bytes, a check byte, four bytes (ISO/IEC 14443-3, 6.5.4); undefined where it fails. */
+/**
+ * The UID out of pages 0 and 1: three bytes, a check byte, four bytes (ISO/IEC 14443-3, 6.5.4); undefined if it fails.
+ */
 export function uidOfPages(pages: Uint8Array): Uint8Array | undefined {
   const [a = 0, b = 0, c = 0, check] = pages;
   if ((0x88 ^ a ^ b ^ c) !== check || pages.length < 8) return undefined;
   return Uint8Array.of(a, b, c, ...pages.subarray(4, 8));
 }
 
-/** Any report, for what plays the pad. */
+/** Any report, for an emulated pad. */
 export function encodeReport(magic: number, body: Uint8Array): Uint8Array {
   const report = new Uint8Array(reportBytes);
   report.set([magic, body.length, ...body]);

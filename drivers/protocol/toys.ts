@@ -1,6 +1,6 @@
 /**
- * Toys with tags in them, told by what stands in their memory: amiibo (NTAG215) and LEGO Dimensions (NTAG213). Purely.
- * The layouts are public knowledge of the people who look into them, not the makers'.
+ * Toys with tags in them, recognized by their memory: amiibo (NTAG215) and LEGO Dimensions (NTAG213). Purely. The
+ * layouts come from public reverse engineering, not from the makers.
  *
  *   amiibo    page 3           F1 10 FF EE
  *             page 21, 22      figure: character (2), variant, form, number (2), series, 02
@@ -15,7 +15,7 @@ export const legoIdentity = { page: 0x24, pages: 3 } as const;
 const figureBytes = 8;
 const figureEnd = 0x02;
 
-/** The figure's eight bytes where these are an amiibo's, as lists of amiibo print them: `0000000000000002`. */
+/** The eight bytes of an amiibo figure, as lists of amiibo print them: `0000000000000002`; undefined for other data. */
 export function figureOf(pages: Uint8Array): Uint8Array | undefined {
   return pages.length >= figureBytes && pages[figureBytes - 1] === figureEnd
     ? pages.slice(0, figureBytes)
@@ -30,8 +30,8 @@ const firstVehicle = 1000; // Characters are numbered below, vehicles and gadget
 const idMax = 0xffff;
 
 /**
- * Eight bytes where the twelve of `pages` are a LEGO Dimensions toy's: its id in the clear, little-endian, and page 26h,
- * which tells vehicle from character. They stay the same when the game writes to the toy.
+ * Eight bytes if the twelve of `pages` belong to a LEGO Dimensions toy: its id in the clear, little-endian, and page
+ * 26h, which marks a vehicle or a character. They stay the same when the game writes to the toy.
  */
 export function legoToyOf(uid: Uint8Array, pages: Uint8Array): Uint8Array | undefined {
   if (uid.length !== 7 || pages.length < 12) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Memory of Type 2 tags (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5), purely: what to
- * read next, what has been read, and where data area, lock bits and password are.
+ * Memory of Type 2 tags (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5), purely:
+ * what to read next, what has been read, and where data area, lock bits and password are.
  *
  *   page 0..2  UID, check bytes, lock bytes (4 bytes a page)
  *   page 3     capability container: E1, version, data bytes / 8, access
@@ -22,7 +22,7 @@ export const pageBytes = 4;
 /** Reading starts at the capability container. */
 export const firstPage = 3;
 
-/** What GET_VERSION tells (NTAG21x section 10.1, MF0ULx1 section 10.1). */
+/** The answer to GET_VERSION (NTAG21x section 10.1, MF0ULx1 section 10.1). */
 export interface TagVersion {
   readonly family: "NTAG" | "Ultralight";
   /** All pages of the tag, configuration included. */
@@ -47,7 +47,7 @@ export function parseVersion(answer: Uint8Array): TagVersion | undefined {
 }
 
 export type TagContent =
-  /** `bytes` from page 3 on must be read before more can be told. */
+  /** The search needs this many bytes from page 3 on. */
   | { readonly kind: "need"; readonly bytes: number }
   /** `data` is the memory from page 4 to the end of the message. */
   | { readonly kind: "message"; readonly message: Uint8Array; readonly data: Uint8Array }
@@ -79,7 +79,7 @@ export function contentOf(read: Uint8Array): TagContent {
   return { kind: "message", message: area.slice(start, end), data: area.slice(0, end) };
 }
 
-/** The NDEF block that carries `message`, with the end block behind it. */
+/** The NDEF block that carries `message`, with the end block after it. */
 export function wrapMessage(message: Uint8Array): Uint8Array {
   const { length } = message;
   const header = length < 255 ? [0x03, length] : [0x03, 0xff, length >> 8, length & 0xff];
@@ -95,7 +95,7 @@ export interface DynamicLock {
 }
 
 export interface Type2Layout {
-  /** Bytes of the data area that the capability container of a new tag tells; a multiple of 8. */
+  /** Bytes of the data area in the capability container of a new tag; a multiple of 8. */
   readonly areaBytes: number;
   /** Bytes from page 4 on that are no lock bits and no configuration. */
   readonly areaBytesMax: number;
@@ -117,7 +117,7 @@ const layouts: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = new Map(
   [231, { areaBytes: 872, dynamicLock: { page: 0xe2, pagesPerBit: 16 }, configPage: 0xe3 }], // NTAG216
 ]);
 /**
- * An Ultralight C and an NTAG203, which tell no version: by the size of their data area. The latter has no page for
+ * An Ultralight C and an NTAG203, which report no version: by the size of their data area. The latter has no page for
  * AUTH0, and refuses to have it read (MF0ICU2, 7.5; NTAG203, 8.5).
  */
 const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = new Map([
@@ -133,7 +133,7 @@ const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = n
 ]);
 const smallestAreaBytes = 48; // An Ultralight's, and no Type 2 tag has less (Type 2 Tag 1.1, 2.1).
 
-/** A tag that tells no version is taken for what its capability container says, and for an Ultralight without one. */
+/** A tag without a version is taken for what its capability container says, and without one for an Ultralight. */
 export function layoutOf(version: TagVersion | undefined, container: Uint8Array): Type2Layout {
   const known = version === undefined ? undefined : layouts.get(version.pages);
   if (known !== undefined) {
@@ -153,7 +153,7 @@ interface Container {
   readonly areaBytes: number;
 }
 
-/** What a capability container tells: E1, version 1.x, data bytes / 8, access (Type 2 Tag 1.1, 6.1). */
+/** Parses a capability container: E1, version 1.x, data bytes / 8, access (Type 2 Tag 1.1, 6.1). */
 export function containerOf(container: Uint8Array, layout: Type2Layout): Container {
   if (!isFormatted(container)) return { isFormatted: false, areaBytes: layout.areaBytes };
   return { isFormatted: true, areaBytes: Math.min((container[2] ?? 0) * 8, layout.areaBytesMax) };
@@ -163,13 +163,13 @@ function isFormatted([magic = 0, version = 0, size = 0]: Uint8Array): boolean {
   return magic === 0xe1 && version >> 4 === 1 && size > 0;
 }
 
-/** The low four bits of the access byte: 0 for whoever comes, all else for nobody or by ways of the maker's own. */
+/** The low four bits of the access byte: 0 is free to write; other values are read-only or proprietary. */
 export function isReadOnly(container: Uint8Array): boolean {
   return ((container[3] ?? 0) & 0x0f) !== 0;
 }
 
 /**
- * True where no lock bit stands against a write. Static ones, page 2, bytes 2 and 3 as sixteen bits with byte 2 low: bit n
+ * True if no lock bit stands against a write. Static ones, page 2, bytes 2 and 3 as sixteen bits with byte 2 low: bit n
  * locks page n from 3 on. Dynamic ones: two bytes, low first, each bit for so many pages from 16 on.
  */
 export function unlockedPage(

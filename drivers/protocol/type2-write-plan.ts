@@ -3,24 +3,24 @@
  * from what its memory holds to the pages that are to be written, in their order.
  *
  *   ..  03  length  message  FE          the block's length is one byte, or FF and two bytes big-endian
- *           ^ the switch: 00 says that there is no message, whatever stands behind it
+ *           ^ the switch: 00 says that there is no message, whatever bytes follow
  *
  * The switch is set to 00 first, by a write that alters no other byte; then everything else is written; the switch
  * comes last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The
- * same byte is the switch of a long block: its FF is what makes the two bytes behind it a length.
+ * same byte is the switch of a long block: its FF makes the two bytes after it a length.
  */
 import { draftOf, placeOfMessage } from "./tlv.ts";
 import { amiiboContainer } from "./toys.ts";
 import { containerOf, isReadOnly, pageBytes, type Type2Layout, unlockedPage } from "./type2-tag.ts";
 
-/** What is known of a tag before it is written. */
+/** The memory of a tag before it is written. */
 export interface Type2Image {
   readonly layout: Type2Layout;
   /** From page 0 to the end of the data area. */
   readonly memory: Uint8Array;
-  /** The page of the dynamic lock bits; absent where there is none, or it cannot be read. */
+  /** The page of the dynamic lock bits; absent if there is none, or it cannot be read. */
   readonly dynamicLocks?: Uint8Array;
-  /** AUTH0: the first page that needs the password; absent where none does, or it cannot be read. */
+  /** AUTH0: the first page that needs the password; absent if none does, or it cannot be read. */
   readonly firstProtectedPage?: number;
 }
 
@@ -37,15 +37,15 @@ export type WritePlan =
       readonly draft: readonly PageWrite[];
       /** The memory once that is done. */
       readonly drafted: Uint8Array;
-      /** The switch; absent where the tag holds this very message already. */
+      /** The switch; absent if the tag holds this very message already. */
       readonly last?: PageWrite;
       /** The memory in the end. */
       readonly written: Uint8Array;
     }
-  | { readonly kind: "refused"; readonly why: Refusal }
+  | { readonly kind: "refused"; readonly why: PlanRefusal }
   | { readonly kind: "too-small"; readonly bytesMissing: number };
 
-export type Refusal =
+export type PlanRefusal =
   | "locked"
   | "password"
   | "amiibo"
@@ -53,12 +53,12 @@ export type Refusal =
   | "other-data"
   /** Its one-time bits were used for something else. */
   | "one-time-bits"
-  /** Bytes in the midst of its data area are not free. */
+  /** Bytes within its data area are reserved. */
   | "reserved-bytes";
 
 const areaAt = 4 * pageBytes;
 const containerPage = 3;
-const shortBlockBytesMax = 254; // A length of FF says that two more bytes tell it (Type 2 Tag 1.1, 2.3).
+const shortBlockBytesMax = 254; // FF announces a length of two more bytes (Type 2 Tag 1.1, 2.3).
 const block = { ndef: 0x03, end: 0xfe } as const;
 
 /** The pages to write so that the tag holds `message`, or why not. `force` replaces data that is not ours. */
@@ -82,7 +82,7 @@ export function planWrite(image: Type2Image, message: Uint8Array, force: boolean
 
   const wanted = wantedMemory(image, at, areaBytes, message);
   if (typeof wanted === "number") return { kind: "too-small", bytesMissing: wanted };
-  // What was set once cannot be taken back: such a tag never becomes an NDEF tag.
+  // These bits cannot be cleared: such a tag never becomes an NDEF tag.
   if (containerSticks(container, wanted)) return refused(force ? "one-time-bits" : "other-data");
   const begins = areaIsBlank ? "blank" : place === "other-data" ? "other-data" : "blocks";
   const plan = orderWrites(memory, wanted, at, message, begins);
@@ -92,7 +92,7 @@ export function planWrite(image: Type2Image, message: Uint8Array, force: boolean
   return plan;
 }
 
-/** The memory with the message in it; where it does not fit, the bytes that are missing. */
+/** The memory with the message in it; if the message does not fit, the number of missing bytes. */
 function wantedMemory(
   { layout, memory }: Type2Image,
   at: number,
@@ -131,8 +131,8 @@ function orderWrites(
     put(containerPage, (bytes) => bytes.set(wanted.subarray(containerPage * pageBytes, areaAt)));
 
   if (sameBytes(wanted, memory, 0)) return { kind: "plan", draft, drafted: memory, written: wanted };
-  // Nothing that a reader could take for a message stands in a blank area, and one that was formatted and no more is
-  // known as ours when it is tried again. Where data stands, it is made no message before the tag becomes an NDEF tag.
+  // A blank area holds nothing that a reader could take for a message, and after an interruption a formatted blank tag
+  // is still known as ours. Other data is made invalid as a message before the tag becomes an NDEF tag.
   if (begins === "blank") putContainer();
   // Of blocks that make no sense, half could be taken for a message.
   if (begins === "other-data") setByte(areaAt, block.end);
@@ -155,6 +155,6 @@ function sameBytes(bytes: Uint8Array, memory: Uint8Array, from: number): boolean
   return bytes.every((byte, index) => byte === memory[from + index]);
 }
 
-function refused(why: Refusal): WritePlan {
+function refused(why: PlanRefusal): WritePlan {
   return { kind: "refused", why };
 }

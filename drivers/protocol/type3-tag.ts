@@ -12,7 +12,7 @@
  */
 import { ndefBytesMax } from "../../src/core/limits.ts";
 
-export const blockBytes = 16;
+export const type3BlockBytes = 16;
 /** The system code of NFC Forum tags; FFFF asks for any. */
 export const ndefSystem = 0x12fc;
 export const anySystem = 0xffff;
@@ -40,14 +40,14 @@ export function parsePolled(answer: Uint8Array): Polled | undefined {
     : { ...polled, systemCode: (answer[18] ?? 0) * 256 + (answer[19] ?? 0) };
 }
 
-/** Blocks `from` and so many behind it; numbers up to 255. */
+/** `blocks` blocks from `from` on; numbers up to 255. */
 export function readBlocks(idm: Uint8Array, from: number, blocks: number): Uint8Array {
   return framed(0x06, ...idm, 1, readService & 0xff, readService >> 8, blocks, ...blockList(from, blocks));
 }
 
-/** The bytes of so many blocks; undefined where the tag refused or the frame is of another form. */
+/** The bytes of so many blocks; undefined if the tag refused or the frame is of another form. */
 export function parseRead(answer: Uint8Array, blocks: number): Uint8Array | undefined {
-  const bytes = 13 + blocks * blockBytes;
+  const bytes = 13 + blocks * type3BlockBytes;
   const isWhole = answer.length === bytes && answer[0] === bytes && answer[1] === 0x07;
   return isWhole && answer[10] === 0 && answer[12] === blocks ? answer.slice(13) : undefined;
 }
@@ -73,19 +73,19 @@ export interface Attributes {
   readonly bytes: Uint8Array;
   /** Most blocks of one read. */
   readonly readBlocksMax: number;
-  /** Blocks behind this one that may hold a message. */
+  /** Blocks after this one that may hold a message. */
   readonly blocks: number;
   readonly isBeingWritten: boolean;
   readonly isWritable: boolean;
   readonly messageBytes: number;
 }
 
-/** Undefined where the sum does not match, or the version is another. */
+/** Undefined if the sum does not match, or the version is another. */
 export function parseAttributes(bytes: Uint8Array): Attributes | undefined {
-  if (bytes.length !== blockBytes || (bytes[0] ?? 0) >> 4 !== 1) return undefined;
+  if (bytes.length !== type3BlockBytes || (bytes[0] ?? 0) >> 4 !== 1) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (sumOf(bytes) !== view.getUint16(14)) return undefined;
-  const blocks = Math.min(view.getUint16(3), Math.floor(ndefBytesMax / blockBytes), 0xff);
+  const blocks = Math.min(view.getUint16(3), Math.floor(ndefBytesMax / type3BlockBytes), 0xff);
   const readBlocksMax = view.getUint8(1);
   if (readBlocksMax === 0) return undefined;
   return {
@@ -147,21 +147,21 @@ const liteReadBlocksMax = 4;
 const everyPad = 0x3fff;
 
 /**
- * What MC of a FeliCa Lite-S says (user's manual, memory configuration), 16 bytes, a bit for each S_PAD, the low byte first:
+ * MC of a FeliCa Lite-S (user's manual, memory configuration), 16 bytes, a bit for each S_PAD, the low byte first:
  *
- *   0..1 may be written   2 FF where this block and its kin may be   3 01 where it answers to the NFC Forum's system code
+ *   0..1 may be written   2 FF if the configuration may be   3 01 if it answers to the NFC Forum's system code
  *   6..7 is read, 8..9 is written with a key only, 10..11 with a sum by that key
  */
 export interface LiteConfiguration {
   readonly bytes: Uint8Array;
-  /** All blocks may be read and written by anybody. */
+  /** All blocks may be read and written without a key. */
   readonly isOpen: boolean;
   readonly isChangeable: boolean;
   readonly answersNdef: boolean;
 }
 
 export function parseLiteConfiguration(bytes: Uint8Array): LiteConfiguration | undefined {
-  if (bytes.length !== blockBytes) return undefined;
+  if (bytes.length !== type3BlockBytes) return undefined;
   const writable = ((bytes[0] ?? 0) | ((bytes[1] ?? 0) << 8)) & everyPad;
   return {
     bytes,
@@ -183,7 +183,7 @@ export function attributesOfLite(): Uint8Array {
   return freshAttributes(liteBlocks - 1, liteReadBlocksMax);
 }
 
-/** True for the S_PADs as they leave the factory, zeros, and where a write of `attributesOfLite` was torn. */
+/** True for the S_PADs as they leave the factory, zeros, and for a torn write of `attributesOfLite`. */
 export function isAsNew(memory: Uint8Array): boolean {
   const attributes = attributesOfLite();
   return memory.every((byte, at) => byte === 0 || byte === attributes[at]);

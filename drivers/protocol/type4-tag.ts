@@ -17,7 +17,7 @@ export const ndefApplication: Uint8Array = Uint8Array.of(0xd2, 0x76, 0x00, 0x00,
 export const paymentList: Uint8Array = new TextEncoder().encode("2PAY.SYS.DDF01");
 export const containerFile = 0xe103;
 export const containerBytes = 15;
-/** So many more where the file is an extended one. */
+/** Additional bytes if the file is an extended one. */
 export const extendedBytes = 2;
 
 export function selectApplication(name: Uint8Array): Uint8Array {
@@ -45,7 +45,7 @@ export type CardAnswer =
   /** SW1 and SW2 as one number, such as 6A82 for a file that is not there. */
   | { readonly kind: "refused"; readonly status: number };
 
-/** Undefined where it has no status. */
+/** Undefined if it has no status. */
 export function parseAnswer(answer: Uint8Array): CardAnswer | undefined {
   if (answer.length < 2) return undefined;
   const status = (answer.at(-2) ?? 0) * 256 + (answer.at(-1) ?? 0);
@@ -68,7 +68,7 @@ export interface Type4Container {
   readonly writing: "free" | "locked" | "proprietary";
 }
 
-/** Undefined where it is of another version or makes no sense. */
+/** Undefined if it is of another version or makes no sense. */
 export function parseContainer(bytes: Uint8Array): Type4Container | undefined {
   const version = (bytes[2] ?? 0) >> 4;
   if (bytes.length < containerBytes || version < 2 || version > 3) return undefined;
@@ -97,7 +97,7 @@ export function isExtended(container: Uint8Array): boolean {
   return container[7] === 0x06 && container[8] === 0x08;
 }
 
-/** What an NLEN or ENLEN tells, big-endian. */
+/** The value of NLEN or ENLEN, big-endian. */
 export function lengthIn(bytes: Uint8Array, lengthBytes: number): number {
   return bytes.subarray(0, lengthBytes).reduce((length, byte) => length * 256 + byte, 0);
 }

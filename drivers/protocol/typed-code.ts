@@ -19,9 +19,9 @@ export type Typed =
   | { readonly kind: "dropped"; readonly why: string };
 
 export interface Typing {
-  /** The code that this event ends; undefined where it ends none. */
+  /** The code that this event ends; undefined if it ends none. */
   take(event: KeyEvent): Typed | undefined;
-  /** True where a code has begun. */
+  /** True if a code has begun. */
   isTyping(): boolean;
   /** Ends what was typed so far. */
   end(): Typed | undefined;
@@ -123,7 +123,7 @@ export function createEventCutter(): (bytes: Uint8Array) => readonly KeyEvent[] 
   };
 }
 
-/** One event as bytes, for what plays a keyboard. */
+/** One event as bytes, for an emulated keyboard. */
 export function encodeEvent(type: number, code: number, value: number): Uint8Array {
   const bytes = new Uint8Array(eventBytes);
   const view = new DataView(bytes.buffer);
@@ -172,7 +172,7 @@ const keypad: ReadonlyMap<number, string> = new Map([
 ]);
 const spaceKey = 57;
 
-/** The character; undefined where the key types none. */
+/** The character; undefined if the key types none. */
 export function characterOf(layout: LayoutName, key: number, level: Level): string | undefined {
   if (key === spaceKey) return " ";
   const onPad = keypad.get(key);

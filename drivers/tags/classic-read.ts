@@ -25,7 +25,7 @@ import {
 const triesMax = 3;
 const dataBytesWithoutMessage = 16;
 
-/** The sighting of a MIFARE Classic; undefined where it left. */
+/** The sighting of a MIFARE Classic; undefined if it left. */
 export async function readClassic(
   channel: TagChannel,
   target: TypeATarget,
@@ -88,16 +88,16 @@ async function readArea(
 export interface ClassicCard {
   readonly sectors: number;
   /**
-   * Opens the sector by the first of these keys that fits, which it returns; undefined where none does. A card falls
+   * Opens the sector by the first of these keys that fits, which it returns; undefined if none does. A card falls
    * silent at a wrong key and is selected again then.
    */
   open(sector: number, keys: readonly ClassicKey[]): Promise<ClassicKey | undefined>;
   /** A block of the open sector. */
   read(block: number): Promise<Uint8Array | undefined>;
   write(block: number, bytes: Uint8Array): Promise<boolean>;
-  /** False where it left. */
+  /** False if it left. */
   reselect(): Promise<boolean>;
-  /** True where it was not there when it was selected last. */
+  /** True if it was not there when it was selected last. */
   readonly hasLeft: boolean;
 }
 
@@ -145,9 +145,9 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
 }
 
 type CardContent =
-  /** Sectors of the NDEF application, in order; none where the directory gives it none. */
+  /** Sectors of the NDEF application, in order; none if the directory gives it none. */
   | { readonly kind: "directory"; readonly ndefSectors: readonly number[]; readonly isShared: boolean }
-  /** Sector 0 is on the transport key: nobody has made anything of it. */
+  /** Sector 0 has the transport key: the card is new. */
   | { readonly kind: "fresh" }
   /** Its directory makes no sense. */
   | { readonly kind: "no-directory" }
@@ -155,12 +155,12 @@ type CardContent =
   | { readonly kind: "locked" }
   | { readonly kind: "failed" };
 
-/** What the card is used for. */
+/** The use of the card. */
 export async function contentOfCard(card: ClassicCard): Promise<CardContent> {
   const key = await card.open(0, [keys.directory, keys.transport]);
   if (key === undefined) return { kind: card.hasLeft ? "failed" : "locked" };
   if (key === keys.transport) return { kind: "fresh" };
-  const first = await readBlocks(card, [1, 2]);
+  const first = await readCardBlocks(card, [1, 2]);
   if (first === undefined) return { kind: "failed" };
   const directory = parseDirectory(first, 1);
   if (directory === undefined) return { kind: "no-directory" };
@@ -176,7 +176,7 @@ export async function contentOfCard(card: ClassicCard): Promise<CardContent> {
   };
 }
 
-/** The directory of the sectors behind 16; an empty one where the card has none. Undefined where a read failed. */
+/** The directory of the sectors after 16; an empty one if the card has none. Undefined if a read failed. */
 async function secondDirectory(card: ClassicCard) {
   const none = { ndefSectors: [], otherSectors: [] };
   const trailer = await card.read(trailerOf(0));
@@ -184,13 +184,13 @@ async function secondDirectory(card: ClassicCard) {
   if (((trailer[9] ?? 0) & 0x03) !== (directoryByte.second & 0x03)) return none;
   if ((await card.open(secondDirectorySector, [keys.directory])) === undefined) return none;
   const first = firstBlockOf(secondDirectorySector);
-  const bytes = await readBlocks(card, [first, first + 1, first + 2]);
+  const bytes = await readCardBlocks(card, [first, first + 1, first + 2]);
   if (bytes === undefined) return undefined;
   return parseDirectory(bytes, secondDirectorySector + 1) ?? none;
 }
 
-/** Blocks of the open sector; undefined where one could not be read. */
-export async function readBlocks(
+/** Blocks of the open sector; undefined if one could not be read. */
+export async function readCardBlocks(
   card: ClassicCard,
   blocks: readonly number[],
 ): Promise<Uint8Array | undefined> {

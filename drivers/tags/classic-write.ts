@@ -1,6 +1,6 @@
 /**
- * Writing a MIFARE Classic. One that nobody has used is made an NDEF tag first: its sectors, then the directory, and
- * sector 0's trailer last, without which no reader finds a message on it. Then the message, with its length last.
+ * Writing a MIFARE Classic. A new card is formatted first: its sectors, then the directory, and sector 0's trailer
+ * last, without which no reader finds a message on it. Then the message is written, with its length last.
  */
 import { toHex } from "../../src/core/hex.ts";
 import { writeFailed } from "../../src/readers/driver.ts";
@@ -19,14 +19,14 @@ import {
   trailerOf,
 } from "../protocol/classic.ts";
 import { planAreaWrite, type UnitWrite } from "../protocol/tlv.ts";
-import { type ClassicCard, classicCard, contentOfCard, keys, readBlocks } from "./classic-read.ts";
+import { type ClassicCard, classicCard, contentOfCard, keys, readCardBlocks } from "./classic-read.ts";
 import type { ClassicKey, TagChannel, TypeATarget } from "./tag-channel.ts";
 import { mismatch, refusals, taken, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
 /** Keys for data that is ours. */
 const dataKeys: readonly ClassicKey[] = [keys.ndef, keys.transportB, keys.transport];
-/** Keys for sectors that are made ours: a new one opens by the first, a half-made one by the others. */
+/** Keys for sectors that are formatted: a new one opens by the first, a half-formatted one by the others. */
 const freshKeys: readonly ClassicKey[] = [keys.transport, keys.ndef, keys.transportB, keys.directory];
 const blankArea: readonly number[] = [0x03, 0x00, 0xfe]; // A message of no bytes, and the end.
 
@@ -64,7 +64,7 @@ export async function writeClassic(
 
 interface WantedSector {
   readonly sector: number;
-  /** What its data blocks hold in the end, and its trailer. */
+  /** The final content of its data blocks, and its trailer. */
   readonly content: Uint8Array;
   readonly trailer: Uint8Array;
   /** Opens it once it has that trailer. */
@@ -108,7 +108,7 @@ interface FreeSector {
   readonly isOurs: boolean;
 }
 
-/** Throws where the sector is not on a public key, or holds something. */
+/** Throws if the sector is not on a public key, or holds something. */
 async function expectFree(card: ClassicCard, wanted: WantedSector, force: boolean): Promise<FreeSector> {
   const { sector } = wanted;
   let isOurs = false;
@@ -116,9 +116,9 @@ async function expectFree(card: ClassicCard, wanted: WantedSector, force: boolea
     const key = await openAny(card, sector, [keys.transport, wanted.key]);
     if (key === undefined) throw refusals["other-application"]();
     isOurs = key === wanted.key;
-    return readBlocks(card, dataBlocksOf([sector]));
+    return readCardBlocks(card, dataBlocksOf([sector]));
   });
-  // What an earlier try to format left, also half of it, is nothing.
+  // The remains of an earlier try to format are no data.
   const isFree = content.every((byte, index) => byte === 0 || byte === wanted.content[index]);
   if (!isFree && !force) throw refusals["other-data"]();
   return { content, isOurs };
@@ -152,7 +152,7 @@ async function writeArea(
   }
 }
 
-/** Throws `locked` where the access bits of a sector let no public key write its data. */
+/** Throws `locked` if the access bits of a sector let no public key write its data. */
 async function expectWritable(card: ClassicCard, sectors: readonly number[]): Promise<void> {
   for (const sector of sectors) {
     const trailer = await untilRead(card, async () => {
@@ -181,7 +181,7 @@ async function readArea(card: ClassicCard, blocks: readonly number[]): Promise<U
   return area;
 }
 
-/** Writes a block by whichever key may; it is written again where its answer was lost, which does no harm. */
+/** Writes a block by the first key that may. It is written again if its answer was lost, which does no harm. */
 async function put(
   card: ClassicCard,
   block: number,
@@ -204,14 +204,14 @@ async function compare(card: ClassicCard, blocks: readonly number[], expected: U
   if (toHex(read) !== toHex(expected.subarray(0, read.length))) throw mismatch();
 }
 
-/** As `open`; throws `gone` where the card left. */
+/** As `open`; throws `gone` if the card left. */
 async function openAny(card: ClassicCard, sector: number, wanted: readonly ClassicKey[]) {
   const key = await card.open(sector, wanted);
   if (key === undefined && card.hasLeft) throw taken();
   return key;
 }
 
-/** What `read` gives, tried again on a card that is selected anew. */
+/** Retries `read` on a card that is selected again. */
 async function untilRead<T>(card: ClassicCard, read: () => Promise<T | undefined>): Promise<T> {
   for (let tries = 1; ; tries++) {
     const result = await read();

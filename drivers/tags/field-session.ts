@@ -11,12 +11,12 @@ import { isSameTarget, type TagChannel, type Target, uidOf } from "./tag-channel
 import { readTag, writeTag } from "./tag-families.ts";
 
 interface FieldParts {
-  /** What the reader says of itself. */
+  /** A description of the reader. */
   readonly info: string;
   readonly field: Field;
   /** The `reader-gone` of a session that was closed. */
   readonly closedError: () => Error;
-  /** Closes the reader, once the watch was told to end. */
+  /** Closes the reader, after the watch was aborted. */
   readonly close: () => Promise<unknown>;
 }
 
@@ -51,14 +51,11 @@ export function createFieldSession(
 
 const recheckMs = 100; // A third of the debounce of removals.
 
-/** A reader's field, as its driver sees it. Both reject with `reader-gone` where the reader fails. */
+/** A reader's field. Both functions reject with `reader-gone` if the reader fails. */
 export interface Field {
-  /**
-   * The tag that lies there now, selected; undefined where none does. Where one is told that lay there, only its kind
-   * need be looked for.
-   */
+  /** The present tag, selected; undefined if there is none. With `like`, only its kind needs to be listed. */
   list(signal: AbortSignal, like?: Target): Promise<TagChannel | undefined>;
-  /** The next tag, selected; however long it takes, a reader that died meanwhile is found out. */
+  /** The next tag, selected. Waits without a limit, but detects a reader that died. */
   wait(signal: AbortSignal): Promise<TagChannel>;
 }
 
@@ -84,7 +81,7 @@ async function watchField(watched: Watched, report: Report, signal: AbortSignal)
     }
     const sighting = await readTag(tag, signal);
     if (sighting !== undefined) report([sighting]);
-    // A tag that left during the read may be back already, and is read anew then.
+    // A tag that left during the read may be back already, and is read again then.
     tag =
       sighting === undefined
         ? await field.list(signal, tag.target)
@@ -93,7 +90,7 @@ async function watchField(watched: Watched, report: Report, signal: AbortSignal)
   }
 }
 
-/** Resolves when this tag has left, or was written: with the one that lies there then, or undefined. */
+/** Resolves when this tag has left, or was written: with the tag that is present then, or undefined. */
 async function stayWith(
   { field, clock, orders }: Watched,
   { target }: TagChannel,
@@ -113,14 +110,14 @@ async function stayWith(
   }
 }
 
-/** Writes, and tells whoever asked for it; rejects where the watch must end, too. */
+/** Writes, and settles the order; rejects if the watch must end, too. */
 async function carryOut(tag: TagChannel, order: ClaimedOrder, signal: AbortSignal): Promise<void> {
   try {
     await writeTag(tag, order, signal);
     order.end();
   } catch (error) {
     order.end(error);
-    // What a tag refuses is the caller's matter alone.
+    // A tag's refusal concerns only the order.
     if (!(error instanceof ServiceError && error.code === "write-failed")) throw error;
   }
 }
@@ -136,7 +133,7 @@ interface Orders {
   place(order: WriteOrder, signal: AbortSignal): Promise<void>;
   /** The order that wants this tag; from now on it can no longer be called off. */
   claimed(uid: string): ClaimedOrder | undefined;
-  /** Nobody carries orders out any more: ends the one there is, and each one to come. */
+  /** Rejects the present order and all later ones. */
   close(reason: unknown): void;
 }
 

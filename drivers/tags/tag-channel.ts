@@ -6,7 +6,7 @@
 
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting, TagProblem, TagType } from "../../src/core/token.ts";
-import { parseMessage, textOf } from "../protocol/ndef.ts";
+import { parseMessage, textOfRecords } from "../protocol/ndef.ts";
 
 /** A target as it was listed. */
 export type Target =
@@ -14,10 +14,10 @@ export type Target =
       readonly kind: "type-a";
       /** 4, 7 or 10 bytes. */
       readonly uid: Uint8Array;
-      /** SENS_RES, big-endian as data sheets print it; absent where the reader does not tell it. */
+      /** SENS_RES, big-endian as data sheets print it; absent if the reader does not report it. */
       readonly atqa?: number;
       readonly sak: number;
-      /** Historical bytes of the answer to select; absent where it has none (ISO/IEC 14443-4, 5.2). */
+      /** Historical bytes of the answer to select; absent if it has none (ISO/IEC 14443-4, 5.2). */
       readonly historicalBytes?: Uint8Array;
     }
   | {
@@ -35,13 +35,13 @@ export interface ClassicKey {
 }
 
 /**
- * Every exchange resolves to `undefined` or `false` where the tag did not answer, answered brokenly, or refused; the
- * tag may be silent from then on until it was selected again. Rejects with `reader-gone` only where the reader failed.
+ * Every exchange resolves to `undefined` or `false` if the tag did not answer, sent a broken answer, or refused. The
+ * tag may then be silent until it is selected again. Rejects with `reader-gone` only if the reader failed.
  */
 export interface TagChannel {
   readonly target: Target;
   /**
-   * Bytes as they are, and the answer to them; the chip adds and checks the CRC. Absent where the reader offers no
+   * Bytes as they are, and the answer to them; the chip adds and checks the CRC. Absent if the reader offers no
    * such way: then only `read` and `write` are there, and a plain reader of PC/SC part 3 is all that is assumed.
    */
   readonly transceive?: (bytes: Uint8Array, signal: AbortSignal) => Promise<Uint8Array | undefined>;
@@ -53,7 +53,7 @@ export interface TagChannel {
   authenticate(block: number, key: ClassicKey, signal: AbortSignal): Promise<boolean>;
   /** A command APDU to an ISO/IEC 14443-4 target; the answer ends with its two status bytes. */
   apdu(command: Uint8Array, signal: AbortSignal): Promise<Uint8Array | undefined>;
-  /** Selects the target again; false where it left or another lies there. */
+  /** Selects the target again; false if it left or another lies there. */
   reselect(signal: AbortSignal): Promise<boolean>;
 }
 
@@ -82,14 +82,14 @@ export function isoDepType({ uid, atqa, historicalBytes }: TypeATarget): TagType
   return isDesfire ? "DESFire" : "ISO14443-4";
 }
 
-/** What a tag is told apart by: its UID, or its IDm (JIS X 6319-4). */
+/** The identity of a tag: its UID, or its IDm (JIS X 6319-4). */
 export function uidOf(target: Target): Uint8Array {
   return target.kind === "felica" ? target.idm : target.uid;
 }
 
 /**
- * True where both are the same tag. Phones and some cards make up a new UID each time: four bytes, the first 08
- * (ISO/IEC 14443-3, 6.5.4); one such follows another only where the tag stayed.
+ * True if both are the same tag. Phones and some cards make up a new UID each time: four bytes, the first 08
+ * (ISO/IEC 14443-3, 6.5.4); one such UID follows another only if the tag stayed.
  */
 export function isSameTarget(a: Target, b: Target): boolean {
   return toHex(uidOf(a)) === toHex(uidOf(b)) || (isRandomUid(a) && isRandomUid(b));
@@ -110,7 +110,7 @@ export function sightingOfMessage(
 ): Sighting {
   const parsed = parseMessage(message);
   if (parsed.kind === "broken") return sightingWithout(target, type, "half-written", data);
-  const text = textOf(parsed.records);
+  const text = textOfRecords(parsed.records);
   if (text) return { type, uid: toHex(uidOf(target)), text, data: toHex(data) };
   // An empty record is what phones format a tag with.
   const isEmpty = text === "" || parsed.records.every(({ tnf }) => tnf === 0);

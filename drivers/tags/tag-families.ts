@@ -12,11 +12,11 @@ import { readType4, writeType4 } from "./type4.ts";
 import { refusals } from "./write-failures.ts";
 
 /**
- * What the target is; undefined where it left before it could be read. A tag that lies there and cannot be read is
- * told by its UID. Rejects with `reader-gone` where the reader fails.
+ * The sighting of a target; undefined if it left before it could be read. An unreadable tag is reported by its UID.
+ * Rejects with `reader-gone` if the reader fails.
  *
- * `data` is the memory that holds the message, from where messages may stand on such a tag to the message's end, in the
- * order in which it is read: page 4 on (Type 2), the data blocks of the NDEF sectors (MIFARE Classic), block 1 on
+ * `data` is the memory that holds the message, from the first place of a message to the message's end, in the order in
+ * which it is read: page 4 on (Type 2), the data blocks of the NDEF sectors (MIFARE Classic), block 1 on
  * (Type 3), the NDEF file with its length (Type 4). Without a message it is the first 16 bytes of that, or nothing; of a
  * toy, the part that says which figure it is (drivers/protocol/toys.ts). It never depends on the reader.
  */
@@ -30,9 +30,9 @@ export async function readTag(channel: TagChannel, signal: AbortSignal): Promise
 }
 
 /**
- * Writes `text` as a message of one record, and resolves once it was read back equal. Rejects with `write-failed`,
- * and with `reader-gone` where the reader fails. `force` as in the driver contract. Whenever it ends, the tag holds its
- * old message, the new one, or plainly none.
+ * Writes `text` as a message of one record, and resolves once it was read back equal. Rejects with `write-failed`, and
+ * with `reader-gone` if the reader fails. `force` as in `WriteOrder` (src/readers/driver.ts). Whenever it ends, the tag
+ * holds its old message, the new one, or plainly none.
  */
 export async function writeTag(
   channel: TagChannel,

@@ -23,14 +23,14 @@ interface Tag {
   readonly target: Extract<Target, { kind: "type-a" }>;
   readonly version: TagVersion | undefined;
   /**
-   * Reads page by page: a longer FAST_READ fails whole where a password guards its last page, and a READ goes on with
-   * the first page there (NTAG21x, 10.2 and 10.3).
+   * Reads page by page: a longer FAST_READ fails as a whole if a password guards its last page, while a READ goes on
+   * with the first page (NTAG21x, 10.2 and 10.3).
    */
   readonly carefully: boolean;
   readonly signal: AbortSignal;
 }
 
-/** The sighting of a Type 2 tag; undefined where it left. */
+/** The sighting of a Type 2 tag; undefined if it left. */
 export async function readType2(
   channel: TagChannel,
   target: Tag["target"],
@@ -52,7 +52,7 @@ export async function readType2(
   }
 }
 
-/** Undefined where an exchange failed. */
+/** Undefined if an exchange failed. */
 async function readOnce(tag: Tag): Promise<Sighting | undefined> {
   let read: Uint8Array = new Uint8Array();
   for (;;) {
@@ -75,10 +75,10 @@ async function readOnce(tag: Tag): Promise<Sighting | undefined> {
   }
 }
 
-// What the maker writes on each: an order number, S, week and year.
+// The maker's text on each toy: an order number, S, week and year.
 const legoNumber = /^\d{7}S\d{4}$/;
 
-/** A LEGO Dimensions toy as it was sold, with a number for a text; undefined where it is none, or hides which one it is. */
+/** A LEGO Dimensions toy as it was sold, with a number for a text; undefined if it is none, or hides which one it is. */
 async function readNumberedToy(tag: Tag, container: Uint8Array, text: string): Promise<Sighting | undefined> {
   if (!legoNumber.test(text) || !isSizeOfLegoToy(tag.version, container)) return undefined;
   const identity = await readLegoIdentity(tag);
@@ -115,7 +115,7 @@ const problems = {
   "cut-short": "half-written",
 } as const;
 
-/** The pages that say which LEGO Dimensions toy it is, where it is one; undefined where they cannot be read. */
+/** The pages that identify a LEGO Dimensions toy; undefined if they cannot be read. */
 export function readLegoIdentity({
   channel,
   version,
@@ -136,7 +136,7 @@ export function isSizeOfLegoToy(version: TagVersion | undefined, container: Uint
 
 const ntag213Size = 0x12; // Data bytes / 8 in its capability container (NTAG21x, 8.5.6).
 
-/** At least one page from `from` on; undefined where it failed. */
+/** At least one page from `from` on; undefined if it failed. */
 async function readPages(
   { channel, version, carefully, signal }: Tag,
   from: number,
@@ -155,14 +155,17 @@ async function readPages(
 const fastReadPagesMax = 48;
 const readBytes = 16; // READ (Type 2 Tag 1.1, 5.1).
 
-/** Undefined where the tag tells none; one that does not know the question must be selected again then. */
+/** Undefined if the tag reports none; a tag without the command must be selected again then. */
 export async function askVersion(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
   if (channel.transceive === undefined) return guessVersion(channel, signal);
   const answer = await channel.transceive(Uint8Array.of(tagCommands.getVersion), signal);
   return answer === undefined ? undefined : parseVersion(answer);
 }
 
-/** By the capability container, where a reader has no way to ask; an Ultralight C tells the same as an NTAG213. */
+/**
+ * By the capability container, for a reader that cannot send the command; an Ultralight C has the same one as an
+ * NTAG213.
+ */
 async function guessVersion(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
   const container = await channel.read(firstPage, signal);
   if (container?.[0] !== ndefMagic) return undefined;
@@ -187,7 +190,7 @@ const ntagsBySize: ReadonlyMap<
   [0x6d, { version: { family: "NTAG", pages: 231 } }],
 ]);
 
-/** At least one page from `from` on, of the `wanted` ones as many as one command gives; undefined where it failed. */
+/** At least one page from `from` on, of the `wanted` ones as many as one command gives; undefined if it failed. */
 export async function readSome(
   channel: TagChannel,
   version: TagVersion | undefined,

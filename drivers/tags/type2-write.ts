@@ -1,6 +1,6 @@
 /**
- * Writing a message to a Type 2 tag: looks at it, plans, writes page by page, and reads back. Whatever goes wrong on
- * the way, the tag is asked whether it still lies there, so that "taken off" and "refused" are told apart.
+ * Writing a message to a Type 2 tag: looks at it, plans, writes page by page, and reads back. After each failure the
+ * tag is selected again, which separates "taken off" from "refused".
  */
 import { toHex } from "../../src/core/hex.ts";
 import { writeFailed } from "../../src/readers/driver.ts";
@@ -86,7 +86,7 @@ async function imageOf(tag: Tag): Promise<Type2Image> {
   const { areaBytes } = containerOf(container, layout);
   const area = await readMemory(tag, headerPages, areaBytes / pageBytes);
   if (area === undefined) throw unreadable(tag);
-  // Where these cannot be read, a password guards what stands behind the data area, which takes nothing from it.
+  // If these cannot be read, a password guards the pages after the data area, which does not matter.
   const locks = layout.dynamicLock && (await readMemory(tag, layout.dynamicLock.page, 1));
   const config = layout.configPage === undefined ? undefined : await readMemory(tag, layout.configPage, 1);
   const auth0 = config?.[layout.auth0At ?? 3];
@@ -102,7 +102,7 @@ function unreadable({ version }: Tag): Error {
   return version === undefined ? refusals.unreadable() : refusals.password();
 }
 
-/** The bytes of `pages` pages; undefined where the tag lies there and refuses. */
+/** The bytes of `pages` pages; undefined if the tag lies there and refuses. */
 async function readMemory(
   { channel, version, signal }: Tag,
   from: number,
@@ -120,13 +120,13 @@ async function readMemory(
 }
 
 async function writePage({ channel, signal }: Tag, { page, bytes }: PageWrite): Promise<void> {
-  // Where the tag's answer was lost, and not the write, it is written once more, which does no harm.
+  // If only the tag's answer was lost, it is written once more, which does no harm.
   const put = async () => ((await channel.write(page, bytes, signal)) ? true : undefined);
   if ((await patiently(channel, put, signal)) === undefined)
     throw writeFailed("locked", `the tag refused to be written, at page ${page}. Use another one`);
 }
 
-/** Reads from the capability container on, and throws `mismatch` where the tag tells something else. */
+/** Reads from the capability container on, and throws `mismatch` if the content differs. */
 async function compare(tag: Tag, expected: Uint8Array): Promise<void> {
   const from = headerPages - 1;
   const read = await readMemory(tag, from, expected.length / pageBytes - from);

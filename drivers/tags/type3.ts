@@ -2,9 +2,9 @@
  * Reading and writing a Type 3 tag: a FeliCa that answers to the NFC Forum's system code. Other cards are known by their
  * IDm only.
  *
- * A new FeliCa Lite or Lite-S answers to Sony's system code only; the first text makes it a Type 3 tag. Its attributes are
- * written first and say that there is no message. Then it is configured to answer to the NFC Forum's code. A card that is
- * taken off before the second step is as new; after it, the card is blank.
+ * A new FeliCa Lite or Lite-S answers to Sony's system code only; the first text makes it a Type 3 tag. Its attributes
+ * are written first and say that there is no message. Then it is configured to answer to the NFC Forum's code. A card
+ * that is taken off before the second step is as new; after it, the card is blank.
  */
 import { assert } from "../../src/core/errors.ts";
 import { toHex } from "../../src/core/hex.ts";
@@ -12,7 +12,6 @@ import type { Sighting } from "../../src/core/token.ts";
 import {
   type Attributes,
   attributesOfLite,
-  blockBytes,
   isAsNew,
   isWritten,
   type LiteConfiguration,
@@ -26,6 +25,7 @@ import {
   parseRead,
   polling,
   readBlocks,
+  type3BlockBytes,
   withMessage,
   withNdefAnswers,
   writeBlock,
@@ -34,7 +34,7 @@ import { type FelicaTarget, sightingOfMessage, sightingWithout, type TagChannel 
 import { mismatch, patiently, refusals, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
-const blocksPerReadMax = 4; // What a FeliCa Lite-S takes (user's manual, 4.2); 64 bytes are a moment.
+const blocksPerReadMax = 4; // The most of a FeliCa Lite-S (user's manual, 4.2).
 
 /** A tag's NDEF system: its IDm there, which may be another than the one it was listed with. */
 interface Type3Session {
@@ -43,7 +43,7 @@ interface Type3Session {
   readonly signal: AbortSignal;
 }
 
-/** The sighting of a FeliCa; undefined where it left. */
+/** The sighting of a FeliCa; undefined if it left. */
 export async function readType3(
   channel: TagChannel,
   target: FelicaTarget,
@@ -62,7 +62,7 @@ export async function readType3(
   }
 }
 
-/** A card that answers to no system for messages; undefined where it could not be read. */
+/** A card that answers to no system for messages; undefined if it could not be read. */
 async function seenWithoutMessages(
   channel: TagChannel,
   target: FelicaTarget,
@@ -72,7 +72,7 @@ async function seenWithoutMessages(
   // It should have answered, and perhaps will.
   if (lite === undefined || (lite.kind === "lite" && lite.configuration.answersNdef)) return undefined;
   const isNew = lite.kind === "lite" && lite.isAsNew;
-  // A transit card or somebody's Lite has no messages, which is nothing that somebody forgot.
+  // A transit card or a used Lite without messages is not reported as unformatted.
   return isNew ? sightingWithout(target, "FeliCa", "unformatted") : sightingWithout(target, "FeliCa");
 }
 
@@ -88,14 +88,14 @@ async function readOnce(tag: Type3Session, target: FelicaTarget): Promise<Sighti
       first.every((byte) => byte === 0) ? "unformatted" : "half-written",
     );
   const { messageBytes, blocks, isBeingWritten } = attributes;
-  if (isBeingWritten || messageBytes > blocks * blockBytes)
+  if (isBeingWritten || messageBytes > blocks * type3BlockBytes)
     return sightingWithout(target, "FeliCa", "half-written");
   if (messageBytes === 0) return sightingWithout(target, "FeliCa", "blank");
   const message = await readMessage(tag, attributes, messageBytes);
   return message === undefined ? undefined : sightingOfMessage(target, "FeliCa", message, message);
 }
 
-/** Writes `message`, formats what nobody has formatted, and resolves once it was read back equal. */
+/** Writes `message`, formats a new card first, and resolves once it was read back equal. */
 export async function writeType3(
   channel: TagChannel,
   message: Uint8Array,
@@ -106,7 +106,7 @@ export async function writeType3(
   const found = known === undefined ? undefined : await attributesOn({ channel, idm: known, signal });
   const { tag, first, attributes } = found ?? (await format(channel, message, force, signal));
   if (!attributes.isWritable) throw refusals.locked();
-  const bytesMissing = message.length - attributes.blocks * blockBytes;
+  const bytesMissing = message.length - attributes.blocks * type3BlockBytes;
   if (bytesMissing > 0) throw tooSmall(bytesMissing);
 
   const draft = withMessage(attributes, { isBeingWritten: true, messageBytes: 0 });
@@ -114,10 +114,10 @@ export async function writeType3(
   // It holds this very message, and has just been read.
   if (toHex(first) === toHex(written) && (await holds(tag, attributes, message))) return;
   await put(tag, 0, draft);
-  for (let at = 0; at < message.length; at += blockBytes) {
-    const bytes = new Uint8Array(blockBytes);
-    bytes.set(message.subarray(at, at + blockBytes));
-    await put(tag, 1 + at / blockBytes, bytes);
+  for (let at = 0; at < message.length; at += type3BlockBytes) {
+    const bytes = new Uint8Array(type3BlockBytes);
+    bytes.set(message.subarray(at, at + type3BlockBytes));
+    await put(tag, 1 + at / type3BlockBytes, bytes);
   }
   if (!(await holds(tag, attributes, message))) throw mismatch();
   await put(tag, 0, written);
@@ -135,7 +135,7 @@ interface Formatted {
   readonly attributes: Attributes;
 }
 
-/** Undefined where the tag has none yet. */
+/** Undefined if the tag has none yet. */
 async function attributesOn(tag: Type3Session): Promise<Formatted | undefined> {
   const first = await patiently(tag.channel, () => read(tag, 0, 1), tag.signal);
   if (first === undefined) throw refusals.unreadable();
@@ -149,7 +149,7 @@ async function format(
   force: boolean,
   signal: AbortSignal,
 ): Promise<Formatted> {
-  const bytesMissing = message.length - (liteBlocks - 1) * blockBytes;
+  const bytesMissing = message.length - (liteBlocks - 1) * type3BlockBytes;
   const { idm, attributes: first } = await formatLite(channel, force, signal, bytesMissing);
   const attributes = parseAttributes(first);
   assert(attributes !== undefined, "fresh attributes are whole");
@@ -192,13 +192,13 @@ async function readMessage(
   { readBlocksMax }: Attributes,
   bytes: number,
 ): Promise<Uint8Array | undefined> {
-  const blocks = Math.ceil(bytes / blockBytes);
-  const message = new Uint8Array(blocks * blockBytes);
+  const blocks = Math.ceil(bytes / type3BlockBytes);
+  const message = new Uint8Array(blocks * type3BlockBytes);
   const perRead = Math.min(readBlocksMax, blocksPerReadMax);
   for (let at = 0; at < blocks; at += perRead) {
     const some = await read(tag, 1 + at, Math.min(perRead, blocks - at));
     if (some === undefined) return undefined;
-    message.set(some, at * blockBytes);
+    message.set(some, at * type3BlockBytes);
   }
   return message.subarray(0, bytes);
 }
@@ -210,7 +210,7 @@ async function holds(tag: Type3Session, attributes: Attributes, message: Uint8Ar
 
 const litePollsMax = 2;
 
-/** What is known of a card behind Sony's system code. */
+/** A card that was polled by Sony's system code. */
 type Lite =
   | { readonly kind: "none" }
   | {
@@ -221,7 +221,7 @@ type Lite =
       readonly isAsNew: boolean;
     };
 
-/** Undefined where it could not be read. */
+/** Undefined if it could not be read. */
 async function lookForLite(channel: TagChannel, signal: AbortSignal): Promise<Lite | undefined> {
   const idm = await pollLite(channel, signal);
   if (idm === undefined) return { kind: "none" };
@@ -230,21 +230,21 @@ async function lookForLite(channel: TagChannel, signal: AbortSignal): Promise<Li
   const configuration = bytes === undefined ? undefined : parseLiteConfiguration(bytes);
   if (configuration === undefined) return undefined;
   const lite = { kind: "lite", idm, configuration } as const;
-  // What may not be read without a key has an owner.
+  // A card that needs a key for reading has an owner.
   if (!configuration.isOpen) return { ...lite, isAsNew: false };
-  const memory = new Uint8Array(liteBlocks * blockBytes);
+  const memory = new Uint8Array(liteBlocks * type3BlockBytes);
   for (let at = 0; at < liteBlocks; at += blocksPerReadMax) {
     const some = await read(tag, at, Math.min(blocksPerReadMax, liteBlocks - at));
     if (some === undefined) return undefined;
-    memory.set(some, at * blockBytes);
+    memory.set(some, at * type3BlockBytes);
   }
   return { ...lite, isAsNew: isAsNew(memory) };
 }
 
 /**
- * Makes it a Type 3 tag without a message; returns its attributes and the IDm that it answers to. Throws `write-failed` where
- * it is no FeliCa Lite, where it holds somebody's data and `force` is false, where it is locked, and where it was taken off,
- * and before anything is written where `bytesMissing` is more than 0: the message does not fit.
+ * Makes it a Type 3 tag without a message; returns its attributes and the IDm that it answers to. Throws `write-failed`
+ * if it is no FeliCa Lite, is locked, was taken off, or holds data and `force` is false; and, before anything is
+ * written, if `bytesMissing` is more than 0: the message does not fit.
  */
 async function formatLite(
   channel: TagChannel,

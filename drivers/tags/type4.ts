@@ -1,7 +1,7 @@
 /**
- * Reading and writing a Type 4 tag: a formatted DESFire, an NTAG 424, a phone that emulates one. A write sets the length to
- * zero first, then writes the message, and the length last (Type 4 Tag 2.0, 5.4.5). An interrupted write therefore leaves
- * the old message, the new one, or none.
+ * Reading and writing a Type 4 tag: a formatted DESFire, an NTAG 424, a phone that emulates one. A write sets the
+ * length to zero first, then writes the message, and the length last (Type 4 Tag 2.0, 5.4.5). An interrupted write
+ * therefore leaves the old message, the new one, or none.
  */
 
 import { toHex } from "../../src/core/hex.ts";
@@ -37,7 +37,7 @@ const triesMax = 3;
 // One answer that holds most messages with their length; a longer one takes a second command.
 const firstReadBytes = 96;
 
-/** The sighting of a target of ISO/IEC 14443-4, with its message where it has one; undefined where it left. */
+/** The sighting of a target of ISO/IEC 14443-4, with its message if it has one; undefined if it left. */
 export async function readType4(
   channel: TagChannel,
   target: TypeATarget,
@@ -59,7 +59,7 @@ async function readOnce(
   const type = isoDepType(target);
   const content = await openMessageFile(channel, signal);
   if (content.kind === "failed") return undefined;
-  // A payment card and a phone are known by their UID, and are no tags that somebody forgot to format.
+  // A payment card and a phone are known by their UID and are not reported as unformatted.
   if (content.kind === "none")
     return sightingWithout(target, type, type === "DESFire" ? "unformatted" : undefined);
   const { container } = content;
@@ -74,7 +74,7 @@ async function readOnce(
   return sightingOfMessage(target, type, file.subarray(lengthBytes, end), data);
 }
 
-/** The file as far as its length tells; undefined where an exchange failed. */
+/** The file up to its stated length; undefined if an exchange failed. */
 async function readMessage(
   channel: TagChannel,
   container: Type4Container,
@@ -101,7 +101,7 @@ interface Tag {
   readonly signal: AbortSignal;
 }
 
-/** Writes `message`, and resolves once it was read back equal. `force` as in the driver contract. */
+/** Writes `message`, and resolves once it was read back equal. `force` as in `WriteOrder` (src/readers/driver.ts). */
 export async function writeType4(
   channel: TagChannel,
   target: TypeATarget,
@@ -141,7 +141,7 @@ export async function writeType4(
   }
 }
 
-/** What a card without a place for messages is refused with. */
+/** The refusal of a card without an NDEF file. */
 async function foreignCard(
   channel: TagChannel,
   target: TypeATarget,
@@ -170,13 +170,13 @@ async function read({ channel, container, signal }: Tag, bytes: number): Promise
 }
 
 async function put(tag: Tag, offset: number, bytes: Uint8Array): Promise<void> {
-  // Where the tag's answer was lost, and not the write, it is written once more, which does no harm.
+  // If only the tag's answer was lost, it is written once more, which does no harm.
   const write = async () =>
     (await send(tag.channel, updateBinary(offset, bytes), tag.signal))?.kind === "done" ? true : undefined;
   if ((await again(tag, write)) === undefined) throw refusals.locked();
 }
 
-/** As `patiently`, with the file selected again: a tag that was selected anew has forgotten it. */
+/** As `patiently`, with the file selected again: a tag that was selected again has forgotten it. */
 function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | undefined> {
   let isFirst = true;
   const { channel, signal } = tag;
@@ -191,7 +191,7 @@ function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | unde
   );
 }
 
-// What every chip and reader takes whole: an answer of a PN532 holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
+// Every chip and reader takes this as one piece: a PN532's answer holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
 const chunkBytesMax = 240;
 
 export async function send(
@@ -226,7 +226,7 @@ async function openMessageFile(channel: TagChannel, signal: AbortSignal): Promis
   return file.kind === "done" ? { kind: "container", container } : { kind: "none" };
 }
 
-/** An extended container is longer, and cards need not tell more than the length of a plain one at once. */
+/** An extended container is longer, and a card may return only the length of a plain one at once. */
 async function readContainer(channel: TagChannel, signal: AbortSignal): Promise<Uint8Array | undefined> {
   const first = await send(channel, readBinary(0, containerBytes), signal);
   if (first === undefined) return undefined;
@@ -236,7 +236,7 @@ async function readContainer(channel: TagChannel, signal: AbortSignal): Promise<
   return rest?.kind === "done" ? Uint8Array.of(...first.data, ...rest.data) : undefined;
 }
 
-/** At least one byte of the file from `from` on, as many of `wanted` as one answer holds; undefined where it failed. */
+/** At least one byte of the file from `from` on, as many of `wanted` as one answer holds; undefined if it failed. */
 export async function readFile(
   channel: TagChannel,
   { readBytesMax }: Type4Container,
@@ -246,7 +246,7 @@ export async function readFile(
 ): Promise<Uint8Array | undefined> {
   const bytes = Math.min(wanted, readBytesMax, chunkBytesMax);
   const answer = await send(channel, readBinary(from, bytes), signal);
-  // Less than was asked for would make a card that tells a byte at a time keep its reader for minutes.
+  // A card that returned a byte at a time would keep its reader busy for minutes, so less than requested is a failure.
   return answer?.kind === "done" && answer.data.length === bytes ? answer.data : undefined;
 }
 

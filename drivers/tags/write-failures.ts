@@ -4,7 +4,7 @@ import type { TagChannel } from "./tag-channel.ts";
 
 const triesMax = 3;
 
-/** Tries what may fail in the air; undefined where the tag lies there and refused each time. Throws `gone` where it left. */
+/** Tries what may fail in the air; undefined if the tag lies there and refused each time. Throws `gone` if it left. */
 export async function patiently<T>(
   channel: TagChannel,
   run: () => Promise<T | undefined>,

@@ -5,15 +5,15 @@ import type { Signal } from "../../src/readers/driver.ts";
 import type { HidLink } from "../io/links.ts";
 import { toldPad } from "../protocol/log-redaction.ts";
 import {
-  commands,
   encodeCommand,
   type PadReport,
+  padCommands,
   parsePadReport,
   type Zone,
   zones,
 } from "../protocol/toypad-report.ts";
 
-// The pad asks the tag itself and answers over interrupts of a millisecond; nobody has written its time-outs down. Two of
+// The pad asks the tag itself and answers over interrupts of a millisecond; its time-outs are not documented. Two of
 // these and the pause between looks stay within the two seconds in which a dead pad must be found.
 const answerMs = 300;
 
@@ -21,7 +21,7 @@ type TagEvent = Extract<PadReport, { kind: "tag" }>;
 
 export interface Pad {
   readonly link: HidLink;
-  /** The data of the answer; undefined where none came. Rejects with `reader-gone`, or the signal's reason. */
+  /** The data of the answer; undefined if none came. Rejects with `reader-gone`, or the signal's reason. */
   ask(command: number, parameters: Uint8Array, signal?: AbortSignal): Promise<Uint8Array | undefined>;
   /** One listener: a later one takes the place of an earlier. */
   onTag(listener: (event: TagEvent) => void): void;
@@ -39,7 +39,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log): Pad {
     if (log.debugging) log.debug("toypad", "received", { path: link.path, bytes: toldPad(bytes) });
     const report = parsePadReport(bytes);
     if (report.kind === "tag") onTag(report);
-    // An answer that came too late has another number, and is nobody's.
+    // An answer that came too late has another number and is ignored.
     else if (report.kind === "answer" && report.number === waiting?.number) waiting.end(report.data);
   });
   link.onGone((reason) => {
@@ -109,7 +109,7 @@ export function createLights(pad: Pad, clock: Clock): Lights {
   let lit: ReadonlySet<Zone> = new Set();
   let isSignalling = false;
   const set = (zone: number, [red, green, blue]: Colour, signal?: AbortSignal) =>
-    pad.ask(commands.colour, Uint8Array.of(zone, red, green, blue), signal);
+    pad.ask(padCommands.colour, Uint8Array.of(zone, red, green, blue), signal);
   const flash = async (colour: Colour, ending: AbortSignal) => {
     await set(allZones, colour, ending);
     await sleep(clock, signalMs, ending);

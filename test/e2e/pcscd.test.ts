@@ -20,10 +20,10 @@ import {
   getUid,
   loadKey,
   parseApdu,
-  readBinary,
-  updateBinary,
+  pcscReadBinary,
+  pcscUpdateBinary,
 } from "../../drivers/protocol/apdu.ts";
-import { encodeTextMessage, parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
+import { encodeTextMessage, parseMessage, textOfRecords } from "../../drivers/protocol/ndef.ts";
 import { samNormalMode } from "../../drivers/protocol/pn532-commands.ts";
 import { findMessage } from "../../drivers/protocol/tlv.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
@@ -71,7 +71,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     const card = cardOn(make());
     await using reader = await startVirtualReader(card);
     const blocks = Array.from({ length: 8 }, (_, at) => 4 * at);
-    const answers = await reader.send([getUid(), ...blocks.map((block) => readBinary(block, 16))]);
+    const answers = await reader.send([getUid(), ...blocks.map((block) => pcscReadBinary(block, 16))]);
     const heard = answers.map((answer) => parseApdu(answer));
     expect(heard.map((one) => one?.status)).toEqual(Array(1 + blocks.length).fill(apduDone));
     const [told, ...memory] = heard.map((one) => one?.data ?? new Uint8Array());
@@ -80,7 +80,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     expect(whole).toEqual(make().memory.slice(0, whole.length));
     const content = contentOf(whole.subarray(12));
     const message = parseMessage(content.kind === "message" ? content.message : new Uint8Array());
-    expect(message.kind === "message" && textOf(message.records)).toBe(text);
+    expect(message.kind === "message" && textOfRecords(message.records)).toBe(text);
 
     await withCcid({ kind: "plain" }, async ({ reader: ours, sees, last }) => {
       ours.put(make());
@@ -93,7 +93,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     const tag = make();
     await using reader = await startVirtualReader(cardOn(tag));
     const page = encodeTextMessage("x").slice(0, 4);
-    const answers = await reader.send([updateBinary(8, page), readBinary(8, 16)]);
+    const answers = await reader.send([pcscUpdateBinary(8, page), pcscReadBinary(8, 16)]);
     expect(answers[0]).toEqual(Uint8Array.of(0x90, 0x00));
     expect(answers[1]?.subarray(0, 4)).toEqual(page);
     expect(tag.memory.slice(32, 36)).toEqual(page);
@@ -111,8 +111,8 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
       generalAuthenticate(block, "A"),
     ];
     const asked = [
-      ...[getUid(), ...open(1, "directory"), readBinary(1, 16)],
-      ...[...open(7, "ndef"), readBinary(4, 16), readBinary(5, 16), readBinary(6, 16)],
+      ...[getUid(), ...open(1, "directory"), pcscReadBinary(1, 16)],
+      ...[...open(7, "ndef"), pcscReadBinary(4, 16), pcscReadBinary(5, 16), pcscReadBinary(6, 16)],
     ];
     const heard = (await reader.send(asked)).map((answer) => parseApdu(answer));
     expect(heard.map((one) => one?.status)).toEqual(Array(asked.length).fill(apduDone));
@@ -122,7 +122,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     const found = findMessage(whole, whole.length);
     if (found.kind !== "message") throw new Error("there is no message");
     const message = parseMessage(whole.subarray(found.start, found.end));
-    expect(message.kind === "message" && textOf(message.records)).toBe(text);
+    expect(message.kind === "message" && textOfRecords(message.records)).toBe(text);
 
     const [, refused] = await reader.send([...open(4, "directory"), getUid()]);
     expect(parseApdu(refused ?? new Uint8Array())?.status).toBe(0x6300);
@@ -136,7 +136,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
 
   test("what a card cannot do is refused alike, and the next command is heard", async () => {
     await using reader = await startVirtualReader(cardOn(make()));
-    const refused = [readBinary(0xf0, 16), updateBinary(0xf0, new Uint8Array(4))];
+    const refused = [pcscReadBinary(0xf0, 16), pcscUpdateBinary(0xf0, new Uint8Array(4))];
     const [read, written, told] = await reader.send([...refused, getUid()]);
     for (const answer of [read, written]) expect(parseApdu(answer ?? new Uint8Array())?.status).toBe(0x6300);
     expect(parseApdu(told ?? new Uint8Array())?.data).toEqual(uid);

@@ -5,9 +5,9 @@
 import type { EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
 import type { HidLink, OpenHid } from "../../drivers/io/links.ts";
 import {
-  commands,
   encodeReport,
   indexMax,
+  padCommands,
   parsePadReport,
   reportBytes,
   wakeWord,
@@ -58,20 +58,20 @@ export function createToypadDevice(): ToypadDevice {
   const obey = (command: number, number: number, parameters: Uint8Array) => {
     const [first = 0, second = 0] = parameters;
     switch (command) {
-      case commands.wake:
+      case padCommands.wake:
         isAwake = wakeWord.every((byte, at) => parameters[at] === byte);
         // What the pads of people who looked have answered; the end of it is a serial number.
         if (isAwake) answer(number, 0x00, 0x2f, 0x02, 0x01, 0x02, 0x02, 0x04, 0x02, 0xf5, 0x00, 0x19, 0x81);
         return;
-      case commands.list:
+      case padCommands.list:
         return answer(number, ...[...tags].flatMap(([index, { zone }]) => [(zone << 4) | index, 0]));
-      case commands.colour:
+      case padCommands.colour:
         for (const zone of first === 0 ? [1, 2, 3] : [first])
           colours.set(zone, [...parameters.subarray(1, 4)]);
         return answer(number);
-      case commands.read:
+      case padCommands.read:
         return read(number, first, second);
-      case commands.write:
+      case padCommands.write:
         tags.get(first)?.tag.memory.set(parameters.subarray(2, 6), second * pageBytes);
         return answer(number, tags.has(first) ? 0 : 0xff);
     }
@@ -84,7 +84,7 @@ export function createToypadDevice(): ToypadDevice {
       if (parsed.kind !== "answer") return;
       const [command, number, parameters] = [parsed.number, parsed.data[0] ?? 0, parsed.data.subarray(1)];
       if (onCommand(command, parameters) === false) return;
-      if (isAwake || command === commands.wake) obey(command, number, parameters);
+      if (isAwake || command === padCommands.wake) obey(command, number, parameters);
     },
     onReport: (listener) => {
       onReport = listener;

@@ -1,7 +1,7 @@
 /** The emulated Toy Pad as a reader of the conformance suite. */
 import { createType2Tag } from "../../drivers/emulator/emulated-tags.ts";
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
-import { commands } from "../../drivers/protocol/toypad-report.ts";
+import { padCommands } from "../../drivers/protocol/toypad-report.ts";
 import { wrapMessage } from "../../drivers/protocol/type2-tag.ts";
 import { createToypad } from "../../drivers/toypad.ts";
 import { toHex } from "../../src/core/hex.ts";
@@ -20,7 +20,7 @@ export function toypadReader(): EmulatedReader {
     onCommand();
     if (isDeaf) return false;
     if (noise) sayNoise(device);
-    if (command !== commands.read) return true;
+    if (command !== padCommands.read) return true;
     const run = onceReading;
     onceReading = undefined;
     run?.();

@@ -2,7 +2,7 @@
 
 import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
-import { parseMessage, textOf } from "../../drivers/protocol/ndef.ts";
+import { parseMessage, textOfRecords } from "../../drivers/protocol/ndef.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
 
 /** A PN532 on a pty, closed when it is disposed. */
@@ -53,7 +53,7 @@ export function textIn(memory: Uint8Array): string | undefined {
   if (content.kind === "need") throw new Error("the memory ends before the message");
   if (content.kind === "none") return undefined;
   const parsed = parseMessage(content.message);
-  return parsed.kind === "message" ? textOf(parsed.records) : "broken";
+  return parsed.kind === "message" ? textOfRecords(parsed.records) : "broken";
 }
 
 export const textOn = ({ memory }: EmulatedTag) => textIn(memory);

@@ -6,7 +6,7 @@ import {
   encodeTextMessage,
   encodeUriMessage,
   parseMessage,
-  textOf,
+  textOfRecords,
   uriBeginnings,
 } from "../../../drivers/protocol/ndef.ts";
 import { pythonSetUpMs, pythonWith } from "../../helpers/python.ts";
@@ -91,7 +91,7 @@ test(
           "text" in each ? each.text : "uri" in each ? each.uri : "poster" in each ? each.poster : undefined,
         )
         .find((value) => value !== undefined);
-      expect(textOf(parsed.records)).toBe(wanted);
+      expect(textOfRecords(parsed.records)).toBe(wanted);
     }
   },
   pythonSetUpMs,

@@ -14,7 +14,7 @@ import {
   generalAuthenticate,
   loadKey,
   parseApdu,
-  readBinary,
+  pcscReadBinary,
 } from "../../../drivers/protocol/apdu.ts";
 import { samNormalMode } from "../../../drivers/protocol/pn532-commands.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
@@ -376,7 +376,7 @@ describe("the commands for a sector's key", () => {
     apdus.powerUp();
     apdus.activate();
     for (const command of commands) apdus.run(command);
-    return parseApdu(apdus.run(readBinary(4, 16))?.data ?? new Uint8Array())?.status === apduDone;
+    return parseApdu(apdus.run(pcscReadBinary(4, 16))?.data ?? new Uint8Array())?.status === apduDone;
   }
 
   test("are those of the ACR122U's manual, and open it", () => {

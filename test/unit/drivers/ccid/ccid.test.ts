@@ -6,8 +6,8 @@ import {
   cardKindOf,
   getUid,
   parseApdu,
-  readBinary,
-  updateBinary,
+  pcscReadBinary,
+  pcscUpdateBinary,
   waitingBytes,
 } from "../../../../drivers/protocol/apdu.ts";
 import {
@@ -48,8 +48,8 @@ test("commands are written as the specification draws them", () => {
   expect(encodeCcid(ccidOut.block, 0, 2, new Uint8Array(261)).subarray(0, 10)).toEqual(
     hex("6f 05010000 00 02 000000"),
   );
-  expect(readBinary(0x104, 16)).toEqual(hex("ff b0 01 04 10"));
-  expect(updateBinary(4, hex("01020304"))).toEqual(hex("ff d6 00 04 04 01020304"));
+  expect(pcscReadBinary(0x104, 16)).toEqual(hex("ff b0 01 04 10"));
+  expect(pcscUpdateBinary(4, hex("01020304"))).toEqual(hex("ff d6 00 04 04 01020304"));
 });
 
 test("every length of an answer is one message, in one transfer or two", () => {

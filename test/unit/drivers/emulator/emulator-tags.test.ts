@@ -4,11 +4,11 @@ import fc from "fast-check";
 import {
   createType2Tag,
   type EmulatedTag,
-  messageBytesMax,
+  tagMessageBytesMax,
   type2Kinds,
 } from "../../../../drivers/emulator/emulated-tags.ts";
 import { crcA } from "../../../../drivers/emulator/type-a.ts";
-import { parseMessage, textOf } from "../../../../drivers/protocol/ndef.ts";
+import { parseMessage, textOfRecords } from "../../../../drivers/protocol/ndef.ts";
 import { contentOf } from "../../../../drivers/protocol/type2-tag.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");
@@ -113,12 +113,12 @@ test("whatever text fits a tag is read back from its memory", () => {
       fc.string({ unit: "binary", maxLength: 200 }),
       (kind, text) => {
         const bytes = new TextEncoder().encode(text).length + 10;
-        fc.pre(bytes <= messageBytesMax(kind));
+        fc.pre(bytes <= tagMessageBytesMax(kind));
         const tag = createType2Tag(kind, { uid, text });
         const content = contentOf(tag.memory.subarray(12));
         if (content.kind !== "message") return false;
         const parsed = parseMessage(content.message);
-        return parsed.kind === "message" && textOf(parsed.records) === text.toWellFormed();
+        return parsed.kind === "message" && textOfRecords(parsed.records) === text.toWellFormed();
       },
     ),
   );
@@ -126,7 +126,7 @@ test("whatever text fits a tag is read back from its memory", () => {
 
 test("a message as long as the tag allows fits, and one byte more is refused", () => {
   for (const kind of type2Kinds) {
-    const most = messageBytesMax(kind);
+    const most = tagMessageBytesMax(kind);
     expect(createType2Tag(kind, { uid, message: new Uint8Array(most) }).memory).toBeDefined();
     expect(() => createType2Tag(kind, { uid, message: new Uint8Array(most + 1) })).toThrow("fits");
   }

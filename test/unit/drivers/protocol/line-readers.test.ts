@@ -7,8 +7,8 @@ import {
   encodeCommand,
   encodeReport,
   parseList,
+  parsePadRead,
   parsePadReport,
-  parseRead,
   uidOfPages,
 } from "../../../../drivers/protocol/toypad-report.ts";
 import {
@@ -36,7 +36,7 @@ test("any bytes are a line, a report, a list, a file or events without a throw",
       parseCardFile(bytes);
       parsePadReport(bytes);
       parseList(bytes);
-      parseRead(bytes);
+      parsePadRead(bytes);
       uidOfPages(bytes);
       const typing = createTyping("us");
       for (const event of createEventCutter()(bytes)) typing.take(event);

@@ -1,6 +1,6 @@
 /** Bytes in the debug log: enough to see how a reader is spoken to, and nothing of what a tag holds. */
 import { expect, test } from "bun:test";
-import { updateBinary } from "../../../../drivers/protocol/apdu.ts";
+import { pcscUpdateBinary } from "../../../../drivers/protocol/apdu.ts";
 import { ccidIn, ccidOut } from "../../../../drivers/protocol/ccid.ts";
 import { toldCcid, toldChip, toldPad } from "../../../../drivers/protocol/log-redaction.ts";
 import {
@@ -26,7 +26,7 @@ test("a PN532 is told whole but for what goes to and from a tag", () => {
 
 test("a CCID reader is told without the data of its blocks, also where a PN532 is spoken to through it", () => {
   expect(toldCcid({ type: ccidOut.powerOn, data: new Uint8Array() })).toBe("62");
-  expect(toldCcid({ type: ccidOut.block, data: updateBinary(4, Uint8Array.of(1, 2, 3, 4)) })).toBe(
+  expect(toldCcid({ type: ccidOut.block, data: pcscUpdateBinary(4, Uint8Array.of(1, 2, 3, 4)) })).toBe(
     "6f: ff d6 00 04 04 +4 of the tag's",
   );
   expect(toldCcid({ type: ccidOut.block, data: hex("ff 00 00 00 09 d4 40 01 a2 05 01 02 03 04") })).toBe(

@@ -5,7 +5,7 @@ import {
   encodeUriMessage,
   type NdefRecord,
   parseMessage,
-  textOf,
+  textOfRecords,
   uriBeginnings,
 } from "../../../../drivers/protocol/ndef.ts";
 import { ndefBytesMax } from "../../../../src/core/limits.ts";
@@ -47,7 +47,7 @@ function recordsOf(message: Uint8Array): readonly NdefRecord[] {
   if (parsed.kind !== "message") throw new Error(parsed.why);
   return parsed.records;
 }
-const read = (message: Uint8Array) => textOf(recordsOf(message));
+const read = (message: Uint8Array) => textOfRecords(recordsOf(message));
 
 describe("Text records", () => {
   test("the example of the specification is its text", () => {
@@ -242,7 +242,7 @@ describe("any bytes", () => {
         if (parsed.kind === "broken") return;
         const held = parsed.records.reduce((sum, { payload, type }) => sum + payload.length + type.length, 0);
         expect(held).toBeLessThanOrEqual(message.length);
-        const found = textOf(parsed.records);
+        const found = textOfRecords(parsed.records);
         expect(found === undefined || found.isWellFormed()).toBe(true);
         // The longest beginning of a URI has 26 characters.
         expect((found ?? "").length).toBeLessThanOrEqual(message.length + 26);

@@ -13,7 +13,7 @@ import {
   encodeTextMessage,
   encodeUriMessage,
   parseMessage,
-  textOf,
+  textOfRecords,
 } from "../../../../drivers/protocol/ndef.ts";
 import { parseFelicaTarget, parseTypeATarget } from "../../../../drivers/protocol/pn532-commands.ts";
 import { findMessage, placeOfMessage, planAreaWrite } from "../../../../drivers/protocol/tlv.ts";
@@ -97,7 +97,7 @@ function amidst(bytes: Uint8Array, others: number): Uint8Array {
 const parsers: Readonly<Record<string, (bytes: Uint8Array) => unknown>> = {
   parseMessage: (bytes) => {
     const parsed = parseMessage(bytes);
-    return parsed.kind === "message" ? [parsed, textOf(parsed.records)] : parsed;
+    return parsed.kind === "message" ? [parsed, textOfRecords(parsed.records)] : parsed;
   },
   contentOf,
   findMessage: (bytes) => {
