@@ -33,7 +33,6 @@ import { createFieldSession, type Field } from "./tags/field-session.ts";
 // It answers when it has blinked for 400 ms; as much again for a busy machine.
 const signalMs = 1000;
 
-/** The driver for the readers of a bus. */
 export function acr122uOn(bus: UsbBus) {
   return {
     id: "acr122u-usb",

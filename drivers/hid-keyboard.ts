@@ -28,7 +28,7 @@ import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/rea
 import { type KeyLink, type OpenKeys, openKeys } from "./io/evdev.ts";
 import { type KeyboardInfo, listKeyboards } from "./io/hid-list.ts";
 import { readerGone } from "./io/links.ts";
-import { createGone, type Lying, tapMs, watchLying } from "./one-card-presence.ts";
+import { createGone, type OneCard, tapMs, watchOneCard } from "./one-card-presence.ts";
 import {
   createEventCutter,
   createTyping,
@@ -90,7 +90,6 @@ function candidatesOf(found: readonly KeyboardInfo[]): readonly Candidate[] {
   });
 }
 
-/** Opens the first that can be taken. */
 async function openOne(
   text: string,
   { id }: KeyboardName,
@@ -122,9 +121,13 @@ function createSession(link: KeyLink, name: KeyboardName, context: DriverContext
     info: known?.example ?? `reader that types, ${link.id}`,
     watch(report, signal) {
       const ending = AbortSignal.any([signal, closing.signal]);
-      return watchLying({ clock, report, ending, gone }, (lying, over) => {
+      return watchOneCard({ clock, report, ending, gone }, (present, over) => {
         const codes = name.codes ?? known?.codes;
-        listen(link, name, { context, over, heard: (text) => lay(lying, sightingOf(text, codes), context) });
+        listen(link, name, {
+          context,
+          over,
+          heard: (text) => lay(present, sightingOf(text, codes), context),
+        });
       });
     },
     async close() {
@@ -166,8 +169,8 @@ function listen(link: KeyLink, { layout }: KeyboardName, { context, over, heard 
   });
 }
 
-function lay(lying: Lying, sighting: Sighting, { log }: DriverContext): void {
-  if (!lying.lay(sighting, tapMs)) log.debug("hid-keyboard", "codes come too fast: one is passed over");
+function lay(present: OneCard, sighting: Sighting, { log }: DriverContext): void {
+  if (!present.lay(sighting, tapMs)) log.debug("hid-keyboard", "codes come too fast: one is passed over");
 }
 
 const hex = /^[0-9a-f]{4,20}$/i;

@@ -10,13 +10,12 @@ import type { Report } from "../src/readers/driver.ts";
 /** How long a tap lasts if the reader does not report removal; the same card within this time is the same tap. */
 export const tapMs = 500;
 
-export interface Lying {
+export interface OneCard {
   /**
    * This lies there now: for `ms` milliseconds from now on, or until something else does. False if cards came too fast
    * for a hand: then this one is passed over.
    */
   lay(sighting: Sighting, ms?: number): boolean;
-  /** Nothing lies there any more. */
   lift(): void;
   /** The present card; undefined if there is none. */
   current(): Sighting | undefined;
@@ -26,7 +25,7 @@ export interface Lying {
  * Reports that nothing lies there, as soon as `firstMs` have passed without a card, and each change from then on, until
  * `signal` aborts.
  */
-function createLying(clock: Clock, report: Report, signal: AbortSignal, firstMs: number): Lying {
+function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstMs: number): OneCard {
   let current: Sighting | undefined;
   let leaving: Disposable | undefined;
   let taps = { sinceMs: clock.now(), count: 0 };
@@ -68,21 +67,20 @@ export function isSameCard(a: Sighting | undefined, b: Sighting): boolean {
   return a?.uid === b.uid && a.text === b.text;
 }
 
-interface LyingWatch {
+interface OneCardWatch {
   readonly clock: Clock;
   readonly report: Report;
   /** Aborts when the watch is to end without an error. */
   readonly ending: AbortSignal;
-  /** Rejects when the device fails. */
   readonly gone: Promise<never>;
   /** How long a card from before a fault may take to be reported again, less than a second; absent means no time. */
   readonly firstMs?: number;
 }
 
 /** The watch of such a reader: `hear` begins to listen, and lays down what it hears until the signal it gets aborts. */
-export async function watchLying(
-  { clock, report, ending, gone, firstMs = 0 }: LyingWatch,
-  hear: (lying: Lying, over: AbortSignal) => void,
+export async function watchOneCard(
+  { clock, report, ending, gone, firstMs = 0 }: OneCardWatch,
+  hear: (present: OneCard, over: AbortSignal) => void,
 ): Promise<void> {
   const over = new AbortController();
   const aborted = Promise.withResolvers<void>();
@@ -93,7 +91,7 @@ export async function watchLying(
   if (ending.aborted) return;
   ending.addEventListener("abort", end, { once: true });
   try {
-    hear(createLying(clock, report, over.signal, firstMs), over.signal);
+    hear(createOneCard(clock, report, over.signal, firstMs), over.signal);
     await Promise.race([aborted.promise, gone]);
   } finally {
     ending.removeEventListener("abort", end);

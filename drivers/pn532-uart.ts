@@ -183,7 +183,6 @@ async function changeBaudRate(
 
 interface Opened {
   readonly info: string;
-  /** The line runs at the raised rate. */
   readonly raised: boolean;
 }
 

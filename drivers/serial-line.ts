@@ -31,7 +31,7 @@ import type { Sighting } from "../src/core/token.ts";
 import type { Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { readerGone } from "./io/links.ts";
 import { serialBinding } from "./io/serial-binding.ts";
-import { createGone, isSameCard, type Lying, tapMs, watchLying } from "./one-card-presence.ts";
+import { createGone, isSameCard, type OneCard, tapMs, watchOneCard } from "./one-card-presence.ts";
 import { createLineGuard, type LineCard, parseReaderLine } from "./protocol/card-text.ts";
 
 const usualBaudRate = 115_200;
@@ -81,8 +81,8 @@ function createSession(port: Port, context: DriverContext): ReaderSession {
     info: `reader that speaks in lines, ${port.baudRate} baud`,
     watch(report, signal) {
       const ending = AbortSignal.any([signal, closing.signal]);
-      return watchLying({ clock: context.clock, report, ending, gone, firstMs }, (lying, over) => {
-        const hear = createHearing(context, lying, over, { path: port.path, openedMs });
+      return watchOneCard({ clock: context.clock, report, ending, gone, firstMs }, (present, over) => {
+        const hear = createHearing(context, present, over, { path: port.path, openedMs });
         const guard = createLineGuard(readerLineBytesMax);
         const parser = new ReadlineParser({ delimiter: "\n", encoding: "latin1" });
         parser.on("data", (line: string) => hear(Buffer.from(line, "latin1")));
@@ -106,14 +106,14 @@ interface Opened {
 /** Takes each line of the reader, and lays down what it means. */
 function createHearing(
   { clock, log }: DriverContext,
-  lying: Lying,
+  present: OneCard,
   over: AbortSignal,
   { path, openedMs }: Opened,
 ): (line: Uint8Array) => void {
   let saysScan = false;
   let noisyLines = 0;
   const lay = (sighting: Sighting, ms: number | undefined) => {
-    if (!lying.lay(sighting, ms))
+    if (!present.lay(sighting, ms))
       log.debug("serial-line", "cards come too fast: one is passed over", { path });
   };
   return (bytes) => {
@@ -134,17 +134,17 @@ function createHearing(
       return;
     }
     saysScan = true;
-    if (said.kind === "card") lay(sightingOf(said.card), stayMs(said.card, lying));
-    else if (lying.current() !== undefined) lying.lift();
+    if (said.kind === "card") lay(sightingOf(said.card), stayMs(said.card, present));
+    else if (present.current() !== undefined) present.lift();
   };
 }
 
 const tooLong = { kind: "noise", why: "it is too long" } as const;
 
 /** How long the card is believed to lie there from now on; undefined if the reader will say when it goes. */
-function stayMs(card: LineCard, lying: Lying): number | undefined {
+function stayMs(card: LineCard, present: OneCard): number | undefined {
   if (card.removable === false) return tapMs;
-  const isRepeated = isSameCard(lying.current(), sightingOf(card));
+  const isRepeated = isSameCard(present.current(), sightingOf(card));
   return card.removable === undefined || isRepeated ? silenceMs : undefined;
 }
 

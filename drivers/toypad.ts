@@ -18,7 +18,6 @@
  *   are in their first two pages.
  * - For an unknown tag it reports only a UID; the driver tries to read its memory.
  */
-
 import type { Clock } from "../src/core/clock.ts";
 import { ServiceError } from "../src/core/errors.ts";
 import { toHex } from "../src/core/hex.ts";

@@ -2,7 +2,6 @@
  * The field of an ACR122U. The reader's own polling reports that a card came; the PN532 in it lists, reads and writes the
  * card with the same commands as one on a serial line (API 2.04, section 6.1).
  */
-
 import { assert } from "../../src/core/errors.ts";
 import type { ChipCaller } from "../pn532/chip.ts";
 import { channelTo, recheckRetries, targetIn } from "../pn532/pn532-field.ts";

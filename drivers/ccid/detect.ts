@@ -56,7 +56,6 @@ const dualName = /\bdual\b/i;
 
 /** How a reader is to be spoken to. */
 export interface ReaderFacts {
-  /** The contactless slot. */
   readonly slot: number;
   /** Only an ACR122U is accepted; a device with another name belongs to another program. */
   readonly isAcrOnly: boolean;

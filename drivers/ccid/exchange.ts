@@ -16,7 +16,7 @@ import {
   statusOf,
 } from "../protocol/ccid.ts";
 import { toldCcid } from "../protocol/log-redaction.ts";
-import { createLadder } from "./recovery.ts";
+import { createRecovery } from "./recovery.ts";
 
 // A device takes a block within a frame or two of USB, 1 ms each; a machine that starts a game is late by far more.
 const sendTimeoutMs = 250;
@@ -97,7 +97,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
     }
     throw new UsbFault("failed", "the reader asks for ever more time");
   };
-  const ladder = createLadder({
+  const recover = createRecovery({
     link,
     slot,
     log,
@@ -110,7 +110,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
     },
   });
   const run = async (order: CcidOrder, signal: AbortSignal | undefined): Promise<CcidAnswer> => {
-    for (let rung = 0; ; rung++) {
+    for (let step = 0; ; step++) {
       signal?.throwIfAborted();
       if (closed) throw readerGone(link.path, "it was closed");
       try {
@@ -118,7 +118,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
       } catch (error) {
         const fault = faultOf(error, link.path);
         signal?.throwIfAborted();
-        const reached = await ladder.climb(rung, fault, signal).catch((ending: unknown) => {
+        const reached = await recover(step, fault, signal).catch((ending: unknown) => {
           throw ending instanceof UsbFault ? faultOf(ending, link.path) : ending;
         });
         if (reached === undefined)
@@ -127,7 +127,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
             `the reader does not answer (${fault.message}): plug it in again`,
             fault,
           );
-        rung = reached;
+        step = reached;
       }
     }
   };

@@ -2,7 +2,6 @@
  * The field of any contactless CCID reader: its slot is switched on, and the card is addressed by the commands of PC/SC
  * part 3 (3.2.2) and by plain APDUs.
  */
-
 import {
   apduDone,
   cardKindOf,

@@ -3,38 +3,33 @@
  * slot off and on, reset its port. If all fail, it is given up and its supervisor opens it again. Each step counts only
  * after the reader answers, and is logged with its outcome.
  */
-
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
 import { UsbFault, type UsbLink } from "../io/links.ts";
 import { abortRequest, abortValue, ccidOut, encodeCcid } from "../protocol/ccid.ts";
 import type { Attempt } from "./exchange.ts";
 
-const stepTimeoutMs = 250; // A reader that is well answers these at once; switching a slot on takes some 100 ms.
+const stepTimeoutMs = 250; // A working reader answers these at once; switching a slot on takes some 100 ms.
 
-const rungs = ["abort", "slot power cycle", "USB reset", "re-open"] as const;
+const stepNames = ["abort", "slot power cycle", "USB reset", "re-open"] as const;
 
-interface LadderOptions {
+interface RecoveryOptions {
   readonly link: UsbLink;
   readonly slot: number;
   readonly log: Log;
   readonly attempt: Attempt;
   readonly prepare: (command: Attempt) => Promise<void>;
-  /** Of the command that hangs. */
+  /** The sequence number of the command that hangs. */
   readonly sequence: () => number;
-  /** Nothing that was sent or received counts any more. */
+  /** Discards the state of all earlier transfers. */
   readonly forget: () => void;
 }
 
-export interface Ladder {
-  /**
-   * Runs the steps from this one on until one helps, and returns its number; undefined if none does. Throws if the
-   * reader went away or the signal aborted.
-   */
-  climb(from: number, fault: UsbFault, signal?: AbortSignal): Promise<number | undefined>;
-}
-
-export function createLadder(options: LadderOptions): Ladder {
+/**
+ * The function that this returns runs the steps from `from` on until one helps, and returns its number; undefined if none
+ * does. It throws if the reader went away or the signal aborted.
+ */
+export function createRecovery(options: RecoveryOptions) {
   const { link, slot, log, attempt, prepare } = options;
   const quick: Attempt = (order) => attempt({ ...order, timeoutMs: stepTimeoutMs });
 
@@ -51,7 +46,7 @@ export function createLadder(options: LadderOptions): Ladder {
     },
     async () => {
       await quick({ type: ccidOut.powerOff });
-      // Without a card it says that it cannot, which is an answer.
+      // Without a card the reader reports a failure, which is an answer.
       await quick({ type: ccidOut.powerOn });
       await prepare(quick);
     },
@@ -61,28 +56,23 @@ export function createLadder(options: LadderOptions): Ladder {
       await prepare(quick);
     },
   ];
-  return {
-    async climb(from, fault, signal) {
-      for (let rung = from; rung < steps.length; rung++) {
-        signal?.throwIfAborted();
-        const facts = { path: link.path, fault: outcomeOf(fault), step: rungs[rung] ?? "" };
-        try {
-          await steps[rung]?.();
-          log.warn("ccid", "a reader that did not answer does again", facts);
-          return rung;
-        } catch (error) {
-          log.warn("ccid", "a reader does not answer", { ...facts, outcome: outcomeOf(error) });
-          if (error instanceof UsbFault && error.kind === "gone") throw error;
-        }
+  return async (from: number, fault: UsbFault, signal?: AbortSignal): Promise<number | undefined> => {
+    const facts = { path: link.path, fault: outcomeOf(fault) };
+    for (let step = from; step < steps.length; step++) {
+      signal?.throwIfAborted();
+      const about = { ...facts, step: stepNames[step] ?? "" };
+      try {
+        await steps[step]?.();
+        log.warn("ccid", "a reader that did not answer does again", about);
+        return step;
+      } catch (error) {
+        log.warn("ccid", "a reader does not answer", { ...about, outcome: outcomeOf(error) });
+        if (error instanceof UsbFault && error.kind === "gone") throw error;
       }
-      log.warn("ccid", "a reader does not answer", {
-        path: link.path,
-        fault: outcomeOf(fault),
-        step: rungs[steps.length] ?? "",
-        outcome: "given up, to be opened anew",
-      });
-      return undefined;
-    },
+    }
+    const outcome = "given up, to be opened anew";
+    log.warn("ccid", "a reader does not answer", { ...facts, step: stepNames[steps.length] ?? "", outcome });
+    return undefined;
   };
 }
 

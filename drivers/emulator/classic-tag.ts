@@ -25,7 +25,7 @@ import {
 } from "../protocol/classic.ts";
 import { encodeTextMessage } from "../protocol/ndef.ts";
 import { tagCommands, wrapMessage } from "../protocol/type2-tag.ts";
-import { createTypeATag, type EmulatedTag, type Understood } from "./type-a.ts";
+import { createTypeATag, type TearableTag, type Understood } from "./type-a.ts";
 
 export const classicKinds = {
   "classic-mini": { sectors: 5, sak: 0x09, atqa: 0x0004 },
@@ -46,15 +46,10 @@ interface ClassicOptions {
   readonly text?: string;
 }
 
-export interface ClassicTag extends EmulatedTag {
-  /** The next block that is written gets so many of its bytes, and the tag loses its power over it. */
-  readonly tearNextWrite: (bytes: number) => void;
-}
-
 const transportTrailer = Uint8Array.fromHex("ffffffffffffff078069ffffffffffff");
 const writeMs = 4.6; // Two programming cycles of 2.3 ms (MF1S50YYX, table 18: acknowledge time-outs).
 
-export function createClassic(kind: ClassicKind, { uid, text }: ClassicOptions): ClassicTag {
+export function createClassic(kind: ClassicKind, { uid, text }: ClassicOptions): TearableTag {
   const { sectors, sak, atqa } = classicKinds[kind];
   const memory = factoryMemory(sectors, uid, sak, atqa);
   if (text !== undefined) format(memory, sectors, text);

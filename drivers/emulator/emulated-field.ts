@@ -10,7 +10,6 @@ export interface RadioTiming {
   readonly roundMs: number;
   /** REQA, anticollision at two levels, and SELECT. */
   readonly activationMs: number;
-  /** Each byte over the air at 106 kbit/s. */
   readonly byteMs: number;
   /** The time of every exchange besides its bytes. */
   readonly exchangeMs: number;
@@ -41,7 +40,6 @@ export const instantRadio: RadioTiming = {
   waits: false,
 };
 
-/** The answer, if any, and its time. */
 export interface Heard {
   readonly answer: TagAnswer | undefined;
   readonly afterMs: number;
@@ -54,7 +52,6 @@ export interface EmulatedField {
   /** Targets by number, from 1 on; a target may have left the field. */
   readonly targets: readonly EmulatedTag[];
   put(tag: EmulatedTag): void;
-  /** Takes this tag, or all, out of the field. */
   take(tag?: EmulatedTag): void;
   /**
    * Activates up to `targetsMax` tags of this technology, those that are wanted, and makes them the targets. From now on
@@ -68,7 +65,6 @@ export interface EmulatedField {
   /** Halts the targets that are there; they stay targets. 0 stands for all. */
   halt(number: number): void;
   forgetTargets(): void;
-  /** Cuts the power of every tag. */
   switchOff(): void;
   /** Sends a frame without its CRC, or `bits` bits of it, to one target, or to all that listen. */
   exchange(to: EmulatedTag | undefined, frame: Uint8Array, silenceMs: number, bits?: number): Heard;

@@ -31,7 +31,6 @@ export interface Line {
   answer(bytes: Uint8Array, afterMs: number, sent: () => void): void;
   /** Calls `run` `afterMs` after the host's last byte, unless cancelled before. */
   after(afterMs: number, run: () => void): void;
-  /** Forgets what has not left yet. */
   cancel(): void;
 }
 
@@ -142,19 +141,14 @@ export interface Faults {
   failExchanges(statuses: readonly (number | undefined)[]): void;
 }
 
-/** The line's side of the same faults. */
 interface FaultyLine {
-  /** The bytes that arrive of those that left. */
   spoil(bytes: Uint8Array, isAnswer: boolean): Uint8Array;
-  /** The reads that they arrive in. */
   readsOf(bytes: Uint8Array): readonly Uint8Array[];
   readonly mergeBytes: number;
   readonly delayMs: number;
 }
 
-/** The chip's side of them. */
 interface FaultyChip {
-  /** The status that this exchange fails with. */
   takeStatus(): number | undefined;
 }
 

@@ -5,21 +5,15 @@
 import { assert } from "../../src/core/errors.ts";
 import { encodeTextMessage, encodeUriMessage } from "../protocol/ndef.ts";
 import { pageBytes, wrapMessage } from "../protocol/type2-tag.ts";
-import {
-  createType2Commands,
-  type Type2Commands,
-  type Type2Kind,
-  type Type2Sheet,
-  type2Sheets,
-} from "./emulated-type2.ts";
+import { createType2Commands, type Type2Kind, type Type2Sheet, type2Sheets } from "./emulated-type2.ts";
 import { createCardWithoutMessages } from "./emulated-type4.ts";
-import { createTypeATag, type EmulatedTag, type TypeAIdentity } from "./type-a.ts";
+import { createTypeATag, type EmulatedTag, type TearableTag, type TypeAIdentity } from "./type-a.ts";
 
 export { type ClassicKind, classicKindOf, classicKinds, createClassic } from "./classic-tag.ts";
 export { type Type2Kind, type2Kinds } from "./emulated-type2.ts";
 export { createCardWithoutMessages, createType4Tag } from "./emulated-type4.ts";
 export { createFelicaTag } from "./felica-tag.ts";
-export type { EmulatedTag } from "./type-a.ts";
+export type { EmulatedTag, TearableTag } from "./type-a.ts";
 
 interface Type2Options {
   /** 7 bytes; the first is the maker's, 04 for NXP. */
@@ -28,12 +22,8 @@ interface Type2Options {
   readonly text?: string;
   /** An NDEF message of one URI record. */
   readonly uri?: string;
-  /** An NDEF message as bytes. */
   readonly message?: Uint8Array;
 }
-
-/** A tag that can also be taken off during a write. */
-export interface Type2Tag extends EmulatedTag, Pick<Type2Commands, "tearNextWrite"> {}
 
 const shortBlockBytesMax = 254; // FF announces a length of two more bytes (Type 2 Tag 1.1, 2.3).
 
@@ -47,7 +37,7 @@ export function tagMessageBytesMax(kind: Type2Kind): number {
 }
 
 /** A tag of this kind; without a message as it leaves the factory. Refuses a message that does not fit. */
-export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Type2Options): Type2Tag {
+export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Type2Options): TearableTag {
   assert(uid.length === 7, "a Type 2 tag has a UID of 7 bytes");
   const sheet = type2Sheets[kind];
   const memory = freshMemory(sheet, uid);

@@ -23,14 +23,7 @@ const signatureBytes = 32;
 const counterEnabled = 0x10; // In ACCESS (NTAG21x, table 11).
 const protectsReading = 0x80;
 
-export interface Type2Commands {
-  readonly understand: (command: Uint8Array) => Understood;
-  readonly forget: () => void;
-  /** The next page that is written gets so many of its four bytes, and the tag loses its power over it. */
-  readonly tearNextWrite: (bytes: number) => void;
-}
-
-export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array): Type2Commands {
+export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array) {
   let isAuthenticated = false;
   /** The page whose 16 bytes come next. */
   let compatibilityPage: number | undefined;
@@ -67,14 +60,14 @@ export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array): Type
   };
 
   return {
-    tearNextWrite: (bytes) => {
+    tearNextWrite(bytes: number) {
       tornBytes = bytes;
     },
     forget() {
       isAuthenticated = false;
       compatibilityPage = undefined;
     },
-    understand(command) {
+    understand(command: Uint8Array): Understood {
       const [code, first = 0, second = 0] = command;
       if (compatibilityPage !== undefined) {
         const page = compatibilityPage;

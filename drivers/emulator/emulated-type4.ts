@@ -5,13 +5,12 @@
 import { encodeTextMessage } from "../protocol/ndef.ts";
 import { containerFile, encodeLength, ndefApplication, paymentList } from "../protocol/type4-tag.ts";
 import { sameBytes } from "./emulated-field.ts";
-import { createTypeATag, type EmulatedTag, type Understood } from "./type-a.ts";
+import { createTypeATag, type EmulatedTag, type TearableTag, type Understood } from "./type-a.ts";
 
 export interface Type4Options {
   /** 4 or 7 bytes; four bytes that begin with 08 are random at each selection. */
   readonly uid: Uint8Array;
   readonly text?: string;
-  /** An NDEF message as bytes. */
   readonly message?: Uint8Array;
   /** Bytes of the NDEF file, its length among them. */
   readonly fileBytes?: number;
@@ -27,16 +26,11 @@ export interface Type4Options {
   readonly ats?: Uint8Array;
 }
 
-interface Type4Tag extends EmulatedTag {
-  /** The next command that writes gets so many of its bytes done, and the tag loses its power over it. */
-  readonly tearNextWrite: (bytes: number) => void;
-}
-
 const messageFile = 0xe104;
 const desfireAts = Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80);
 
 /** A DESFire that was formatted as a Type 4 tag; `memory` is its NDEF file. */
-export function createType4Tag(options: Type4Options): Type4Tag {
+export function createType4Tag(options: Type4Options): TearableTag {
   const { uid, fileBytes = 256, isExtended = false } = options;
   const file = new Uint8Array(fileBytes);
   const message =

@@ -15,7 +15,7 @@ import {
   type3BlockBytes,
   withMessage,
 } from "../protocol/type3-tag.ts";
-import type { EmulatedTag, TagAnswer } from "./type-a.ts";
+import type { TagAnswer, TearableTag } from "./type-a.ts";
 
 interface FelicaOptions {
   /** IDm, 8 bytes. */
@@ -25,11 +25,6 @@ interface FelicaOptions {
   readonly isWritable?: boolean;
   /** A FeliCa of this system code instead, whose blocks want keys. */
   readonly systemCode?: number;
-}
-
-interface FelicaTag extends EmulatedTag {
-  /** The next block that is written gets so many of its bytes, and the tag loses its power over it. */
-  readonly tearNextWrite: (bytes: number) => void;
 }
 
 const pmm = Uint8Array.fromHex("00f1000000014300"); // FeliCa Lite-S (user's manual, 2.4).
@@ -43,7 +38,7 @@ export function createFelicaTag({
   text,
   isWritable = true,
   systemCode = liteSystem,
-}: FelicaOptions): FelicaTag {
+}: FelicaOptions): TearableTag {
   const memory = new Uint8Array(configurationAt + type3BlockBytes);
   const configuration = memory.subarray(configurationAt);
   configuration.set([0xff, 0xff, 0xff, 0x00, 0x07]);

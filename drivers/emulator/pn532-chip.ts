@@ -53,11 +53,9 @@ export interface EmulatedChip {
   hostAck(): void;
   run(payload: Uint8Array): Reply;
   put(tag: EmulatedTag): void;
-  /** Takes this tag, or all, out of the field. */
   take(tag?: EmulatedTag): void;
 }
 
-/** The parts that a command may change. */
 export interface ChipParts {
   readonly memory: ChipMemory;
   readonly field: EmulatedField;

@@ -19,9 +19,7 @@ interface Pn532DeviceOptions {
   readonly timing: "real" | "none";
   /** Keeps time to some microseconds by spinning: for measurements, in a process of its own. */
   readonly precise?: boolean;
-  /** Its socket, instead of a pty. */
   readonly socket?: Pn532Socket;
-  /** Not plugged in at first. */
   readonly isUnplugged?: boolean;
 }
 
@@ -40,14 +38,11 @@ export interface Pn532Device {
   /** Pulls it out: the name is gone, and a program that has the port open sees it go. */
   unplug(): Promise<void>;
   put(tag: EmulatedTag): void;
-  /** Takes this tag, or all, out of the field. */
   take(tag?: EmulatedTag): void;
-  /** The chip dies; its line stays open. */
   kill(): void;
   /** The chip gets its power back: asleep, unconfigured, at 115200 baud. Tags stay where they lie. */
   revive(): void;
   readonly faults: Faults;
-  /** Baud, as the chip has it. */
   readonly baudRate: number;
   /** Called with each command's payload as it arrives, before it runs; `kill` and the like may strike there. */
   onCommand(listener: (payload: Uint8Array) => void): void;
@@ -59,7 +54,6 @@ export interface Pn532Device {
   close(): Promise<void>;
 }
 
-/** The command that a chip is busy with. */
 interface Busy {
   readonly command: Uint8Array;
   readonly sinceMs: number;
@@ -82,7 +76,6 @@ export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
   let plugged: { readonly pty: ReturnType<Pn532Socket["plug"]>; readonly line: Line } | undefined;
   let cutter = createFrameCutter();
   let alive = true;
-  /** The command that waits for a tag. */
   let waiting: Busy | undefined;
   let lastAnswer: Uint8Array | undefined;
   let lastAnswerAt = 0;

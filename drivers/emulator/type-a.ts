@@ -34,7 +34,6 @@ interface FelicaIdentity {
 
 /** A tag of either technology; of a FeliCa, `uid` is the IDm, and ATQA, SAK and ATS are nothing. */
 export interface EmulatedTag extends TypeAIdentity {
-  /** Present if it is a FeliCa. */
   readonly felica?: FelicaIdentity;
   /** All pages, as they are now; empty for tags that are known by UID only. */
   readonly memory: Uint8Array;
@@ -45,6 +44,11 @@ export interface EmulatedTag extends TypeAIdentity {
   losePower(): void;
   /** The answer to a frame without its CRC, or of `bits` bits if it is a short one; undefined for silence. */
   receive(frame: Uint8Array, bits?: number): TagAnswer | undefined;
+}
+
+/** A tag that can be taken off during a write: the next write stores only so many of its bytes, and the tag loses its power. */
+export interface TearableTag extends EmulatedTag {
+  readonly tearNextWrite: (bytes: number) => void;
 }
 
 /** The reaction of an active tag to a command; after `fall` it must be selected again. */

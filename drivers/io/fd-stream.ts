@@ -101,15 +101,6 @@ export function openFd(fd: number): FdChannel {
   };
 }
 
-interface FdStream {
-  /** Resolves once the kernel has taken all bytes; one write after another. Rejects with `FdError`. */
-  write(bytes: Uint8Array): Promise<void>;
-  /** Resolves once the writes so far have ended, well or not. */
-  written(): Promise<void>;
-  /** Closes the descriptor. */
-  close(): Promise<void>;
-}
-
 interface FdEvents {
   readonly bytes: (bytes: Uint8Array) => void;
   /** The other side hung up, or the device went away. Called once; never after `close`. */
@@ -117,7 +108,7 @@ interface FdEvents {
 }
 
 /** As `openFd`, for a listener that takes everything as it comes. */
-export function streamFd(fd: number, events: FdEvents): FdStream {
+export function streamFd(fd: number, events: FdEvents): Pick<FdChannel, "write" | "written" | "close"> {
   const channel = openFd(fd);
   let closed = false;
   const pump = async () => {

@@ -20,7 +20,6 @@ export interface HidInfo {
   readonly stamp: string;
 }
 
-/** An input node that types. */
 export interface KeyboardInfo extends HidInfo {
   /** `/dev/input/event3`. */
   readonly path: string;

@@ -93,7 +93,6 @@ export function attachFilter(fd: number, program: Uint8Array): boolean {
   return libc.setsockopt(fd, solSocket, soAttachFilter, ptr(new Uint8Array(head.buffer)), 16) === 0;
 }
 
-/** True if the socket had one. */
 export function detachFilter(fd: number): boolean {
   return libc.setsockopt(fd, solSocket, soDetachFilter, ptr(new Int32Array(1)), 4) === 0;
 }

@@ -15,7 +15,6 @@ export function unplugged(path: string, cause: unknown): ServiceError {
 }
 
 export interface ByteLink {
-  /** The device path, for messages. */
   readonly path: string;
   /**
    * Called with each run of bytes as it arrives; the bytes are valid during the call only. There is one listener: a
@@ -33,7 +32,6 @@ export interface ByteLink {
 }
 
 export interface HidLink {
-  /** The device path, for messages. */
   readonly path: string;
   /**
    * Called with each input report; the bytes are valid during the call only. One listener: a later one takes its place.
@@ -48,7 +46,6 @@ export interface HidLink {
 }
 
 export interface HidOptions {
-  /** Bytes of every input report. */
   readonly reportBytes: number;
 }
 

@@ -56,7 +56,6 @@ export interface SerialBindingPort {
   /** Every line is set on each call; an absent one is off. Rejects if the port has no such lines. */
   set(lines: ModemOutputs): Promise<void>;
   get(): Promise<ModemInputs>;
-  /** The rate according to the kernel, in baud. */
   getBaudRate(): Promise<{ baudRate: number }>;
   /** Drops what was received but not read, and written but not sent. */
   flush(): Promise<void>;
@@ -78,12 +77,9 @@ export interface ModemInputs {
   dcd: boolean;
 }
 
-/** The error of a port that is open. */
 export class SerialBindingError extends Error {
   override readonly name = "SerialBindingError";
-  /** The port was closed by us. */
   readonly canceled: boolean;
-  /** The device went away. */
   readonly disconnected: boolean;
 
   constructor(message: string, why: "canceled" | "disconnected" | "refused", cause?: unknown) {

@@ -6,7 +6,6 @@
  *
  * qemu-user 7.2 does not know the termios2 calls; there the old ones are used, for the standard rates only.
  */
-
 import { closeSync, constants, openSync } from "node:fs";
 import { serialBaudRateMax } from "../../src/core/limits.ts";
 import { streamFd } from "./fd-stream.ts";
@@ -48,7 +47,6 @@ export interface Framing {
   readonly xon?: boolean;
   readonly xoff?: boolean;
   readonly xany?: boolean;
-  /** DTR drops when the port is closed. */
   readonly hupcl?: boolean;
 }
 
@@ -84,7 +82,6 @@ export function baudRateOf(fd: number): number | undefined {
   return [...standardRates].find(([, known]) => known === code)?.[0];
 }
 
-/** True if the descriptor is a terminal. */
 export function isTerminal(fd: number): boolean {
   return ioctl(fd, requests.tcgets, new Uint8Array(termiosBytes));
 }

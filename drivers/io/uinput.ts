@@ -36,7 +36,6 @@ interface UinputParts {
   readonly openFile: () => UinputFile;
   /** The folder in which the kernel lists such devices. */
   readonly sysFolder: string;
-  /** The folder of their nodes. */
   readonly devFolder: string;
   readonly clock: Clock;
 }
@@ -190,7 +189,6 @@ export const sysNameBytes = 64;
 const keyEventType = evKey;
 
 interface UinputSetup {
-  /** Cut off after 79 bytes. */
   readonly name: string;
   readonly vendor: number;
   readonly product: number;

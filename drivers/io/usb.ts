@@ -31,7 +31,6 @@ interface UsbParts {
 const idleDrivers: readonly string[] = ["pn533_usb", "pn533"];
 const otherProgram = "usbfs";
 
-/** The USB ports of this machine. */
 export const machineUsb: UsbBus = createUsb({
   list: () => listUsbDevices(),
   interfaceOf: (path) => ccidInterfaceOf(path),

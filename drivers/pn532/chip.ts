@@ -42,7 +42,6 @@ interface Waiting {
   readonly take: (answer: Uint8Array | undefined) => void;
   readonly fail: (why: string) => void;
   readonly frame: Uint8Array;
-  /** The payload of the frame. */
   readonly payload: Uint8Array;
   readonly sendsMax: number;
   /** Milliseconds to the answer once acknowledged, and whether its absence is a fault. */

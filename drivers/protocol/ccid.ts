@@ -50,12 +50,10 @@ export function encodeCcid(
   return message;
 }
 
-/** A message as it came, in either direction. */
 export interface CcidMessage {
   readonly type: number;
   readonly slot: number;
   readonly sequence: number;
-  /** The header's last three bytes. */
   readonly specific: Uint8Array;
   readonly data: Uint8Array;
 }
@@ -71,12 +69,10 @@ export type CcidCut =
 export interface CcidAssembler {
   /** The result of this transfer. Never throws; a message's bytes are copies. An empty transfer changes nothing. */
   push(transfer: Uint8Array): CcidCut;
-  /** Bytes that wait for more. */
   readonly pendingBytes: number;
 }
 
 interface CcidAssemblerOptions {
-  /** Types that begin a message. */
   readonly types: readonly number[];
   /** A transfer that is no multiple of these has ended with a short packet. */
   readonly packetBytes: number;
@@ -84,7 +80,6 @@ interface CcidAssemblerOptions {
   readonly messageBytesMax: number;
 }
 
-/** Joins transfers into messages. */
 export function createCcidAssembler({
   types,
   packetBytes,

@@ -79,7 +79,6 @@ const freeApplication: readonly number[] = [0x00, 0x00];
 export interface Directory {
   /** Sectors of the NDEF application, in order. */
   readonly ndefSectors: readonly number[];
-  /** Sectors that are neither its nor free. */
   readonly otherSectors: readonly number[];
 }
 

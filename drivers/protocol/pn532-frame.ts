@@ -54,7 +54,6 @@ export type Cut =
 export interface FrameCutter {
   /** The cuts that these bytes complete, in order. Never throws; payloads are copies. */
   push(bytes: Uint8Array): readonly Cut[];
-  /** Bytes that wait for more. */
   readonly pendingBytes: number;
 }
 

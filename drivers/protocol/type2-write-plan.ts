@@ -13,7 +13,6 @@ import { draftOf, placeOfMessage } from "./tlv.ts";
 import { amiiboContainer } from "./toys.ts";
 import { containerOf, isReadOnly, pageBytes, type Type2Layout, unlockedPage } from "./type2-tag.ts";
 
-/** The memory of a tag before it is written. */
 export interface Type2Image {
   readonly layout: Type2Layout;
   /** From page 0 to the end of the data area. */
@@ -39,7 +38,6 @@ export type WritePlan =
       readonly drafted: Uint8Array;
       /** The switch; absent if the tag holds this very message already. */
       readonly last?: PageWrite;
-      /** The memory in the end. */
       readonly written: Uint8Array;
     }
   | { readonly kind: "refused"; readonly why: PlanRefusal }
@@ -53,7 +51,6 @@ export type PlanRefusal =
   | "other-data"
   /** Its one-time bits were used for something else. */
   | "one-time-bits"
-  /** Bytes within its data area are reserved. */
   | "reserved-bytes";
 
 const areaAt = 4 * pageBytes;

@@ -69,9 +69,7 @@ function framed(...bytes: readonly number[]): Uint8Array {
 }
 
 export interface Attributes {
-  /** The block as it was read. */
   readonly bytes: Uint8Array;
-  /** Most blocks of one read. */
   readonly readBlocksMax: number;
   /** Blocks after this one that may hold a message. */
   readonly blocks: number;
@@ -98,7 +96,6 @@ export function parseAttributes(bytes: Uint8Array): Attributes | undefined {
   };
 }
 
-/** The attributes with another state. */
 export function withMessage(
   { bytes }: Attributes,
   state: { readonly isBeingWritten: boolean; readonly messageBytes: number },

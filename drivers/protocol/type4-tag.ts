@@ -97,7 +97,6 @@ export function isExtended(container: Uint8Array): boolean {
   return container[7] === 0x06 && container[8] === 0x08;
 }
 
-/** The value of NLEN or ENLEN, big-endian. */
 export function lengthIn(bytes: Uint8Array, lengthBytes: number): number {
   return bytes.subarray(0, lengthBytes).reduce((length, byte) => length * 256 + byte, 0);
 }

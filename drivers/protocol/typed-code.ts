@@ -21,7 +21,6 @@ export type Typed =
 export interface Typing {
   /** The code that this event ends; undefined if it ends none. */
   take(event: KeyEvent): Typed | undefined;
-  /** True if a code has begun. */
   isTyping(): boolean;
   /** Ends what was typed so far. */
   end(): Typed | undefined;

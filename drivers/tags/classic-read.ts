@@ -92,7 +92,6 @@ export interface ClassicCard {
    * silent at a wrong key and is selected again then.
    */
   open(sector: number, keys: readonly ClassicKey[]): Promise<ClassicKey | undefined>;
-  /** A block of the open sector. */
   read(block: number): Promise<Uint8Array | undefined>;
   write(block: number, bytes: Uint8Array): Promise<boolean>;
   /** False if it left. */
@@ -149,13 +148,10 @@ type CardContent =
   | { readonly kind: "directory"; readonly ndefSectors: readonly number[]; readonly isShared: boolean }
   /** Sector 0 has the transport key: the card is new. */
   | { readonly kind: "fresh" }
-  /** Its directory makes no sense. */
   | { readonly kind: "no-directory" }
-  /** Sector 0 has keys of its own. */
   | { readonly kind: "locked" }
   | { readonly kind: "failed" };
 
-/** The use of the card. */
 export async function contentOfCard(card: ClassicCard): Promise<CardContent> {
   const key = await card.open(0, [keys.directory, keys.transport]);
   if (key === undefined) return { kind: card.hasLeft ? "failed" : "locked" };

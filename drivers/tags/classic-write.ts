@@ -24,7 +24,6 @@ import type { ClassicKey, TagChannel, TypeATarget } from "./tag-channel.ts";
 import { mismatch, refusals, taken, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
-/** Keys for data that is ours. */
 const dataKeys: readonly ClassicKey[] = [keys.ndef, keys.transportB, keys.transport];
 /** Keys for sectors that are formatted: a new one opens by the first, a half-formatted one by the others. */
 const freshKeys: readonly ClassicKey[] = [keys.transport, keys.ndef, keys.transportB, keys.directory];
@@ -104,7 +103,6 @@ async function format(card: ClassicCard, force: boolean): Promise<void> {
 
 interface FreeSector {
   readonly content: Uint8Array;
-  /** It has its trailer already. */
   readonly isOurs: boolean;
 }
 

@@ -2,7 +2,6 @@
  * The session of a tag reader: it waits for a tag, reads or writes it, and re-checks it until it leaves. The driver
  * supplies how its reader lists tags and how it waits for one.
  */
-
 import { type Clock, sleep } from "../../src/core/clock.ts";
 import { assert, ServiceError } from "../../src/core/errors.ts";
 import { toHex } from "../../src/core/hex.ts";
@@ -11,7 +10,6 @@ import { isSameTarget, type TagChannel, type Target, uidOf } from "./tag-channel
 import { readTag, writeTag } from "./tag-families.ts";
 
 interface FieldParts {
-  /** A description of the reader. */
   readonly info: string;
   readonly field: Field;
   /** The `reader-gone` of a session that was closed. */
@@ -122,7 +120,6 @@ async function carryOut(tag: TagChannel, order: ClaimedOrder, signal: AbortSigna
   }
 }
 
-/** An order whose tag was found. */
 interface ClaimedOrder extends Pick<WriteOrder, "text" | "record" | "force"> {
   /** The write has ended: well, or with what it failed with. */
   end(failure?: unknown): void;

@@ -3,12 +3,10 @@
  * sighting that a reader reports of it. A driver makes one channel for each target. Everything about tag memory is built
  * on the channel, once for all drivers.
  */
-
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting, TagProblem, TagType } from "../../src/core/token.ts";
 import { parseMessage, textOfRecords } from "../protocol/ndef.ts";
 
-/** A target as it was listed. */
 export type Target =
   | {
       readonly kind: "type-a";
@@ -117,7 +115,6 @@ export function sightingOfMessage(
   return sightingWithout(target, type, isEmpty ? "blank" : "other-message", data);
 }
 
-/** A tag without a text, and why. */
 export function sightingWithout(
   target: Target,
   type: TagType,

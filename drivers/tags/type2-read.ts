@@ -17,7 +17,6 @@ const firstReadPages = 16;
 const lastPage = 0xff;
 const triesMax = 3;
 
-/** A selected Type 2 tag. */
 interface Tag {
   readonly channel: TagChannel;
   readonly target: Extract<Target, { kind: "type-a" }>;

@@ -13,7 +13,6 @@ import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures
 
 const headerPages = 4;
 
-/** A selected Type 2 tag. */
 interface Tag {
   readonly channel: TagChannel;
   readonly version: TagVersion | undefined;
@@ -49,7 +48,6 @@ export async function writeType2(
   }
 }
 
-/** The page of the switch as it was before. */
 function blank({ page }: PageWrite, drafted: Uint8Array): PageWrite {
   return { page, bytes: drafted.slice(page * pageBytes, (page + 1) * pageBytes) };
 }

@@ -130,7 +130,6 @@ export async function writeType3(
 
 interface Formatted {
   readonly tag: Type3Session;
-  /** Block 0 as it was read. */
   readonly first: Uint8Array;
   readonly attributes: Attributes;
 }

@@ -3,7 +3,6 @@
  * length to zero first, then writes the message, and the length last (Type 4 Tag 2.0, 5.4.5). An interrupted write
  * therefore leaves the old message, the new one, or none.
  */
-
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import {
@@ -209,7 +208,6 @@ type Type4Content =
   | { readonly kind: "none" }
   | { readonly kind: "failed" };
 
-/** Selects the NDEF application and its file. */
 async function openMessageFile(channel: TagChannel, signal: AbortSignal): Promise<Type4Content> {
   const application = await send(channel, selectApplication(ndefApplication), signal);
   if (application === undefined) return { kind: "failed" };

@@ -97,11 +97,9 @@ const allZones = 0;
 const signalMs = 600;
 
 export interface Lights {
-  /** These zones are white, the others dark. */
   show(lit: ReadonlySet<Zone>, signal: AbortSignal): Promise<void>;
   /** All zones in one colour for a moment, then as before. As `ReaderSession.signal`; white says that a tag was heard. */
   signal(kind: Signal, ending: AbortSignal): void;
-  /** All dark, best effort. */
   darken(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /** What goes wrong between an emulated CCID reader and its host. All are off at first; tests switch them on one by one. */
 import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
 
-/** What brings a hung reader back: a rung of the driver's ladder, or its plug. */
+/** What brings a hung reader back: a recovery step of the driver, or its plug. */
 export type Cure = "abort" | "power" | "reset" | "replug";
 
 export interface CcidFaults {

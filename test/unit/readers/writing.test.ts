@@ -6,8 +6,8 @@ import {
   createIsoDepTag,
   createType2Tag,
   type EmulatedTag,
+  type TearableTag,
   type Type2Kind,
-  type Type2Tag,
   type2Kinds,
 } from "../../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../../drivers/emulator/pn532-device.ts";
@@ -442,7 +442,7 @@ describe("every kind of tag", () => {
 });
 
 describe("a tag that is pulled away at any page, and any byte of it,", () => {
-  const tear = async (create: () => Type2Tag, cut: number) => {
+  const tear = async (create: () => TearableTag, cut: number) => {
     const found = new Set<string | undefined>();
     for (let at = 1; ; at++) {
       let isTorn = false;
