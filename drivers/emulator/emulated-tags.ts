@@ -6,8 +6,7 @@ import { assert } from "../../src/core/errors.ts";
 import { encodeTextMessage, encodeUriMessage } from "../protocol/ndef.ts";
 import { pageBytes, wrapMessage } from "../protocol/type2-tag.ts";
 import { createType2Commands, type Type2Kind, type Type2Sheet, type2Sheets } from "./emulated-type2.ts";
-import { createCardWithoutMessages } from "./emulated-type4.ts";
-import { createTypeATag, type EmulatedTag, type TearableTag, type TypeAIdentity } from "./type-a.ts";
+import { createTypeATag, type EmulatedTag, type TearableTag } from "./type-a.ts";
 
 export { type ClassicKind, classicKindOf, classicKinds, createClassic } from "./classic-tag.ts";
 export { type Type2Kind, type2Kinds } from "./emulated-type2.ts";
@@ -55,25 +54,17 @@ export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Typ
   return Object.assign(tag, { tearNextWrite });
 }
 
-/** A tag without readable memory: a payment card, a phone, a MIFARE Classic without a key. */
-function createPlainTag(options: Omit<TypeAIdentity, "ats"> & { readonly ats?: Uint8Array }): EmulatedTag {
-  return createTypeATag({
-    ...options,
-    ats: options.ats ?? new Uint8Array(),
-    memory: new Uint8Array(),
-    // Without a key a MIFARE Classic answers nothing and must be selected again (MF1S50YYX, section 10).
-    understand: () => ({ answer: undefined, fall: true }),
-  });
-}
-
 /** A MIFARE Classic 1K with unknown keys (AN10833, tables 3 and 6). */
 export function createClassicTag(uid: Uint8Array): EmulatedTag {
-  return createPlainTag({ uid, atqa: uid.length === 4 ? 0x0004 : 0x0044, sak: 0x08 });
-}
-
-/** A card of ISO/IEC 14443-4: answers RATS with `ats`, and has no known application. */
-export function createIsoDepTag(uid: Uint8Array, ats: Uint8Array): EmulatedTag {
-  return createCardWithoutMessages(uid, ats);
+  return createTypeATag({
+    uid,
+    atqa: uid.length === 4 ? 0x0004 : 0x0044,
+    sak: 0x08,
+    ats: new Uint8Array(),
+    memory: new Uint8Array(),
+    // Without a key the card answers nothing and must be selected again (MF1S50YYX, section 10).
+    understand: () => ({ answer: undefined, fall: true }),
+  });
 }
 
 /** The capability container: E1, version 1.0, data bytes / 8, free to read and write. */

@@ -104,34 +104,15 @@ export function withMessage(
   const { messageBytes } = state;
   changed[9] = state.isBeingWritten ? 0x0f : 0x00;
   changed.set([messageBytes >> 16, (messageBytes >> 8) & 0xff, messageBytes & 0xff], 11);
-  const sum = sumOf(changed);
-  changed.set([sum >> 8, sum & 0xff], 14);
-  return changed;
+  return withSum(changed);
 }
 
 /** Of a new tag: version 1.0, so many blocks of which so many are read and written at once. */
 export function freshAttributes(blocks: number, readBlocksMax: number): Uint8Array {
-  const bytes = Uint8Array.of(
-    0x10,
-    readBlocksMax,
-    1,
-    blocks >> 8,
-    blocks & 0xff,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1,
-    0,
-    0,
-    0,
-    0,
-    0,
-  );
-  const sum = sumOf(bytes);
-  bytes.set([sum >> 8, sum & 0xff], 14);
-  return bytes;
+  const bytes = new Uint8Array(type3BlockBytes);
+  bytes.set([0x10, readBlocksMax, 1, blocks >> 8, blocks & 0xff]);
+  bytes[10] = 1;
+  return withSum(bytes);
 }
 
 /** The system code of FeliCa Lite and Lite-S. */
@@ -184,6 +165,13 @@ export function attributesOfLite(): Uint8Array {
 export function isAsNew(memory: Uint8Array): boolean {
   const attributes = attributesOfLite();
   return memory.every((byte, at) => byte === 0 || byte === attributes[at]);
+}
+
+/** Sets the sum of the attributes in place. */
+export function withSum(bytes: Uint8Array): Uint8Array {
+  const sum = sumOf(bytes);
+  bytes.set([sum >> 8, sum & 0xff], 14);
+  return bytes;
 }
 
 function sumOf(bytes: Uint8Array): number {

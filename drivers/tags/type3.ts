@@ -28,6 +28,7 @@ import {
   type3BlockBytes,
   withMessage,
   withNdefAnswers,
+  withSum,
   writeBlock,
 } from "../protocol/type3-tag.ts";
 import { type FelicaTarget, sightingOfMessage, sightingWithout, type TagChannel } from "./tag-channel.ts";
@@ -157,10 +158,7 @@ async function format(
 
 /** The attributes of a block whose write was torn: all but the state and the sum stayed as they were. */
 function attributesOfTorn(bytes: Uint8Array): Attributes | undefined {
-  const mended = bytes.slice();
-  const sum = mended.subarray(0, 14).reduce((total, byte) => total + byte, 0);
-  mended.set([sum >> 8, sum & 0xff], 14);
-  return parseAttributes(mended);
+  return parseAttributes(withSum(bytes.slice()));
 }
 
 /** The IDm that answers to this system code. */

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { likelyReaders } from "../../../drivers/ccid/detect.ts";
 import {
+  createCardWithoutMessages,
   createClassic,
   createClassicTag,
-  createIsoDepTag,
   createType2Tag,
 } from "../../../drivers/emulator/emulated-tags.ts";
 import { createEmulatedChip, instantRadio } from "../../../drivers/emulator/pn532-chip.ts";
@@ -267,7 +267,10 @@ test("cards of other families are told as a PN532 on a line tells them", () =>
     expect(last()?.[0]?.type).toBe("MIFARE");
     reader.take();
     reader.put(
-      createIsoDepTag(Uint8Array.fromHex("04112233445566"), Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80)),
+      createCardWithoutMessages(
+        Uint8Array.fromHex("04112233445566"),
+        Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80),
+      ),
     );
     await eventually(() => last()?.[0]?.uid === "04112233445566");
     expect(last()?.[0]?.type).toBe("DESFire");
@@ -316,7 +319,10 @@ describe("any other contactless reader", () => {
       reader.take();
       await eventually(() => last()?.length === 0);
       reader.put(
-        createIsoDepTag(Uint8Array.fromHex("04112233445566"), Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80)),
+        createCardWithoutMessages(
+          Uint8Array.fromHex("04112233445566"),
+          Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80),
+        ),
       );
       await eventually(() => last()?.[0]?.uid === "04112233445566");
     }));

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
+  createCardWithoutMessages,
   createClassicTag,
-  createIsoDepTag,
   createType2Tag,
   type EmulatedTag,
   type TearableTag,
@@ -358,7 +358,7 @@ describe("a tag that cannot be written says why, and is left as it is:", () => {
     ],
     ["an amiibo", edited("ntag215", (memory) => memory.set([0xf1, 0x10, 0xff, 0xee, 0xa5], 12)), "foreign"],
     ["a ticket", edited("ultralight", (memory) => memory.set([0, 0, 0, 1, 7, 7], 12)), "foreign"],
-    ["a payment card", createIsoDepTag(uid, Uint8Array.of(0x78, 0x80, 0x70, 0x02)), "foreign"],
+    ["a payment card", createCardWithoutMessages(uid, Uint8Array.of(0x78, 0x80, 0x70, 0x02)), "foreign"],
     ["a MIFARE Classic with keys of its own", createClassicTag(Uint8Array.fromHex("de4a1b7c")), "password"],
     [
       "more memory than it has",

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { createIsoDepTag, createType2Tag } from "../../../../drivers/emulator/emulated-tags.ts";
+import { createCardWithoutMessages, createType2Tag } from "../../../../drivers/emulator/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../../../drivers/emulator/pn532-device.ts";
 import { openSerial } from "../../../../drivers/io/serial.ts";
 import {
@@ -145,7 +145,7 @@ test("two tags are two targets, a card of layer 4 tells its ATS, and FeliCa find
   withChip(async ({ device, ask }) => {
     await ask("d43205ff0100");
     device.put(createType2Tag("ultralight", { uid }));
-    device.put(createIsoDepTag(Uint8Array.fromHex("08010203"), Uint8Array.fromHex("7577810280")));
+    device.put(createCardWithoutMessages(Uint8Array.fromHex("08010203"), Uint8Array.fromHex("7577810280")));
     expect(await ask("d44a0200")).toBe(`d54b020100440007${uid.toHex()}020004200408010203067577810280`);
     expect(await ask("d44a010100ffff0100")).toBe("d54b00");
     expect(await ask("d44a0300")).toBe("error");
