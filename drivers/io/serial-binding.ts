@@ -15,25 +15,7 @@ import { listSerialPorts } from "./serial-list.ts";
 import { baudRateOf, setRaw } from "./termios.ts";
 
 /** All ports with hardware behind them, and how one is opened: pass it to `SerialPortStream` as `binding`. */
-export const serialBinding: SerialBinding = { list: listForStream, open: openForStream };
-
-export interface SerialBinding {
-  list(): Promise<SerialBindingInfo[]>;
-  /** Rejects with `ServiceError("reader-gone")`, a sentence on what was wrong and what to do. */
-  open(options: SerialBindingOptions): Promise<SerialBindingPort>;
-}
-
-export interface SerialBindingInfo {
-  path: string;
-  manufacturer: string | undefined;
-  serialNumber: string | undefined;
-  /** The last part of the by-id name. */
-  pnpId: string | undefined;
-  /** Other systems have it; Linux does not. */
-  locationId: undefined;
-  productId: string | undefined;
-  vendorId: string | undefined;
-}
+export const serialBinding = { list: listForStream, open: openForStream };
 
 export interface SerialBindingOptions extends PortOptions {
   readonly path: string;
@@ -55,7 +37,7 @@ export interface SerialBindingPort {
   update(options: { readonly baudRate: number }): Promise<void>;
   /** Every line is set on each call; an absent one is off. Rejects if the port has no such lines. */
   set(lines: ModemOutputs): Promise<void>;
-  get(): Promise<ModemInputs>;
+  get(): Promise<{ cts: boolean; dsr: boolean; dcd: boolean }>;
   getBaudRate(): Promise<{ baudRate: number }>;
   /** Drops what was received but not read, and written but not sent. */
   flush(): Promise<void>;
@@ -69,12 +51,6 @@ export interface ModemOutputs {
   readonly dsr?: boolean;
   readonly dtr?: boolean;
   readonly rts?: boolean;
-}
-
-export interface ModemInputs {
-  cts: boolean;
-  dsr: boolean;
-  dcd: boolean;
 }
 
 export class SerialBindingError extends Error {
@@ -92,19 +68,21 @@ export class SerialBindingError extends Error {
 const modemBits = { dtr: 0x002, rts: 0x004, cts: 0x020, dcd: 0x040, dsr: 0x100 } as const; // TIOCM_*, asm-generic/termios.h.
 const settableBits = modemBits.dtr | modemBits.rts | modemBits.cts | modemBits.dsr;
 
-async function listForStream(): Promise<SerialBindingInfo[]> {
+async function listForStream() {
   const ports = await listSerialPorts();
   return ports.map(({ path, manufacturer, serialNumber, byId, productId, vendorId }) => ({
     path,
     manufacturer,
     serialNumber,
     pnpId: byId === undefined ? undefined : basename(byId),
+    // Other systems have it; Linux does not.
     locationId: undefined,
     productId,
     vendorId,
   }));
 }
 
+/** Rejects with `ServiceError("reader-gone")`, a sentence on what was wrong and what to do. */
 async function openForStream(options: SerialBindingOptions): Promise<SerialBindingPort> {
   const openOptions: Required<SerialBindingOptions> = {
     ...{ lock: true, dataBits: 8, parity: "none", stopBits: 1, hupcl: true },
