@@ -38,12 +38,10 @@ import { createGuards } from "./wiring/clients-and-audit.ts";
 import { closeAll } from "./wiring/close.ts";
 import { prepareDataFolder } from "./wiring/data-folder.ts";
 import { createDevices } from "./wiring/devices.ts";
-import { followFolders } from "./wiring/media-index.ts";
-import { pairOnScreen } from "./wiring/pair-on-screen.ts";
-import { createPairing, pairingService } from "./wiring/pairing-service.ts";
+import { followFolders, followSticks } from "./wiring/follow-media.ts";
+import { createPairing, pairingService, pairOnScreen } from "./wiring/pairing-service.ts";
 import { followScreen, type Screen } from "./wiring/screen.ts";
 import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
-import { followSticks } from "./wiring/usb-sticks.ts";
 
 export interface ServiceOptions {
   readonly places: ServicePlaces;

@@ -65,7 +65,7 @@ async function declarations(): Promise<readonly (readonly [name: string, text: s
     typed.map(async (name) => {
       const text = await readFile(join(folder, `src/client/${name}.d.ts`), "utf8");
       const plain = text
-        .replaceAll('"../api/calls.ts"', '"./calls.js"')
+        .replaceAll('"../api/methods/index.ts"', '"./calls.js"')
         .replace(/"(\.\/[\w-]+)\.ts"/g, '"$1.js"');
       return [name === "client" ? "index.d.ts" : `${name}.d.ts`, plain] as const;
     }),

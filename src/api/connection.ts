@@ -1,49 +1,49 @@
 /**
- * One connection as dispatch and notifications see it. While one of its requests is being answered, notifications wait:
- * the answer to a request comes before whatever the request causes (decisions, "Order").
+ * One connection as dispatch and notifications see it. While one of its requests is being answered, notifications wait: the
+ * answer to a request comes before the events that the request causes.
  */
 import type { From } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { allows, type Grant, type Right } from "../core/rights.ts";
 import type { Access } from "./admission/access.ts";
 
-/** A caller, and how much of what it asked for is under way. */
-export interface Session {
+/** A caller, and its requests in flight. */
+export interface CallerSession {
   readonly access: Access;
-  /** What it may do now: the settings, and a revocation, count at once. */
+  /** What the caller may do now: a change of the settings and a revocation count at once. */
   grant(): Grant;
   /** Its name in the audit log. */
   readonly from: From;
   /** Requests that are not answered yet. */
   inFlight: number;
-  /** Has not read what was answered earlier; absent where nobody looks. */
+  /** The caller has not read earlier answers. */
   readonly isBehind?: (() => boolean) | undefined;
-  /** Aborts when the caller is gone, so that nobody's wish is carried out behind them. */
+  /** Aborts when the caller is gone, so that its request does not run on without it. */
   gone(): AbortSignal;
 }
 
-export interface Connection extends Session {
+export interface ApiConnection extends CallerSession {
   /** Sends an answer at once. */
   answer(text: string): void;
-  /** Sends a notification, or keeps it while the connection is held; drops it where the caller lacks the right. */
+  /** Sends a notification, or keeps it while the connection is held; drops it if the caller lacks the right. */
   notify(text: string, right: Right): void;
-  /** Keeps notifications back until what it returns is called; a second call of that does nothing. */
+  /** Keeps notifications back until the returned function is called; further calls of it do nothing. */
   hold(): () => void;
   /** The caller has gone. */
   end(): void;
 }
 
 export function createConnection(
-  { access, grant, from }: Pick<Session, "access" | "grant" | "from">,
+  { access, grant, from }: Pick<CallerSession, "access" | "grant" | "from">,
   send: (text: string) => void,
   isBehind?: () => boolean,
-): Connection {
+): ApiConnection {
   let holds = 0;
   let kept: string[] = [];
-  // Made for the few who ask.
+  // Created on demand, because few methods ask for it.
   let leaving: AbortController | undefined;
   let hasEnded = false;
-  const callOff = () => leaving?.abort(new ServiceError("failed", "the caller is gone"));
+  const abort = () => leaving?.abort(new ServiceError("failed", "the caller is gone"));
   return {
     access,
     grant,
@@ -52,12 +52,12 @@ export function createConnection(
     inFlight: 0,
     gone() {
       leaving ??= new AbortController();
-      if (hasEnded) callOff();
+      if (hasEnded) abort();
       return leaving.signal;
     },
     end() {
       hasEnded = true;
-      callOff();
+      abort();
     },
     answer: send,
     notify(text, right) {

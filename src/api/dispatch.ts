@@ -1,4 +1,4 @@
-/** From a payload to its answer: finds the methods, checks quotas, runs them, and audits. Knows no transport. */
+/** From a payload to its answer: finds the methods, checks quotas, runs them, and audits. Independent of the transport. */
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
@@ -11,15 +11,14 @@ import {
 import type { Log } from "../core/log.ts";
 import { allows } from "../core/rights.ts";
 import { didYouMean } from "../core/text.ts";
-import { createRateLimit } from "./admission/rate-limit.ts";
-import type { WriteQuota } from "./admission/write-quota.ts";
-import type { Connection, Session } from "./connection.ts";
+import { TokenBucket, type WriteQuota } from "./admission/rate-limits.ts";
+import type { ApiConnection, CallerSession } from "./connection.ts";
 import { errorText, type Item, readEnvelope, refusalText, resultText } from "./envelope.ts";
 import type { Method, Watch } from "./method.ts";
 import { methodNames, methodOf } from "./methods/index.ts";
 import type { Services } from "./services.ts";
 
-export interface DispatchParts {
+interface DispatchParts {
   readonly services: Services;
   readonly log: Log;
   readonly audit: Audit;
@@ -29,22 +28,22 @@ export interface DispatchParts {
 
 type Request = Extract<Item, { kind: "request" }>;
 
-/** The answer's text; undefined where none is due. A promise only where a method takes its time. */
-export type Answer = string | undefined | Promise<string | undefined>;
+/** The answer's text; undefined if none is due. A promise only if a method is asynchronous. */
+type AnswerText = string | undefined | Promise<string | undefined>;
 
-/** `onWait` is called where one of the methods answers only when something long has ended. */
-export type Dispatch = (session: Session, payload: string, onWait?: () => void) => Answer;
+/** Calls `onWait` if one of the methods answers only when something long has ended. */
+export type Dispatch = (session: CallerSession, payload: string, onWait?: () => void) => AnswerText;
 
 export function createDispatch({ services, log, audit, clock, quota }: DispatchParts): Dispatch {
-  const fromAfar = createRateLimit(clock, {
-    perMinute: 60 * launchesFromAfarPerSecondMax,
+  const remoteLaunches = new TokenBucket(clock, {
+    tokenMs: 1000 / launchesFromAfarPerSecondMax,
     burst: launchesFromAfarPerSecondMax,
   });
-  /** What a remote caller writes is counted, and what it changes is audited. */
-  const watchOf = (session: Session, method: Method): Watch => ({
+  /** Counts the disk writes of a remote caller, and audits its changes. */
+  const watchOf = (session: CallerSession, method: Method): Watch => ({
     before(writes) {
       if (method.launches !== true && !writes) return;
-      if (method.launches === true && !fromAfar.take("all")) {
+      if (method.launches === true && !remoteLaunches.take()) {
         const data = { limit: "launchesFromAfarPerSecondMax" };
         throw new ServiceError("busy", "too many remote launches: wait a second", { data });
       }
@@ -53,9 +52,9 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
     onChanged: (object) =>
       audit.changed(session.from, { method: method.name, object: object.slice(0, auditObjectCharsMax) }),
   });
-  const refusal = (session: Session, { id, method }: Request, error: unknown) => {
+  const refusal = (session: CallerSession, { id, method }: Request, error: unknown) => {
     const isForbidden = error instanceof ServiceError && error.code === "forbidden";
-    // A caller that asks for its rights attempts nothing.
+    // A caller that asks for its rights attempts nothing forbidden.
     if (isForbidden && session.access !== "device" && method !== "rights")
       audit.refused("forbidden-method", session.from);
     if (!(error instanceof ServiceError)) {
@@ -64,7 +63,7 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
     }
     return id === undefined ? undefined : refusalText(id, shownTo(session, error));
   };
-  const run = (session: Session, item: Item, onWait: () => void): Answer => {
+  const run = (session: CallerSession, item: Item, onWait: () => void): AnswerText => {
     if (item.kind === "response") return undefined;
     if (item.kind === "refused") return item.answer;
     try {
@@ -108,10 +107,10 @@ function answerTo({ id }: Request, result: unknown): string | undefined {
 }
 
 /**
- * A caller without the right `change` learns that something failed, and not which path, file or words of a player it was
- * about. The sentences on its own request, and those that are marked public, hold none.
+ * Hides from a caller without the right `change` the paths, files and player output that an error may name. Errors about its
+ * own request, and public ones, name none.
  */
-function shownTo(session: Session, error: unknown): unknown {
+function shownTo(session: CallerSession, error: unknown): unknown {
   if (!(error instanceof ServiceError) || allows(session.grant(), "change")) return error;
   if (error.isPublic || publicCodes.has(error.code)) return error;
   return new ServiceError(error.code, 'it failed; why is shown to clients with the right "change"');
@@ -124,21 +123,21 @@ const publicCodes: ReadonlySet<ErrorCode> = new Set([
   "method-not-found",
 ]);
 
-/** The answer to a request of a batch that is not run any more; undefined for what has no answer, which is run. */
+/** The refusal of a request after the batch has too many answers; undefined for a notification, which still runs. */
 function leftOut(item: Item): string | undefined {
   if (item.kind !== "request" || item.id === undefined) return undefined;
   const sentence = "the answers to this batch are too long: ask for the rest in another one";
   return errorText(item.id, "busy", sentence, { limit: "batchAnswersCharsMax" });
 }
 
-/** Dispatches a payload of a connection, and answers it there before anything that it causes is told there. */
-export function serveOn(dispatch: Dispatch, connection: Connection, payload: string): void {
+/** Dispatches a payload of a connection, and answers it there before the notifications that it causes. */
+export function serveOn(dispatch: Dispatch, connection: ApiConnection, payload: string): void {
   const release = connection.hold();
   const finish = (text: string | undefined) => {
     if (text !== undefined) connection.answer(text);
     release();
   };
-  // Who waits for something long wants to hear how far it is.
+  // A caller that waits for something long gets notifications meanwhile.
   const answer = dispatch(connection, payload, release);
   if (answer instanceof Promise) void answer.then(finish);
   else finish(answer);
@@ -149,7 +148,7 @@ function batchText(answers: readonly (string | undefined)[]): string | undefined
   return due.length === 0 ? undefined : `[${due.join(",")}]`;
 }
 
-function find(session: Session, name: string): Method {
+function find(session: CallerSession, name: string): Method {
   if (session.inFlight >= inFlightPerConnectionMax) {
     const sentence = `${inFlightPerConnectionMax} requests are in flight on this connection already`;
     throw new ServiceError("busy", sentence, { data: { limit: "inFlightPerConnectionMax" } });

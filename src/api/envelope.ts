@@ -1,13 +1,9 @@
-/**
- * JSON-RPC 2.0 envelopes, purely: a payload's text to requests, and answers to text (jsonrpc.org/specification; contract,
- * "Request object"; decisions, "Transport" and "Limits").
- */
+/** JSON-RPC 2.0 (jsonrpc.org/specification), purely: a payload's text to requests, and answers to text. */
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
 import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../core/limits.ts";
-import { rpcCodes } from "./rpc-codes.ts";
 
 /** Echoed exactly. */
-export type RequestId = string | number | null;
+type RequestId = string | number | null;
 
 export type Item =
   /** Without an id it is a notification: run, and never answered. */
@@ -19,14 +15,14 @@ export type Item =
     }
   /** Answered with this text as it is. */
   | { readonly kind: "refused"; readonly answer: string }
-  /** A response of the peer's: nothing here asks for one. */
+  /** A response by the peer, which is ignored: the service sends no requests. */
   | { readonly kind: "response" };
 
-export type Envelope =
+type Envelope =
   | { readonly kind: "single"; readonly item: Item }
   | { readonly kind: "batch"; readonly items: readonly Item[] };
 
-/** Never throws; whatever is not a request is a refused item. */
+/** Never throws; anything that is not a request is a refused item. */
 export function readEnvelope(text: string): Envelope {
   if (isTooDeep(text)) {
     return refusedWhole("busy", `JSON may be nested ${jsonDepthMax} deep`, { limit: "jsonDepthMax" });
@@ -75,7 +71,7 @@ export function resultText(id: RequestId, result: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id, result: result ?? null });
 }
 
-/** Without an id it is a protocol error, which has no `id` member at all. */
+/** Without an id it is a protocol error, which has no `id` member. */
 export function errorText(
   id: RequestId | undefined,
   code: ErrorCode,
@@ -90,7 +86,7 @@ export function notificationText(method: string, params: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** The answer to a refusal, or to a fault of ours, of which nothing crosses the wire. */
+/** The answer for any error. One that is no `ServiceError` is our fault, and its message stays off the wire. */
 export function refusalText(id: RequestId | undefined, error: unknown): string {
   if (error instanceof ServiceError) return errorText(id, error.code, error.message, error.data);
   return errorText(id, "internal-error", "internal error");
@@ -100,12 +96,12 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON is all that there is to say of it.
+    // The caller reports it.
     return undefined;
   }
 }
 
-/** Counted before parsing, so that depth costs no stack. */
+/** Counts before parsing, so that deep nesting costs no stack. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   let quoted = false;
@@ -122,3 +118,22 @@ function isTooDeep(text: string): boolean {
   }
   return false;
 }
+
+export const rpcCodes = {
+  "parse-error": -32700,
+  "invalid-request": -32600,
+  "method-not-found": -32601,
+  "invalid-params": -32602,
+  "internal-error": -32603,
+  busy: -32000,
+  "unsupported-secure-version": -32001,
+  "encryption-required": -32002,
+  "secure-failure": -32003,
+  failed: 1,
+  forbidden: 2,
+  "not-found": 3,
+  "no-reader": 4,
+  "write-failed": 5,
+  conflict: 6,
+  "reader-gone": 1,
+} as const satisfies Record<ErrorCode, number>;

@@ -1,21 +1,21 @@
 /**
- * Notifications as Server-Sent Events (HTML Living Standard, 9.2): each with an id, so that a listener that comes back
- * within the last few hundred misses nothing.
+ * Notifications as Server-Sent Events (HTML Living Standard, 9.2). Each has an id, so that a listener that reconnects within
+ * a few hundred events misses none.
  *
- *   id       `<start>-<id>`: which run of the service, and the number of the event in it, which `opaque-ids.ts` hides
+ *   id       `<start>-<id>`: the run of the service, and the encrypted number of the event in it
  *   data     the notification, as it goes to a WebSocket
  */
+import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
 import { eventsKeptBytesMax, eventsKeptMax, unsentBytesMax } from "../core/limits.ts";
 import type { Right } from "../core/rights.ts";
-import type { Outlet, Unsent } from "./admission/send-backlog.ts";
-import type { Listener } from "./notifications.ts";
-import { createOpaqueIds } from "./opaque-ids.ts";
+import type { Recipient, SendBacklog } from "./admission/connection-pool.ts";
+import type { NotificationReceiver } from "./notifications.ts";
 
-export interface EventStreams extends Listener {
-  /** A stream of all events from now on; behind `lastEventId`, where one is given, of those kept since. */
+export interface EventStreams extends NotificationReceiver {
+  /** A stream of the kept events after `lastEventId`, if it is given, and of all events from now on. */
   open(lastEventId: string | null, caller: StreamCaller): Response;
-  /** Ends the streams of callers that would not be let in any more. */
+  /** Ends the streams of callers that are no longer admitted. */
   review(): void;
   close(): void;
 }
@@ -24,15 +24,15 @@ export interface StreamCaller {
   /** Whether it may hear what requires this right. */
   readonly mayHear: (right: Right) => boolean;
   readonly isAdmitted: () => boolean;
-  /** Told of what lies here for it; undefined for a caller on the device. */
-  readonly unsent: Unsent | undefined;
+  /** Undefined for a caller on the device. */
+  readonly backlog: SendBacklog | undefined;
   readonly onSend: (bytes: number) => void;
   readonly onOpen: (drop: () => void) => void;
-  /** Called once when it has ended. */
+  /** Called once when the stream has ended. */
   readonly onEnd: () => void;
 }
 
-// Proxies and browsers give up on a silent line after a minute at the earliest.
+// Proxies and browsers time out a silent connection after a minute at the earliest.
 const keepAliveMs = 25_000;
 
 interface KeptEvent {
@@ -42,7 +42,7 @@ interface KeptEvent {
 }
 
 interface Stream {
-  /** Without a right: what every listener gets. */
+  /** Without a right, every listener gets it. */
   send(bytes: Uint8Array, right?: Right): void;
   isAdmitted(): boolean;
   end(): void;
@@ -54,7 +54,7 @@ export function createEventStreams(clock: Clock): EventStreams {
   const idNow = () => `${start}-${ids.hide(sent)}`;
   const streams = new Set<Stream>();
   const encoder = new TextEncoder();
-  // By right: else a stranger could tell by what is kept for it how much came that it may not hear.
+  // By right: otherwise a stranger could infer from what is evicted how many events it may not hear.
   const kept = new Map<Right, ReturnType<typeof createKept>>();
   let sent = 0;
   let keepAlive: Disposable | undefined;
@@ -65,7 +65,7 @@ export function createEventStreams(clock: Clock): EventStreams {
   };
   const missed = (lastEventId: string): readonly KeptEvent[] => {
     const [run, id = ""] = lastEventId.split("-");
-    // An id of another run is older than all of this one.
+    // An id of another run is older than all ids of this one.
     const since = run === start ? ids.reveal(id) : 0;
     if (since === undefined || since >= sent) return [];
     return [...kept.values()]
@@ -76,7 +76,6 @@ export function createEventStreams(clock: Clock): EventStreams {
   return {
     notify(text, right) {
       sent += 1;
-      // The same bytes for all, however many listen.
       const bytes = encoder.encode(`id: ${idNow()}\ndata: ${text}\n\n`);
       const ofRight = kept.get(right) ?? createKept();
       kept.set(right, ofRight);
@@ -118,7 +117,7 @@ export function createEventStreams(clock: Clock): EventStreams {
   };
 }
 
-/** The last events that there is room for. */
+/** The last events within the limits. */
 function createKept(): { readonly events: readonly KeptEvent[]; add(event: KeptEvent): void } {
   const events: KeptEvent[] = [];
   let keptBytes = 0;
@@ -135,14 +134,13 @@ function createKept(): { readonly events: readonly KeptEvent[]; add(event: KeptE
 
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
-  { mayHear, isAdmitted, unsent, onSend, onOpen, onEnd }: StreamCaller,
+  { mayHear, isAdmitted, backlog, onSend, onOpen, onEnd }: StreamCaller,
 ): Stream {
   let isOpen = true;
-  /** `close` says what becomes of what was not read yet. */
   const endBy = (close: () => void) => {
     if (!isOpen) return;
     isOpen = false;
-    unsent?.forget(outlet);
+    backlog?.forget(recipient);
     onEnd();
     try {
       close();
@@ -151,9 +149,9 @@ function createStream(
     }
   };
   const end = () => endBy(() => controller.close());
-  // Whoever does not read would never come to an ordinary end, and what it has not read would be kept for it.
+  // An ordinary end keeps the unread output of a listener that does not read; an error frees it.
   const drop = () => endBy(() => controller.error(new Error("the listener is too slow")));
-  const outlet: Outlet = {
+  const recipient: Recipient = {
     unsentBytes: () => Math.max(0, unsentBytesMax - (controller.desiredSize ?? unsentBytesMax)),
     drop,
   };
@@ -164,9 +162,37 @@ function createStream(
       if ((controller.desiredSize ?? 0) < bytes.length) return drop();
       controller.enqueue(bytes);
       onSend(bytes.length);
-      unsent?.note(outlet);
+      backlog?.note(recipient);
     },
     isAdmitted,
     end,
+  };
+}
+
+const [blockBytes, randomBytes] = [16, 8];
+
+/**
+ * Encrypts the numbers of events, because they count events that a listener may not hear.
+ *
+ *   block    8 random bytes, then the number in 8, big-endian; encrypted by AES-128 (FIPS 197) with a key of this run
+ */
+function createOpaqueIds() {
+  const key = randomFillSync(new Uint8Array(blockBytes));
+  // A single block needs no mode and no padding.
+  const cipher = createCipheriv("aes-128-ecb", key, null).setAutoPadding(false);
+  const decipher = createDecipheriv("aes-128-ecb", key, null).setAutoPadding(false);
+  const block = Buffer.alloc(blockBytes);
+  return {
+    /** 32 hex digits, different ones each time. */
+    hide(number: number): string {
+      randomFillSync(block, 0, randomBytes);
+      block.writeBigUInt64BE(BigInt(number), randomBytes);
+      return cipher.update(block).toString("hex");
+    },
+    /** The number of an id. A forged id is an improbably high number; `undefined` if it is malformed. */
+    reveal(id: string): number | undefined {
+      if (!/^[0-9a-f]{32}$/.test(id)) return undefined;
+      return Number(decipher.update(Buffer.from(id, "hex")).readBigUInt64BE(randomBytes));
+    },
   };
 }

@@ -1,12 +1,12 @@
 /**
- * Work in turns: what comes in one turn of the event loop runs at once while the turn is young; the rest waits in the lane
- * of its connection, and the lanes take turns. So a flood of requests delays nobody's heartbeat, and no tap.
+ * Schedules requests fairly: in one turn of the event loop, requests run at once for a short time; the rest wait in the queue of
+ * their connection, and the queues are served round-robin. So a flood of requests delays no heartbeat and no tap.
  */
 import { requestsWaitingBytesMax, requestsWaitingMax } from "../core/limits.ts";
 
-/** The requests of one connection, which are served in the order in which they came. */
+/** The requests of one connection, first in, first out. */
 export interface Lane {
-  /** Runs `work`, and sends all that it sends in one go. */
+  /** Runs `work`, and sends its messages in one go. */
   readonly cork: (work: () => void) => void;
   readonly waiting: Waiting[];
 }
@@ -16,16 +16,16 @@ interface Waiting {
   readonly bytes: number;
 }
 
-export interface Turns {
+export interface FairScheduler {
   /** Runs `work` now or soon; `bytes` is what it keeps in memory until then. */
   take(lane: Lane, work: () => void, bytes: number): void;
 }
 
-// Two of them, a tap's own work and the way over a socket stay below the 5 ms that a heartbeat may take.
+// Two turns, the work of a tap, and the socket stay below the 5 ms that a heartbeat may take.
 const turnMs = 1.5;
 const inOneGo = 64;
 
-export function createTurns(): Turns {
+export function createFairScheduler(): FairScheduler {
   const lanes: Lane[] = [];
   let [count, bytes] = [0, 0];
   let turnEndMs = 0;
@@ -62,7 +62,7 @@ export function createTurns(): Turns {
       lane.waiting.push({ work, bytes: size });
       count += 1;
       bytes += size;
-      // Where too much waits, whoever sends has to wait instead: nothing more is read until this has run.
+      // Back-pressure: nothing more is read from the sockets until all of this has run.
       if (count >= requestsWaitingMax || bytes > requestsWaitingBytesMax) serve(() => true);
     },
   };

@@ -1,8 +1,8 @@
-/** What the parts of the HTTP side share: a request with its caller, and answers of one sentence. */
+/** Shared by the HTTP endpoints: an admitted request, short answers, and the end of a revoked client's requests. */
 import type { Grant } from "../core/rights.ts";
 import type { Access } from "./admission/access.ts";
 
-/** A request whose Host and Origin were found good. */
+/** A request whose Host and Origin were admitted. */
 export interface Visit {
   readonly request: Request;
   /** Path of the request's URL, not decoded. */
@@ -10,19 +10,19 @@ export interface Visit {
   readonly address: string;
   readonly access: Access;
   readonly isTls: boolean;
-  /** Nobody on the way can read it: TLS, or a door on the device itself. A remote caller that lacks this must be sealed. */
+  /** Nobody on the way can read it: TLS, or a connection within the device. A remote caller without this must seal. */
   readonly isPrivate: boolean;
-  /** Whether the settings, and the addresses of this device, still let it in as what it came in as. */
+  /** Whether the settings, and this device's addresses, still admit the caller as they did at first. */
   readonly isAdmitted: () => boolean;
-  /** What the caller may do now; `none` for a caller that must be sealed, until it is. */
+  /** What the caller may do now; `none` before a caller that must seal has done so. */
   readonly grant: () => Grant;
-  /** The id of a paired client, shown by its bearer token. */
+  /** The id of a paired client, proved by its bearer token. */
   readonly client?: string;
   /** The page of a known phone app: it may pair by PIN and use version 1 of the secure layer, and nothing else. */
   readonly isV1App: boolean;
 }
 
-/** Requests that wait behind this one on its connection are not even looked at. */
+/** Bun drops the further requests on this connection unread. */
 export const hangUp = { connection: "close" } as const;
 
 const plain = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
@@ -34,4 +34,36 @@ export function sentence(status: number, text: string, headers: Readonly<Record<
 export function json(status: number, text: string, more: Readonly<Record<string, string>> = {}): Response {
   const headers = { "content-type": "application/json", "cache-control": "no-store", ...more };
   return new Response(text, { status, headers });
+}
+
+/** Whether the request declares a JSON body. */
+export function isJson({ headers }: Request): boolean {
+  return /^application\/json\s*(;|$)/i.test(headers.get("content-type") ?? "");
+}
+
+/** Ends the HTTP requests of a client when it is revoked. Sockets are cut by sockets.ts. */
+export interface Revocation {
+  /** Calls `end` when the client is revoked, until disposed. */
+  watch(clientId: string, end: () => void): Disposable;
+  cut(clientId: string): void;
+}
+
+export function createRevocation(): Revocation {
+  const watched = new Map<string, Set<() => void>>();
+  return {
+    watch(clientId, end) {
+      const ends = watched.get(clientId) ?? new Set();
+      watched.set(clientId, ends);
+      ends.add(end);
+      return {
+        [Symbol.dispose]() {
+          ends.delete(end);
+          if (ends.size === 0 && watched.get(clientId) === ends) watched.delete(clientId);
+        },
+      };
+    },
+    cut(clientId) {
+      for (const end of [...(watched.get(clientId) ?? [])]) end();
+    },
+  };
 }

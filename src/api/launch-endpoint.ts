@@ -1,8 +1,8 @@
 /**
- * `GET /l/{text}` launches its text as though a token with it had been scanned, for QR codes and simple programs. A program
- * launches at once. A browser gets a page with a button (`launch-page.ts`), because nothing in a request of a browser
- * proves that a person wanted it: a foreign server may redirect an address that was typed, and Chromium then says
- * `Sec-Fetch-Site: none` and `Sec-Fetch-User: ?1`.
+ * `GET /l/{text}` launches its text as if a token with this text had been scanned, for QR codes and simple programs. A program
+ * launches at once. A browser gets a page with a button (`launch-page.ts`), because no header of a browser proves that a
+ * person wanted the request: if a foreign server redirects a typed address, Chromium still sends `Sec-Fetch-Site: none` and
+ * `Sec-Fetch-User: ?1`.
  */
 import type { Audit } from "../core/audit.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
@@ -12,7 +12,7 @@ import { json, sentence, type Visit } from "./http.ts";
 import { launchPage, pressHeader } from "./launch-page.ts";
 import { toToken } from "./schemas.ts";
 
-/** What `allow_launch` says: whether a remote caller may launch this text. */
+/** Whether the setting `allow_launch` lets a remote caller launch this text. */
 export type AllowLaunch = (text: string) => boolean;
 
 const prefixes = ["/l/", "/run/", "/r/"] as const;
@@ -21,7 +21,7 @@ export function isLaunchPath(path: string): boolean {
   return prefixes.some((prefix) => path.startsWith(prefix));
 }
 
-export interface LaunchEndpoint {
+interface LaunchEndpoint {
   readonly launch: (token: TokenParams, from: { readonly trusted: boolean }) => void;
   readonly allowLaunch: AllowLaunch;
   readonly audit: Audit;
@@ -49,7 +49,7 @@ export function answerLaunch(
   try {
     const token = toToken({ text });
     if (manner === "ask") return launchPage(text);
-    // A link is written by anybody, and its text runs as untrusted, on the device too.
+    // Anybody can write a link, so its text is untrusted, on the device too.
     launch(token, { trusted: false });
     if (access !== "device") audit.launched({ address });
   } catch (error) {
@@ -61,9 +61,9 @@ export function answerLaunch(
 }
 
 /**
- * What a request may do: `launch` at once, `ask` a person by the page, or nothing, where a page sends it in the
- * `background`. The header of the button's own request proves its origin: a foreign page needs a CORS preflight for it,
- * which is never granted (Fetch Standard, 4.8).
+ * What a request may do: `launch` at once, `ask` a person with the page, or nothing, if a page sends it in the `background`.
+ * The header of the button's request proves its origin, because a foreign page needs a CORS preflight to send it, which is
+ * never granted (Fetch Standard, 4.8).
  */
 function mannerOf(headers: Headers): "launch" | "ask" | "background" {
   if (isPrefetch(headers)) return "background";
@@ -74,7 +74,7 @@ function mannerOf(headers: Headers): "launch" | "ask" | "background" {
   return mode === "navigate" && dest === "document" ? "ask" : "background";
 }
 
-/** True where no header of a browser says that another page sent the request. */
+/** False if a header of the browser names another page as the sender. */
 function isOwnPage(headers: Headers): boolean {
   const origin = headers.get("origin");
   const isForeign =
@@ -83,14 +83,14 @@ function isOwnPage(headers: Headers): boolean {
   return !isForeign && (headers.get("sec-fetch-site") ?? "same-origin") === "same-origin";
 }
 
-/** All behind the prefix, the query string too, percent-decoded once; undefined where that fails. */
+/** The rest after the prefix with the query string, percent-decoded once; undefined if it is malformed. */
 function textOf(url: string): string | undefined {
   const rest = url.slice(url.indexOf("/", url.indexOf("://") + 3));
   const prefix = prefixes.find((one) => rest.startsWith(one)) ?? "";
   try {
     return decodeURIComponent(rest.slice(prefix.length));
   } catch {
-    // A stray percent sign, or bytes that are no UTF-8.
+    // A stray percent sign, or invalid UTF-8.
     return undefined;
   }
 }

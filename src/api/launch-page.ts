@@ -1,18 +1,18 @@
 /**
- * The page that a browser gets for a launch link: it shows the text, and launches when a person presses its button. A
- * foreign page can open it, but neither frame it nor press the button.
+ * The page that a browser gets for a launch link. It shows the text, and launches it when a person presses the button. A foreign
+ * page can open it, but it can neither frame it nor press the button.
  */
 import { launchShownCharsMax } from "../core/limits.ts";
 import { printable } from "../core/text.ts";
 
-/** The header that only the button's request carries. */
+/** Only the button's request has this header. */
 export const pressHeader = "x-tapdeck-launch";
 
-const enableAfterMs = 700; // A double-click that began on another page has ended: desktops allow 500 ms for one by default.
+const enableAfterMs = 700; // A double-click that began on another page has ended: desktops allow 500 ms for one.
 
 /**
- * The button is disabled until the page was visible and focused for `enableAfterMs`, and until nobody pressed anything for
- * as long: a foreign page may open this one under the pointer of a person who clicks at something else.
+ * The button is disabled until the page was visible and focused, and nothing was pressed, for `enableAfterMs`: a foreign page
+ * may open this one under the pointer of a person who clicks on something else.
  */
 const script = `
 const [title, hint, button, said] = ["h1", "#hint", "button", "output"].map((name) => document.querySelector(name));
@@ -97,7 +97,7 @@ const headers = {
   "x-frame-options": "DENY",
 };
 
-/** Asks whether `text` is to be launched. Control characters of the text are shown as their numbers. */
+/** The page for `text`. It shows control characters as their numbers. */
 export function launchPage(text: string): Response {
   const characters = [...text];
   const shown = Bun.escapeHTML(printable(characters.slice(0, launchShownCharsMax).join("")));

@@ -1,19 +1,18 @@
 /**
- * A method is a value: its name, the right that it requires, the schemas of its params and result, a line of docs, and what
- * it does. Everything else about it is derived: the check of each request, the OpenRPC document, the API page, the
- * client's types.
+ * A method is a value: name, right, schemas of params and result, docs, and `run`. The check of each request, the OpenRPC
+ * document, the API page and the client's types are derived from it.
  */
 import * as v from "valibot";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
 import { allows, type Requester, type Right } from "../core/rights.ts";
-import type { Session } from "./connection.ts";
+import type { CallerSession } from "./connection.ts";
 import type { Services } from "./services.ts";
 
-/** Params are named, or given by their place in `entries`; a member that the schema does not know is ignored. */
+/** Params come by name, or by place in `entries`. A member that the schema does not have is ignored. */
 export type ParamsSchema = v.GenericSchema & { readonly entries: v.ObjectEntries };
 export type ResultSchema = v.GenericSchema;
 
-/** What is handed out is not changed any more. */
+/** Recursively read-only. */
 type Frozen<T> = T extends readonly (infer Item)[]
   ? readonly Frozen<Item>[]
   : T extends object
@@ -23,14 +22,14 @@ type Frozen<T> = T extends readonly (infer Item)[]
 export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>;
 
 /** The caller, as a method sees it. */
-export type Caller = Pick<Session, "grant" | "gone" | "from">;
+export type MethodCaller = Pick<CallerSession, "grant" | "gone" | "from">;
 
-/** The caller as the queue keeps it, after the answer too. */
-export function requesterOf({ grant, from: { client } }: Caller): Requester {
+/** The caller as the launch queue keeps it. */
+export function requesterOf({ grant, from: { client } }: MethodCaller): Requester {
   return client === undefined ? { grant } : { client, grant };
 }
 
-export interface MethodFacts<
+interface MethodFacts<
   Name extends string,
   Params extends ParamsSchema,
   Result extends ResultSchema,
@@ -38,7 +37,7 @@ export interface MethodFacts<
   Required extends Right = Right,
 > {
   readonly name: Name;
-  /** Other names that callers know it by. */
+  /** Other names of the method. */
   readonly aliases?: readonly string[];
   /** The one right that a caller needs. */
   readonly right: Required;
@@ -47,20 +46,20 @@ export interface MethodFacts<
   /** A bare string as params stands for this field. */
   readonly shorthand?: Short;
   readonly result: Result;
-  /** It answers when something long has ended; what it causes is told before. */
+  /** It answers when something long has ended. The notifications that it causes are sent before the answer. */
   readonly isLong?: true;
-  /** It starts what a card would. A remote call counts as a disk write, since the history keeps it, and is audited. */
+  /** It launches, as a card does. A remote call is audited, and counts as a disk write because the history keeps it. */
   readonly launches?: true;
-  /** Whether these params cause a disk write that changes nothing which the device keeps. A remote call is counted. */
+  /** Whether these params cause a disk write, such as a screenshot, that changes no data of Tapdeck. A remote call is counted. */
   readonly writes?: (params: v.InferOutput<Params>) => boolean;
-  /** It changes what the device keeps: the object of the change, without secrets. A remote call is counted and audited. */
+  /** The object that it changes, without secrets. A remote call is counted as a disk write, and audited. */
   readonly changes?: (params: v.InferOutput<Params>, result: ResultOf<Result>) => string;
-  /** Refusals of its own, beside those that any method may answer with. */
+  /** Error codes of its own, besides those of any method. */
   readonly errors?: readonly ErrorCode[];
   readonly run: (
     services: Services,
     params: v.InferOutput<Params>,
-    caller: Caller,
+    caller: MethodCaller,
   ) => ResultOf<Result> | Promise<ResultOf<Result>>;
 }
 
@@ -75,14 +74,14 @@ export interface Method<
    * Checks the caller's right and the params, and runs. Throws `ServiceError`: `forbidden` with `data.right`, or
    * `invalid-params` that names the field.
    */
-  call(services: Services, params: unknown, caller: Caller, watch?: Watch): unknown;
+  call(services: Services, params: unknown, caller: MethodCaller, watch?: Watch): unknown;
 }
 
-/** What dispatch does around a call that was found good. */
+/** Called by dispatch around a call with valid params. */
 export interface Watch {
-  /** Called before it runs, with whether it writes to the disk; may throw `ServiceError`, and then it does not run. */
+  /** Called before the method runs; `writes` if it writes to the disk. Prevents the call by throwing `ServiceError`. */
   readonly before: (writes: boolean) => void;
-  /** Gets the object of a change that was made. */
+  /** Called after a change, with its object. */
   readonly onChanged: (object: string) => void;
 }
 
@@ -117,8 +116,8 @@ export function method<
   };
 }
 
-/** Throws `forbidden` where the caller lacks the right; `what` is the method, or the part of it that requires the right. */
-export function requireRight(what: string, right: Right, caller: Pick<Session, "grant">): void {
+/** Throws `forbidden` if the caller lacks the right. `what` is the method, or the part of it that requires the right. */
+export function requireRight(what: string, right: Right, caller: Pick<CallerSession, "grant">): void {
   if (allows(caller.grant(), right)) return;
   const sentence =
     right === "own"
@@ -127,7 +126,7 @@ export function requireRight(what: string, right: Right, caller: Pick<Session, "
   throw new ServiceError("forbidden", sentence, { data: { right } });
 }
 
-/** Params by name, whichever way they came. */
+/** Converts params by place to params by name. */
 function named(params: unknown, fields: readonly string[], shorthand: string | undefined): unknown {
   if (typeof params === "string" && shorthand !== undefined) return { [shorthand]: params };
   if (!Array.isArray(params)) return params;
@@ -136,7 +135,7 @@ function named(params: unknown, fields: readonly string[], shorthand: string | u
   return Object.fromEntries(params.map((value, place) => [fields[place], value]));
 }
 
-/** `limit: Expected >=1 but received 0`, of the first fault. */
+/** Such as `limit: Expected >=1 but received 0`. */
 function complaint(issue: v.BaseIssue<unknown>): string {
   const field = v.getDotPath(issue);
   if (field === null) return issue.type === "object" ? `params: ${issue.message}` : issue.message;

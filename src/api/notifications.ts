@@ -1,4 +1,4 @@
-/** Stop 7 of a tap: each event in its public form, to each connection that may hear it. */
+/** Stop 7 of a tap (ARCHITECTURE.md): sends each event to each connection that may hear it. */
 import type * as v from "valibot";
 import type { Bus } from "../bus.ts";
 import type { Right } from "../core/rights.ts";
@@ -25,7 +25,7 @@ interface Facts<Payload> {
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] extends readonly (infer Item)[] ? Item[] : T[Key] };
 
-/** Every event, by its wire name, with its right and the shape of its params; the compiler asks for a new one here. */
+/** Every event by its wire name, with its right and params. The compiler checks that none is missing. */
 export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> } = {
   running: {
     right: "change",
@@ -70,19 +70,18 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   "readers.removed": { right: "change", docs: "A reader is gone.", params: reader },
 };
 
-/** A receiver of notifications. */
-export interface Listener {
-  /** Drops what its caller lacks the right for. */
+export interface NotificationReceiver {
+  /** Drops a notification that its caller lacks the right for. */
   notify(text: string, right: Right): void;
 }
 
-/** Forwards until disposed. An event's text is made once, however many hear it, and not at all where nobody does. */
-export function forwardEvents(bus: Bus, listeners: ReadonlySet<Listener>): Disposable {
+/** Forwards until disposed. Each event is serialized once for all receivers, and not at all without one. */
+export function forwardEvents(bus: Bus, receivers: ReadonlySet<NotificationReceiver>): Disposable {
   const subscriptions = Object.entries(notifications).map(([name, { right }]) =>
     bus.on(name as EventName, (payload) => {
-      if (listeners.size === 0) return;
+      if (receivers.size === 0) return;
       const text = notificationText(name, payload);
-      for (const listener of listeners) listener.notify(text, right);
+      for (const receiver of receivers) receiver.notify(text, right);
     }),
   );
   return {

@@ -1,15 +1,15 @@
 /**
- * The OpenRPC document of the API (spec.open-rpc.org, version 1.3.2), made of the methods and notifications themselves.
- * A notification is a method without a result that the service sends.
+ * The OpenRPC document of the API (spec.open-rpc.org, version 1.3.2), made from the methods and notifications. A notification
+ * is a method without a result that the service calls.
  */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import type { ErrorCode } from "../core/errors.ts";
 import type { Right } from "../core/rights.ts";
+import { rpcCodes } from "./envelope.ts";
 import type { Method } from "./method.ts";
 import { methods } from "./methods/index.ts";
 import { notifications } from "./notifications.ts";
-import { rpcCodes } from "./rpc-codes.ts";
 import { ruleSchemas } from "./schemas.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
@@ -26,15 +26,15 @@ export interface DescribedMethod {
   readonly result?: { readonly name: string; readonly schema: JsonSchema };
   readonly errors?: readonly { readonly code: number; readonly message: string }[];
   readonly tags?: readonly { readonly name: string }[];
-  /** The right that a caller needs: to call it, or to hear it. */
+  /** The right to call it, or to hear it. */
   readonly "x-right": Right;
-  /** The params as one object: rules between them, such as "at least one of", stand only here. */
+  /** The params as one object. Rules between them, such as "at least one of", are only here. */
   readonly "x-params": JsonSchema;
-  /** A bare text as params stands for this one of them. */
+  /** A string as params sets this one. */
   readonly "x-shorthand"?: string;
 }
 
-/** What this version knows; `version` is that of the service. */
+/** `version` is the version of the service. */
 export function describeApi(version: string) {
   return {
     openrpc: "1.3.2",
@@ -102,7 +102,7 @@ function schemaOf(schema: v.GenericSchema, typeMode: "input" | "output"): JsonSc
   const { $schema: _, ...rest } = toJsonSchema(schema, {
     target: "draft-07",
     typeMode,
-    // A rule in code that JSON Schema can say in its own way says it beside itself.
+    // Some rules in code have an equivalent in JSON Schema, which is registered in `ruleSchemas`.
     overrideAction: ({ valibotAction, jsonSchema }) => {
       const rule = valibotAction.type === "safe_integer" ? safeInteger : ruleSchemas.get(valibotAction);
       return rule === undefined ? undefined : { ...jsonSchema, ...rule };

@@ -1,6 +1,6 @@
 /**
- * Pairing by a code on a remote socket: where its first text asks for it, the socket carries that and nothing else, and
- * ends. Whatever else the first text is goes to the sealed line.
+ * Pairing by a code on a remote socket. If the first text is a pairing hello, the socket carries the pairing only, and is closed
+ * after it. Any other first text goes to the sealed line.
  */
 import { ServiceError } from "../core/errors.ts";
 import { SecureFailure } from "../secure/failure.ts";
@@ -11,16 +11,16 @@ import type { SealedLine } from "./sealed-line.ts";
 export interface PairingTry {
   readonly reply: string;
   /**
-   * Takes the proof, which spends a try, and returns the grant. Throws `forbidden` if the code was another, and `busy` if
-   * others took the place, or wrong codes delay this one.
+   * Takes the proof, which spends a try, and returns the grant. Throws `forbidden` for a wrong code, and `busy` if other
+   * callers evicted this exchange, or wrong codes delay it.
    */
   prove(proof: string): string;
-  /** The socket is gone: without a proof nothing was spent. */
+  /** The socket is gone. Without a proof no try was spent. */
   close(): void;
 }
 
 export interface PairingDoor {
-  /** Undefined where the text is no hello of a pairing. */
+  /** Undefined if the text is no pairing hello. */
   read(text: string): PairingHello | undefined;
   /**
    * Begins an exchange, which spends no try. Throws `forbidden` if no pairing is open, `busy` while wrong codes delay the
@@ -29,16 +29,16 @@ export interface PairingDoor {
   begin(hello: PairingHello, address: string): Promise<PairingTry>;
 }
 
-export interface PairingLineParts {
+interface PairingLineParts {
   readonly door: PairingDoor;
   readonly address: string;
   readonly send: (text: string) => void;
   readonly refuse: (error: ServiceError) => void;
-  /** The grant was sent: there is nothing more to say. */
+  /** The grant was sent. */
   readonly onPaired: () => void;
 }
 
-/** `sealed`, with pairing before it. */
+/** A sealed line that also accepts a pairing. */
 export function withPairing(sealed: SealedLine, parts: PairingLineParts): SealedLine {
   const { door, address, send, refuse, onPaired } = parts;
   let mode: "new" | "sealed" | "pairing" | "closed" = "new";
@@ -58,7 +58,7 @@ export function withPairing(sealed: SealedLine, parts: PairingLineParts): Sealed
     mode = "pairing";
     try {
       attempt = await door.begin(hello, address);
-      // It may have been cut off meanwhile.
+      // The socket may have closed meanwhile.
       if (mode === "pairing") send(attempt.reply);
       else attempt.close();
     } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * `POST /api/pair/start` and `/api/pair/finish`: how known clients pair by PIN (version 1 of the secure layer). They come
- * from afar and in the clear; what they say is worth nothing without the PIN. Errors are `{"error":"..."}`, as these
- * clients expect.
+ * `POST /api/pair/start` and `/api/pair/finish`: known clients pair by PIN (version 1 of the secure layer). Remote callers may
+ * send them in the clear, because the messages are useless without the PIN. Errors are `{"error":"..."}`, as these clients
+ * expect.
  *
  *   start    {"name","pake": base64}       -> {"session","pake": base64}
  *   finish   {"session","confirm": base64} -> {"authToken","clientId","confirm": base64}
@@ -10,12 +10,12 @@ import type { Audit } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { v1PairBodyBytesMax, v1PakeBytesMax } from "../core/limits.ts";
 import type { OpenPinPairing, V1Pairing } from "../v1/v1-pairing.ts";
-import type { Bodies } from "./admission/request-bodies.ts";
-import { json, sentence, type Visit } from "./http.ts";
+import type { RemoteLimits } from "./admission/connection-pool.ts";
+import { isJson, json, sentence, type Visit } from "./http.ts";
 
 export interface PairByPin extends Pick<V1Pairing, "start" | "finish" | "cancel"> {
   readonly isAllowed: () => boolean;
-  /** Throws `failed` where these clients are not let in at all. */
+  /** Throws `failed` if the settings do not admit these clients. */
   open(): OpenPinPairing;
 }
 
@@ -25,14 +25,14 @@ export function isPairPath(path: string): boolean {
   return paths.has(path);
 }
 
-export interface PairParts {
+interface PairParts {
   readonly pairByPin: PairByPin;
-  readonly bodies: Bodies;
+  readonly limits: Pick<RemoteLimits, "bodies">;
   readonly audit: Audit;
 }
 
 export async function answerPair(
-  { pairByPin: pairing, bodies, audit }: PairParts,
+  { pairByPin: pairing, limits, audit }: PairParts,
   visit: Visit,
 ): Promise<Response> {
   const { request, path, address } = visit;
@@ -41,11 +41,10 @@ export async function answerPair(
   if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: cors });
   if (request.method !== "POST") return sentence(405, "pairing is a POST", { allow: "POST" });
   const refuse = (status: number, error: string) => json(status, JSON.stringify({ error }), cors);
-  const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/json\s*(;|$)/i.test(type)) return refuse(415, "send application/json");
-  // A body that does not say how long it is could grow to what any request may have.
+  if (!isJson(request)) return refuse(415, "send application/json");
+  // A body without a length could grow to the limit of any request.
   if (!request.headers.has("content-length")) return refuse(400, "invalid request body");
-  const read = await bodies.read(visit, v1PairBodyBytesMax);
+  const read = await limits.bodies.read(visit, v1PairBodyBytesMax);
   if (read.kind === "dropped") return read.answer;
   const body = read.kind === "whole" ? objectIn(read.bytes) : undefined;
   if (body === undefined) return refuse(400, "invalid request body");
@@ -92,7 +91,7 @@ function finish(pairing: PairByPin, { session, confirm }: Body): object | Refuse
     : { authToken: answer.token, clientId: answer.clientId, confirm: answer.confirm.toBase64() };
 }
 
-/** A page of the app's own origin, which was found good before, may read the answer (Fetch Standard, 3.2). */
+/** Lets a page of the app's own origin, which was admitted before, read the answer (Fetch Standard, 3.2). */
 function corsOf({ headers }: Request): Readonly<Record<string, string>> {
   const origin = headers.get("origin");
   if (origin === null) return {};
@@ -110,7 +109,7 @@ function objectIn(bytes: Uint8Array): Body | undefined {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return typeof value === "object" && value !== null ? { ...value } : undefined;
   } catch {
-    // Not JSON is all that there is to say of it.
+    // The caller reports every malformed body alike.
     return undefined;
   }
 }
@@ -120,7 +119,7 @@ function bytesOf(value: unknown): Uint8Array | undefined {
   try {
     return Uint8Array.fromBase64(value);
   } catch {
-    // Not base64 is all that there is to say of it.
+    // The caller reports every malformed field alike.
     return undefined;
   }
 }

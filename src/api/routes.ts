@@ -1,62 +1,45 @@
-/** Which part of the API a visitor came for, by path and verb. */
+/** Answers a request by its path and verb: JSON-RPC, event streams, launch links, pairing by PIN, health, and the page. */
 import type { Server } from "bun";
 import type { Audit } from "../core/audit.ts";
+import { ServiceError } from "../core/errors.ts";
+import { messageBytesMax } from "../core/limits.ts";
 import { allows } from "../core/rights.ts";
 import { mayListen } from "./admission/access.ts";
-import type { Allowance } from "./admission/answer-budget.ts";
-import type { Crowd, Member } from "./admission/connection-pool.ts";
-import type { Places } from "./admission/connection-quota.ts";
-import type { Failures } from "./admission/failed-handshakes.ts";
-import type { MaybeResponse } from "./admission/open-port.ts";
-import type { Bodies } from "./admission/request-bodies.ts";
-import type { Unsent } from "./admission/send-backlog.ts";
-import type { WriteQuota } from "./admission/write-quota.ts";
+import type { PoolMember, RemoteLimits } from "./admission/connection-pool.ts";
+import type { MaybeResponse } from "./admission/listeners.ts";
 import type { Dispatch } from "./dispatch.ts";
+import { errorText } from "./envelope.ts";
 import type { EventStreams } from "./event-stream.ts";
-import { hangUp, sentence, type Visit } from "./http.ts";
+import { hangUp, isJson, json, type Revocation, sentence, type Visit } from "./http.ts";
 import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.ts";
 import { answerPair, isPairPath, type PairByPin } from "./pin-pairing-endpoint.ts";
-import { answerPost } from "./post.ts";
-import type { Revocation } from "./revocation.ts";
 import type { Services } from "./services.ts";
-import { newPeer, type Peer } from "./sockets.ts";
+import { type SocketData, socketDataOf } from "./sockets.ts";
 
 export interface RouteParts {
   readonly services: Services;
   readonly dispatch: Dispatch;
   readonly streams: EventStreams;
-  readonly places: Places;
-  readonly bodies: Bodies;
-  readonly unsent: Unsent;
-  /** Callers from afar that have not shown their secret. */
-  readonly unsealed: Crowd;
-  /** Callers from afar that may speak and have shown no secret. */
-  readonly anonymous: Crowd;
-  /** Of what they are answered. */
-  readonly allowance: Allowance;
-  readonly failures: Failures;
+  readonly limits: RemoteLimits;
   readonly revocation: Revocation;
-  readonly quota: WriteQuota;
   readonly pairByPin: PairByPin;
   readonly audit: Audit;
   readonly allowLaunch: AllowLaunch;
-  readonly page: PageFiles;
+  /** A file of the device's own page; undefined if no file has this path. */
+  readonly page: (path: string, request: Request) => Response | undefined;
 }
-
-/** A file of the device's own page; undefined where there is none of this path. */
-export type PageFiles = (path: string, request: Request) => Response | undefined;
 
 const apiPaths: ReadonlySet<string> = new Set(["/api/v0.1", "/api/v0", "/api/", "/api"]);
 const eventPaths: ReadonlySet<string> = new Set(
   [...apiPaths].map((path) => `${path.replace(/\/$/, "")}/events`),
 );
 
-export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<Peer>) => MaybeResponse {
-  const { services, allowLaunch, page, audit, quota } = parts;
+export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<SocketData>) => MaybeResponse {
+  const { services, allowLaunch, page, audit, limits } = parts;
   const launchFor =
     ({ access, address, client, grant }: Visit): Services["launch"] =>
     (token, from = { trusted: false }) => {
-      if (access !== "device") quota.take({ address, client });
+      if (access !== "device") limits.writes.take({ address, client });
       services.launch(token, client === undefined ? from : { ...from, requester: { client, grant } });
     };
   return (visit, server) => {
@@ -76,45 +59,76 @@ export function createRoutes(parts: RouteParts): (visit: Visit, server: Server<P
   };
 }
 
-function answerApi(parts: RouteParts, visit: Visit, server: Server<Peer>): MaybeResponse {
+function answerApi(parts: RouteParts, visit: Visit, server: Server<SocketData>): MaybeResponse {
   const { request, address, access, isPrivate, isV1App } = visit;
+  const { failures, connections, unsealed } = parts.limits;
   if (request.method === "POST" && isV1App) return onlyV1();
-  if (request.method === "POST")
-    return answerPost(parts, visit, (seconds) => server.timeout(request, seconds));
+  if (request.method === "POST") return answerPost(parts, visit, server);
   if (request.method !== "GET")
     return sentence(405, "connect with a WebSocket, or POST", { allow: "GET, POST" });
-  const blockedMs = isPrivate ? 0 : parts.failures.blockedMs(address);
+  const blockedMs = isPrivate ? 0 : failures.blockedMs(address);
   if (blockedMs > 0) {
     parts.audit.refused("too-many-failures", { address });
     const seconds = String(Math.ceil(blockedMs / 1000));
     return sentence(429, "too many handshakes failed: wait", { "retry-after": seconds });
   }
-  if (!parts.places.isFree(address, access)) return tooMany(parts.audit, address);
-  if (!isPrivate && !parts.unsealed.hasRoom(address)) return tooMany(parts.audit, address);
-  if (server.upgrade(request, { data: newPeer(visit) })) return undefined;
+  if (!connections.isFree(address, access)) return tooMany(parts.audit, address);
+  if (!isPrivate && !unsealed.hasRoom(address)) return tooMany(parts.audit, address);
+  if (server.upgrade(request, { data: socketDataOf(visit) })) return undefined;
   return sentence(426, "connect with a WebSocket, or POST a JSON-RPC request", { upgrade: "websocket" });
 }
 
+const answerSeconds = 10; // Bun's default.
+
+/** Answers one JSON-RPC payload in the body of a POST. Every request is a session of its own. */
+async function answerPost(
+  { dispatch, limits, revocation }: RouteParts,
+  visit: Visit,
+  server: Server<SocketData>,
+): Promise<Response> {
+  const { request, access, address, isPrivate, client, grant } = visit;
+  if (!isPrivate) {
+    const text = "encryption is required for remote connections";
+    return json(403, errorText(undefined, "encryption-required", text));
+  }
+  if (!isJson(request))
+    return sentence(415, "send JSON-RPC as application/json", { accept: "application/json" });
+  const body = await limits.bodies.read(visit, messageBytesMax);
+  if (body.kind === "dropped") return body.answer;
+  if (body.kind === "too-long") return sentence(413, `a message has at most ${messageBytesMax} bytes`);
+  const revoked = new AbortController();
+  const abort = () => revoked.abort(new ServiceError("forbidden", "this client was revoked"));
+  using _watching = client === undefined ? undefined : revocation.watch(client, abort);
+  const gone = () => AbortSignal.any([request.signal, revoked.signal]);
+  const session = { access, grant, from: { address, client }, inFlight: 0, gone };
+  // `media.index` takes as long as it takes. Reading the request and sending the answer have a limit.
+  server.timeout(request, 0);
+  const answer = await dispatch(session, new TextDecoder().decode(body.bytes));
+  server.timeout(request, answerSeconds);
+  return answer === undefined ? new Response(null, { status: 204 }) : json(200, answer);
+}
+
 function openEvents(
-  { streams, places, audit, unsent, anonymous, allowance, revocation }: RouteParts,
+  { streams, audit, limits, revocation }: RouteParts,
   { request, address, access, isPrivate, isAdmitted, grant, client }: Visit,
-  server: Server<Peer>,
+  server: Server<SocketData>,
 ): Response {
+  const { connections, anonymous, answerBudget, backlog } = limits;
   if (!isPrivate) return sentence(403, "encryption is required for remote connections");
   if (!allows(grant(), "look")) return sentence(403, "pair this client with the device first: tapdeck pair");
   if (!mayListen(request.headers)) return sentence(403, "pages of other sites may not listen here");
-  if (!places.isFree(address, access)) return tooMany(audit, address);
+  if (!connections.isFree(address, access)) return tooMany(audit, address);
   const isStranger = access !== "device" && client === undefined;
-  if (isStranger && allowance.isSpent()) return tooMany(audit, address);
-  places.take(address);
+  if (isStranger && answerBudget.isSpent()) return tooMany(audit, address);
+  connections.take(address);
   server.timeout(request, 0);
-  let member: Member | undefined;
+  let member: PoolMember | undefined;
   let watching: Disposable | undefined;
   return streams.open(request.headers.get("last-event-id"), {
     mayHear: (right) => allows(grant(), right),
     isAdmitted,
-    onSend: isStranger ? allowance.spend : () => {},
-    unsent: access === "device" ? undefined : unsent,
+    onSend: (bytes) => isStranger && answerBudget.spend(bytes),
+    backlog: access === "device" ? undefined : backlog,
     onOpen(drop) {
       if (client !== undefined) watching = revocation.watch(client, drop);
       if (!isStranger) return;
@@ -122,10 +136,10 @@ function openEvents(
       anonymous.enter(member);
     },
     onEnd() {
-      places.leave(address);
+      connections.giveBack(address);
       if (member !== undefined) anonymous.leave(member);
       watching?.[Symbol.dispose]();
-      // What the runtime has taken over is its own to send: to one that does not read, not for ever.
+      // Bun still sends what it has taken over. A listener that does not read must not delay that without limit.
       server.timeout(request, 1);
     },
   });
@@ -143,7 +157,7 @@ function tooMany(audit: Audit, address: string): Response {
   });
 }
 
-/** Callers on the device read why; from afar, anyone may ask, and learns no more than that something is not well. */
+/** Names the reasons to callers on the device only, because anyone may ask. */
 function healthResponse(services: Services, { access }: Visit): Response {
   const health = services.health();
   if (health.status === "ok") return new Response("OK");

@@ -1,4 +1,4 @@
-/** Shapes that several methods share (contract, "Resources"; decisions, "Objects"). */
+/** Shapes of params and results that several methods and notifications share. */
 import * as v from "valibot";
 import { ServiceError } from "../core/errors.ts";
 import { fromHex, toHex } from "../core/hex.ts";
@@ -20,13 +20,13 @@ const time = v.pipe(v.string(), v.isoTimestamp());
 const wholeNumber = v.pipe(v.number(), v.integer());
 export const count = v.pipe(wholeNumber, v.minValue(0));
 
-/** What JSON Schema can say of a rule that its library cannot derive, by the rule. */
+/** The JSON Schema of rules that the library cannot convert, by the rule. */
 export const ruleSchemas = new WeakMap<object, Readonly<Record<string, unknown>>>();
 
 type Texts = { readonly [Field in "text" | "uid" | "data"]?: string | undefined };
 
-/** A token says something: at least one of its text, uid and data is not empty. */
-export function saysSomething<Input extends Texts>() {
+/** At least one of text, uid and data is not empty. */
+export function hasContent<Input extends Texts>() {
   const fields = ["text", "uid", "data"] as const;
   const rule = v.check<Input, string>(
     (input) => fields.some((field) => (input[field] ?? "") !== ""),
@@ -52,9 +52,9 @@ export const tokenFields = {
   ),
 };
 
-export const tokenParams = v.pipe(v.object(tokenFields), saysSomething());
+export const tokenParams = v.pipe(v.object(tokenFields), hasContent());
 
-/** Absent fields as empty strings; refuses a text that is longer than a script may be. */
+/** Absent fields become empty strings. Throws `busy` for a text above the limit of a script. */
 export function toToken({
   type = "",
   uid = "",
@@ -92,7 +92,7 @@ export const reader = v.object({
 
 export const system = v.object({ id: v.string(), name: v.string(), category: v.string() });
 
-export const media = v.object({
+export const mediaItem = v.object({
   system,
   name: v.string(),
   path: v.string(),
@@ -177,7 +177,7 @@ export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]),
 
 const mappingType = v.picklist(["uid", "text", "data"]);
 const mappingMatch = v.picklist(["exact", "partial", "regex"]);
-/** `mappings.new` takes these as they stand, `mappings.update` each of them or not. */
+/** The params of `mappings.new`; `mappings.update` takes any of them. */
 export const mappingFields = {
   enabled: v.boolean(),
   label: v.optional(v.pipe(v.string(), v.maxLength(mappingLabelCharsMax))),
@@ -198,7 +198,7 @@ export const mapping = v.object({
   readOnly: v.exactOptional(v.boolean()),
 });
 
-/** A mapping's id: a number, or the same as digits. */
+/** A mapping's id: a number, or its digits as a string. */
 export const mappingId = v.pipe(
   v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.regex(/^-?\d{1,15}$/))]),
   v.transform(Number),

@@ -1,6 +1,6 @@
 /**
- * A remote socket's way: one hello, one session, and from then on sealed payloads only (decisions, "The secure layer,
- * version 2"). Whatever else comes ends it. A hello of version 1 is answered by nothing, and more may follow at once.
+ * A remote socket carries one hello, then one session with sealed payloads only (docs/SECURE.md). Anything else ends it. A hello
+ * of version 1 gets no reply, and sealed frames may follow it at once.
  */
 import { ServiceError } from "../core/errors.ts";
 import {
@@ -16,36 +16,36 @@ import type { SecureSession } from "../secure/secure-session.ts";
 import type { AcceptedV1 } from "../v1/v1-session.ts";
 import { errorText } from "./envelope.ts";
 
-/** Answers a hello. Never rejects: what is wrong with it is a refusal. */
+/** Answers a hello. Never rejects: a bad hello is a refusal. */
 export type AcceptHello = (hello: string) => Promise<Accepted | AcceptedV1>;
 
 export interface SealedLine {
-  /** Takes what the peer sent. */
+  /** Takes a text of the peer. */
   take(text: string): void;
-  /** Seals and sends; nothing where there is no session any more. */
+  /** Seals and sends; does nothing without a session. */
   send(text: string): void;
   /** Of the session; undefined before there is one. */
   readonly clientId: string | undefined;
   close(): void;
 }
 
-export interface SealedLineParts {
+interface SealedLineParts {
   readonly accept: AcceptHello;
   readonly send: (text: string) => void;
   /**
-   * Told once, with the first payload that opens: only then is it certain that the peer knows the secret. Throws
-   * `ServiceError` if the client may not come in all the same.
+   * Called once, with the first payload that opens, because that proves that the peer knows the secret. Throws
+   * `ServiceError` if the client may not continue all the same.
    */
   readonly onProved: (clientId: string) => void;
   readonly onPayload: (text: string) => void;
-  /** The error goes out in cleartext, and the connection ends. */
+  /** Sends the error in cleartext, and ends the connection. */
   readonly refuse: (error: ServiceError) => void;
 }
 
 export function createSealedLine({ accept, send, onProved, onPayload, refuse }: SealedLineParts): SealedLine {
   let session: SecureSession | undefined;
   let state: "new" | "shaking" | "open" | "closed" = "new";
-  /** What came while the hello was looked at. */
+  /** Texts that came while the hello was checked. */
   const early: string[] = [];
   let earlyChars = 0;
 
@@ -71,7 +71,7 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
     state = "open";
     const came = early.splice(0);
     if (accepted.kind === "accepted") {
-      // The peer cannot know the keys before it has the reply: what came meanwhile is not from one that follows the rules.
+      // The peer cannot know the keys before it has the reply, so it must not send earlier.
       if (came.length > 0) return fail(new SecureFailure());
       return send(accepted.reply);
     }

@@ -1,54 +1,53 @@
-/** The control API on Bun.serve: joins its doors, routes, sockets and notifications. */
+/** The control API on Bun.serve: joins admission, routes, sockets and notifications. */
 import { rm } from "node:fs/promises";
 import type { Server } from "bun";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import {
-  anonymousMax,
-  anonymousPerAddressMax,
   descriptorsForTlsMax,
   descriptorsMax,
   handshakesPerSecondMax,
   openFrameBytesMax,
-  provenAddressesMax,
   turnedAwayByTlsPerSecondMax,
   turnedAwayPerSecondMax,
-  unsealedMax,
-  unsealedPerAddressMax,
-  unsealedStayMs,
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Descriptors } from "../core/operating-system.ts";
-import { createDoors, type DoorOptions } from "./admission/admit.ts";
-import { createAllowance } from "./admission/answer-budget.ts";
-import { createCrowd } from "./admission/connection-pool.ts";
-import { createPlaces } from "./admission/connection-quota.ts";
-import { createFailures } from "./admission/failed-handshakes.ts";
-import { type Entrance, openPlain, openTls, type TlsEntrance } from "./admission/listeners.ts";
-import { type Handlers, listenAtPath, type TlsOptions } from "./admission/open-port.ts";
-import { createGate, type GuardedDoor } from "./admission/overload-guard.ts";
-import { createRateLimit } from "./admission/rate-limit.ts";
-import { createBodies } from "./admission/request-bodies.ts";
-import { createUnsent } from "./admission/send-backlog.ts";
-import { createFlooders, type Flooders } from "./admission/tls-floods.ts";
-import { createWriteQuota } from "./admission/write-quota.ts";
+import { type AdmissionOptions, createAdmission } from "./admission/admit.ts";
+import { createRemoteLimits } from "./admission/connection-pool.ts";
+import {
+  type Handlers,
+  listenAtPath,
+  openPlainPort,
+  openTlsPort,
+  type RemotePort,
+  type TlsOptions,
+  type TlsPort,
+} from "./admission/listeners.ts";
+import {
+  createKernelRefusals,
+  createOverloadGuard,
+  type GuardedPort,
+  type KernelRefusals,
+} from "./admission/overload-guard.ts";
+import { TokenBucket } from "./admission/rate-limits.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createEventStreams } from "./event-stream.ts";
-import type { AllowLaunch } from "./launch-endpoint.ts";
-import { forwardEvents, type Listener } from "./notifications.ts";
-import type { PairByPin } from "./pin-pairing-endpoint.ts";
-import { createRevocation } from "./revocation.ts";
-import { createRoutes, type PageFiles } from "./routes.ts";
+import { createRevocation } from "./http.ts";
+import { forwardEvents, type NotificationReceiver } from "./notifications.ts";
+import { createRoutes, type RouteParts } from "./routes.ts";
 import type { AcceptHello } from "./sealed-line.ts";
-import type { Services } from "./services.ts";
-import { createSockets, type Peer, type SocketParts } from "./sockets.ts";
+import { createSockets, type SocketData, type SocketParts } from "./sockets.ts";
 
-type OfDoors = Pick<DoorOptions<Peer>, "rules" | "uid" | "ownerOf" | "ownAddresses" | "audit" | "bearer">;
+type OfAdmission = Pick<
+  AdmissionOptions<SocketData>,
+  "rules" | "uid" | "ownerOf" | "ownAddresses" | "audit" | "bearer"
+>;
 type OfSockets = Pick<SocketParts, "accept" | "acceptV1" | "pairing" | "grantOf" | "onProved">;
+type OfRoutes = Pick<RouteParts, "services" | "allowLaunch" | "page" | "pairByPin">;
 
-export interface ApiOptions extends OfDoors, OfSockets {
-  readonly services: Services;
+export interface ApiOptions extends OfAdmission, OfSockets, OfRoutes {
   readonly bus: Bus;
   readonly log: Log;
   readonly clock: Clock;
@@ -58,14 +57,10 @@ export interface ApiOptions extends OfDoors, OfSockets {
   readonly listen: readonly string[];
   /** A socket in the file system, for callers on the device; undefined for none. */
   readonly socketPath: string | undefined;
-  /** The port for TLS (0: of the system's choice) and what to show there; undefined for none. */
+  /** The port for TLS (0: the system picks one) and its certificate; undefined for no TLS. */
   readonly tls: (TlsOptions & { readonly port: number }) | undefined;
-  readonly allowLaunch: AllowLaunch;
-  /** The device's own page, by path; undefined for what is none of its files. */
-  readonly page: PageFiles;
-  readonly pairByPin: PairByPin;
   readonly descriptors: Descriptors;
-  /** Has the kernel refuse these addresses, and no others, at a port of this service; false where it cannot. */
+  /** Has the kernel refuse these addresses, and no others, at a port of this service; false if it cannot. */
   readonly refuseAt: (port: number, addresses: readonly string[]) => boolean;
 }
 
@@ -73,7 +68,7 @@ export interface ApiServer {
   readonly port: number;
   /** Shows another certificate from now on; connections that are open stay. */
   showCertificate(tls: TlsOptions): void;
-  /** Ends the connections that the settings, as they are now, would not let in. */
+  /** Ends the connections that the settings, as they are now, do not admit. */
   review(): void;
   /** Ends the sessions of a client that was deleted. */
   cutClient(id: string): void;
@@ -83,76 +78,41 @@ export interface ApiServer {
 
 const farewellMs = 100;
 
-/** Listens; throws `StartError` where it cannot. */
+/** Listens; throws `StartError` if it cannot. */
 export async function serveApi(options: ApiOptions): Promise<ApiServer> {
-  const { services, bus, log, clock, audit, socketPath, allowLaunch, pairByPin } = options;
-  const quota = createWriteQuota(clock);
-  const dispatch = createDispatch({ services, log, audit, clock, quota });
+  const { bus, log, clock, socketPath } = options;
+  const limits = createRemoteLimits(clock);
+  const dispatch = createDispatch({ ...options, quota: limits.writes });
   const revocation = createRevocation();
   const streams = createEventStreams(clock);
-  const listeners = new Set<Listener>([streams]);
-  const places = createPlaces();
-  const failures = createFailures(clock);
-  const unsent = createUnsent();
-  const allowance = createAllowance(clock);
-  const anonymous = createCrowd({ max: anonymousMax, perAddressMax: anonymousPerAddressMax });
-  const unsealed = createCrowd({
-    max: unsealedMax,
-    perAddressMax: unsealedPerAddressMax,
-    stay: { ms: unsealedStayMs, clock, knownMax: provenAddressesMax },
-  });
-  const sockets = createSockets({
+  const receivers = new Set<NotificationReceiver>([streams]);
+  const handshakes = limitedHandshakes(options, clock);
+  const sockets = createSockets({ ...options, ...handshakes, dispatch, receivers, limits });
+  const answer = createRoutes({ ...options, dispatch, streams, limits, revocation });
+  const refusals = createKernelRefusals(clock, (addresses) => options.refuseAt(tls?.port ?? 0, addresses));
+  const admission = createAdmission({
     ...options,
-    ...inTime(options, clock),
-    dispatch,
-    listeners,
-    unsent,
-    unsealed,
-    anonymous,
-    allowance,
-    onFailure: failures.note,
-    blockedMs: failures.blockedMs,
-    onOpen: places.take,
-    onClose: places.leave,
+    failures: limits.failures,
+    onTurnedAway: refusals.note,
+    answer,
   });
-  const answer = createRoutes({
-    services,
-    dispatch,
-    streams,
-    places,
-    bodies: createBodies(),
-    unsent,
-    unsealed,
-    anonymous,
-    allowance,
-    failures,
-    revocation,
-    quota,
-    pairByPin,
-    audit,
-    allowLaunch,
-    page: options.page,
-  });
-  const flooders = createFlooders(clock, (addresses) => options.refuseAt(tls?.port ?? 0, addresses));
-  const doors = createDoors({ ...options, failures, onTurnedAway: flooders.note, answer });
 
   const websocket = sockets.handler;
-  // Frames of the secure layer are longer than what they carry. Over TLS a sealed payload is shorter, so that strangers
-  // there can make the device keep less.
+  // Sealed frames are longer than their payloads. Frames over TLS are not sealed, so strangers there get a lower limit.
   const openly = { ...websocket, maxPayloadLength: openFrameBytesMax };
-  const plain = openPlain(options.port, options.listen, { fetch: doors.byTcp, websocket });
-  const path = tryPath(socketPath, { fetch: doors.byPath, websocket: openly }, log);
-  const tls = options.tls && openTls(options.tls, options, { fetch: doors.byTls, websocket: openly });
-  const gate = createGate(
-    guarded(plain, reopened(tls, flooders), doors.turnedAway, options.descriptors.limit),
+  const plain = openPlainPort(options.port, options.listen, { fetch: admission.byTcp, websocket });
+  const path = tryPath(socketPath, { fetch: admission.byPath, websocket: openly }, log);
+  const tls = options.tls && openTlsPort(options.tls, options, { fetch: admission.byTls, websocket: openly });
+  const guard = createOverloadGuard(
+    guardedPorts(plain, reopened(tls, refusals), admission.turnedAway, options.descriptors.limit),
     options,
   );
-  const forwarding = forwardEvents(bus, listeners);
+  const forwarding = forwardEvents(bus, receivers);
   return {
     port: plain.port,
     showCertificate(shown) {
       tls?.showCertificate(shown);
-      flooders.apply();
+      refusals.apply();
     },
     review() {
       sockets.review();
@@ -163,14 +123,12 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
       sockets.cut(id);
     },
     async close() {
-      gate[Symbol.dispose]();
-      flooders[Symbol.dispose]();
-      forwarding[Symbol.dispose]();
+      for (const part of [guard, refusals, forwarding]) part[Symbol.dispose]();
       streams.close();
       const all = [...plain.servers(), ...path, ...(tls?.servers() ?? [])];
       const stopped = all.map((server) => server.stop());
       sockets.closeAll();
-      // Peers that do not say goodbye in their turn are not waited for.
+      // A peer that does not answer the closing handshake delays the stop by no more than this.
       await Promise.race([Promise.all(stopped), Bun.sleep(farewellMs)]);
       await Promise.race([Promise.all(all.map((server) => server.stop(true))), Bun.sleep(farewellMs)]);
       if (socketPath !== undefined) await rm(socketPath, { force: true });
@@ -178,46 +136,49 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   };
 }
 
-/** The same entrance: its new socket refuses what the last one did. */
-function reopened(tls: TlsEntrance<Peer> | undefined, flooders: Flooders): Entrance<Peer> | undefined {
+/** The same port, whose new socket keeps the refusals of the old one. */
+function reopened(
+  tls: TlsPort<SocketData> | undefined,
+  refusals: KernelRefusals,
+): RemotePort<SocketData> | undefined {
   if (tls === undefined) return undefined;
   const open = () => {
     tls.open();
-    flooders.apply();
+    refusals.apply();
   };
   return { ...tls, open };
 }
 
-/** At how many descriptors in use the doors are shut: over TLS earlier, where a connection takes 6 KB instead of 300 bytes. */
-function guarded(
-  plain: Entrance<Peer>,
-  tls: Entrance<Peer> | undefined,
-  turnedAway: ReturnType<typeof createDoors>["turnedAway"],
+/** The TLS port is shut at fewer descriptors, because a TLS connection takes 6 KB instead of 300 bytes. */
+function guardedPorts(
+  plain: RemotePort<SocketData>,
+  tls: RemotePort<SocketData> | undefined,
+  turnedAway: ReturnType<typeof createAdmission>["turnedAway"],
   limit: number,
-): readonly GuardedDoor[] {
-  const [most, mostForTls] = [
-    Math.min(descriptorsMax, Math.floor(0.75 * limit)),
-    Math.min(descriptorsForTlsMax, Math.floor(0.5 * limit)),
-  ];
-  const plainDoor = {
+): readonly GuardedPort[] {
+  const guardedPlain = {
     ...plain,
     name: "plain",
-    shutAt: most,
+    shutAt: Math.min(descriptorsMax, Math.floor(0.75 * limit)),
     turnedAway: turnedAway.tcp,
     turnedAwayPerSecondMax,
   };
-  if (tls === undefined) return [plainDoor];
-  const tlsDoor = {
+  if (tls === undefined) return [guardedPlain];
+  const guardedTls = {
     ...tls,
     name: "TLS",
-    shutAt: mostForTls,
+    shutAt: Math.min(descriptorsForTlsMax, Math.floor(0.5 * limit)),
     turnedAway: turnedAway.tls,
     turnedAwayPerSecondMax: turnedAwayByTlsPerSecondMax,
   };
-  return [plainDoor, tlsDoor];
+  return [guardedPlain, guardedTls];
 }
 
-function tryPath(path: string | undefined, handlers: Handlers<Peer>, log: Log): readonly Server<Peer>[] {
+function tryPath(
+  path: string | undefined,
+  handlers: Handlers<SocketData>,
+  log: Log,
+): readonly Server<SocketData>[] {
   if (path === undefined) return [];
   try {
     return [listenAtPath(path, handlers)];
@@ -227,19 +188,17 @@ function tryPath(path: string | undefined, handlers: Handlers<Peer>, log: Log): 
   }
 }
 
-/** Refuses hellos that come faster than they may, from however many addresses. */
-function inTime(
+/** Refuses hellos above the rate that all addresses together may have. */
+function limitedHandshakes(
   { accept, acceptV1 }: Pick<OfSockets, "accept" | "acceptV1">,
   clock: Clock,
 ): Pick<OfSockets, "accept" | "acceptV1"> {
-  const rate = createRateLimit(clock, {
-    perMinute: 60 * handshakesPerSecondMax,
-    burst: handshakesPerSecondMax,
-  });
+  const perSecond = handshakesPerSecondMax;
+  const bucket = new TokenBucket(clock, { tokenMs: 1000 / perSecond, burst: perSecond });
   const limited =
     (over: AcceptHello): AcceptHello =>
     async (hello) => {
-      if (rate.take("all")) return over(hello);
+      if (bucket.take()) return over(hello);
       const data = { limit: "handshakesPerSecondMax" };
       return { kind: "refused", error: new ServiceError("busy", "too many handshakes: try again", { data }) };
     };

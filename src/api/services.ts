@@ -1,42 +1,42 @@
-/** What the API may ask of the rest of the service. `service.ts` builds one; each method's handler picks what it needs. */
+/** What the API may call in the rest of the service. wiring/api-services.ts implements it. */
 import type { AuditEntry } from "../core/audit.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
 import type { ControlAction, LaunchEntry, PlayerKind } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
-import type { MappingParams, Reader, Mapping as StoredMapping, Token, TokenParams } from "../core/token.ts";
+import type { Mapping, MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
 
 export interface Services {
   readonly platform: string;
   readonly version: string;
   /**
-   * Queues a launch and returns; throws `ServiceError`: `busy` where the queue is full, and `forbidden` where the source is
-   * not trusted and the script reaches outside the device.
+   * Queues a launch and returns. Throws `busy` if the queue is full, and `forbidden` if the source is not trusted and the
+   * script reaches outside the device.
    */
   launch(token: TokenParams, from?: { readonly trusted: boolean; readonly requester?: Requester }): void;
   /** Stops what plays, empties the queue, and returns at once. */
   stop(): void;
-  /** Launches what the launch guard holds back; throws `not-found` where it holds nothing. */
+  /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
   confirm(): void;
-  playTime(): PlayTime;
+  playTime(): PlayTimeState;
   playlist(): Playlist | undefined;
   /**
-   * Lays a virtual token on a reader for `durationMs`: on the simulated reader with this id, or, where none is given,
-   * on the API's own virtual one. Throws `not-found` for an unknown reader and `invalid-params` for a real one.
+   * Puts a virtual token on a reader for `durationMs`: on the simulated reader with this id, or on the API's own virtual
+   * reader. Throws `not-found` for an unknown reader and `invalid-params` for a real one.
    */
   scan(token: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
   history(page: HistoryPage): readonly LaunchEntry[];
   readers(): readonly Reader[];
-  /** Resolves once it stands on a tag; throws `no-reader`, `write-failed` with `data.cause`, `conflict`, or `failed`. */
+  /** Resolves after the tag is written. Rejects with `no-reader`, `write-failed` with `data.cause`, `conflict` or `failed`. */
   write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
-  /** Presses what a macro says, and resolves once all is up again; throws `invalid-params`, `busy`, or `failed`. */
+  /** Plays a macro, and resolves after its last key is up. Rejects with `invalid-params`, `busy` or `failed`. */
   input(kind: "keyboard" | "gamepad", text: string): Promise<void>;
-  /** Ends the write that waits for a tag, on this reader or on all; throws `not-found` for an unknown one. */
+  /** Ends the write that waits for a tag, on this reader or on all. Throws `not-found` for an unknown reader. */
   cancelWrite(readerId: string | undefined): void;
-  /** What plays, with what its player says of it now. */
+  /** What plays, with the state that its player reports now. */
   playback(): Promise<ActiveMedia | undefined>;
-  /** Has the player of what plays do something; rejects with `failed` where nothing plays, or it cannot. */
+  /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
   control(action: ControlAction): Promise<void>;
   launchers(): readonly LauncherEntry[];
   health(): Health;
@@ -46,41 +46,41 @@ export interface Services {
   readonly clients: ClientService;
   readonly pairing: PairingService;
   readonly pairByPin: Pick<PairByPin, "open" | "cancel">;
-  /** Of the audit log, newest first. */
+  /** The entries of the audit log, newest first. */
   audit(limit: number): Promise<readonly AuditEntry[]>;
   /** The OpenRPC document of this API. */
   describe(): Promise<OpenRpcDocument>;
 }
 
-/** What may be played yet, and how loud. Minutes of 0 are no limit. */
-export interface PlayTime {
+/** The remaining play time, and the volume limit. Minutes of 0 are no limit. */
+export interface PlayTimeState {
   readonly enabled: boolean;
-  readonly limits: PlayTimeLimits;
+  readonly limits: PlayTimeSettings;
   readonly day: { readonly date: string } & PlayAccount;
   readonly session: PlayAccount;
-  /** False while the clock shows a time that cannot be right. */
+  /** False while the clock shows an impossible time. */
   readonly clockBelieved: boolean;
 }
 
-export interface PlayTimeLimits {
+export interface PlayTimeSettings {
   readonly dailyMinutes: number;
   readonly sessionMinutes: number;
   readonly sessionResetMinutes: number;
-  /** Percent that no card and no program may go above. */
+  /** In percent, for cards and programs. */
   readonly volumeMax: number;
   readonly warningMinutes: readonly number[];
 }
 
 export interface PlayAccount {
   readonly usedMs: number;
-  /** Absent where there is no limit. */
+  /** Absent without a limit. */
   readonly remainingMs?: number;
 }
 
 /** The playlist that is loaded. */
 export interface Playlist {
   readonly path: string;
-  /** Of the item that plays or is next, from 1. */
+  /** The item that plays or is next, from 1. */
   readonly place: number;
   readonly count: number;
   readonly state: "playing" | "paused";
@@ -88,15 +88,14 @@ export interface Playlist {
   readonly repeat: "no" | "all" | "one";
 }
 
-/** What `readers.write` takes. */
 export interface WriteRequest {
   readonly text: string;
   readonly readerId?: string | undefined;
-  /** Replaces what is not ours to replace, too. */
+  /** Also replaces data of another kind. */
   readonly force?: boolean | undefined;
-  /** Passes over a tag that still lies there from the write before. */
+  /** Ignores the tag of the previous write while it stays on the reader. */
   readonly newTag?: boolean | undefined;
-  /** What the text becomes on the tag; a Text record where absent. */
+  /** The NDEF record on the tag; absent: a Text record. */
   readonly record?: "text" | "uri" | undefined;
 }
 
@@ -105,7 +104,7 @@ export interface MediaService {
   /** Systems that have media in the index. */
   systems(): readonly System[];
   search(query: SearchQuery): { readonly results: readonly Media[]; readonly total: number };
-  /** Resolves when done; no `systems` means all. Throws `conflict` while one runs, `not-found` for an unknown system. */
+  /** Resolves when done; no `systems` means all. Rejects with `conflict` while one runs, `not-found` for an unknown system. */
   index(systems: readonly string[]): Promise<void>;
   cancel(): void;
 }
@@ -117,29 +116,29 @@ export interface SearchQuery {
   readonly maxResults: number;
 }
 
-/** Throws `not-found` for an unknown id, `forbidden` for a mapping of a file, `invalid-params` with the field. */
+/** Throws `not-found` for an unknown id, `forbidden` for a mapping in a file, `invalid-params` with the field. */
 export interface MappingService {
-  list(): readonly Mapping[];
+  list(): readonly MappingEntry[];
   add(params: MappingParams): number;
-  update(id: number, changes: Changes<MappingParams>): void;
+  update(id: number, changes: FieldChanges<MappingParams>): void;
   remove(id: number): void;
 }
 
-export type Changes<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
+export type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
-export interface Mapping extends StoredMapping {
-  /** It stands in a file of the owner's. */
+export interface MappingEntry extends Mapping {
+  /** It is in a file of the owner's. */
   readonly readOnly?: boolean;
 }
 
 export interface SettingsService {
-  read(): Settings;
-  /** In memory before it returns, on the disk when it resolves. */
-  update(changes: Changes<Settings & Omit<PlayTimeLimits, "warningMinutes">>): Promise<void>;
+  read(): ApiSettings;
+  /** Applies the changes before it returns; they are on the disk when it resolves. */
+  update(changes: FieldChanges<ApiSettings & Omit<PlayTimeSettings, "warningMinutes">>): Promise<void>;
 }
 
-/** The settings that may be read and changed from afar (contract, Settings object). */
-export interface Settings {
+/** The settings that the API reads and changes. */
+export interface ApiSettings {
   readonly reader: readonly string[];
   readonly audioFeedback: boolean;
   readonly detectReaders: boolean;
@@ -153,13 +152,13 @@ export interface Settings {
 }
 
 export interface ClientService {
-  list(): readonly Client[];
+  list(): readonly ClientEntry[];
   /** Throws `conflict` for a name in use, and `busy` if there are `clientsMax` already. */
-  add(client: NewClient): Client;
+  add(client: ClientRequest): ClientEntry;
   remove(id: string): void;
 }
 
-export interface NewClient {
+export interface ClientRequest {
   /** Empty: none. */
   readonly name: string;
   readonly role: Role;
@@ -167,41 +166,41 @@ export interface NewClient {
   readonly isLink: boolean;
 }
 
-/** A client that may come from afar (contract, Client object). Absent fields are empty strings. */
-export interface Client {
+/** A paired client. Unknown text fields are empty strings. */
+export interface ClientEntry {
   readonly id: string;
   readonly name: string;
   /** 64 hex characters. */
   readonly secret: string;
   readonly address: string;
   readonly role: Role;
-  /** RFC 3339, as the times below. */
+  /** RFC 3339, like the times below. */
   readonly added: string;
   /** Absent if never. */
   readonly lastUsed?: string;
-  /** Of a pairing link that nobody has used yet. */
+  /** The end of a pairing link that nobody has used yet. */
   readonly expires?: string;
 }
 
 export interface PairingService {
   describe(): Promise<PairingFacts>;
-  /** The phone that knows the code gets the role. Throws `busy` while wrong codes delay the next one. */
-  open(role: Role): Promise<OpenPairing>;
-  /** Throws `not-found` where none is open. */
+  /** The phone that knows the code gets the role. Rejects with `busy` while wrong codes delay the next one. */
+  open(role: Role): Promise<PairingOpening>;
+  /** Rejects with `not-found` if no pairing is open. */
   wait(): Promise<PairingEnd>;
   cancel(): void;
 }
 
 export interface PairingFacts {
-  /** Names and addresses for links, the best first; IPv6 ones in brackets. */
+  /** Names and addresses for links, the best first; IPv6 in brackets. */
   readonly hosts: readonly string[];
   readonly port: number;
-  /** Of the certificate that is shown over TLS. */
+  /** Of the TLS certificate. */
   readonly fingerprint?: string;
-  readonly open?: Omit<OpenPairing, "code">;
+  readonly open?: Omit<PairingOpening, "code">;
 }
 
-export interface OpenPairing {
+export interface PairingOpening {
   /** Six digits. */
   readonly code: string;
   /** RFC 3339. */
@@ -227,7 +226,7 @@ export interface LauncherEntry {
   readonly systems: readonly string[];
   readonly extensions: readonly string[];
   readonly available: boolean;
-  /** A sentence; only where it is not available. */
+  /** A sentence; only if it is not available. */
   readonly reason?: string;
 }
 
@@ -237,18 +236,18 @@ export interface Health {
   /** Seconds since the start. */
   readonly uptime: number;
   readonly checks: readonly HealthCheck[];
-  /** What is shown over TLS, where it is on. */
+  /** Absent without TLS. */
   readonly tls?: { readonly fingerprint: string };
 }
 
 export interface HealthCheck {
   readonly name: "readers" | "database" | "disk" | "settings" | "players" | "device" | "watchdog";
   readonly ok: boolean;
-  /** A sentence; only where it is not well. */
+  /** A sentence; only if it is not ok. */
   readonly reason?: string;
 }
 
-/** Of an OpenRPC document, what every one has (OpenRPC 1.3). */
+/** The members of any OpenRPC document (OpenRPC 1.3). */
 export interface OpenRpcDocument {
   readonly openrpc: string;
   readonly info: { readonly title: string; readonly version: string };

@@ -7,7 +7,8 @@
  *     const { readers } = await client.call("readers");
  *     for await (const { method, params } of client.notifications()) console.log(method, params);
  */
-import type { Calls, Notification } from "../api/calls.ts";
+
+import type { Calls, Notification } from "../api/methods/index.ts";
 import { toHex } from "../core/hex.ts";
 import {
   type Deferred,

@@ -1,4 +1,4 @@
-/** The kinds of errors. `src/api/rpc-codes.ts` holds the number of each on the wire. */
+/** The kinds of errors. `src/api/envelope.ts` holds the number of each on the wire. */
 export type ErrorCode =
   | "parse-error"
   | "invalid-request"

@@ -62,7 +62,7 @@ const missing = /^(there is no file |there is no .* in the media index|nothing i
 // Those of src/launch/run-context.ts of tags that hold nothing, or nothing for us.
 const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
 
-// Those of src/launch/ports/media-lookup.ts and src/wiring/usb-sticks.ts.
+// Those of src/launch/ports/media-lookup.ts and src/wiring/follow-media.ts.
 const withoutStick = /: it is on the USB stick (.*), which is not plugged in$/;
 const stickRemoved = /^the USB stick (.*) was removed$/;
 

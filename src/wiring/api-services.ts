@@ -1,9 +1,9 @@
 /** What the API may ask, joined from the parts that know: a thin hand-over, with no judgement of its own. */
 import type {
+  ApiSettings,
   MediaService,
   OpenRpcDocument,
   PairingService,
-  Settings as PublicSettings,
   Services,
 } from "../api/services.ts";
 import type { Settings } from "../config/settings.ts";
@@ -117,7 +117,7 @@ export function createServices({
   };
 }
 
-function publicSettings(settings: Settings): PublicSettings {
+function publicSettings(settings: Settings): ApiSettings {
   const { readers, audio, log, systems } = settings.current();
   return {
     reader: readers.connect,

@@ -1,5 +1,5 @@
-/** The clients that may come from afar, of either version of the secure layer, as the API lists and changes them. */
-import type { Client, ClientService } from "../api/services.ts";
+/** The paired clients, of both versions of the secure layer, as the API lists and changes them. */
+import type { ClientEntry, ClientService } from "../api/services.ts";
 import type { Audit, PairedBy } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { assert, messageOf, ServiceError } from "../core/errors.ts";
@@ -12,7 +12,7 @@ import type { Store } from "../store/open.ts";
 
 const secretBytes = 32;
 
-export interface ClientParts {
+interface ClientParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
@@ -21,18 +21,18 @@ export interface ClientParts {
   readonly cut: (id: string) => void;
 }
 
-export interface Clients extends ClientService, Disposable {
-  /** Adds a client that has chosen its name itself; a number follows a name in use. */
-  addPaired(name: string, role: Role): Client;
+interface ClientRegistry extends ClientService, Disposable {
+  /** Adds a client that has chosen its name; a name in use gets a number. */
+  addPaired(name: string, role: Role): ClientEntry;
 }
 
-/** Deletes expired links now and whenever one expires, until disposed. */
-export function createClientService({ store, clock, log, audit, cut }: ClientParts): Clients {
+/** Deletes expired links, now and when they expire, until disposed. */
+export function createClientRegistry({ store, clock, log, audit, cut }: ClientParts): ClientRegistry {
   const { clients, v1Clients } = store;
   let timer: Disposable | undefined;
-  const list = (): readonly Client[] => [
+  const list = (): readonly ClientEntry[] => [
     ...clients.list(),
-    // Their keys were agreed on, and are nobody's to read.
+    // Their keys were agreed on, and the API does not show them.
     ...v1Clients.list().map(({ token: _token, key: _key, ...shown }) => {
       return { ...shown, secret: "", role: "member" } as const;
     }),
@@ -49,12 +49,12 @@ export function createClientService({ store, clock, log, audit, cut }: ClientPar
       if (nextMs !== undefined) timer = clock.after(Math.max(0, nextMs - clock.now()), expire);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      // The store returns no expired client, so that a full disk lets nobody in.
+      // The store returns no expired client, so a full disk admits nobody.
       log.warn("clients", "expired pairing links could not be deleted", { error: messageOf(error) });
       timer = clock.after(pairingLinkMs, expire);
     }
   };
-  const keep = (name: string, role: Role, by: PairedBy, expiresMs?: number): Client => {
+  const keep = (name: string, role: Role, by: PairedBy, expiresMs?: number): ClientEntry => {
     const secret = toHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
     const id = crypto.randomUUID();
     clients.add({ id, name, secret, address: "", role }, clock.now(), expiresMs);
@@ -78,7 +78,7 @@ export function createClientService({ store, clock, log, audit, cut }: ClientPar
       expire();
       const wanted = name.trim();
       const holder = list().find((client) => isSameName(client.name, wanted));
-      // A second link for the same phone replaces the first one, which nobody has used.
+      // A second link for the same phone replaces the unused first one.
       if (holder?.expires !== undefined && isLink) remove(holder.id);
       else if (holder !== undefined) throw nameInUse(holder.name);
       const made = keep(wanted, role, "secret", isLink ? clock.now() + pairingLinkMs : undefined);
@@ -102,13 +102,13 @@ export function seenIn({ clients, v1Clients }: Store): (id: string, address: str
 }
 
 /** The name, or, if it is in use, the name with the first free number from 2. */
-export function freeName(chosen: string, taken: readonly Pick<Client, "name">[]): string {
+export function freeName(chosen: string, taken: readonly Pick<ClientEntry, "name">[]): string {
   const wanted = chosen.trim();
   const isTaken = (name: string) => taken.some((client) => isSameName(client.name, name));
   let free = wanted;
   for (let number = 2; isTaken(free); number++) {
     const suffix = ` ${number}`;
-    // Whole code points only: half of a surrogate pair is no text.
+    // By code points, because half of a surrogate pair is no text.
     let kept = wanted;
     while (kept.length + suffix.length > clientNameCharsMax) kept = [...kept].slice(0, -1).join("");
     free = kept + suffix;
@@ -116,7 +116,7 @@ export function freeName(chosen: string, taken: readonly Pick<Client, "name">[])
   return free;
 }
 
-/** Absent names may repeat. */
+/** Empty names may repeat. */
 function isSameName(one: string, other: string): boolean {
   return one !== "" && foldedName(one) === foldedName(other);
 }

@@ -1,27 +1,30 @@
-/** Who comes in, and what is noted of it: clients of both versions of the secure layer, pairing by PIN, and the audit log. */
+/** Clients of both versions of the secure layer, their grants and bearer tokens, pairing by PIN, and the audit log. */
+import { timingSafeEqual } from "node:crypto";
+import type { BearerClient } from "../api/admission/admit.ts";
 import type { ApiOptions } from "../api/server.ts";
-import type { Client, Services } from "../api/services.ts";
+import type { ClientEntry, Services } from "../api/services.ts";
 import type { Clock } from "../core/clock.ts";
+import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { Role } from "../core/rights.ts";
+import { type Grant, grantOfRole, type Role } from "../core/rights.ts";
+import { bearerToken } from "../secure/bearer-token.ts";
 import type { Store } from "../store/open.ts";
 import { heldAddresses } from "../system/addresses.ts";
 import { createAuditLog } from "../system/audit-log.ts";
 import { createDescriptors } from "../system/descriptor-reserve.ts";
 import { acceptHellos, createPairByPin } from "../v1/v1-clients-service.ts";
-import { createClientService, freeName, seenIn } from "./client-registry.ts";
-import { createBearerCheck, grantOfClient } from "./identities.ts";
+import { createClientRegistry, freeName, seenIn } from "./client-registry.ts";
 
 export interface GuardParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
   readonly dataFolder: string;
-  /** What `api.allow_v1_clients` says now. */
+  /** The current value of `api.allow_v1_clients`. */
   readonly isV1Allowed: () => boolean;
   /** Ends the live sessions of a client. */
   readonly cut: (id: string) => void;
-  /** Of the certificate that is shown over TLS. */
+  /** Of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
 }
 
@@ -39,16 +42,16 @@ export interface Guards {
     | "onProved"
     | "descriptors"
   >;
-  /** For a phone that was typed the short code of the device. */
-  readonly addByCode: (name: string, role: Role) => Client;
-  /** Writes what the audit log has not yet. */
+  /** For a phone that proved the short code of the device. */
+  readonly addByCode: (name: string, role: Role) => ClientEntry;
+  /** Writes the entries that the audit log has not written yet. */
   close(): Promise<void>;
 }
 
 export function createGuards(parts: GuardParts): Guards {
   const { store, clock, log, dataFolder, isV1Allowed, cut, fingerprint } = parts;
   const audit = createAuditLog({ folder: dataFolder, clock, log });
-  // Of this run: what they began may outlive their connections.
+  // In this run. Their launches may outlive their connections.
   const revoked = new Set<string>();
   const revoke = (id: string) => {
     revoked.add(id);
@@ -58,7 +61,7 @@ export function createGuards(parts: GuardParts): Guards {
     const grant = grantOfClient(store, id);
     return () => (revoked.has(id) ? "none" : grant);
   };
-  const clients = createClientService({ store, clock, log, audit, cut: revoke });
+  const clients = createClientRegistry({ store, clock, log, audit, cut: revoke });
   const nameFor = (name: string) => freeName(name, clients.list());
   const v1 = { store, clock, log, audit, nameFor, isAllowed: isV1Allowed };
   const pairByPin = createPairByPin(v1);
@@ -86,3 +89,51 @@ export function createGuards(parts: GuardParts): Guards {
     },
   };
 }
+
+/** `none` for a client that there is no more. ClientRegistry of version 1 are members. */
+function grantOfClient({ clients, v1Clients }: Store, id: string): Grant {
+  const client = clients.get(id);
+  if (client !== undefined) return grantOfRole[client.role];
+  return v1Clients.list().some((one) => one.id === id) ? grantOfRole.member : "none";
+}
+
+interface BearerParts {
+  readonly store: Store;
+  /** Of the TLS certificate. */
+  readonly fingerprint: () => string | undefined;
+  /** A client has proved its token. Throws `ServiceError` if it may not continue all the same. */
+  readonly onProved: (id: string, address: string) => void;
+  /** What a client may do from now on. */
+  readonly grantOf: (id: string) => () => Grant;
+}
+
+// `<client id>:<token>`; a token has 64 hex characters, and no id is longer than a UUID.
+const form = /^Bearer +([0-9a-zA-Z-]{1,64}):([0-9a-f]{64})$/i;
+
+/**
+ * Checks an `Authorization` header (RFC 6750, 2.1). Undefined if its token is not that of a client. An unknown client takes as
+ * long as a wrong token.
+ */
+function createBearerCheck({ store, fingerprint, onProved, grantOf }: BearerParts) {
+  const proves = (id: string, address: string) => {
+    try {
+      onProved(id, address);
+      return true;
+    } catch (error) {
+      if (error instanceof ServiceError) return false;
+      throw error;
+    }
+  };
+  return (authorization: string, address: string): BearerClient | undefined => {
+    const [, id = "", token = ""] = form.exec(authorization) ?? [];
+    const print = fingerprint();
+    if (id === "" || print === undefined) return undefined;
+    const client = store.clients.get(id);
+    const expected = bearerToken(client?.secret ?? nobodysSecret, print);
+    const isRight = timingSafeEqual(Buffer.from(expected), Buffer.from(token.toLowerCase()));
+    if (client === undefined || !isRight || !proves(id, address)) return undefined;
+    return { id, grant: grantOf(id) };
+  };
+}
+
+const nobodysSecret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex");

@@ -1,7 +1,4 @@
-/**
- * Devices beside readers and players: virtual keyboards and gamepads, tags that are written, and the sounds that tell how it
- * went.
- */
+/** Virtual keyboards and gamepads, tags that are written, and the feedback to a tap: sounds, and the lights of readers. */
 import { dirname, join } from "node:path";
 import type { Bus } from "../bus.ts";
 import type { Settings } from "../config/settings.ts";
@@ -15,11 +12,10 @@ import { createVirtualInput, type VirtualInput } from "../launch/ports/virtual-i
 import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
 import { createSounds } from "../system/sound.ts";
-import { showOnReaders } from "./reader-signals.ts";
 
 export interface DeviceParts {
   readonly openInput: OpenInputDevice;
-  /** Shows on the screen how a phone is let in. */
+  /** Shows a pairing code on the screen. */
   readonly pair: () => Promise<void>;
   /** Undefined while the service starts. */
   readonly readers: () => Readers | undefined;
@@ -27,7 +23,7 @@ export interface DeviceParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
-  /** The files of the sounds are put beside it. */
+  /** The files of the sounds are next to it. */
   readonly socketPath: string;
 }
 
@@ -36,12 +32,12 @@ export interface AllDevices extends Devices {
   readonly inputText: VirtualInput["playText"];
   /** As `Services.write` of the API. */
   write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
-  /** Is heard from now on. To be called behind all that launches, so that a sound comes last in a tap. */
+  /** Plays sounds from now on. Subscribes after all that launches, so that a sound comes last in a tap. */
   startSounds(): void;
   close(): Promise<void>;
 }
 
-// The start of what the card asks for has the processor to itself; nobody hears so little.
+// The launch has the processor to itself for this time, which is too short to be heard.
 const behindTapMs = 30;
 
 export function createDevices(parts: DeviceParts): AllDevices {
@@ -59,7 +55,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
     log,
   });
   const following: Disposable[] = [];
-  /** Held back by the launch guard, and not told yet that it has ended. */
+  /** Held back by the launch guard, and not finished yet. */
   let held: Launch | undefined;
   const write: AllDevices["write"] = async (request, signal) => {
     const ready = readers();
@@ -87,7 +83,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
           sounds.play("guarded");
         }),
         bus.on("launch.finished", (launch) => {
-          // A card that was held back did not fail: its own sound asks for it once more.
+          // A card that was held back did not fail: its own sound asked for a second tap.
           const wasHeld = isSame(held, launch);
           if (wasHeld) held = undefined;
           if (!launch.success && !wasHeld) sounds.play("failed");
@@ -110,4 +106,39 @@ type Launch = Pick<LaunchFinished, "time" | "uid" | "text">;
 
 function isSame(one: Launch | undefined, other: Launch): boolean {
   return one?.time === other.time && one.uid === other.uid && one.text === other.text;
+}
+
+interface ReaderSignalParts {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  /** The delay after a tap, so that the launch comes first. */
+  readonly behindTapMs: number;
+  /** Undefined while the service starts. */
+  readonly readers: () => Pick<Readers, "tokens" | "signal"> | undefined;
+}
+
+/** Shows on the lights of readers that a card was read, and that its launch failed. The readers heed the settings. */
+export function showOnReaders({ bus, clock, behindTapMs, readers }: ReaderSignalParts): Disposable {
+  const later = (show: () => void) => void clock.after(behindTapMs, show);
+  /** The reader that has this card, or had it last; undefined if no reader saw it. */
+  const readerOf = (uid: string) => {
+    const tokens = readers()?.tokens();
+    const seen = [...(tokens?.active ?? []), ...(tokens?.last === undefined ? [] : [tokens.last])];
+    return uid === "" ? undefined : seen.find((token) => token.uid === uid)?.readerId;
+  };
+  const following = [
+    bus.on("tokens.added", ({ readerId }) => later(() => readers()?.signal(readerId, "scanned"))),
+    bus.on("launch.finished", ({ success, uid }) => {
+      if (success) return;
+      later(() => {
+        const readerId = readerOf(uid);
+        if (readerId !== undefined) readers()?.signal(readerId, "failed");
+      });
+    }),
+  ];
+  return {
+    [Symbol.dispose]: () => {
+      for (const one of following) one[Symbol.dispose]();
+    },
+  };
 }

@@ -1,31 +1,31 @@
-/** Whether the service is truly well: readers, database, disk, settings and players, each with a sentence where it is not. */
+/** Checks readers, database, disk, settings and players. A failed check has a reason, which is a sentence. */
 import { statfsSync } from "node:fs";
 import type { Health, HealthCheck } from "../api/services.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 
-// Less than this, and the database's next checkpoint may not fit.
+// With less, the next checkpoint of the database may not fit.
 const freeBytesMin = 16 * 1024 * 1024;
 
-export interface HealthParts {
+interface HealthParts {
   readonly clock: Clock;
   readonly startedMs: number;
   readonly dataFolder: string;
-  /** Why what games saved is not kept, or an empty string. */
+  /** Why saves of games are not kept, or an empty string. */
   readonly savesFault: () => string;
   readonly connected: () => number;
   readonly configured: () => number;
-  /** Sentences on readers that should be there and are not. */
+  /** Sentences about missing readers. */
   readonly readerFaults: () => readonly string[];
-  /** Throws where the database does not answer. */
+  /** Throws if the database does not answer. */
   readonly askDatabase: () => void;
-  /** Why the config file as it stands is not in use. */
+  /** Why the current config file is not in use. */
   readonly settingsFault: () => string | undefined;
   /** Why players are not confined, or an empty string. */
   readonly playersFault: () => string;
-  /** Of the certificate that is shown; undefined without TLS. */
+  /** Of the certificate; undefined without TLS. */
   readonly fingerprint: () => string | undefined;
-  /** What the image around the service found wrong; none elsewhere. */
+  /** Checks of the SD image; none elsewhere. */
   readonly machine: readonly { readonly name: HealthCheck["name"]; readonly ask: () => string }[];
 }
 
@@ -53,7 +53,7 @@ export function createHealth(parts: HealthParts): () => Health {
   };
 }
 
-/** `ask` returns why it is not well, or an empty string; what it throws is a reason too. */
+/** `ask` returns the reason of a failure, or an empty string. An error is a reason too. */
 function check(name: HealthCheck["name"], ask: () => string): HealthCheck {
   try {
     const reason = ask();

@@ -1,7 +1,7 @@
 /**
- * Wrong guesses at pairing codes, counted over all openings and restarts: after the free ones each wrong code delays the next
- * proof (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is on the disk before it is looked at, so that
- * neither a pulled plug nor many proofs at once win one.
+ * Counts wrong pairing codes over all openings and restarts. After the free ones, each wrong code delays the next proof
+ * (`core/limits.ts`, `pairingDelayMsMax`, has the arithmetic). A guess is on the disk before it is checked, so that neither a
+ * pulled plug nor many proofs at once win one.
  */
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
@@ -14,17 +14,17 @@ import {
 import type { PairingGuesses } from "../store/client-table.ts";
 
 export interface Guesses extends Disposable {
-  /** Wrong ones, as far as they are not forgotten. */
+  /** The wrong codes that are not forgotten yet. */
   readonly wrong: number;
-  /** Milliseconds until the next proof may be looked at; 0 if one may be now. */
+  /** Milliseconds until the next proof may be checked; 0 if it may be now. */
   waitMs(): number;
-  /** Counts a proof as wrong, before it is looked at. Throws `failed` if the disk refuses; then it must not be looked at. */
+  /** Counts a proof as wrong before it is checked. Throws `failed` if the disk refuses; then it must not be checked. */
   count(): void;
-  /** The proof was right: as if there had been `wrong` ones. */
+  /** The proof was right: sets the count back to `wrong`. */
   forgive(wrong: number): void;
 }
 
-export interface GuessesParts {
+interface GuessesParts {
   readonly clock: Clock;
   readonly store: PairingGuesses;
 }
@@ -32,7 +32,7 @@ export interface GuessesParts {
 export function createGuesses({ clock, store }: GuessesParts): Guesses {
   let wrong = 0;
   let untilMs = 0;
-  // The clock of a board may jump, and a neighbour may answer its questions for the time: timers do not follow it.
+  // Timers do not follow the clock of a board, which may jump, and which a neighbour may set by forging NTP answers.
   let waiting: Disposable | undefined;
   let keeping: Disposable | undefined;
 
@@ -48,7 +48,7 @@ export function createGuesses({ clock, store }: GuessesParts): Guesses {
   const saved = store.read();
   if (saved !== undefined && clock.now() - saved.lastMs < pairingWrongCodesKeptMs) {
     wrong = saved.wrong;
-    // A board may start with any time on its clock, so the whole delay starts again.
+    // A board may start with any time, so the whole delay starts again.
     if (wrong > 0) delay();
   }
 
@@ -73,7 +73,7 @@ export function createGuesses({ clock, store }: GuessesParts): Guesses {
         store.save({ wrong, lastMs: clock.now() });
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        // The higher count stays on the disk, which is the safe side.
+        // The higher count stays on the disk, which is safe.
       }
     },
     [Symbol.dispose]() {

@@ -1,9 +1,9 @@
 /**
- * Pairing by a code: opened at the device for ten minutes and three tries in all, whoever makes them. A try is spent when a
- * proof arrives, before it is looked at, so that many at once are no more than three. A hello spends none.
+ * Pairing by a code: opened on the device for ten minutes and three tries of all phones together. A try is spent when a proof
+ * arrives, before it is checked, so that many proofs at once are no more than three tries. A hello spends none.
  */
 import type { PairingDoor, PairingTry } from "../api/pairing-line.ts";
-import type { Client, OpenPairing, PairingEnd, PairingService } from "../api/services.ts";
+import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
 import type { Audit } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
@@ -15,6 +15,7 @@ import {
   pairingTriesMax,
 } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { codeLink } from "../core/pairing-link.ts";
 import type { Role } from "../core/rights.ts";
 import { shareName } from "../secure/cpace.ts";
 import { SecureFailure } from "../secure/failure.ts";
@@ -28,24 +29,25 @@ import {
 import type { PairingGuesses } from "../store/client-table.ts";
 import { reachableHosts } from "../system/addresses.ts";
 import { createGuesses } from "./pairing-backoff.ts";
+import type { Screen } from "./screen.ts";
 
 export interface Pairing extends PairingDoor {
-  /** Shows a new code; one that was open before is called off. Throws `busy` while wrong codes delay the next one. */
-  open(role: Role): Promise<OpenPairing>;
-  /** Calls it off; nothing where none is open. */
+  /** Makes a new code, and cancels an open one. Rejects with `busy` while wrong codes delay the next one. */
+  open(role: Role): Promise<PairingOpening>;
+  /** Does nothing if no pairing is open. */
   cancel(): void;
-  /** The opening without its code; undefined where none is open. */
-  current(): Omit<OpenPairing, "code"> | undefined;
-  /** Resolves when the opening has ended. Throws `not-found` where none is open. */
+  /** The opening without its code; undefined if none is open. */
+  current(): Omit<PairingOpening, "code"> | undefined;
+  /** Resolves when the opening has ended. Rejects with `not-found` if none is open. */
   wait(): Promise<PairingEnd>;
-  /** Calls it off, and stops all timers. */
+  /** Cancels, and stops all timers. */
   close(): void;
 }
 
-export interface PairingParts {
+interface CodePairingParts {
   readonly clock: Clock;
   readonly log: Log;
-  readonly addClient: (name: string, role: Role) => Pick<Client, "id" | "secret" | "name">;
+  readonly addClient: (name: string, role: Role) => Pick<ClientEntry, "id" | "secret" | "name">;
   readonly guesses: PairingGuesses;
   readonly audit: Audit;
 }
@@ -58,15 +60,15 @@ interface Opening {
   triesLeft: number;
   /** Wrong codes before this opening. */
   readonly wrongBefore: number;
-  /** Exchanges that may still prove themselves, the oldest first, with their addresses. */
+  /** Exchanges without a proof, the oldest first, with their addresses. */
   readonly running: Map<PairingDevice, string>;
-  /** Our shares in this opening: none of them is a client's. */
+  /** Our shares in this opening: a client that sends one of them reflects it. */
   readonly shares: Set<string>;
   readonly timer: Disposable;
   readonly ended: PromiseWithResolvers<PairingEnd>;
 }
 
-export function createPairing({ clock, log, addClient, guesses: store, audit }: PairingParts): Pairing {
+export function createPairing({ clock, log, addClient, guesses: store, audit }: CodePairingParts): Pairing {
   const guesses = createGuesses({ clock, store });
   let opening: Opening | undefined;
 
@@ -82,7 +84,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
     which.running.delete(device);
     device.close();
   };
-  /** Takes a proof; from here to its check nothing may wait, because each of many proofs at once must count. */
+  /** Counts and checks a proof. Nothing may wait in between, because each of many proofs at once must count. */
   const isRight = (which: Opening, device: PairingDevice, proof: string) => {
     const waitMs = guesses.waitMs();
     if (waitMs > 0) throw tooManyWrong(waitMs);
@@ -101,8 +103,8 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
           log.warn("pairing", "a wrong code was tried", { address, triesLeft: which.triesLeft });
           throw wrongCode(which.triesLeft, guesses.waitMs());
         }
-        // The code is known to nobody but those to whom the owner showed it, so this opening's wrong codes were typing errors.
-        // Earlier ones stay: a neighbour who guesses gains at most two free guesses for each phone that the owner pairs.
+        // Only people to whom the owner showed the code know it, so this opening's wrong codes were typing errors. Earlier ones
+        // stay: a neighbour who guesses gains at most two free guesses for each phone that the owner pairs.
         guesses.forgive(which.wrongBefore);
         const { id, secret, name: kept } = addClient(name, which.role);
         const grant = device.grant({ id, secret });
@@ -168,7 +170,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
         device.close();
         throw notOpen();
       }
-      const oldest = inTheWay(which, address);
+      const oldest = nextEvicted(which, address);
       if (oldest !== undefined) drop(which, oldest);
       which.running.set(device, address);
       remember(which.shares, shareName(device.share));
@@ -181,32 +183,29 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
   };
 }
 
-/** The exchange that ends because another begins: the address's own oldest, or else the oldest of all; undefined if there is room. */
-function inTheWay({ running }: Pick<Opening, "running">, address: string): PairingDevice | undefined {
+/** The exchange to evict: the oldest of the address, or the oldest of all; undefined if there is room. */
+function nextEvicted({ running }: Pick<Opening, "running">, address: string): PairingDevice | undefined {
   const own = [...running].filter(([, from]) => from === address).map(([device]) => device);
   if (own.length >= pairingHellosPerAddressMax) return own[0];
   return running.size < pairingHellosMax ? undefined : running.keys().next().value;
 }
 
-/** Forgets the oldest where there are too many. */
+/** Evicts the oldest share above the limit. */
 function remember(shares: Set<string>, share: string): void {
   const [oldest] = shares;
   if (oldest !== undefined && shares.size >= pairingSharesKeptMax) shares.delete(oldest);
   shares.add(share);
 }
 
-export interface PairingSurroundings {
+interface DeviceReach {
   /** Addresses of the config to listen on. */
   readonly listen: () => readonly string[];
   readonly port: () => number;
   readonly fingerprint: () => string | undefined;
 }
 
-/** What the API offers of it. */
-export function pairingService(
-  pairing: Pairing,
-  { listen, port, fingerprint }: PairingSurroundings,
-): PairingService {
+/** The pairing that the API offers. */
+export function pairingService(pairing: Pairing, { listen, port, fingerprint }: DeviceReach): PairingService {
   return {
     async describe() {
       const [print, open] = [fingerprint(), pairing.current()];
@@ -257,4 +256,26 @@ function wrongCode(triesLeft: number, retryAfterMs: number): ServiceError {
 function minutes(ms: number): string {
   const whole = Math.ceil(ms / 60_000);
   return whole === 1 ? "a minute" : `${whole} minutes`;
+}
+
+interface PairOnScreenParts {
+  readonly pairing: Pairing;
+  readonly screen: () => Screen | undefined;
+  /** Names and addresses by which others reach the device, the best first, and its port. */
+  readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
+}
+
+/** Opens pairing and shows its code and link on the screen until it has ended. Rejects with `failed` without a screen or network. */
+export async function pairOnScreen({ pairing, screen, place }: PairOnScreenParts): Promise<void> {
+  const shown = screen();
+  if (shown?.isThere !== true)
+    throw new ServiceError("failed", "there is no screen to show a code on: tapdeck pair does it elsewhere");
+  const { hosts, port } = await place();
+  const [host] = hosts;
+  if (host === undefined)
+    throw new ServiceError("failed", "the device is in no network yet, so no phone finds it");
+  const { code } = await pairing.open("member");
+  const base = `http://${host}:${port}`;
+  shown.showPairing({ link: codeLink(base, code), base, code });
+  void pairing.wait().finally(() => shown.showPairing(undefined));
 }

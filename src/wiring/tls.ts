@@ -1,4 +1,4 @@
-/** The certificate that is shown over TLS, at the start and from then on. */
+/** The TLS certificate, at the start and when it changes. */
 import type { ApiServer } from "../api/server.ts";
 import { watchFolder } from "../config/watch-files.ts";
 import type { Clock } from "../core/clock.ts";
@@ -7,7 +7,7 @@ import type { Log } from "../core/log.ts";
 import { lastingAddresses } from "../system/addresses.ts";
 import { certificateIn, fingerprintOf } from "../system/certificate.ts";
 
-/** What to show over TLS; undefined where it is switched off, or where no certificate can be had. */
+/** The port and certificate for TLS; undefined if TLS is off, or there is no certificate. */
 export async function tlsOf(port: number, folder: string, log: Log) {
   if (port === 0) return undefined;
   try {
@@ -19,17 +19,17 @@ export async function tlsOf(port: number, folder: string, log: Log) {
   }
 }
 
-// An owner copies the certificate and its key one after the other.
+// An owner copies the certificate and its key one after the other: debounce.
 const certificateGatherMs = 500;
 // A board is often up before it has an address.
 const addressesMs = 10_000;
 
 export interface ShownCertificate extends Disposable {
-  /** As browsers show it: `AB:CD:...`. */
+  /** In the form of browsers: `AB:CD:...`. */
   fingerprint(): string;
 }
 
-/** Shows the owner's certificate as soon as it is put into the folder, or changed there; and the device's own anew for its new addresses. */
+/** Shows the owner's certificate after a change in the folder, and a new certificate of the device for its new addresses. */
 export function followCertificate(
   folder: string,
   shown: { readonly port: number; readonly cert: string },

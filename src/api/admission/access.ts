@@ -1,6 +1,6 @@
 /**
- * Which callers come in, and as what: by the address of the peer, and by Host and Origin. No header but `Authorization`
- * (admit.ts) raises what a caller may do. What each method requires stands with the method.
+ * Which callers are admitted, and as what: by the address of the peer, and by Host and Origin. No header except
+ * `Authorization` (admit.ts) raises what a caller may do. Each method names the right that it requires.
  */
 import { hostname } from "node:os";
 import { addressBytes, isUnspecified } from "../../core/ip-address.ts";
@@ -16,14 +16,14 @@ export interface AccessRules {
   readonly allowAnonymousLocal: boolean;
   /** The grant of a caller over TLS without an identity. */
   readonly anonymous: Grant;
-  /** Clients of version 1 of the secure layer may come in, and with them the pages of their apps. */
+  /** Admits clients of version 1 of the secure layer, and the pages of their apps. */
   readonly allowV1Clients: boolean;
 }
 
 /** The addresses of this device's interfaces now. */
 export type OwnAddresses = () => readonly string[];
 
-/** The origins of the known phone app's own pages, inside of a phone. */
+/** The origins of the known phone app's own pages, in the app's web view. */
 const appOrigins: readonly string[] = [
   "capacitor://localhost",
   "ionic://localhost",
@@ -31,19 +31,18 @@ const appOrigins: readonly string[] = [
   "https://localhost",
 ];
 
-/** The headers that a browser sends, and a page cannot change. */
-export interface Caller {
+/** Headers that a browser sets, and a page cannot change. */
+export interface RequestSource {
   readonly host: string | null;
   readonly origin: string | null;
+  /**
+   * A page of another site embeds the answer: an image, a script, a frame, a prefetch. Such a request has no Origin (Fetch
+   * Metadata Request Headers, W3C; Fetch Standard, 3.2). A followed link is not embedded, nor is a request with an Origin.
+   */
   readonly isEmbedded: boolean;
 }
 
-/**
- * Reads who asks. Embedded is what a page of another site takes into itself: an image, a script, a frame, a prefetch. It comes
- * without an Origin (Fetch Metadata Request Headers, W3C; Fetch Standard, 3.2). Links that are followed are not, nor
- * what names its Origin, which says more.
- */
-export function callerOf(headers: Headers): Caller {
+export function requestSource(headers: Headers): RequestSource {
   const site = headers.get("sec-fetch-site");
   const isForeign = site === "cross-site" || site === "same-site";
   const mode = headers.get("sec-fetch-mode");
@@ -54,15 +53,15 @@ export function callerOf(headers: Headers): Caller {
   return { host: headers.get("host"), origin, isEmbedded: isForeign && !isFollowed && !isExplained };
 }
 
-/** A browser asks for what its user may want later. */
+/** The browser requests in advance what its user may open later. */
 export function isPrefetch(headers: Headers): boolean {
   return headers.has("sec-purpose") || headers.has("purpose") || headers.get("x-moz") === "prefetch";
 }
 
 /**
- * True for a request that a browser may have made. All of them call themselves Mozilla, send Sec-Fetch-Site to addresses
- * that they trust (TLS and loopback), or ask for HTML; a browser inside of an app may do the last alone. A Referer, a cookie
- * or a wish for TLS gives away the others. Sec-Fetch-Mode proves nothing: Node's fetch sends it.
+ * True for a request that a browser may have made. Every browser calls itself Mozilla, sends Sec-Fetch-Site to addresses that
+ * it trusts (TLS and loopback), or asks for HTML; a browser inside an app may do only the last. A Referer, a cookie or
+ * Upgrade-Insecure-Requests also marks one. Sec-Fetch-Mode proves nothing, because Node's fetch sends it.
  */
 export function isBrowser(headers: Headers): boolean {
   return (
@@ -77,10 +76,10 @@ export function isBrowser(headers: Headers): boolean {
 }
 
 /**
- * May an event stream be opened? Browsers say where a request comes from only to addresses that they trust: TLS and
- * loopback. To others of this device a foreign image looks like a listener of its own page, but for the Referer, which a
- * page can leave out and not forge. Sec-Fetch-Site `none` is refused: a stream is no page that a person opens, and
- * Chromium says `none` of what the speculation rules of a foreign page prefetch, and of a redirect by a foreign server.
+ * Whether the request may open an event stream. Browsers send Sec-Fetch-Site only to addresses that they trust: TLS and
+ * loopback. At other addresses only the Referer tells a foreign image from a listener of the device's own page; a page can
+ * omit it, but not forge it. Sec-Fetch-Site `none` is refused, because no person opens a stream: Chromium sends `none` for
+ * prefetches by a foreign page's speculation rules, and for redirects by a foreign server.
  */
 export function mayListen(headers: Headers): boolean {
   const site = headers.get("sec-fetch-site");
@@ -92,20 +91,20 @@ export function mayListen(headers: Headers): boolean {
   return URL.canParse(referer) && new URL(referer).host === headers.get("host")?.toLowerCase();
 }
 
-export type Admission =
+export type AccessVerdict =
   | { readonly kind: "device" }
   | { readonly kind: "remote" }
   /** A page of the known phone app, which may use version 1 of the secure layer only. */
   | { readonly kind: "v1-app" }
   | { readonly kind: "refused"; readonly why: string };
 
-export function admit(
-  caller: Caller,
+export function judgeAccess(
+  source: RequestSource,
   isDevice: boolean,
   rules: AccessRules,
   own: OwnAddresses = () => [],
-): Admission {
-  const { host, origin, isEmbedded } = caller;
+): AccessVerdict {
+  const { host, origin, isEmbedded } = source;
   if (isEmbedded)
     return { kind: "refused", why: "pages of other sites may not take anything from here into themselves" };
   if (host === null || !isHostAllowed(host, rules)) {
@@ -115,7 +114,7 @@ export function admit(
     };
   }
   if (origin !== null && !isOriginAllowed(origin, { host, isDevice, own }, rules)) {
-    // On the device itself a page of that origin is any page, and would have all rights.
+    // On the device itself, any page could have this origin and would get all rights.
     if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return { kind: "v1-app" };
     return {
       kind: "refused",
@@ -126,17 +125,28 @@ export function admit(
 }
 
 /**
- * True for loopback, and for the addresses that this device has now. Not for link-local ones: a neighbour on one interface
- * may take the address that another interface has. And an IPv4 address counts inside of IPv6 where the kernel maps it,
- * nowhere else: anybody on the network can announce a prefix with 127.0.0.1 in it (6to4, NAT64).
+ * True for loopback, and for the addresses that this device has now. Link-local addresses do not count, because a neighbour
+ * on one interface may take the address of another interface. IPv4 inside IPv6 counts only in the form that the kernel maps:
+ * anybody on the network can announce a 6to4 or NAT64 prefix with 127.0.0.1 in it.
  */
 export function isDeviceAddress(address: string, own: OwnAddresses): boolean {
   const plain = plainAddress(address);
-  if (plain === "::1" || /^127\.\d+\.\d+\.\d+$/.test(plain)) return true;
-  return !/^fe[89ab]/.test(plain) && own().some((one) => plainAddress(one) === plain);
+  return (
+    isPlainLoopback(plain) || (!/^fe[89ab]/.test(plain) && own().some((one) => plainAddress(one) === plain))
+  );
 }
 
-/** IPv4 addresses that come mapped into IPv6 are IPv4 addresses. */
+export function isLoopback(address: string): boolean {
+  return isPlainLoopback(plainAddress(address));
+}
+
+function isPlainLoopback(plain: string): boolean {
+  return plain === "::1" || loopbackIpv4.test(plain);
+}
+
+const loopbackIpv4 = /^127\.\d+\.\d+\.\d+$/;
+
+/** In lower case, without a zone, and IPv4 mapped into IPv6 as IPv4. */
 export function plainAddress(address: string): string {
   return address
     .toLowerCase()
@@ -144,8 +154,8 @@ export function plainAddress(address: string): string {
     .replace(/%.*$/, "");
 }
 
-/** An IP literal but the unspecified ones, localhost, this device's name, its .local name, or one that the owner allowed. */
-export function isHostAllowed(host: string, { allowedHosts }: Pick<AccessRules, "allowedHosts">): boolean {
+/** A specified IP literal, localhost, this device's name or `.local` name, or a name that the owner allowed. */
+function isHostAllowed(host: string, { allowedHosts }: AccessRules): boolean {
   const name = nameOf(host);
   if (name === undefined) return false;
   const device = hostname().toLowerCase();
@@ -158,30 +168,31 @@ export function isHostAllowed(host: string, { allowedHosts }: Pick<AccessRules, 
   return isIpLiteral(name) || names.includes(name);
 }
 
-interface Page {
+interface OriginContext {
   readonly host: string;
   readonly isDevice: boolean;
   readonly own: OwnAddresses;
 }
 
-function isOriginAllowed(origin: string, { host, isDevice, own }: Page, rules: AccessRules): boolean {
+function isOriginAllowed(
+  origin: string,
+  { host, isDevice, own }: OriginContext,
+  rules: AccessRules,
+): boolean {
   if (rules.allowedOrigins.includes(origin)) return true;
-  const match = /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase());
-  const authority = match?.[1];
+  const authority = /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase())?.[1];
   if (authority === undefined) return false;
   const name = nameOf(authority);
-  // A page of another host's address has no rights here, should this device ever take that address.
+  // A page of another host's address stays refused even if this device takes that address later.
   const isOthers =
     isDevice && name !== undefined && isIpLiteral(name) && !isDeviceAddress(name.replace(/[[\]]/g, ""), own);
   if (authority === host.toLowerCase()) return !isOthers;
   return (
-    isDevice &&
-    name !== undefined &&
-    (name === "localhost" || name === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(name))
+    isDevice && name !== undefined && (name === "localhost" || name === "[::1]" || loopbackIpv4.test(name))
   );
 }
 
-/** The name of a Host header without its port; undefined where it is not of that form. */
+/** The name of a Host header without its port; undefined if the header is malformed. */
 function nameOf(host: string): string | undefined {
   return /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/.exec(host.toLowerCase())?.[1];
 }

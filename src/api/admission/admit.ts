@@ -1,6 +1,6 @@
 /**
- * The doors by which a request comes in, and the caller's identity: over TCP its address and user, over TLS its bearer token,
- * or the socket's file. An identity has a grant (core/rights.ts); encryption alone has that of a stranger.
+ * Admits requests and finds the caller's identity: over TCP its address and user, over TLS its bearer token, or the socket's
+ * file. An identity has a grant (core/rights.ts). TLS encrypts but does not authenticate, so it grants what strangers get.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Server } from "bun";
@@ -12,54 +12,54 @@ import { type Grant, lowerGrant } from "../../core/rights.ts";
 import { hangUp, sentence, type Visit } from "../http.ts";
 import {
   type AccessRules,
-  admit,
-  callerOf,
   isDeviceAddress,
+  isLoopback,
+  judgeAccess,
   type OwnAddresses,
   plainAddress,
+  requestSource,
 } from "./access.ts";
-import type { Failures } from "./failed-handshakes.ts";
-import type { MaybeResponse } from "./open-port.ts";
-import { createRateLimit } from "./rate-limit.ts";
+import type { MaybeResponse } from "./listeners.ts";
+import { createRateLimit, type FailedAttempts, TokenBucket } from "./rate-limits.ts";
 
 /** A TCP caller on this device. */
-export interface Neighbour {
+export interface LocalPeer {
   readonly address: string;
   readonly port: number;
   readonly servicePort: number;
 }
 
-export interface DoorOptions<Data> {
+export interface AdmissionOptions<Data> {
   readonly clock: Clock;
   readonly log: Log;
-  /** Asked anew for each visit: the owner may have changed them. */
+  /** Called for each request, because the owner may change the rules. */
   readonly rules: () => AccessRules;
   readonly ownAddresses: OwnAddresses;
   readonly audit: Audit;
   /** The user that the service runs as. */
   readonly uid: number;
-  /** The user that a caller on the device runs as; asked where the service runs as root. */
-  readonly ownerOf: (peer: Neighbour) => Promise<number | undefined>;
-  /** The client that an `Authorization` header proves; undefined where it proves none. */
-  readonly bearer: (authorization: string, address: string) => Bearer | undefined;
-  readonly failures: Failures;
-  /** Notes that an address was turned away over TLS; true where it need not be counted. */
+  /** The user that a caller on the device runs as; called if the service runs as root. */
+  readonly ownerOf: (peer: LocalPeer) => Promise<number | undefined>;
+  /** The client that an `Authorization` header proves; undefined if it proves none. */
+  readonly bearer: (authorization: string, address: string) => BearerClient | undefined;
+  readonly failures: FailedAttempts;
+  /** Notes that an address was turned away over TLS. True if the overload guard need not count it. */
   readonly onTurnedAway: (address: string) => boolean;
   readonly answer: (visit: Visit, server: Server<Data>) => MaybeResponse;
 }
 
-/** A paired client, shown by its bearer token. */
-export interface Bearer {
+/** A paired client, identified by its bearer token. */
+export interface BearerClient {
   readonly id: string;
   readonly grant: () => Grant;
 }
 
-type Door<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
+type Fetch<Data> = (request: Request, server: Server<Data>) => MaybeResponse;
 
 const rootUid = 0;
 const loopback = "127.0.0.1";
 
-export function createDoors<Data>({
+export function createAdmission<Data>({
   clock,
   log,
   rules,
@@ -71,16 +71,16 @@ export function createDoors<Data>({
   failures,
   onTurnedAway,
   answer,
-}: DoorOptions<Data>): {
-  readonly byTcp: Door<Data>;
-  readonly byTls: Door<Data>;
-  readonly byPath: Door<Data>;
-  /** How many were turned away so far because they, or all together, ask too often. */
+}: AdmissionOptions<Data>): {
+  readonly byTcp: Fetch<Data>;
+  readonly byTls: Fetch<Data>;
+  readonly byPath: Fetch<Data>;
+  /** The requests that the rate limits have refused so far. */
   readonly turnedAway: Readonly<Record<"tcp" | "tls", () => number>>;
 } {
-  const rate = createRateLimit(clock);
-  const inAll = createRateLimit(clock, { perMinute: 60 * requestsPerSecondMax, burst: requestsPerSecondMax });
-  const own = lately(ownAddresses, clock);
+  const perAddress = createRateLimit(clock);
+  const inAll = new TokenBucket(clock, { tokenMs: 1000 / requestsPerSecondMax, burst: requestsPerSecondMax });
+  const own = cached(ownAddresses, clock);
   const turnedAway = { tcp: 0, tls: 0 };
   let hasWarned = false;
   const warnOnce = () => {
@@ -91,7 +91,7 @@ export function createDoors<Data>({
       "the service runs as root, so callers of other users count as strangers: run it as a user of its own, or set api.allow_anonymous_local",
     );
   };
-  /** A caller without the device's own rights: a client by its bearer token, else a stranger with at most `limit`. */
+  /** A caller without the device's own rights: a client with its bearer token, or a stranger with at most `limit`. */
   const asStranger = (visit: Visit, limit: Grant, server: Server<Data>): MaybeResponse => {
     const { request, address, isAdmitted } = visit;
     const authorization = visit.isTls ? request.headers.get("authorization") : null;
@@ -114,27 +114,27 @@ export function createDoors<Data>({
     });
   };
   const byNetwork =
-    (isTls: boolean): Door<Data> =>
+    (isTls: boolean): Fetch<Data> =>
     (request, server) => {
       const peer = server.requestIP(request);
       const address = plainAddress(peer?.address ?? "");
-      const isLoopback = isDeviceAddress(address, () => []);
-      const isOwn = !isLoopback && isDeviceAddress(address, own);
+      const isLocal = isLoopback(address);
+      const isOwn = !isLocal && isDeviceAddress(address, own);
       const enter = (isDevice: boolean, owner: number | undefined) =>
         enterAs({ request, server, address, isTls }, isDevice, owner);
-      if (!isOwn && (!isLoopback || uid !== rootUid || rules().allowAnonymousLocal))
-        return enter(isLoopback, undefined);
-      // An address that this device lists may be another host's by now: its socket must be one of this device. And a service
-      // that runs as root would lend its rights to every user of the device.
-      const neighbour = { address, port: peer?.port ?? 0, servicePort: server.port ?? 0 };
-      return ownerOf(neighbour).then(async (owner) => {
-        // A caller that hung up before the table was read had no row in it: another's row must not speak for it. The runtime
-        // has seen the end of its connection once it has polled.
+      if (!isOwn && (!isLocal || uid !== rootUid || rules().allowAnonymousLocal))
+        return enter(isLocal, undefined);
+      // An address in this device's list may already belong to another host, so the peer's socket must be one of this device.
+      // A service that runs as root must not lend its rights to every user of the device.
+      const local = { address, port: peer?.port ?? 0, servicePort: server.port ?? 0 };
+      return ownerOf(local).then(async (owner) => {
+        // A caller that hung up before the kernel's table was read has no row in it, and another caller's row must not count
+        // for it. Bun has noticed the closed connection after it has polled.
         await setImmediate();
         await setImmediate();
         if (request.signal.aborted) return goneAway();
-        // As they are now: an address that was lost within the last second may be another host's.
-        const isDevice = isLoopback || (owner !== undefined && isDeviceAddress(address, ownAddresses));
+        // Not the cached list: an address that was lost within the last second may belong to another host.
+        const isDevice = isLocal || (owner !== undefined && isDeviceAddress(address, ownAddresses));
         return enter(isDevice, isDevice ? owner : undefined);
       });
     };
@@ -143,52 +143,56 @@ export function createDoors<Data>({
     isDevice: boolean,
     owner: number | undefined,
   ): MaybeResponse => {
-    // First of all: a refusal in a flood must cost as little as possible.
-    if (!isDevice && !(rate.take(address) && inAll.take("all"))) {
+    // This comes first, because a refusal in a flood must cost as little as possible.
+    if (!isDevice && !(perAddress.take(address) && inAll.take())) {
       if (!isTls) turnedAway.tcp += 1;
       else if (!onTurnedAway(address)) turnedAway.tls += 1;
       audit.refused("too-many-requests", { address });
       return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
     }
-    const caller = callerOf(request.headers);
-    const admission = admit(caller, isDevice, rules(), own);
-    if (admission.kind === "refused") {
+    const source = requestSource(request.headers);
+    const verdict = judgeAccess(source, isDevice, rules(), own);
+    if (verdict.kind === "refused") {
       audit.refused("host-or-origin", { address });
-      return sentence(403, admission.why, isDevice ? {} : hangUp);
+      return sentence(403, verdict.why, isDevice ? {} : hangUp);
     }
     const isOwners = uid !== rootUid || owner === rootUid;
-    const isByLeave = admission.kind === "device" && !isOwners && rules().allowAnonymousLocal;
-    const isLoopback = isDeviceAddress(address, () => []);
-    const isAdmitted = lasting(rules, isDevice && !isLoopback ? own : nowhere, (now, addresses) => {
+    const isByLeave = verdict.kind === "device" && !isOwners && rules().allowAnonymousLocal;
+    const isOwnAddress = isDevice && !isLoopback(address);
+    const isAdmitted = lasting(rules, isOwnAddress ? own : nowhere, (now, addresses) => {
       if (isByLeave && !now.allowAnonymousLocal) return false;
       if (isDevice && !isDeviceAddress(address, () => addresses)) return false;
-      return admit(caller, isDevice, now, own).kind === admission.kind;
+      return judgeAccess(source, isDevice, now, own).kind === verdict.kind;
     });
     const visit = { ...visitOf(request, address, isTls), isAdmitted };
-    if (admission.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
-    if (admission.kind === "remote") return asStranger(visit, isTls ? "change" : "none", server);
+    if (verdict.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
+    if (verdict.kind === "remote") return asStranger(visit, isTls ? "change" : "none", server);
     if (isOwners || isByLeave) return answer({ ...visit, ...ofDevice(isAdmitted) }, server);
     warnOnce();
-    // Nothing leaves the device on the way, so that nothing has to be sealed.
+    // The connection stays within the device, so nothing has to be sealed.
     return asStranger({ ...visit, isPrivate: true }, "look", server);
   };
   return {
     byTcp: byNetwork(false),
     byTls: byNetwork(true),
     turnedAway: { tcp: () => turnedAway.tcp, tls: () => turnedAway.tls },
-    // A caller that may open the socket's file is on the device; the mode of the file decides.
+    // The mode of the socket's file decides who may open it, and such a caller is on the device.
     byPath(request, server) {
-      const caller = callerOf(request.headers);
-      const admission = admit(caller, true, rules(), own);
-      if (admission.kind === "refused") return sentence(403, admission.why);
-      const isAdmitted = lasting(rules, nowhere, (now) => admit(caller, true, now, own).kind === "device");
+      const source = requestSource(request.headers);
+      const verdict = judgeAccess(source, true, rules(), own);
+      if (verdict.kind === "refused") return sentence(403, verdict.why);
+      const isAdmitted = lasting(
+        rules,
+        nowhere,
+        (now) => judgeAccess(source, true, now, own).kind === "device",
+      );
       return answer({ ...visitOf(request, loopback, false), ...ofDevice(isAdmitted) }, server);
     },
   };
 }
 
 const none = () => "none" as const;
-// The same list each time: `lasting` compares it.
+// The same list each time, because `lasting` compares identities.
 const noAddresses: readonly string[] = [];
 const nowhere = () => noAddresses;
 
@@ -197,7 +201,7 @@ function ofDevice(isAdmitted: () => boolean) {
   return { access: "device", isPrivate: true, isAdmitted, grant } as const;
 }
 
-/** Judges again where the rules or the addresses are others than they were: a call costs two comparisons otherwise. */
+/** Judges again only if the rules or the addresses have changed. Every other call costs two comparisons. */
 function lasting(
   rules: () => AccessRules,
   addresses: OwnAddresses,
@@ -215,12 +219,12 @@ function lasting(
   };
 }
 
-/** Nobody reads it. */
+/** Nobody reads this answer. */
 function goneAway(): Response {
   return sentence(400, "the caller is gone", hangUp);
 }
 
-/** A request of a TCP connection, before anything is known of its caller. */
+/** A request over TCP whose caller is not yet known. */
 interface Arrival<Data> {
   readonly request: Request;
   readonly server: Server<Data>;
@@ -228,18 +232,18 @@ interface Arrival<Data> {
   readonly isTls: boolean;
 }
 
-/** Of a remote caller without an identity. */
+/** The visit of a remote caller without an identity. */
 function visitOf(request: Request, address: string, isTls: boolean): Omit<Visit, "isAdmitted"> {
-  // A Host with an impossible port makes no URL; a path that nothing has is answered with 404.
+  // A Host with an impossible port makes the URL invalid. The empty path is answered with 404.
   const path = URL.canParse(request.url) ? new URL(request.url).pathname : "";
   return { request, address, path, access: "remote", isTls, isPrivate: isTls, grant: none, isV1App: false };
 }
 
-// A flood must not ask the kernel for its interfaces with each request: that takes a tenth of a millisecond, or ten.
+// The kernel takes 0.1 to 10 ms to list its interfaces, which is too long for each request of a flood.
 const ownAddressesMs = 1000;
 
-/** The same, as of a second ago at most. */
-function lately(ownAddresses: OwnAddresses, clock: Clock): OwnAddresses {
+/** The addresses, at most a second old. */
+function cached(ownAddresses: OwnAddresses, clock: Clock): OwnAddresses {
   let known: readonly string[] = [];
   let knownMs = Number.NEGATIVE_INFINITY;
   return () => {

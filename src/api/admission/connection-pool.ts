@@ -1,43 +1,68 @@
 /**
- * Callers from afar who may cost memory and have shown nothing for it: so many at a time, in all and from one address.
- * Whoever did nothing for the longest time makes room for the newest: in a flood that is the flood's own. Where they may stay
- * for a while, the newest has to come again, but from an address that is known for good.
+ * What remote callers may hold at once: connections, request bodies that are being read, and output that they have not read.
+ * Connections of callers that have proved nothing, and bodies, are in pools that evict.
  */
 import type { Clock } from "../../core/clock.ts";
+import {
+  anonymousBytesBurst,
+  anonymousBytesPerSecondMax,
+  anonymousMax,
+  anonymousPerAddressMax,
+  bodiesMax,
+  bodiesPerAddressMax,
+  connectionsForDevice,
+  connectionsMax,
+  connectionsPerAddressMax,
+  provenAddressesMax,
+  unsealedMax,
+  unsealedPerAddressMax,
+  unsealedStayMs,
+  unsentInAllBytesMax,
+} from "../../core/limits.ts";
+import { sentence, type Visit } from "../http.ts";
+import type { Access } from "./access.ts";
+import {
+  createFailedAttempts,
+  createWriteQuota,
+  type FailedAttempts,
+  TokenBucket,
+  type WriteQuota,
+} from "./rate-limits.ts";
 
-export interface Member {
+export interface PoolMember {
   readonly address: string;
-  /** Another one takes its place: it ends at once, and is not asked to. */
+  /** Ends the member at once, without a farewell. */
   readonly drop: () => void;
 }
 
-export interface Crowd {
-  /** Whether another one of this address may enter: not where whoever would make room has only just come. */
+/** A full pool evicts the member that was inactive longest: in a flood, one of the flood's own. */
+export interface ConnectionPool {
+  /** Whether another member of this address may enter. False while the member to evict is within its stay. */
   hasRoom(address: string): boolean;
-  /** From now on others of this address need not wait for room. */
-  know(address: string): void;
-  enter(member: Member): void;
-  /** It did something useful: of those that are there, it is now the last to make room. Nothing for one that is not. */
-  stir(member: Member): void;
-  leave(member: Member): void;
-  has(member: Member): boolean;
+  /** Other members of this address may evict at once from now on. */
+  trust(address: string): void;
+  enter(member: PoolMember): void;
+  /** The member was active, so it is evicted last. */
+  touch(member: PoolMember): void;
+  leave(member: PoolMember): void;
+  has(member: PoolMember): boolean;
 }
 
-export interface CrowdLimits {
+export interface PoolLimits {
   readonly max: number;
   readonly perAddressMax: number;
-  /** So long whoever has come may stay; but not before those of the `knownMax` addresses that were last told to `know`. */
-  readonly stay?: { readonly ms: number; readonly clock: Clock; readonly knownMax: number };
+  /** No member is evicted in its first `ms`, except by the `trustedMax` addresses that were trusted last. */
+  readonly stay?: { readonly ms: number; readonly clock: Clock; readonly trustedMax: number };
 }
 
-export function createCrowd({ max, perAddressMax, stay }: CrowdLimits): Crowd {
+export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits): ConnectionPool {
   const now = () => stay?.clock.now() ?? 0;
-  /** With the time at which they came; whoever did nothing for the longest time first. */
-  const members = new Map<Member, number>();
-  /** Whoever was told of longest ago first. */
-  const known = new Set<string>();
-  /** Who has to go before another one of this address can come. */
-  const inTheWay = (address: string): Member | undefined => {
+  /** With the time of entry; the member that was inactive longest comes first. */
+  const members = new Map<PoolMember, number>();
+  /** The address that was trusted longest ago comes first. */
+  const trusted = new Set<string>();
+  /** The member to evict before another one of this address can enter. */
+  const nextEvicted = (address: string): PoolMember | undefined => {
     const ofAddress = [...members.keys()].filter((member) => member.address === address);
     const [oldest] =
       ofAddress.length >= perAddressMax ? ofAddress : members.size >= max ? members.keys() : [];
@@ -45,28 +70,173 @@ export function createCrowd({ max, perAddressMax, stay }: CrowdLimits): Crowd {
   };
   return {
     hasRoom(address) {
-      const oldest = known.has(address) ? undefined : inTheWay(address);
-      // A clock that was set back must not shut anybody out.
+      const oldest = trusted.has(address) ? undefined : nextEvicted(address);
+      // The absolute value, so that a clock that was set back locks nobody out.
       return oldest === undefined || Math.abs(now() - (members.get(oldest) ?? 0)) >= (stay?.ms ?? 0);
     },
-    know(address) {
-      known.delete(address);
-      known.add(address);
-      const [first = ""] = known;
-      if (known.size > (stay?.knownMax ?? 0)) known.delete(first);
+    trust(address) {
+      trusted.delete(address);
+      trusted.add(address);
+      const [first = ""] = trusted;
+      if (trusted.size > (stay?.trustedMax ?? 0)) trusted.delete(first);
     },
     enter(member) {
-      const oldest = inTheWay(member.address);
+      const oldest = nextEvicted(member.address);
       members.set(member, now());
       if (oldest === undefined) return;
       members.delete(oldest);
       oldest.drop();
     },
-    stir(member) {
-      const cameMs = members.get(member);
-      if (cameMs !== undefined && members.delete(member)) members.set(member, cameMs);
+    touch(member) {
+      const enteredMs = members.get(member);
+      if (enteredMs !== undefined && members.delete(member)) members.set(member, enteredMs);
     },
     leave: (member) => void members.delete(member),
     has: (member) => members.has(member),
+  };
+}
+
+/** Counts the connections that stay open, in all and by address. */
+export interface ConnectionQuota {
+  /** Some connections are reserved for callers on the device, which have no limit by address. */
+  isFree(address: string, access: Access): boolean;
+  take(address: string): void;
+  giveBack(address: string): void;
+}
+
+export function createConnectionQuota(): ConnectionQuota {
+  const byAddress = new Map<string, number>();
+  let taken = 0;
+  const count = (address: string, change: 1 | -1) => {
+    taken += change;
+    const left = (byAddress.get(address) ?? 0) + change;
+    if (left === 0) byAddress.delete(address);
+    else byAddress.set(address, left);
+  };
+  return {
+    isFree: (address, access) =>
+      access === "device"
+        ? taken < connectionsMax
+        : taken < connectionsMax - connectionsForDevice &&
+          (byAddress.get(address) ?? 0) < connectionsPerAddressMax,
+    take: (address) => count(address, 1),
+    giveBack: (address) => count(address, -1),
+  };
+}
+
+/** A remote caller with output that it has not read yet. */
+export interface Recipient {
+  readonly unsentBytes: () => number;
+  /** Ends the connection at once, and frees its output. */
+  readonly drop: () => void;
+}
+
+/** Limits the unread output of all remote callers together: above the limit, the largest is dropped. */
+export interface SendBacklog {
+  /** Something was sent to the recipient. */
+  note(recipient: Recipient): void;
+  forget(recipient: Recipient): void;
+}
+
+export function createSendBacklog(bytesMax: number = unsentInAllBytesMax): SendBacklog {
+  /** Recipients that had unread output when it was last measured. */
+  const known = new Map<Recipient, number>();
+  let total = 0;
+  const set = (recipient: Recipient, bytes: number) => {
+    total += bytes - (known.get(recipient) ?? 0);
+    if (bytes === 0) known.delete(recipient);
+    else known.set(recipient, bytes);
+  };
+  const largest = () => {
+    let [found, most]: [Recipient | undefined, number] = [undefined, 0];
+    for (const [recipient, bytes] of known) if (bytes > most) [found, most] = [recipient, bytes];
+    return found;
+  };
+  return {
+    note(recipient) {
+      set(recipient, recipient.unsentBytes());
+      if (total <= bytesMax) return;
+      // Some may have read since they were measured.
+      for (const one of [...known.keys()]) set(one, one.unsentBytes());
+      while (total > bytesMax) {
+        const one = largest();
+        if (one === undefined) return;
+        set(one, 0);
+        one.drop();
+      }
+    },
+    forget: (recipient) => set(recipient, 0),
+  };
+}
+
+export type ReadBody =
+  | { readonly kind: "whole"; readonly bytes: Uint8Array }
+  | { readonly kind: "too-long" }
+  /** It was evicted, or the connection broke: `answer` says so and hangs up. */
+  | { readonly kind: "dropped"; readonly answer: Response };
+
+/** Reads request bodies. Each may be kept up to its last byte, so a pool limits those of remote callers. */
+export interface BodyReader {
+  read(visit: Pick<Visit, "request" | "address" | "access">, bytesMax: number): Promise<ReadBody>;
+}
+
+export function createBodyReader(): BodyReader {
+  const pool = createConnectionPool({ max: bodiesMax, perAddressMax: bodiesPerAddressMax });
+  return {
+    async read({ request, address, access }, bytesMax) {
+      if (Number(request.headers.get("content-length") ?? 0) > bytesMax) return { kind: "too-long" };
+      const dropped = Promise.withResolvers<undefined>();
+      const member: PoolMember = { address, drop: () => dropped.resolve(undefined) };
+      if (access !== "device") pool.enter(member);
+      try {
+        const bytes = await Promise.race([request.bytes(), dropped.promise]);
+        if (bytes === undefined) return { kind: "dropped", answer: tooSlow() };
+        return bytes.length > bytesMax ? { kind: "too-long" } : { kind: "whole", bytes };
+      } catch {
+        // The caller is gone, so nobody reads the answer.
+        return { kind: "dropped", answer: tooSlow() };
+      } finally {
+        pool.leave(member);
+      }
+    },
+  };
+}
+
+function tooSlow(): Response {
+  return sentence(503, "too many requests are being read: send it again", { connection: "close" });
+}
+
+/** What all remote callers share. */
+export interface RemoteLimits {
+  readonly connections: ConnectionQuota;
+  /** Connections in the clear whose caller has not proved its secret yet. */
+  readonly unsealed: ConnectionPool;
+  /** Connections over TLS whose caller has no identity. */
+  readonly anonymous: ConnectionPool;
+  /** The bytes that anonymous callers may be sent. An answer costs memory and work before anybody reads it. */
+  readonly answerBudget: TokenBucket;
+  readonly backlog: SendBacklog;
+  readonly bodies: BodyReader;
+  readonly failures: FailedAttempts;
+  readonly writes: WriteQuota;
+}
+
+export function createRemoteLimits(clock: Clock): RemoteLimits {
+  return {
+    connections: createConnectionQuota(),
+    unsealed: createConnectionPool({
+      max: unsealedMax,
+      perAddressMax: unsealedPerAddressMax,
+      stay: { ms: unsealedStayMs, clock, trustedMax: provenAddressesMax },
+    }),
+    anonymous: createConnectionPool({ max: anonymousMax, perAddressMax: anonymousPerAddressMax }),
+    answerBudget: new TokenBucket(clock, {
+      tokenMs: 1000 / anonymousBytesPerSecondMax,
+      burst: anonymousBytesBurst,
+    }),
+    backlog: createSendBacklog(),
+    bodies: createBodyReader(),
+    failures: createFailedAttempts(clock),
+    writes: createWriteQuota(clock),
   };
 }

@@ -1,43 +1,55 @@
-/** The ports that callers from afar come in by: one in the clear, one over TLS. Either can be shut to them for a while. */
-import type { Server } from "bun";
-import { messageOf } from "../../core/errors.ts";
+/**
+ * Opens the ports, in the clear and over TLS, and the socket in the file system. Both ports can be closed to remote callers
+ * for a while. If a port cannot be opened, the error says why in a sentence.
+ */
+import { chmodSync, existsSync, unlinkSync } from "node:fs";
+import type { Server, WebSocketHandler } from "bun";
+import { exitCodes, messageOf, StartError } from "../../core/errors.ts";
+import { openFrameBytesMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
-import { isDeviceAddress } from "./access.ts";
-import { type Handlers, listen, listenTls, type TlsOptions } from "./open-port.ts";
+import { isLoopback } from "./access.ts";
 
-export interface Entrance<Data> {
-  /** 0 where it could not be opened. */
+/** Undefined if the request became a WebSocket. */
+export type MaybeResponse = Response | undefined | Promise<Response | undefined>;
+
+export interface Handlers<Data> {
+  readonly fetch: (request: Request, server: Server<Data>) => MaybeResponse;
+  readonly websocket: WebSocketHandler<Data>;
+}
+
+export interface RemotePort<Data> {
+  /** 0 if it could not be opened. */
   readonly port: number;
   readonly servers: () => readonly Server<Data>[];
-  /** From now on nobody else comes in from afar; who is in stays. */
+  /** Accepts no further remote connections. Open ones stay. */
   shut(): void;
-  /** Undoes that. Throws `StartError` where it cannot listen any more. */
+  /** Accepts remote connections again. Throws `StartError` if it cannot listen. */
   open(): void;
 }
 
-/** Debian gives its own name the second one. */
+/** Debian resolves the device's own name to 127.0.1.1. */
 const loopback: readonly string[] = ["127.0.0.1", "127.0.1.1", "::1"];
 
 /**
- * In the clear. Loopback has listeners of its own on the same port, which the kernel prefers for what comes that way: they
- * stay open while it is shut, and a flood does not stand in their queue. Throws `StartError` where it cannot listen.
+ * In the clear. Loopback has listeners of its own on the same port, which the kernel prefers for local connections: they stay
+ * open while the port is shut, and a flood does not fill their queue. Throws `StartError` if it cannot listen.
  */
-export function openPlain<Data>(
+export function openPlainPort<Data>(
   port: number,
   addresses: readonly string[],
   handlers: Handlers<Data>,
-): Entrance<Data> {
-  // Who shares a port is not told of others who do: so it is taken once for nobody else.
+): RemotePort<Data> {
+  // A shared port does not report who else shares it, so it is first opened unshared.
   if (port !== 0) stopAll(listen(port, addresses, handlers));
-  const asked = addresses.filter(isLoopback);
-  const far = addresses.filter((address) => !isLoopback(address));
+  const asked = addresses.filter(isLoopbackHost);
+  const far = addresses.filter((address) => !isLoopbackHost(address));
   const listenFar = (at: number) =>
     addresses.length === 0 || far.length > 0 ? listen(at, far, handlers, "shared") : [];
   const tryListen = (at: number, address: string) => {
     try {
       return listen(at, [address], handlers, "shared");
     } catch {
-      // A kernel without IPv6; and callers on the device have the socket's file, too.
+      // A kernel without IPv6. Local callers can use the socket in the file system.
       return [];
     }
   };
@@ -45,7 +57,7 @@ export function openPlain<Data>(
   const near = asked.length > 0 ? [...listen(servers[0]?.port ?? port, asked, handlers, "shared")] : [];
   const actual = servers[0]?.port ?? near[0]?.port ?? 0;
   for (const address of loopback)
-    if (!asked.includes(address) && isMeantToo(address, addresses)) near.push(...tryListen(actual, address));
+    if (!asked.includes(address) && isIncluded(address, addresses)) near.push(...tryListen(actual, address));
   return {
     port: actual,
     servers: () => [...servers, ...near],
@@ -59,30 +71,39 @@ export function openPlain<Data>(
   };
 }
 
-const isLoopback = (address: string) => address === "localhost" || isDeviceAddress(address, () => []);
+const isLoopbackHost = (address: string) => address === "localhost" || isLoopback(address);
 
-/** Whether this loopback address is among all those that are listened on. */
-function isMeantToo(address: string, addresses: readonly string[]): boolean {
+/** Whether this loopback address is one of those that a wildcard in `addresses` includes. */
+function isIncluded(address: string, addresses: readonly string[]): boolean {
   const isWide = (...all: readonly string[]) => addresses.some((one) => all.includes(one));
   return addresses.length === 0 || isWide("::", "::0") || (!address.includes(":") && isWide("0.0.0.0", "0"));
 }
 
-export interface TlsEntrance<Data> extends Entrance<Data> {
+export interface TlsOptions {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface TlsPort<Data> extends RemotePort<Data> {
   /** Shows another certificate from now on; connections that are open stay. */
   showCertificate(tls: TlsOptions): void;
 }
 
-/** Over TLS. A port in use must not keep the device from playing: it is told, and the rest goes on. */
-export function openTls<Data>(
+/** Over TLS 1.2 or newer. If the port is in use, the error is logged and the service runs without TLS. */
+export function openTlsPort<Data>(
   shown: TlsOptions & { readonly port: number },
   { log, listen: addresses }: { readonly log: Log; readonly listen: readonly string[] },
   handlers: Handlers<Data>,
-): TlsEntrance<Data> {
-  let { port, ...tls } = shown;
+): TlsPort<Data> {
+  let { port, cert, key } = shown;
   let isShut = false;
+  const listenTls = () => {
+    const tls = { cert, key, minVersion: tls12 };
+    return listen(port, addresses, { ...handlers, tls } as Handlers<Data>);
+  };
   const tryListen = () => {
     try {
-      return listenTls(port, addresses, tls, handlers);
+      return listenTls();
     } catch (error) {
       log.error("api", "no TLS", { error: messageOf(error) });
       return [];
@@ -100,10 +121,10 @@ export function openTls<Data>(
     },
     open() {
       isShut = false;
-      servers = listenTls(port, addresses, tls, handlers);
+      servers = listenTls();
     },
-    showCertificate({ cert, key }) {
-      tls = { cert, key };
+    showCertificate(next) {
+      ({ cert, key } = next);
       if (isShut) return;
       stopAll(servers);
       servers = tryListen();
@@ -111,6 +132,88 @@ export function openTls<Data>(
   };
 }
 
+const tls12 = 0x0303; // RFC 5246, A.1: the version on the wire, which Bun expects.
+
 function stopAll<Data>(servers: readonly Server<Data>[]): void {
   for (const server of servers) void server.stop();
+}
+
+/** A port is ours alone, or shared with other sockets of the same user (SO_REUSEPORT, socket(7)). */
+type Sharing = "alone" | "shared";
+
+/**
+ * No `addresses` means all. Port 0 is one that the system picks, the same at each address. If one address fails, none stays
+ * open. Throws `StartError`.
+ */
+export function listen<Data>(
+  port: number,
+  addresses: readonly string[],
+  handlers: Handlers<Data>,
+  sharing: Sharing = "alone",
+): readonly Server<Data>[] {
+  if (addresses.length === 0) return [serveAtAny(port, handlers, sharing)];
+  const servers: Server<Data>[] = [];
+  try {
+    for (const address of addresses)
+      servers.push(serveAt(address, servers[0]?.port ?? port, handlers, sharing));
+  } catch (error) {
+    for (const server of servers) void server.stop(true);
+    throw error;
+  }
+  return servers;
+}
+
+function serveAtAny<Data>(port: number, handlers: Handlers<Data>, sharing: Sharing): Server<Data> {
+  try {
+    return serveAt("::", port, handlers, sharing);
+  } catch (error) {
+    if (error instanceof StartError && codeOf(error.cause) === "EADDRINUSE") throw error;
+    // A kernel without IPv6.
+    return serveAt("0.0.0.0", port, handlers, sharing);
+  }
+}
+
+const common = {
+  development: false,
+  maxRequestBodySize: openFrameBytesMax,
+} as const;
+
+function serveAt<Data>(
+  hostname: string,
+  port: number,
+  handlers: Handlers<Data>,
+  sharing: Sharing,
+): Server<Data> {
+  try {
+    // Outside of development Bun shares a port by default, and two services would answer in turns.
+    return Bun.serve<Data>({ hostname, port, reusePort: sharing === "shared", ...common, ...handlers });
+  } catch (error) {
+    const why =
+      codeOf(error) === "EADDRINUSE"
+        ? `port ${port} is in use: another tapdeck may run already, else choose another one with api.port in the config file`
+        : `cannot listen on ${hostname} port ${port}: ${messageOf(error)}`;
+    throw new StartError(exitCodes.unavailable, why, error);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+const socketPathBytesMax = 107; // unix(7): sun_path, without its end.
+
+/** A socket in the file system that its owner alone may open. It replaces one that an earlier run left behind. */
+export function listenAtPath<Data>(path: string, handlers: Handlers<Data>): Server<Data> {
+  if (Buffer.byteLength(path) > socketPathBytesMax)
+    throw new Error(`its name is longer than ${socketPathBytesMax} bytes`);
+  if (existsSync(path)) unlinkSync(path);
+  // Nobody else may connect before its mode is set.
+  const before = process.umask(0o177);
+  try {
+    const server = Bun.serve<Data>({ unix: path, ...common, ...handlers });
+    chmodSync(path, 0o600);
+    return server;
+  } finally {
+    process.umask(before);
+  }
 }

@@ -1,44 +1,52 @@
 /**
- * Shuts doors to callers from afar while connections use up the descriptors, and while saying no costs more than a tap can
- * spare. What the runtime accepts, it shows us only once it has asked for something, and until then nobody else can say
- * no; behind a shut door the kernel does. Loopback and the socket's file are no such doors.
+ * Shuts ports to remote callers while connections use up the descriptors, or while refusals cost more than a tap can spare.
+ * Bun reports a connection only after its first request, so idle ones can be limited only by counting descriptors. Addresses
+ * that flood TLS are refused in the kernel, so that their handshakes cost nothing.
  */
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
+import {
+  ratedAddressesMax,
+  refusedInKernelMax,
+  refusedInKernelMs,
+  turnedAwayBeforeRefusalMax,
+} from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Descriptors } from "../../core/operating-system.ts";
 
-export interface GuardedDoor {
+export interface GuardedPort {
   readonly name: string;
-  /** It is shut at so many descriptors in use, and opened again at half of them. */
+  /** It is shut at this many descriptors in use, and opened again at half of them. */
   readonly shutAt: number;
-  /** How many were turned away there so far, because they ask too often. */
+  /** The requests that the rate limits have refused there so far. */
   readonly turnedAway: () => number;
-  /** With more of them in a second it is shut for a while. */
+  /** More refusals in a second shut the port for a while. */
   readonly turnedAwayPerSecondMax: number;
   readonly shut: () => void;
   /** May throw; it is tried again. */
   readonly open: () => void;
 }
 
-const lookMs = 100; // Some hundred connections, as fast as a board accepts them: well below what is kept free.
+const lookMs = 100; // A board accepts some hundred connections in this time: far fewer than the descriptors kept free.
 const lookWhileFullMs = 1000; // To count descriptors takes milliseconds.
-const shutMs = 1000; // At least: a tap's way is clear for most of a flood.
+const shutMs = 1000; // At least: the processor is free for a tap during most of a flood.
 const warnAgainMs = 10 * 60_000;
 
-/** Looks from now on. */
-export function createGate(
-  doors: readonly GuardedDoor[],
-  {
-    clock,
-    log,
-    descriptors,
-  }: { readonly clock: Clock; readonly log: Log; readonly descriptors: Descriptors },
+export interface GuardParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly descriptors: Descriptors;
+}
+
+/** Guards the ports until disposed. */
+export function createOverloadGuard(
+  ports: readonly GuardedPort[],
+  { clock, log, descriptors }: GuardParts,
 ): Disposable {
-  /** With the time for which they have been. */
-  const shut = new Map<GuardedDoor, number>();
-  /** As of the last look. */
-  const turnedAway = new Map<GuardedDoor, number>();
+  /** The shut ports, with the time in ms since they were shut. */
+  const shut = new Map<GuardedPort, number>();
+  /** The count at the last look. */
+  const turnedAway = new Map<GuardedPort, number>();
   let isReserveGiven = false;
   let waitedMs = lookMs;
   let warnedMs = Number.NEGATIVE_INFINITY;
@@ -47,46 +55,45 @@ export function createGate(
     warnedMs = clock.now();
     log.warn("api", message, fields);
   };
-  const close = (door: GuardedDoor, why: string) => {
-    shut.set(door, 0);
-    door.shut();
+  const close = (port: GuardedPort, why: string) => {
+    shut.set(port, 0);
+    port.shut();
     warn(`${why}: nobody else comes in by this door until it is over`, {
-      door: door.name,
+      door: port.name,
       limit: descriptors.limit,
     });
   };
-  /** True where many were turned away since the last look. */
-  const isFlooded = (door: GuardedDoor) => {
-    const [before = 0, now] = [turnedAway.get(door), door.turnedAway()];
-    turnedAway.set(door, now);
-    return now - before > (door.turnedAwayPerSecondMax * waitedMs) / 1000;
+  const isFlooded = (port: GuardedPort) => {
+    const [before = 0, now] = [turnedAway.get(port), port.turnedAway()];
+    turnedAway.set(port, now);
+    return now - before > (port.turnedAwayPerSecondMax * waitedMs) / 1000;
   };
-  const guard = (door: GuardedDoor, used: number) => {
-    const hasFlood = isFlooded(door);
-    if (used >= door.shutAt) {
-      close(door, Number.isFinite(used) ? "too many connections from afar" : "no descriptor was free");
+  const guard = (port: GuardedPort, used: number) => {
+    const hasFlood = isFlooded(port);
+    if (used >= port.shutAt) {
+      close(port, Number.isFinite(used) ? "too many connections from afar" : "no descriptor was free");
       descriptors.giveReserve();
       isReserveGiven = true;
-    } else if (hasFlood) close(door, "a flood of requests from afar");
+    } else if (hasFlood) close(port, "a flood of requests from afar");
   };
-  const open = (door: GuardedDoor) => {
+  const open = (port: GuardedPort) => {
     try {
-      door.open();
-      shut.delete(door);
-      // Of those that were inside, no more is to be expected than of others.
-      turnedAway.set(door, door.turnedAway());
+      port.open();
+      shut.delete(port);
+      // Refusals of the connections that stayed open do not count.
+      turnedAway.set(port, port.turnedAway());
     } catch (error) {
-      warn("a door cannot be opened again yet", { door: door.name, error: messageOf(error) });
+      warn("a door cannot be opened again yet", { door: port.name, error: messageOf(error) });
     }
   };
   const look = () => {
-    // The reserve that was given back left gaps: the lowest that is free tells nothing any more.
+    // Without the reserve, the lowest free descriptor is no measure: there are gaps below it.
     const used = isReserveGiven ? descriptors.count() : descriptors.used();
-    for (const door of doors) {
-      const forMs = shut.get(door);
-      if (forMs === undefined) guard(door, used);
-      else if (forMs + waitedMs >= shutMs && used < door.shutAt / 2) open(door);
-      else shut.set(door, forMs + waitedMs);
+    for (const port of ports) {
+      const forMs = shut.get(port);
+      if (forMs === undefined) guard(port, used);
+      else if (forMs + waitedMs >= shutMs && used < port.shutAt / 2) open(port);
+      else shut.set(port, forMs + waitedMs);
     }
     if (shut.size === 0) {
       descriptors.keepReserve();
@@ -97,4 +104,53 @@ export function createGate(
   };
   let timer = clock.after(lookMs, look);
   return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}
+
+export interface KernelRefusals extends Disposable {
+  /** Counts a refusal of this address. True if it costs nothing more, because the kernel refuses the address now. */
+  note(address: string): boolean;
+  /** Applies the refusals to the new socket of the port. */
+  apply(): void;
+}
+
+const windowMs = 1000;
+
+/** `refuse` has the kernel refuse these addresses and no others; false if it cannot. */
+export function createKernelRefusals(
+  clock: Clock,
+  refuse: (addresses: readonly string[]) => boolean,
+): KernelRefusals {
+  const refused = new Map<string, { readonly sinceMs: number; readonly timer: Disposable }>();
+  let counts = new Map<string, number>();
+  let windowSinceMs = clock.now();
+  const apply = () => refuse([...refused.keys()]);
+
+  return {
+    note(address) {
+      const nowMs = clock.now();
+      const known = refused.get(address);
+      // Connections that were already accepted end within a second. What comes later has bypassed the kernel's refusal.
+      if (known !== undefined) return Math.abs(nowMs - known.sinceMs) < windowMs;
+      if (Math.abs(nowMs - windowSinceMs) >= windowMs || counts.size >= ratedAddressesMax) {
+        counts = new Map();
+        windowSinceMs = nowMs;
+      }
+      const count = (counts.get(address) ?? 0) + 1;
+      counts.set(address, count);
+      // Above `refusedInKernelMax` addresses the overload guard shuts the port to all.
+      if (count < turnedAwayBeforeRefusalMax || refused.size >= refusedInKernelMax) return false;
+      const timer = clock.after(refusedInKernelMs, () => {
+        refused.delete(address);
+        apply();
+      });
+      refused.set(address, { sinceMs: nowMs, timer });
+      return apply();
+    },
+    apply() {
+      if (refused.size > 0) apply();
+    },
+    [Symbol.dispose]() {
+      for (const { timer } of refused.values()) timer[Symbol.dispose]();
+    },
+  };
 }

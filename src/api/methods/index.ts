@@ -1,26 +1,35 @@
-/** Every method, one line each. */
-import type { Method } from "../method.ts";
-import { audit } from "./audit.ts";
-import { clients, clientsDelete, clientsNew } from "./clients.ts";
-import { confirm } from "./confirm.ts";
-import { health } from "./health.ts";
-import { inputGamepad, inputKeyboard } from "./input.ts";
-import { launch, run } from "./launch.ts";
-import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mappings.ts";
-import { media, mediaActive, mediaControl, mediaIndex, mediaIndexCancel, mediaSearch } from "./media.ts";
-import { clientsPairCancel, clientsPairStart } from "./pair-by-pin.ts";
-import { pairing, pairingCancel, pairingOpen, pairingWait } from "./pairing.ts";
-import { playtime, playtimeLimitsUpdate } from "./playtime.ts";
-import { readers, readersWrite, readersWriteCancel } from "./readers.ts";
-import { rights } from "./rights.ts";
-import { rpcDiscover } from "./rpc-discover.ts";
-import { settings, settingsUpdate } from "./settings.ts";
-import { stop } from "./stop.ts";
-import { launchers, systems } from "./systems.ts";
-import { tokens } from "./tokens.ts";
-import { tokensHistory } from "./tokens-history.ts";
-import { tokensScan } from "./tokens-scan.ts";
-import { version } from "./version.ts";
+/** Every method, one line each, in the order of docs/API.md. */
+import type * as v from "valibot";
+import type { Events } from "../../events.ts";
+import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts";
+import {
+  audit,
+  clients,
+  clientsDelete,
+  clientsNew,
+  clientsPairCancel,
+  clientsPairStart,
+  pairing,
+  pairingCancel,
+  pairingOpen,
+  pairingWait,
+} from "./client-methods.ts";
+import { health, rights, rpcDiscover, version } from "./device-methods.ts";
+import { confirm, launch, run, stop } from "./launch-methods.ts";
+import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mapping-methods.ts";
+import {
+  launchers,
+  media,
+  mediaActive,
+  mediaControl,
+  mediaIndex,
+  mediaIndexCancel,
+  mediaSearch,
+  systems,
+} from "./media-methods.ts";
+import { inputGamepad, inputKeyboard, readers, readersWrite, readersWriteCancel } from "./reader-methods.ts";
+import { playtime, playtimeLimitsUpdate, settings, settingsUpdate } from "./settings-methods.ts";
+import { tokens, tokensHistory, tokensScan } from "./token-methods.ts";
 
 export const methods = [
   launch,
@@ -76,3 +85,24 @@ export const methodNames: readonly string[] = [...byName.keys()];
 export function methodOf(name: string): Method | undefined {
   return byName.get(name);
 }
+
+type Known = (typeof methods)[number];
+
+type ParamsOf<M> =
+  M extends Method<string, infer Params extends ParamsSchema, ResultSchema, infer Short>
+    ? v.InferInput<Params> | ([Short] extends [never] ? never : string)
+    : never;
+
+/** Params, result and right of each method by its name, for authors of clients. */
+export type Calls = {
+  readonly [M in Known as M["name"]]: {
+    readonly params: ParamsOf<M>;
+    readonly result: ResultOf<M["result"]>;
+    readonly right: M["right"];
+  };
+};
+
+/** A notification on the wire. */
+export type Notification = {
+  [Name in keyof Events]: { readonly method: Name; readonly params: Events[Name] };
+}[keyof Events];

@@ -17,7 +17,7 @@ function makeStreams() {
     const response = streams.open(lastEventId, {
       mayHear: (required) => allows(right, required),
       isAdmitted: () => true,
-      unsent: undefined,
+      backlog: undefined,
       onSend: () => {},
       onOpen: () => {},
       onEnd: () => {},

@@ -1,7 +1,7 @@
 /** How often an address may ask, and whose turn it is. */
 import { expect, test } from "bun:test";
-import { createRateLimit } from "../../../src/api/admission/rate-limit.ts";
-import { createTurns, type Lane } from "../../../src/api/fair-scheduler.ts";
+import { createRateLimit } from "../../../src/api/admission/rate-limits.ts";
+import { createFairScheduler, type Lane } from "../../../src/api/fair-scheduler.ts";
 import { ratedAddressesMax, requestsWaitingMax } from "../../../src/core/limits.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
@@ -53,7 +53,7 @@ const settled = async (isDone: () => boolean) => {
 };
 
 test("the work of one lane runs in the order in which it came, whether it waited or not", async () => {
-  const turns = createTurns();
+  const turns = createFairScheduler();
   const lane = createLane();
   const done: number[] = [];
   const busy = () => {
@@ -76,7 +76,7 @@ test("the work of one lane runs in the order in which it came, whether it waited
 });
 
 test("a lane with little work does not wait behind one that floods", async () => {
-  const turns = createTurns();
+  const turns = createFairScheduler();
   const [flood, quiet] = [createLane(), createLane()];
   const order: string[] = [];
   const busy = () => {
@@ -99,7 +99,7 @@ test("a lane with little work does not wait behind one that floods", async () =>
 });
 
 test("what waits is bounded: one more than the limit is worked off at once", () => {
-  const turns = createTurns();
+  const turns = createFairScheduler();
   const lane = createLane();
   let done = 0;
   const endMs = performance.now() + 3;

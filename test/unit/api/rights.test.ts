@@ -1,7 +1,7 @@
 /** What a grant lets through: methods, notifications, errors, and the quota of remote writes. */
 import { expect, test } from "bun:test";
-import { createWriteQuota } from "../../../src/api/admission/write-quota.ts";
-import { type Connection, createConnection } from "../../../src/api/connection.ts";
+import { createWriteQuota } from "../../../src/api/admission/rate-limits.ts";
+import { type ApiConnection, createConnection } from "../../../src/api/connection.ts";
 import { createDispatch } from "../../../src/api/dispatch.ts";
 import type { method } from "../../../src/api/method.ts";
 import { methods } from "../../../src/api/methods/index.ts";
@@ -53,14 +53,14 @@ function makeDispatch(services: Partial<Record<string, unknown>> = {}, audit: Au
     clock,
     quota,
   });
-  const ask = async (connection: Connection, name: string, params?: unknown) =>
+  const ask = async (connection: ApiConnection, name: string, params?: unknown) =>
     JSON.parse(
       (await dispatch(connection, JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params }))) ?? "",
     );
   return { ask, clock };
 }
 
-function remote(grant: Grant | (() => Grant), client?: string, sent: string[] = []): Connection {
+function remote(grant: Grant | (() => Grant), client?: string, sent: string[] = []): ApiConnection {
   const from = { address: "192.168.1.9", client };
   const asked = typeof grant === "function" ? grant : () => grant;
   return createConnection({ access: "remote", grant: asked, from }, (text) => sent.push(text));

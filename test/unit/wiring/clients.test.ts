@@ -4,7 +4,7 @@ import type { AuditNote } from "../../../src/core/audit.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { clientNameCharsMax, pairingLinkMs } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import { createClientService, freeName, seenIn } from "../../../src/wiring/client-registry.ts";
+import { createClientRegistry, freeName, seenIn } from "../../../src/wiring/client-registry.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { createStores } from "../../helpers/stores.ts";
 
@@ -15,7 +15,7 @@ function world(folder = newFolder(), clock = createManualClock()) {
   const store = open(folder, { clock });
   const cut: string[] = [];
   const audited: string[] = [];
-  const clients = createClientService({
+  const clients = createClientRegistry({
     store,
     clock,
     log: silentLog,

@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test";
 import { hostname } from "node:os";
 import {
-  admit,
-  callerOf,
   isBrowser,
   isDeviceAddress,
+  judgeAccess,
   mayListen,
   plainAddress,
+  requestSource,
 } from "../../../../src/api/admission/access.ts";
 import { ownAddresses } from "../../../../src/system/addresses.ts";
 
@@ -63,7 +63,7 @@ test("what others may put into an address makes them no part of this device", ()
 test("a page of another host's address has no rights on the device, should the device take that address", () => {
   const own = () => ["192.168.1.20"];
   const kindOf = (authority: string) =>
-    admit({ host: authority, origin: `http://${authority}`, isEmbedded: false }, true, rules, own).kind;
+    judgeAccess({ host: authority, origin: `http://${authority}`, isEmbedded: false }, true, rules, own).kind;
   expect(kindOf("8.8.8.8:7497")).toBe("refused");
   expect(kindOf("[2001:db8::1]:7497")).toBe("refused");
   for (const mine of ["192.168.1.20:7497", "127.0.0.1:7497", "[::1]:7497", "localhost:7497"])
@@ -72,7 +72,7 @@ test("a page of another host's address has no rights on the device, should the d
 
 test("pages of the known phone app come in where its clients may, and never as pages of the device", () => {
   const kindOf = (isDevice: boolean, allowV1Clients: boolean) =>
-    admit({ host: "192.168.1.20:7497", origin: "capacitor://localhost", isEmbedded: false }, isDevice, {
+    judgeAccess({ host: "192.168.1.20:7497", origin: "capacitor://localhost", isEmbedded: false }, isDevice, {
       ...rules,
       allowV1Clients,
     }).kind;
@@ -143,7 +143,7 @@ const hosts: readonly (readonly [host: string | null, isGood: boolean])[] = [
 
 for (const [host, isGood] of hosts) {
   test(`the Host ${JSON.stringify(host)} is ${isGood ? "" : "not "}one of this device`, () => {
-    const { kind } = admit({ host, origin: null, isEmbedded: false }, true, rules);
+    const { kind } = judgeAccess({ host, origin: null, isEmbedded: false }, true, rules);
     expect(kind).toBe(isGood ? "device" : "refused");
   });
 }
@@ -166,7 +166,7 @@ const origins: readonly (readonly [origin: string, address: string, isGood: bool
 
 for (const [origin, address, isGood] of origins) {
   test(`the Origin "${origin}" of a caller at ${address} is ${isGood ? "let in" : "refused"}`, () => {
-    const { kind } = admit(
+    const { kind } = judgeAccess(
       { host: "192.168.1.20:7497", origin, isEmbedded: false },
       address !== "10.0.0.9",
       rules,
@@ -187,7 +187,9 @@ test("where browsers do not say who asks, event streams are for their own pages,
 
 test("an owner who lists an unspecified address may be called by it", () => {
   const listed = { ...rules, allowedHosts: ["0.0.0.0"] };
-  expect(admit({ host: "0.0.0.0:7497", origin: null, isEmbedded: false }, true, listed).kind).toBe("device");
+  expect(judgeAccess({ host: "0.0.0.0:7497", origin: null, isEmbedded: false }, true, listed).kind).toBe(
+    "device",
+  );
 });
 
 test("what a page prefetches or leads its visitor to is no event stream, though the browser says that nobody sent it", () => {
@@ -218,7 +220,7 @@ for (const [what, headers, isOne] of browsers) {
 
 test("a page of another site takes nothing into itself, whatever it calls the element", () => {
   const isEmbedded = (mode: string, dest: string | undefined, more: Record<string, string> = {}) =>
-    callerOf(
+    requestSource(
       new Headers({
         "sec-fetch-site": "cross-site",
         "sec-fetch-mode": mode,

@@ -1,8 +1,8 @@
 /** The grant of a caller that has come in, while the settings change and while they do not. */
 import { expect, test } from "bun:test";
 import type { AccessRules } from "../../../../src/api/admission/access.ts";
-import { createDoors } from "../../../../src/api/admission/admit.ts";
-import { createFailures } from "../../../../src/api/admission/failed-handshakes.ts";
+import { createAdmission } from "../../../../src/api/admission/admit.ts";
+import { createFailedAttempts } from "../../../../src/api/admission/rate-limits.ts";
 import type { Visit } from "../../../../src/api/http.ts";
 import { silentAudit } from "../../../../src/core/audit.ts";
 import { silentLog } from "../../../../src/core/log.ts";
@@ -28,7 +28,7 @@ function visitor(): {
   let rules = rulesOf(["cards.home"]);
   const clock = createManualClock();
   const visits: Visit[] = [];
-  const { byPath } = createDoors<unknown>({
+  const { byPath } = createAdmission<unknown>({
     clock,
     log: silentLog,
     rules: () => rules,
@@ -37,7 +37,7 @@ function visitor(): {
     uid: 1000,
     ownerOf: async () => undefined,
     bearer: () => undefined,
-    failures: createFailures(clock),
+    failures: createFailedAttempts(clock),
     onTurnedAway: () => false,
     answer(visit) {
       visits.push(visit);

@@ -1,7 +1,6 @@
 /** The plain port: which listeners there are for which setting, and which of them stay while it is shut. */
 import { expect, test } from "bun:test";
-import { openPlain } from "../../../../src/api/admission/listeners.ts";
-import { type Handlers, listen } from "../../../../src/api/admission/open-port.ts";
+import { type Handlers, listen, openPlainPort } from "../../../../src/api/admission/listeners.ts";
 import { freePort } from "../../../helpers/free-port.ts";
 
 const handlers: Handlers<unknown> = {
@@ -21,7 +20,7 @@ test.each([
   "listening on %p, others come in at %p until it is shut, and the device's own at %p in any case",
   async (addresses, others, own) => {
     const port = freePort();
-    const entrance = openPlain(port, addresses, handlers);
+    const entrance = openPlainPort(port, addresses, handlers);
     const hosts = () => entrance.servers().map((server) => server.hostname);
     try {
       expect([entrance.port, hosts()]).toEqual([port, [...others, ...own]]);
@@ -54,7 +53,7 @@ test("a port that somebody else has is not shared", async () => {
   const other = listen(port, ["127.0.0.1"], handlers, "shared");
   try {
     for (const addresses of [[], ["127.0.0.1"], ["0.0.0.0"]])
-      expect(() => openPlain(port, addresses, handlers)).toThrow(`port ${port} is in use`);
+      expect(() => openPlainPort(port, addresses, handlers)).toThrow(`port ${port} is in use`);
   } finally {
     await Promise.all(other.map((server) => server.stop(true)));
   }

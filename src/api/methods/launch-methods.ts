@@ -1,6 +1,6 @@
-/** `launch`: as if a token with this content had been scanned. */
+/** Launching and stopping: `launch`, `run`, `stop`, `confirm`. */
 import { allows } from "../../core/rights.ts";
-import { type Caller, method, requesterOf } from "../method.ts";
+import { type MethodCaller, method, noParams, requesterOf } from "../method.ts";
 import { nothing, tokenParams, toToken } from "../schemas.ts";
 
 const facts = {
@@ -32,6 +32,31 @@ export const run = method({
   },
 });
 
-function sourceOf(caller: Caller) {
+function sourceOf(caller: MethodCaller) {
   return { trusted: allows(caller.grant(), "change"), requester: requesterOf(caller) };
 }
+
+export const stop = method({
+  name: "stop",
+  right: "play",
+  docs: "Stops what plays and empties the launch queue. Does not tell whether anything was stopped.",
+  params: noParams,
+  result: nothing,
+  run(services) {
+    services.stop();
+    return null;
+  },
+});
+
+export const confirm = method({
+  name: "confirm",
+  right: "play",
+  docs: "Launches the card that the launch guard holds back, as putting it on once more would.",
+  params: noParams,
+  result: nothing,
+  errors: ["not-found", "busy"],
+  run(services) {
+    services.confirm();
+    return null;
+  },
+});

@@ -1,5 +1,6 @@
-/** `readers` and writing to what lies on them (contract, methods detail 8; decisions, "Methods ..."). */
+/** Readers, writing to tags, and virtual input devices: `readers`, `readers.write`, `input.keyboard`, `input.gamepad`. */
 import * as v from "valibot";
+import { scriptBytesMax } from "../../core/limits.ts";
 import { method, noParams } from "../method.ts";
 import { nothing, reader } from "../schemas.ts";
 
@@ -44,6 +45,38 @@ export const readersWriteCancel = method({
   errors: ["not-found"],
   run(services, { readerId: id }) {
     services.cancelWrite(id);
+    return null;
+  },
+});
+
+const macro = v.pipe(v.string(), v.minLength(1), v.maxLength(scriptBytesMax));
+const docs =
+  "Refused unless the config file says `script.allow_input = true`. Answers once all is up again. What may stand there is written in [SCRIPT.md](SCRIPT.md).";
+
+export const inputKeyboard = method({
+  name: "input.keyboard",
+  right: "change",
+  isLong: true,
+  docs: `Types on a virtual keyboard with US layout: \`abc{enter}{ctrl+c}\`. ${docs}`,
+  params: v.object({ keys: macro }),
+  result: nothing,
+  errors: ["busy", "failed", "forbidden"],
+  async run(services, { keys }) {
+    await services.input("keyboard", keys);
+    return null;
+  },
+});
+
+export const inputGamepad = method({
+  name: "input.gamepad",
+  right: "change",
+  isLong: true,
+  docs: `Presses buttons of a virtual gamepad: \`^^vv<><>BA{start}\`. ${docs}`,
+  params: v.object({ buttons: macro }),
+  result: nothing,
+  errors: ["busy", "failed", "forbidden"],
+  async run(services, { buttons }) {
+    await services.input("gamepad", buttons);
     return null;
   },
 });

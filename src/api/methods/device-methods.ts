@@ -1,7 +1,16 @@
-/** `health`: whether the service is well, and what is not. */
+/** The service itself: `version`, `health`, `rights`, and `rpc.discover` (spec.open-rpc.org, "Service Discovery Method"). */
 import * as v from "valibot";
-import { allows } from "../../core/rights.ts";
+import { allows, rights as allRights, rightsOf } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
+
+export const version = method({
+  name: "version",
+  right: "look",
+  docs: "The service's version (semver) and platform.",
+  params: noParams,
+  result: v.object({ platform: v.string(), version: v.string() }),
+  run: ({ platform, version }) => ({ platform, version }),
+});
 
 export const health = method({
   name: "health",
@@ -29,4 +38,26 @@ export const health = method({
     if (allows(caller.grant(), "change")) return health;
     return { ...health, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
   },
+});
+
+export const rights = method({
+  name: "rights",
+  right: "look",
+  docs: "The rights that the caller has now, the lowest first: `look`, `play`, `change`, `own`. Each method and notification names the one that it requires (`x-right`).",
+  params: noParams,
+  result: v.object({ rights: v.array(v.picklist(allRights)) }),
+  run: (_services, _params, caller) => ({ rights: rightsOf(caller.grant()) }),
+});
+
+export const rpcDiscover = method({
+  name: "rpc.discover",
+  right: "look",
+  docs: "This description, as an OpenRPC document.",
+  params: noParams,
+  result: v.object({
+    openrpc: v.string(),
+    info: v.looseObject({ title: v.string(), version: v.string() }),
+    methods: v.array(v.looseObject({ name: v.string() })),
+  }),
+  run: async (services) => services.describe(),
 });

@@ -1,4 +1,4 @@
-/** `mappings` and the methods that change them. */
+/** Mappings from tokens to scripts: `mappings`, `mappings.new`, `mappings.update`, `mappings.delete`. */
 import * as v from "valibot";
 import { method, noParams } from "../method.ts";
 import { mapping, mappingFields, mappingId, nothing } from "../schemas.ts";

@@ -1,10 +1,14 @@
 /** What callers from afar may cost together: who makes room, what lies here unsent, and when doors are shut. */
 import { expect, test } from "bun:test";
-import { createAllowance } from "../../../../src/api/admission/answer-budget.ts";
-import { createCrowd, type Member } from "../../../../src/api/admission/connection-pool.ts";
-import { createGate } from "../../../../src/api/admission/overload-guard.ts";
-import { createBodies } from "../../../../src/api/admission/request-bodies.ts";
-import { createUnsent, type Outlet } from "../../../../src/api/admission/send-backlog.ts";
+import {
+  createBodyReader,
+  createConnectionPool,
+  createSendBacklog,
+  type PoolMember,
+  type Recipient,
+} from "../../../../src/api/admission/connection-pool.ts";
+import { createOverloadGuard } from "../../../../src/api/admission/overload-guard.ts";
+import { TokenBucket } from "../../../../src/api/admission/rate-limits.ts";
 import {
   anonymousBytesBurst,
   anonymousBytesPerSecondMax,
@@ -16,45 +20,45 @@ import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 function createMembers() {
   const dropped: string[] = [];
-  const member = (name: string, address = name): Member => ({ address, drop: () => dropped.push(name) });
+  const member = (name: string, address = name): PoolMember => ({ address, drop: () => dropped.push(name) });
   return { dropped, member };
 }
 
 test("in a full crowd whoever did nothing for the longest time makes room, and the newest comes in", () => {
   const { dropped, member } = createMembers();
-  const crowd = createCrowd({ max: 3, perAddressMax: 3 });
+  const crowd = createConnectionPool({ max: 3, perAddressMax: 3 });
   const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => member(name)) as [
-    Member,
-    Member,
-    Member,
-    Member,
-    Member,
+    PoolMember,
+    PoolMember,
+    PoolMember,
+    PoolMember,
+    PoolMember,
   ];
   for (const one of [a, b, c]) crowd.enter(one);
-  crowd.stir(a);
+  crowd.touch(a);
   crowd.enter(d);
   crowd.leave(c);
   crowd.enter(e);
   expect(dropped).toEqual(["b"]);
-  crowd.stir(b);
+  crowd.touch(b);
   expect([a, b, c, d, e].map((one) => crowd.has(one))).toEqual([true, false, false, true, true]);
 });
 
 test("an address that has its share takes the place of its own", () => {
   const { dropped, member } = createMembers();
-  const crowd = createCrowd({ max: 10, perAddressMax: 2 });
+  const crowd = createConnectionPool({ max: 10, perAddressMax: 2 });
   for (const name of ["x1", "y1", "x2", "x3", "x4"]) crowd.enter(member(name, name.slice(0, 1)));
   expect(dropped).toEqual(["x1", "x2"]);
 });
 
 function createOutlet(bytes: number, dropped: string[], name: string) {
   const outlet = { bytes, unsentBytes: () => outlet.bytes, drop: () => void dropped.push(name) };
-  return outlet satisfies Outlet;
+  return outlet satisfies Recipient;
 }
 
 test("where whoever comes may stay for a while, nobody has room before that, and no clock can keep others out", () => {
   const clock = createManualClock();
-  const crowd = createCrowd({ max: 3, perAddressMax: 2, stay: { ms: 500, clock, knownMax: 2 } });
+  const crowd = createConnectionPool({ max: 3, perAddressMax: 2, stay: { ms: 500, clock, trustedMax: 2 } });
   const { dropped, member } = createMembers();
   const second = member("second", "a");
   crowd.enter(member("first", "a"));
@@ -64,7 +68,7 @@ test("where whoever comes may stay for a while, nobody has room before that, and
   crowd.enter(member("third", "b"));
   expect([crowd.hasRoom("a"), crowd.hasRoom("b")]).toEqual([false, false]);
   // Having done something does not make it come later than it did.
-  crowd.stir(second);
+  crowd.touch(second);
   clock.advance(200);
   expect([crowd.hasRoom("a"), crowd.hasRoom("b"), crowd.hasRoom("c")]).toEqual([true, true, true]);
   crowd.leave(second);
@@ -74,7 +78,7 @@ test("where whoever comes may stay for a while, nobody has room before that, and
   expect(dropped).toEqual(["first"]);
   expect(crowd.hasRoom("d")).toBe(false);
   // Whoever is known comes in at once, and not too many are.
-  for (const address of ["d", "e", "d", "f"]) crowd.know(address);
+  for (const address of ["d", "e", "d", "f"]) crowd.trust(address);
   expect(["d", "e", "f"].map(crowd.hasRoom)).toEqual([true, false, true]);
   clock.advance(-60_000);
   expect(crowd.hasRoom("e")).toBe(true);
@@ -82,7 +86,7 @@ test("where whoever comes may stay for a while, nobody has room before that, and
 
 test("when too much lies here in all, the largest goes, and nobody who has read since", () => {
   const dropped: string[] = [];
-  const unsent = createUnsent(100);
+  const unsent = createSendBacklog(100);
   const [small, reader, deaf] = [
     ["small", 30],
     ["reader", 45],
@@ -111,7 +115,7 @@ const visitOf = (address: string, body: BodyInit, access: "device" | "remote" = 
 });
 
 test("bodies that never end make room for those that do, from the same address first", async () => {
-  const bodies = createBodies();
+  const bodies = createBodyReader();
   const ended: number[] = [];
   const hanging = Array.from({ length: bodiesMax }, (_, n) =>
     bodies.read(visitOf(`10.0.0.${n}`, never()), 100).then(({ kind }) => kind === "dropped" && ended.push(n)),
@@ -127,7 +131,7 @@ test("bodies that never end make room for those that do, from the same address f
 });
 
 test("callers on the device are not counted among the bodies from afar", async () => {
-  const bodies = createBodies();
+  const bodies = createBodyReader();
   let dropped = 0;
   for (let n = 0; n < 3 * bodiesMax; n++)
     void bodies.read(visitOf("127.0.0.1", never(), "device"), 100).then(() => dropped++);
@@ -167,7 +171,7 @@ function gateOf(canOpen: () => boolean = () => true) {
     keepReserve() {},
     giveReserve: () => void did.push("reserve"),
   };
-  const gate = createGate([door], { clock, log, descriptors });
+  const gate = createOverloadGuard([door], { clock, log, descriptors });
   return { clock, said, state, did, gate };
 }
 
@@ -226,7 +230,10 @@ test("a door is shut for a second when many a second are turned away there, agai
 
 test("an allowance that is spent fills with time, and not beyond its burst", async () => {
   const clock = createManualClock();
-  const allowance = createAllowance(clock);
+  const allowance = new TokenBucket(clock, {
+    tokenMs: 1000 / anonymousBytesPerSecondMax,
+    burst: anonymousBytesBurst,
+  });
   await clock.advance(60_000);
   allowance.spend(anonymousBytesBurst + anonymousBytesPerSecondMax);
   expect(allowance.isSpent()).toBe(true);

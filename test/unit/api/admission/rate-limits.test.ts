@@ -1,7 +1,7 @@
 /** Addresses whose handshakes fail, and connections that nobody from afar may take. */
 import { expect, test } from "bun:test";
-import { createPlaces } from "../../../../src/api/admission/connection-quota.ts";
-import { createFailures } from "../../../../src/api/admission/failed-handshakes.ts";
+import { createConnectionQuota } from "../../../../src/api/admission/connection-pool.ts";
+import { createFailedAttempts } from "../../../../src/api/admission/rate-limits.ts";
 import {
   connectionsForDevice,
   connectionsMax,
@@ -15,7 +15,7 @@ import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 function failing() {
   const clock = createManualClock();
-  const failures = createFailures(clock);
+  const failures = createFailedAttempts(clock);
   const fail = (count: number, address = "10.0.0.9") => {
     for (let n = 0; n < count; n++) failures.note(address);
     return failures.blockedMs(address);
@@ -50,7 +50,7 @@ test("failures of more addresses than are remembered push out the oldest, and co
 });
 
 test("however many connections come from afar, some places are left for callers on the device", () => {
-  const places = createPlaces();
+  const places = createConnectionQuota();
   let taken = 0;
   for (let host = 0; host < 100; host++) {
     const address = `10.0.0.${host}`;

@@ -1,6 +1,6 @@
 /** Addresses that the kernel is told to refuse: a flooding one, for a while, and nobody else. */
 import { expect, test } from "bun:test";
-import { createFlooders } from "../../../../src/api/admission/tls-floods.ts";
+import { createKernelRefusals } from "../../../../src/api/admission/overload-guard.ts";
 import {
   refusedInKernelMax,
   refusedInKernelMs,
@@ -13,7 +13,7 @@ const most = turnedAwayBeforeRefusalMax;
 function makeFlooders(takes = true) {
   const clock = createManualClock();
   const told: (readonly string[])[] = [];
-  const flooders = createFlooders(clock, (addresses) => {
+  const flooders = createKernelRefusals(clock, (addresses) => {
     told.push(addresses);
     return takes;
   });

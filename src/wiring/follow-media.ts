@@ -1,19 +1,23 @@
-/** Keeps the media index in step with the settings. */
+/** Keeps the media in step with the settings, the folders and the USB sticks. */
+import { basename } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import { mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { Launcher } from "../launch/launcher.ts";
 import type { MediaLibrary } from "../media/media-library.ts";
 import { indexWhenFree, watchMedia } from "../media/scan/indexer.ts";
+import { watchRemovable } from "../media/sticks/removable.ts";
+import type { MediaWithSticks } from "../media/sticks/stick-library.ts";
 
-// A start is for readers and taps first.
+// Readers and taps come first at the start.
 const firstIndexMs = 3000;
 const watchAgainMs = 60_000;
 
 /**
- * Brings the index up to date at the start, for cards are filled and drives are swapped while nobody looks, and when the
- * owner names other folders; takes up new files as they come.
+ * Updates the index at the start, because files change while the service is off, and when the owner changes the folders; adds
+ * new files as they come.
  */
 export function followFolders(
   media: MediaLibrary,
@@ -32,13 +36,13 @@ export function followFolders(
     try {
       watching = watchMedia({ media, folders: mediaFolders(settings.current()), log });
     } catch (error) {
-      // A machine that is out of descriptors or processes has some again later.
+      // The machine may have free descriptors and processes again later.
       log.warn("media", "changes are not seen for now", { error: messageOf(error) });
       again = clock.after(watchAgainMs, watch);
     }
   };
   const first = clock.after(firstIndexMs, () => {
-    // What changes during the run is seen, too.
+    // First, so that changes during the indexing are seen.
     watch();
     index();
   });
@@ -57,4 +61,32 @@ export function followFolders(
       watching?.[Symbol.dispose]();
     },
   };
+}
+
+interface StickParts {
+  readonly media: Pick<MediaWithSticks, "plug">;
+  readonly settings: Settings;
+  readonly launcher: Pick<Launcher, "stopMediaIn">;
+  readonly clock: Clock;
+}
+
+/** Adds USB sticks to the media while they are plugged in, and stops the player when its stick is removed. */
+export function followSticks({ media, settings, launcher, clock }: StickParts): Disposable {
+  const watching = watchRemovable({
+    clock,
+    changed: (present) => stopPlayersOn(launcher, media.plug(present)),
+  });
+  const aim = () => watching.aim(settings.current().systems.removableFolders);
+  aim();
+  const changes = settings.onChange(aim);
+  return {
+    [Symbol.dispose]() {
+      changes[Symbol.dispose]();
+      watching[Symbol.dispose]();
+    },
+  };
+}
+
+export function stopPlayersOn(launcher: StickParts["launcher"], gone: readonly string[]): void {
+  for (const folder of gone) launcher.stopMediaIn(folder, `the USB stick ${basename(folder)} was removed`);
 }

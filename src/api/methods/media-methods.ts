@@ -1,10 +1,11 @@
-/** The media index and what plays (contract, methods details 2 to 4; decisions, "Methods ..."). */
+/** The media index, its systems, what plays, and the players: `media`, `media.*`, `systems`, `launchers`. */
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
-import { readAction } from "../../core/playback.ts";
+import { playerKinds, readAction } from "../../core/playback.ts";
+import { allows } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
-import { activeMedia, count, indexStatus, media as mediaObject, nothing, ruleSchemas } from "../schemas.ts";
+import { activeMedia, count, indexStatus, mediaItem, nothing, ruleSchemas, system } from "../schemas.ts";
 
 const resultsDefault = 250;
 const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
@@ -70,7 +71,7 @@ export const mediaControl = method({
   }),
   result: nothing,
   errors: ["failed"],
-  // A state or a picture is a file.
+  // Both are files.
   writes({ action }) {
     const read = readAction(action, undefined);
     return read.kind !== "error" && ["save-state", "screenshot"].includes(read.action.kind);
@@ -118,7 +119,7 @@ export const mediaSearch = method({
     }),
     asksForSomething(),
   ),
-  result: v.object({ results: v.array(mediaObject), total: count }),
+  result: v.object({ results: v.array(mediaItem), total: count }),
   errors: ["not-found", "failed"],
   run: (services, { query = "", systems = [], maxResults }) =>
     services.media.search({ query, systems, maxResults }),
@@ -149,5 +150,39 @@ export const mediaIndexCancel = method({
   run(services) {
     services.media.cancel();
     return null;
+  },
+});
+
+export const systems = method({
+  name: "systems",
+  right: "look",
+  docs: "All systems that have media in the index.",
+  params: noParams,
+  result: v.object({ systems: v.array(system) }),
+  run: (services) => ({ systems: services.media.systems() }),
+});
+
+export const launchers = method({
+  name: "launchers",
+  right: "look",
+  docs: "The players of the config file and the built-in ones: what each plays, how it is spoken with, and whether its program is here. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
+  params: noParams,
+  result: v.object({
+    launchers: v.array(
+      v.object({
+        id: v.string(),
+        name: v.string(),
+        kind: v.picklist(playerKinds),
+        systems: v.array(v.string()),
+        extensions: v.array(v.string()),
+        available: v.boolean(),
+        reason: v.exactOptional(v.string()),
+      }),
+    ),
+  }),
+  run(services, _params, caller) {
+    const isShown = allows(caller.grant(), "change");
+    const launchers = services.launchers();
+    return { launchers: isShown ? launchers : launchers.map(({ reason: _reason, ...launcher }) => launcher) };
   },
 });

@@ -1,0 +1,223 @@
+/**
+ * How much a caller may ask for: token buckets for requests and answers, blocks after failed handshakes, and the quota of
+ * remote disk writes.
+ */
+import type { From } from "../../core/audit.ts";
+import type { Clock } from "../../core/clock.ts";
+import { ServiceError } from "../../core/errors.ts";
+import { toHex } from "../../core/hex.ts";
+import { addressBytes } from "../../core/ip-address.ts";
+import {
+  handshakeBlockMsMax,
+  handshakeBlockMsMin,
+  handshakeFailuresMax,
+  ratedAddressesMax,
+  requestBurstMax,
+  requestsPerMinuteMax,
+  strangerWritesPerDayMax,
+  strangerWritesPerMinuteMax,
+  writesPerDayMax,
+  writesPerMinuteMax,
+} from "../../core/limits.ts";
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+/** Holds `burst` tokens, and gets one each `tokenMs`. */
+export class TokenBucket {
+  readonly #clock: Clock;
+  readonly #tokenMs: number;
+  readonly #capacityMs: number;
+  /** The tokens as the time in ms that brings them. Below 0 it is a debt. */
+  #levelMs: number;
+  #lastMs: number;
+
+  constructor(clock: Clock, { tokenMs, burst }: { readonly tokenMs: number; readonly burst: number }) {
+    this.#clock = clock;
+    this.#tokenMs = tokenMs;
+    this.#capacityMs = burst * tokenMs;
+    this.#levelMs = this.#capacityMs;
+    this.#lastMs = clock.now();
+  }
+
+  /** Takes one token; false if there is none. */
+  take(): boolean {
+    if (this.#filledMs() < this.#tokenMs) return false;
+    this.#levelMs -= this.#tokenMs;
+    return true;
+  }
+
+  /** Takes `tokens`, even if there are fewer. */
+  spend(tokens: number): void {
+    this.#levelMs = this.#filledMs() - tokens * this.#tokenMs;
+  }
+
+  isSpent(): boolean {
+    return this.#filledMs() <= 0;
+  }
+
+  isFull(): boolean {
+    return this.#filledMs() >= this.#capacityMs;
+  }
+
+  #filledMs(): number {
+    const nowMs = this.#clock.now();
+    // A clock that was set back adds nothing and removes nothing.
+    const passedMs = Math.max(0, nowMs - this.#lastMs);
+    this.#levelMs = Math.min(this.#capacityMs, this.#levelMs + passedMs);
+    this.#lastMs = nowMs;
+    return this.#levelMs;
+  }
+}
+
+export interface RateLimit {
+  /** Takes a token of the address; false if it has none. */
+  take(address: string): boolean;
+}
+
+/** A token bucket for each address. */
+export function createRateLimit(clock: Clock): RateLimit {
+  /** The address that was granted a request longest ago comes first. */
+  const buckets = new Map<string, TokenBucket>();
+  return {
+    take(address) {
+      const bucket = buckets.get(address) ?? new TokenBucket(clock, perAddress);
+      if (!bucket.take()) return false;
+      moveToEnd(buckets, address, bucket);
+      if (buckets.size <= ratedAddressesMax) return true;
+      // A full bucket is as good as none.
+      for (const [one, kept] of buckets) if (kept.isFull()) buckets.delete(one);
+      evictOldest(buckets, ratedAddressesMax - 1);
+      return true;
+    },
+  };
+}
+
+const perAddress = { tokenMs: minuteMs / requestsPerMinuteMax, burst: requestBurstMax };
+
+function moveToEnd<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+}
+
+function evictOldest(map: Map<string, unknown>, sizeMax: number): void {
+  const [oldest] = map.keys();
+  if (map.size > sizeMax && oldest !== undefined) map.delete(oldest);
+}
+
+/**
+ * Blocks addresses whose handshakes or bearer tokens fail again and again, longer each time. Nobody guesses a secret of 32
+ * bytes; the block limits the work that the attempts cost.
+ */
+export interface FailedAttempts {
+  note(address: string): void;
+  /** Milliseconds until the address may try again; 0 if it may now. */
+  blockedMs(address: string): number;
+}
+
+export function createFailedAttempts(clock: Clock): FailedAttempts {
+  /** The address that failed longest ago comes first. */
+  const records = new Map<string, { failures: number; untilMs: number; lastMs: number }>();
+  return {
+    note(address) {
+      const nowMs = clock.now();
+      const known = records.get(address);
+      // Half an hour without a failure, or a clock that was set back, starts the count again.
+      const isFresh = known === undefined || Math.abs(nowMs - known.lastMs) > handshakeBlockMsMax;
+      const failures = isFresh ? 1 : known.failures + 1;
+      const rounds = failures - handshakeFailuresMax;
+      const blockMs = rounds < 0 ? 0 : Math.min(handshakeBlockMsMax, handshakeBlockMsMin * 2 ** rounds);
+      moveToEnd(records, address, { failures, untilMs: nowMs + blockMs, lastMs: nowMs });
+      evictOldest(records, ratedAddressesMax);
+    },
+    blockedMs(address) {
+      const known = records.get(address);
+      if (known === undefined || known.lastMs > clock.now()) return 0;
+      return Math.max(0, known.untilMs - clock.now());
+    },
+  };
+}
+
+/**
+ * Disk writes that remote callers cause: an SD card wears, and each launch adds a row to the history. A client is counted by
+ * its id. A caller without an identity is counted by its address (IPv6: by its /64 network), and with all such callers.
+ */
+export interface WriteQuota {
+  /** Counts a write. Throws `busy` with the name of the limit if the caller has used up its minute or its day. */
+  take(from: From): void;
+}
+
+export function createWriteQuota(clock: Clock): WriteQuota {
+  /** The account that wrote longest ago comes first. */
+  const accounts = new Map<string, WriteAccount>();
+  const strangers = newAccount();
+  return {
+    take({ address, client }) {
+      const nowMs = clock.now();
+      const key = client ?? `address ${networkOf(address)}`;
+      const account = accounts.get(key) ?? newAccount();
+      refuseBeyond(account, perClient, nowMs);
+      if (client === undefined) refuseBeyond(strangers, perStrangers, nowMs);
+      countWrite(account, perClient, nowMs);
+      if (client === undefined) countWrite(strangers, perStrangers, nowMs);
+      moveToEnd(accounts, key, account);
+      evictOldest(accounts, ratedAddressesMax);
+    },
+  };
+}
+
+interface WriteLimits {
+  readonly perMinute: number;
+  readonly perDay: number;
+}
+
+// Any minute has at most `perMinute` writes. A token bucket would allow twice as many in its first minute.
+const perClient: WriteLimits = { perMinute: writesPerMinuteMax, perDay: writesPerDayMax };
+const perStrangers: WriteLimits = { perMinute: strangerWritesPerMinuteMax, perDay: strangerWritesPerDayMax };
+
+interface WriteAccount {
+  /** The times of the last writes, in ms: a ring of `perMinute` entries. */
+  readonly recentMs: number[];
+  next: number;
+  dayStartMs: number;
+  inDay: number;
+}
+
+function newAccount(): WriteAccount {
+  return { recentMs: [], next: 0, dayStartMs: Number.NEGATIVE_INFINITY, inDay: 0 };
+}
+
+function refuseBeyond(account: WriteAccount, { perMinute, perDay }: WriteLimits, nowMs: number): void {
+  const { recentMs, next, dayStartMs, inDay } = account;
+  const oldestMs = recentMs.length < perMinute ? undefined : recentMs[next];
+  if (oldestMs !== undefined && isWithin(oldestMs, nowMs, minuteMs))
+    throw tooManyWrites("a minute", perMinute, "writesPerMinuteMax");
+  if (inDay >= perDay && isWithin(dayStartMs, nowMs, dayMs))
+    throw tooManyWrites("a day", perDay, "writesPerDayMax");
+}
+
+function countWrite(account: WriteAccount, { perMinute }: WriteLimits, nowMs: number): void {
+  account.recentMs[account.next] = nowMs;
+  account.next = (account.next + 1) % perMinute;
+  if (!isWithin(account.dayStartMs, nowMs, dayMs)) {
+    account.dayStartMs = nowMs;
+    account.inDay = 0;
+  }
+  account.inDay += 1;
+}
+
+/** A clock that was set back ends a window early, so that it never locks a caller out. */
+function isWithin(sinceMs: number, nowMs: number, windowMs: number): boolean {
+  return nowMs >= sinceMs && nowMs - sinceMs < windowMs;
+}
+
+function tooManyWrites(span: string, max: number, limit: string): ServiceError {
+  const sentence = `a remote client may launch or change something ${max} times ${span}: wait`;
+  return new ServiceError("busy", sentence, { data: { limit } });
+}
+
+/** An IPv6 host can use every address of its /64 network. */
+function networkOf(address: string): string {
+  const bytes = addressBytes(address);
+  return bytes?.length === 16 ? toHex(bytes.subarray(0, 8)) : address;
+}
