@@ -1,18 +1,20 @@
 /**
- * The composition root: reads the config, opens the store, joins bus, readers, launcher and API, and stops them in
- * reverse. The only place that knows them all.
+ * The composition root: creates all parts in the order of their dependencies, and stops them. `launcher`, `readers`, `api` and
+ * `screen` are also used by parts that are created before them, in functions that run only after the start.
  */
+
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { TlsOptions } from "./api/admission/listeners.ts";
 import { type ApiOptions, type ApiServer, serveApi } from "./api/server.ts";
-import { createBus } from "./bus.ts";
+import { type Bus, createBus } from "./bus.ts";
 import { createMappingFiles } from "./config/mapping-files.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { createSettings, type Settings } from "./config/settings.ts";
-import { configuredSystems, mediaFolders } from "./config/shape.ts";
-import { systemClock } from "./core/clock.ts";
-import { messageOf } from "./core/errors.ts";
-import { type ChangeableLog, createLog } from "./core/log.ts";
-import type { ClosedPlaces } from "./core/media.ts";
+import { type Config, configuredSystems, mediaFolders } from "./config/shape.ts";
+import { type Clock, systemClock as clock } from "./core/clock.ts";
+import { exitCodes, messageOf, StartError } from "./core/errors.ts";
+import { type ChangeableLog, createLog, type Log } from "./core/log.ts";
 import type { OpenInputDevice } from "./core/operating-system.ts";
 import { createLauncher } from "./launch/launcher.ts";
 import { createAllowLaunch } from "./launch/rules/allow-patterns.ts";
@@ -22,33 +24,36 @@ import { createSaveKeeper } from "./launch/saves/keeper.ts";
 import { createMapper } from "./mappings/mapper.ts";
 import { knownSystems, systemFault } from "./media/known-systems.ts";
 import { createMediaWithSticks } from "./media/sticks/stick-library.ts";
-import { type Driver, parseConnection } from "./readers/driver.ts";
+import type { Driver } from "./readers/driver.ts";
+import { parseConnection } from "./readers/driver.ts";
 import { type Readers, startReaders } from "./readers/readers.ts";
 import { openStore, type Store } from "./store/open.ts";
+import { heldAddresses } from "./system/addresses.ts";
 import { withRealPaths } from "./system/closed-places.ts";
 import { confinementFault, confinePlayers } from "./system/confine.ts";
+import { createDescriptors } from "./system/descriptor-reserve.ts";
 import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
 import { machineChecks } from "./system/machine-checks.ts";
 import { platform, version } from "./system/own-program.ts";
+import { closeToOthers } from "./system/private-files.ts";
 import { ownerOf } from "./system/socket-owner.ts";
-import { prepareSpare } from "./system/spare-player.ts";
+import { endSpare, prepareSpare } from "./system/spare-player.ts";
 import { pageFile } from "./web/page-file.ts";
 import { createServices } from "./wiring/api-services.ts";
-import { createGuards } from "./wiring/clients-and-audit.ts";
-import { closeAll } from "./wiring/close.ts";
-import { prepareDataFolder } from "./wiring/data-folder.ts";
+import { type ClientAccess, createClientAccess } from "./wiring/clients-and-audit.ts";
 import { createDevices } from "./wiring/devices.ts";
 import { followFolders, followSticks } from "./wiring/follow-media.ts";
 import { createPairing, pairingService, pairOnScreen } from "./wiring/pairing-service.ts";
-import { followScreen, type Screen } from "./wiring/screen.ts";
-import { followCertificate, type ShownCertificate, tlsOf } from "./wiring/tls.ts";
+import { followScreen } from "./wiring/screen.ts";
+import { createStops, type Stops } from "./wiring/stop-order.ts";
+import { followCertificate, tlsOf } from "./wiring/tls.ts";
 
 export interface ServiceOptions {
   readonly places: ServicePlaces;
   readonly drivers: readonly Driver[];
   readonly openInput: OpenInputDevice;
   readonly refuseAt: ApiOptions["refuseAt"];
-  /** Settings that count in the place of the config file's. */
+  /** Settings that replace those of the config file. */
   readonly overrides: Overrides;
   /** Takes log lines. */
   readonly write: (line: string) => void;
@@ -63,82 +68,137 @@ export interface Service {
 
 /** Starts everything, or throws `StartError` with nothing left running. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { places, drivers, openInput, refuseAt, overrides, write } = options;
-  const log = createLog({ debug: false, write });
-  const settings = await createSettings({
-    path: places.configPath,
-    dataFolder: places.dataFolder,
-    mustExist: places.configNamed,
-    log,
-    overrides,
-    readerFault: (text) => {
-      const parsed = parseConnection(text, drivers);
-      return parsed.kind === "error" ? parsed.message : undefined;
-    },
-    systemFault: (name, now) => systemFault(name, configuredSystems(now)),
-  });
-  log.configure(settings.current().log);
-  await prepareDataFolder(places.dataFolder, log);
-  await confinePlayers(places);
-  if (confinementFault() !== "") log.warn("players", confinementFault());
-  const store = openStore(places.dataFolder, { clock: systemClock, log });
+  const { places } = options;
+  const log = createLog({ debug: false, write: options.write });
+  const settings = await openSettings(options, log);
+  const stops = createStops(log);
+  stops.add("settings", settings);
   try {
-    const mappingsFolder = join(dirname(places.configPath), "mappings");
-    const { dataFolder, socketPath, savesMemory } = places;
-    const tlsFolder = join(dataFolder, "tls");
-    return await assemble({
-      settings,
-      log,
-      store,
-      drivers,
-      openInput,
-      refuseAt,
-      dataFolder,
-      tlsFolder,
-      socketPath,
-      savesMemory,
-      mappingsFolder,
-      closed: withRealPaths(closedPlaces(places, process.env)),
+    log.configure(settings.current().log);
+    await prepareDataFolder(places.dataFolder, log);
+    await confinePlayers(places);
+    if (confinementFault() !== "") log.warn("players", confinementFault());
+    const store = stops.add("database", openStore(places.dataFolder, { clock, log }));
+    const port = await startParts({
+      ...options,
+      ...places,
+      ...{ settings, config: settings.current, clock, log, store, stops, bus: createBus(log) },
     });
+    log.info("service", "listening", { port, version, platform });
+    return {
+      port,
+      close() {
+        log.info("service", "stopping");
+        return stops.run();
+      },
+    };
   } catch (error) {
-    store.close();
-    await settings.close();
+    await stops.run();
     throw error;
   }
 }
 
-interface Parts extends Pick<ServiceOptions, "drivers" | "openInput" | "refuseAt"> {
+/** What all parts are made from. */
+interface Base extends ServiceOptions, ServicePlaces {
   readonly settings: Settings;
+  readonly config: () => Config;
+  readonly clock: Clock;
   readonly log: ChangeableLog;
   readonly store: Store;
-  readonly dataFolder: string;
-  /** Mappings that people keep in files; beside the config file. */
-  readonly mappingsFolder: string;
-  readonly closed: ClosedPlaces;
-  readonly socketPath: string;
-  readonly savesMemory: string;
-  readonly tlsFolder: string;
+  readonly bus: Bus;
+  readonly stops: Stops;
 }
 
-async function assemble({
-  socketPath,
-  savesMemory,
-  settings,
-  log,
-  store,
-  drivers,
-  openInput,
-  refuseAt,
-  dataFolder,
-  tlsFolder,
-  mappingsFolder,
-  closed,
-}: Parts): Promise<Service> {
-  const clock = systemClock;
-  const bus = createBus(log);
-  const config = settings.current;
+/** Returns the port of the API. */
+async function startParts(base: Base): Promise<number> {
+  const { config, clock, log, bus, stops, drivers } = base;
+  const { tls, fingerprint, access, pairing, offer } = await createAccess(base, {
+    port: () => api.port,
+    show: (shown) => api.showCertificate(shown),
+  });
+  const playback = await createPlayback(base, {
+    readers: () => readers,
+    pair: () => pairOnScreen({ pairing, screen, place: offer.describe }),
+  });
+  const { launcher, playTime, saves, devices } = playback;
+  const services = createServices({
+    ...{ ...base, ...playback, ...access, pairing: offer, fingerprint },
+    savesFault: saves.fault,
+    audit: access.audit.read,
+    readers: () => readers,
+  });
+  // The API listens before the readers start, so that a port in use ends the start before any device is touched.
+  const serving = serveApi({
+    ...{ ...base, ...access, services, pairing, tls, ownerOf, page: pageFile },
+    port: config().api.port,
+    listen: config().api.listen,
+    uid: process.getuid?.() ?? -1,
+    ownAddresses: heldAddresses,
+    descriptors: createDescriptors(),
+    rules: () => config().api,
+    allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
+  });
+  const api = stops.add("connections", await serving);
+  const launching = createTapLauncher({
+    ...{ bus, clock, log, launcher, readers: config().readers },
+    requesterOf: (token) => readers.requesterOf(token),
+  });
+  stops.add("launching", launching);
+  const feedback = () => config().audio.feedback;
+  const readers = startReaders({ ...config().readers, drivers, bus, clock, log, feedback });
+  stops.add("readers", readers);
+  const deviceFault = machineChecks(process.env, clock).find(({ name }) => name === "device");
+  const screen = followScreen({
+    ...{ port: api.port, bus, clock, log, refusal: playTime.refusal, place: offer.describe },
+    readers: () => readers.list(),
+    fault: () => deviceFault?.ask() ?? "",
+    hasGames: Bun.which("retroarch") !== null,
+  });
+  stops.add("screen", screen);
+  followSettings(base, { ...playback, access, api, launching, readers });
+  devices.startSounds();
+  prepareSpare();
+  stops.add("spare player", { close: endSpare });
+  // Read now, so that the first tap does not wait for it.
+  knownSystems();
+  return api.port;
+}
+
+/** The certificate, the clients, and pairing. */
+async function createAccess(
+  base: Base,
+  later: { readonly port: () => number; readonly show: (shown: TlsOptions) => void },
+) {
+  const { config, clock, log, store, stops, dataFolder } = base;
+  const folder = join(dataFolder, "tls");
+  const tls = await tlsOf(config().api.tlsPort, folder, log);
+  const certificate = tls && followCertificate(folder, tls, { clock, log, show: later.show });
+  if (certificate !== undefined) stops.add("certificates", certificate);
+  const fingerprint = () => certificate?.fingerprint();
+  const isV1Allowed = () => config().api.allowV1Clients;
+  const access = createClientAccess({ ...base, fingerprint, isV1Allowed });
+  stops.add("audit log", access);
+  const { clients, audit } = access;
+  const pairing = createPairing({
+    ...{ clock, log, audit, addClient: clients.addPaired, guesses: store.pairingGuesses },
+  });
+  stops.add("pairing", pairing);
+  const offer = pairingService(pairing, {
+    ...{ listen: () => config().api.listen, port: later.port, fingerprint },
+  });
+  return { tls, fingerprint, access, pairing, offer };
+}
+
+/** The launcher and what it plays from. */
+async function createPlayback(
+  base: Base,
+  later: { readonly readers: () => Readers; readonly pair: () => Promise<void> },
+) {
+  const { config, bus, clock, log, store, stops, dataFolder } = base;
+  const closed = withRealPaths(closedPlaces(base, process.env));
+  const mappingsFolder = join(dirname(base.configPath), "mappings");
   const files = createMappingFiles({ folder: mappingsFolder, log, clock });
-  const mapper = await createMapper({ store, files, log, clock });
+  const mapper = stops.add("mappings", await createMapper({ store, files, log, clock }));
   const media = createMediaWithSticks({
     folder: dataFolder,
     folders: () => ({ ...mediaFolders(config()), closed }),
@@ -147,119 +207,49 @@ async function assemble({
     clock,
     log,
   });
+  stops.add("media", media);
   const playTime = createPlayTime({
-    limits: () => config().playtime,
-    bus,
-    clock,
-    log,
-    store: store.playTimes,
+    ...{ bus, clock, log, store: store.playTimes, limits: () => config().playtime },
     stopMedia: (why) => launcher.stopMedia(why),
   });
-  const wired: { readers?: Readers; api?: ApiServer; certificates?: ShownCertificate; screen?: Screen } = {};
-  const pair = () =>
-    pairOnScreen({ pairing, screen: () => wired.screen, place: () => pairingOffer.describe() });
-  const device = { openInput, pair, settings, bus, clock, log, socketPath };
-  const devices = createDevices({ ...device, readers: () => wired.readers });
-  const saves = createSaveKeeper({ home: () => config().retroarch.saves, memory: savesMemory, clock, log });
+  stops.add("play time", playTime);
+  const devices = stops.add("devices", createDevices({ ...base, ...later }));
+  const saves = createSaveKeeper({
+    ...{ home: () => config().retroarch.saves, memory: base.savesMemory, clock, log },
+  });
+  stops.add("saves", saves);
   const launcher = createLauncher({
-    config,
-    bus,
-    clock,
-    log,
+    ...{ config, bus, clock, log, saves, closed, media, sticks: media.sticks, devices },
     history: store.history,
     lastMedia: store.lastMedia,
-    saves,
-    closed,
-    media,
-    sticks: media.sticks,
-    devices,
     map: mapper.map,
     refusal: playTime.refusal,
   });
-  /** Ends all that a client has here. */
+  stops.add("players", launcher);
+  return { mapper, media, playTime, devices, saves, launcher };
+}
+
+interface Running extends Awaited<ReturnType<typeof createPlayback>> {
+  readonly access: ClientAccess;
+  readonly api: ApiServer;
+  readonly launching: ReturnType<typeof createTapLauncher>;
+  readonly readers: Readers;
+}
+
+/** Applies changes of the settings to the running parts. */
+function followSettings(
+  { settings, log, clock, store, stops }: Base,
+  { launcher, playTime, media, access, api, launching, readers }: Running,
+): void {
+  /** Ends all that a client has under way. */
   const expel = (id: string) => {
-    wired.api?.cutClient(id);
-    wired.readers?.withdraw(({ client }) => client === id);
+    api.cutClient(id);
+    readers.withdraw(({ client }) => client === id);
     launcher.revoke(id);
   };
-  // The API listens before the readers do, so that a port in use ends the start before any device was touched; the
-  // readers are there by the time that anyone can ask.
-  const fingerprint = () => wired.certificates?.fingerprint();
-  const guards = createGuards({
-    ...{ store, clock, log, dataFolder, fingerprint },
-    isV1Allowed: () => config().api.allowV1Clients,
-    cut: (id) => expel(id),
-  });
-  const pairing = createPairing({
-    ...{ clock, log, addClient: guards.addByCode },
-    ...{ guesses: store.pairingGuesses, audit: guards.doors.audit },
-  });
-  const surroundings = {
-    listen: () => config().api.listen,
-    port: () => wired.api?.port ?? 0,
-    fingerprint,
-  };
-  const pairingOffer = pairingService(pairing, surroundings);
-  const services = createServices({
-    ...{ launcher, playTime, mapper, media, devices, store, clock, settings, dataFolder },
-    savesFault: saves.fault,
-    readers: () => wired.readers,
-    ...guards.services,
-    fingerprint,
-    pairing: pairingOffer,
-  });
-  const tls = await tlsOf(config().api.tlsPort, tlsFolder, log);
-  const serving = serveApi({
-    services,
-    bus,
-    log,
-    clock,
-    port: config().api.port,
-    listen: config().api.listen,
-    socketPath,
-    ...guards.doors,
-    pairing,
-    page: pageFile,
-    tls,
-    uid: process.getuid?.() ?? -1,
-    ...{ ownerOf, refuseAt },
-    rules: () => config().api,
-    allowLaunch: createAllowLaunch(() => config().api.allowLaunch, log),
-  });
-  const api = await serving.catch(async (error: unknown) => {
-    mapper.close();
-    await saves.close();
-    await media.close();
-    throw error;
-  });
-  wired.api = api;
-  if (tls !== undefined) wired.certificates = followCertificate(tlsFolder, tls, { api, clock, log });
-  const launching = createTapLauncher({
-    ...{ bus, clock, log, launcher },
-    readers: config().readers,
-    requesterOf: (token) => wired.readers?.requesterOf(token),
-  });
-  const readers = startReaders({
-    ...config().readers,
-    drivers,
-    bus,
-    clock,
-    log,
-    feedback: () => config().audio.feedback,
-  });
-  wired.readers = readers;
-  const deviceFault = machineChecks(process.env, clock).find(({ name }) => name === "device");
-  const screen = followScreen({
-    ...{ port: api.port, bus, clock, log, refusal: playTime.refusal },
-    readers: () => readers.list(),
-    fault: () => deviceFault?.ask() ?? "",
-    hasGames: Bun.which("retroarch") !== null,
-    place: () => pairingOffer.describe(),
-  });
-  wired.screen = screen;
-  const indexing = new DisposableStack();
-  indexing.use(followFolders(media.main, settings, { clock, log }));
-  indexing.use(followSticks({ media, settings, launcher, clock }));
+  access.onRevoked(expel);
+  stops.add("media folders", followFolders(media.main, settings, { clock, log }));
+  stops.add("USB sticks", followSticks({ media, settings, launcher, clock }));
   settings.onChange((now, before) => {
     log.configure(now.log);
     api.review();
@@ -272,19 +262,33 @@ async function assemble({
       launcher.holdVolume().catch((error) => log.warn("players", messageOf(error)));
     readers.reconfigure(now.readers).catch((error) => log.error("readers", messageOf(error)));
   });
-  devices.startSounds();
-  prepareSpare();
-  // Read now, so that the first tap does not wait for it.
-  knownSystems();
-  log.info("service", "listening", { port: api.port, version, platform });
+}
 
-  return {
-    port: api.port,
-    close: () =>
-      closeAll({
-        ...{ log, launcher, saves, launching, playTime, devices, readers, api, pairing, screen },
-        ...{ indexing, media, mapper, store, settings, guards },
-        certificates: wired.certificates,
-      }),
-  };
+function openSettings({ places, drivers, overrides }: ServiceOptions, log: Log): Promise<Settings> {
+  return createSettings({
+    path: places.configPath,
+    dataFolder: places.dataFolder,
+    mustExist: places.configNamed,
+    log,
+    overrides,
+    readerFault: (text) => {
+      const parsed = parseConnection(text, drivers);
+      return parsed.kind === "error" ? parsed.message : undefined;
+    },
+    systemFault: (name, now) => systemFault(name, configuredSystems(now)),
+  });
+}
+
+/** Makes the data folder, and closes its secrets to other users. Throws `StartError` if it cannot be made. */
+async function prepareDataFolder(folder: string, log: Log): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StartError(
+      exitCodes.cannotCreate,
+      `cannot make the data folder ${folder}: ${messageOf(error)}. Name another one with --data.`,
+      error,
+    );
+  }
+  await closeToOthers(folder, log);
 }

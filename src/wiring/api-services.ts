@@ -1,14 +1,7 @@
-/** What the API may ask, joined from the parts that know: a thin hand-over, with no judgement of its own. */
-import type {
-  ApiSettings,
-  MediaService,
-  OpenRpcDocument,
-  PairingService,
-  Services,
-} from "../api/services.ts";
+/** The services that the API may call, each handed on to the part that has it. */
+import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
 import type { Launcher } from "../launch/launcher.ts";
 import { describeLaunchers } from "../launch/launchers.ts";
 import { installedCores } from "../launch/ports/script-ports.ts";
@@ -22,48 +15,27 @@ import { platform, version } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth } from "./health-report.ts";
 
-export interface Sources {
+export interface ServiceSources
+  extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing" | "media"> {
   readonly launcher: Launcher;
   readonly playTime: PlayTimeLimiter;
   readonly mapper: Mapper;
   readonly devices: Pick<AllDevices, "write" | "inputText">;
-  readonly media: MediaService;
   readonly store: Store;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly dataFolder: string;
-  /** Why what games saved is not kept, or an empty string. */
+  /** Why saves of games are not kept, or an empty string. */
   readonly savesFault: () => string;
-  readonly clients: Services["clients"];
-  readonly pairByPin: Services["pairByPin"];
-  readonly audit: Services["audit"];
-  readonly pairing: PairingService;
-  /** Of the certificate that is shown over TLS. */
+  /** Of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
-  /** Undefined while the service starts. */
-  readonly readers: () => Readers | undefined;
+  readonly readers: () => Readers;
 }
 
-export function createServices({
-  launcher,
-  playTime,
-  mapper,
-  devices,
-  media,
-  store,
-  clock,
-  settings,
-  dataFolder,
-  savesFault,
-  readers,
-  clients,
-  pairByPin,
-  audit,
-  pairing,
-  fingerprint,
-}: Sources): Services {
-  const list = () => readers()?.list() ?? [];
-  // Nothing but `rpc.discover` needs it, and few ask for it: it is made when they do.
+export function createServices(sources: ServiceSources): Services {
+  const { launcher, playTime, mapper, devices, store, clock, settings, readers } = sources;
+  const { dataFolder, savesFault, fingerprint, media, clients, pairByPin, audit, pairing } = sources;
+  // Created on demand, because only `rpc.discover` needs it.
   let description: Promise<OpenRpcDocument> | undefined;
   const describe = async () => (await import("../api/openrpc.ts")).describeApi(version);
   return {
@@ -77,18 +49,13 @@ export function createServices({
       return { ...state, limits: { ...state.limits, volumeMax: settings.current().audio.volumeMax } };
     },
     playlist: () => launcher.playlist(),
-    tokens: () => readers()?.tokens() ?? { active: [], last: undefined },
-    scan(token, durationMs, readerId, requester) {
-      const ready = readers();
-      if (ready === undefined)
-        throw new ServiceError("failed", "the service is still starting: try again", { isPublic: true });
-      ready.scan(token, durationMs, readerId, requester);
-    },
+    tokens: () => readers().tokens(),
+    scan: (token, durationMs, readerId, requester) => readers().scan(token, durationMs, readerId, requester),
     history: (page) => store.history.list(page),
-    readers: list,
+    readers: () => readers().list(),
     write: (request, signal) => devices.write(request, signal),
     input: devices.inputText,
-    cancelWrite: (readerId) => readers()?.cancel(readerId),
+    cancelWrite: (readerId) => readers().cancel(readerId),
     playback: () => launcher.playback(),
     control: (action) => launcher.control(action),
     launchers: () => describeLaunchers(settings.current().launchers, Bun.which, installedCores),
@@ -97,9 +64,12 @@ export function createServices({
       startedMs: clock.now(),
       dataFolder,
       savesFault,
-      connected: () => list().filter((reader) => reader.connected).length,
+      connected: () =>
+        readers()
+          .list()
+          .filter((reader) => reader.connected).length,
       configured: () => settings.current().readers.connect.length,
-      readerFaults: () => readers()?.faults() ?? [],
+      readerFaults: () => readers().faults(),
       askDatabase: () => store.check(),
       settingsFault: () => settings.fault(),
       playersFault: confinementFault,

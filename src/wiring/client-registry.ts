@@ -17,8 +17,8 @@ interface ClientParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
-  /** Ends the live sessions of a client. */
-  readonly cut: (id: string) => void;
+  /** A client was deleted, or its link has expired. */
+  readonly onRevoked: (id: string) => void;
 }
 
 interface ClientRegistry extends ClientService, Disposable {
@@ -27,7 +27,7 @@ interface ClientRegistry extends ClientService, Disposable {
 }
 
 /** Deletes expired links, now and when they expire, until disposed. */
-export function createClientRegistry({ store, clock, log, audit, cut }: ClientParts): ClientRegistry {
+export function createClientRegistry({ store, clock, log, audit, onRevoked }: ClientParts): ClientRegistry {
   const { clients, v1Clients } = store;
   let timer: Disposable | undefined;
   const list = (): readonly ClientEntry[] => [
@@ -42,7 +42,7 @@ export function createClientRegistry({ store, clock, log, audit, cut }: ClientPa
     timer = undefined;
     try {
       for (const { id, name } of clients.expire()) {
-        cut(id);
+        onRevoked(id);
         audit.note({ event: "expired", client: id, name });
       }
       const nextMs = clients.nextExpiryMs();
@@ -54,10 +54,13 @@ export function createClientRegistry({ store, clock, log, audit, cut }: ClientPa
       timer = clock.after(pairingLinkMs, expire);
     }
   };
-  const keep = (name: string, role: Role, by: PairedBy, expiresMs?: number): ClientEntry => {
+  const keep = (name: string, role: Role, by: PairedBy, isLink = false): ClientEntry => {
     const secret = toHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
     const id = crypto.randomUUID();
-    clients.add({ id, name, secret, address: "", role }, clock.now(), expiresMs);
+    // One reading of the clock, so that a link lasts exactly as long as it should.
+    const nowMs = clock.now();
+    const expiresMs = isLink ? nowMs + pairingLinkMs : undefined;
+    clients.add({ id, name, secret, address: "", role }, nowMs, expiresMs);
     audit.note({ event: "paired", client: id, name, by });
     const kept = clients.get(id);
     assert(kept !== undefined, "a client is there once it was added");
@@ -67,7 +70,7 @@ export function createClientRegistry({ store, clock, log, audit, cut }: ClientPa
     const name = list().find((client) => client.id === id)?.name ?? "";
     if (!clients.remove(id) && !v1Clients.remove(id))
       throw new ServiceError("not-found", "there is no client with this id");
-    cut(id);
+    onRevoked(id);
     audit.note({ event: "revoked", client: id, name });
   };
 
@@ -81,7 +84,7 @@ export function createClientRegistry({ store, clock, log, audit, cut }: ClientPa
       // A second link for the same phone replaces the unused first one.
       if (holder?.expires !== undefined && isLink) remove(holder.id);
       else if (holder !== undefined) throw nameInUse(holder.name);
-      const made = keep(wanted, role, "secret", isLink ? clock.now() + pairingLinkMs : undefined);
+      const made = keep(wanted, role, "secret", isLink);
       expire();
       return made;
     },

@@ -1,88 +1,58 @@
 /** Clients of both versions of the secure layer, their grants and bearer tokens, pairing by PIN, and the audit log. */
 import { timingSafeEqual } from "node:crypto";
 import type { BearerClient } from "../api/admission/admit.ts";
-import type { ApiOptions } from "../api/server.ts";
-import type { ClientEntry, Services } from "../api/services.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { type Grant, grantOfRole, type Role } from "../core/rights.ts";
+import { type Grant, grantOfRole } from "../core/rights.ts";
 import { bearerToken } from "../secure/bearer-token.ts";
 import type { Store } from "../store/open.ts";
-import { heldAddresses } from "../system/addresses.ts";
 import { createAuditLog } from "../system/audit-log.ts";
-import { createDescriptors } from "../system/descriptor-reserve.ts";
 import { acceptHellos, createPairByPin } from "../v1/v1-clients-service.ts";
 import { createClientRegistry, freeName, seenIn } from "./client-registry.ts";
 
-export interface GuardParts {
+export interface ClientAccessParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
   readonly dataFolder: string;
   /** The current value of `api.allow_v1_clients`. */
   readonly isV1Allowed: () => boolean;
-  /** Ends the live sessions of a client. */
-  readonly cut: (id: string) => void;
   /** Of the TLS certificate. */
   readonly fingerprint: () => string | undefined;
 }
 
-export interface Guards {
-  readonly services: Pick<Services, "clients" | "pairByPin" | "audit">;
-  readonly doors: Pick<
-    ApiOptions,
-    | "accept"
-    | "acceptV1"
-    | "grantOf"
-    | "bearer"
-    | "pairByPin"
-    | "audit"
-    | "ownAddresses"
-    | "onProved"
-    | "descriptors"
-  >;
-  /** For a phone that proved the short code of the device. */
-  readonly addByCode: (name: string, role: Role) => ClientEntry;
-  /** Writes the entries that the audit log has not written yet. */
-  close(): Promise<void>;
-}
+export type ClientAccess = ReturnType<typeof createClientAccess>;
 
-export function createGuards(parts: GuardParts): Guards {
-  const { store, clock, log, dataFolder, isV1Allowed, cut, fingerprint } = parts;
+export function createClientAccess(parts: ClientAccessParts) {
+  const { store, clock, log, dataFolder, isV1Allowed, fingerprint } = parts;
   const audit = createAuditLog({ folder: dataFolder, clock, log });
+  const revokeListeners: ((id: string) => void)[] = [];
   // In this run. Their launches may outlive their connections.
   const revoked = new Set<string>();
   const revoke = (id: string) => {
     revoked.add(id);
-    cut(id);
+    for (const listener of revokeListeners) listener(id);
   };
   const grantOf = (id: string) => {
     const grant = grantOfClient(store, id);
     return () => (revoked.has(id) ? "none" : grant);
   };
-  const clients = createClientRegistry({ store, clock, log, audit, cut: revoke });
+  const clients = createClientRegistry({ store, clock, log, audit, onRevoked: revoke });
   const nameFor = (name: string) => freeName(name, clients.list());
   const v1 = { store, clock, log, audit, nameFor, isAllowed: isV1Allowed };
-  const pairByPin = createPairByPin(v1);
   const onProved = seenIn(store);
   return {
-    services: {
-      clients,
-      pairByPin,
-      audit: audit.read,
-    },
-    doors: {
-      ...acceptHellos(v1),
-      grantOf,
-      bearer: createBearerCheck({ store, fingerprint, onProved, grantOf }),
-      pairByPin,
-      audit,
-      ownAddresses: heldAddresses,
-      onProved,
-      descriptors: createDescriptors(),
-    },
-    addByCode: clients.addPaired,
+    ...acceptHellos(v1),
+    clients,
+    audit,
+    pairByPin: createPairByPin(v1),
+    grantOf,
+    onProved,
+    bearer: createBearerCheck({ store, fingerprint, onProved, grantOf }),
+    /** Calls the listener with the id of each client that is deleted, to end all that it has under way. */
+    onRevoked: (listener: (id: string) => void) => void revokeListeners.push(listener),
+    /** Writes the entries that the audit log has not written yet. */
     async close() {
       clients[Symbol.dispose]();
       await audit.close();
@@ -90,7 +60,7 @@ export function createGuards(parts: GuardParts): Guards {
   };
 }
 
-/** `none` for a client that there is no more. ClientRegistry of version 1 are members. */
+/** `none` for a deleted client. Clients of version 1 are members. */
 function grantOfClient({ clients, v1Clients }: Store, id: string): Grant {
   const client = clients.get(id);
   if (client !== undefined) return grantOfRole[client.role];

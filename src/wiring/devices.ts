@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import type { Bus } from "../bus.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { OpenInputDevice } from "../core/operating-system.ts";
 import type { LaunchFinished } from "../events.ts";
@@ -17,8 +16,7 @@ export interface DeviceParts {
   readonly openInput: OpenInputDevice;
   /** Shows a pairing code on the screen. */
   readonly pair: () => Promise<void>;
-  /** Undefined while the service starts. */
-  readonly readers: () => Readers | undefined;
+  readonly readers: () => Readers;
   readonly settings: Settings;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -58,11 +56,8 @@ export function createDevices(parts: DeviceParts): AllDevices {
   /** Held back by the launch guard, and not finished yet. */
   let held: Launch | undefined;
   const write: AllDevices["write"] = async (request, signal) => {
-    const ready = readers();
-    if (ready === undefined)
-      throw new ServiceError("no-reader", "the service is still starting: try again", { isPublic: true });
     try {
-      await ready.write(request, signal);
+      await readers().write(request, signal);
     } catch (error) {
       sounds.play("failed");
       throw error;
@@ -113,8 +108,7 @@ interface ReaderSignalParts {
   readonly clock: Clock;
   /** The delay after a tap, so that the launch comes first. */
   readonly behindTapMs: number;
-  /** Undefined while the service starts. */
-  readonly readers: () => Pick<Readers, "tokens" | "signal"> | undefined;
+  readonly readers: () => Pick<Readers, "tokens" | "signal">;
 }
 
 /** Shows on the lights of readers that a card was read, and that its launch failed. The readers heed the settings. */
@@ -122,17 +116,17 @@ export function showOnReaders({ bus, clock, behindTapMs, readers }: ReaderSignal
   const later = (show: () => void) => void clock.after(behindTapMs, show);
   /** The reader that has this card, or had it last; undefined if no reader saw it. */
   const readerOf = (uid: string) => {
-    const tokens = readers()?.tokens();
-    const seen = [...(tokens?.active ?? []), ...(tokens?.last === undefined ? [] : [tokens.last])];
+    const { active, last } = readers().tokens();
+    const seen = last === undefined ? active : [...active, last];
     return uid === "" ? undefined : seen.find((token) => token.uid === uid)?.readerId;
   };
   const following = [
-    bus.on("tokens.added", ({ readerId }) => later(() => readers()?.signal(readerId, "scanned"))),
+    bus.on("tokens.added", ({ readerId }) => later(() => readers().signal(readerId, "scanned"))),
     bus.on("launch.finished", ({ success, uid }) => {
       if (success) return;
       later(() => {
         const readerId = readerOf(uid);
-        if (readerId !== undefined) readers()?.signal(readerId, "failed");
+        if (readerId !== undefined) readers().signal(readerId, "failed");
       });
     }),
   ];

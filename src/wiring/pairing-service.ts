@@ -260,15 +260,14 @@ function minutes(ms: number): string {
 
 interface PairOnScreenParts {
   readonly pairing: Pairing;
-  readonly screen: () => Screen | undefined;
+  readonly screen: Pick<Screen, "isThere" | "showPairing">;
   /** Names and addresses by which others reach the device, the best first, and its port. */
   readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
 }
 
 /** Opens pairing and shows its code and link on the screen until it has ended. Rejects with `failed` without a screen or network. */
 export async function pairOnScreen({ pairing, screen, place }: PairOnScreenParts): Promise<void> {
-  const shown = screen();
-  if (shown?.isThere !== true)
+  if (!screen.isThere)
     throw new ServiceError("failed", "there is no screen to show a code on: tapdeck pair does it elsewhere");
   const { hosts, port } = await place();
   const [host] = hosts;
@@ -276,6 +275,6 @@ export async function pairOnScreen({ pairing, screen, place }: PairOnScreenParts
     throw new ServiceError("failed", "the device is in no network yet, so no phone finds it");
   const { code } = await pairing.open("member");
   const base = `http://${host}:${port}`;
-  shown.showPairing({ link: codeLink(base, code), base, code });
-  void pairing.wait().finally(() => shown.showPairing(undefined));
+  screen.showPairing({ link: codeLink(base, code), base, code });
+  void pairing.wait().finally(() => screen.showPairing(undefined));
 }

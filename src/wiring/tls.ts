@@ -1,11 +1,12 @@
 /** The TLS certificate, at the start and when it changes. */
-import type { ApiServer } from "../api/server.ts";
 import { watchFolder } from "../config/watch-files.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { lastingAddresses } from "../system/addresses.ts";
 import { certificateIn, fingerprintOf } from "../system/certificate.ts";
+
+type ShownTls = NonNullable<Awaited<ReturnType<typeof tlsOf>>>;
 
 /** The port and certificate for TLS; undefined if TLS is off, or there is no certificate. */
 export async function tlsOf(port: number, folder: string, log: Log) {
@@ -24,7 +25,14 @@ const certificateGatherMs = 500;
 // A board is often up before it has an address.
 const addressesMs = 10_000;
 
-export interface ShownCertificate extends Disposable {
+interface FollowerParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Shows another certificate from now on. */
+  readonly show: (tls: ShownTls) => void;
+}
+
+export interface CertificateFollower extends Disposable {
   /** In the form of browsers: `AB:CD:...`. */
   fingerprint(): string;
 }
@@ -32,16 +40,16 @@ export interface ShownCertificate extends Disposable {
 /** Shows the owner's certificate after a change in the folder, and a new certificate of the device for its new addresses. */
 export function followCertificate(
   folder: string,
-  shown: { readonly port: number; readonly cert: string },
-  { api, clock, log }: { readonly api: ApiServer; readonly clock: Clock; readonly log: Log },
-): ShownCertificate {
-  let { cert } = shown;
+  { port, cert: first }: ShownTls,
+  { clock, log, show }: FollowerParts,
+): CertificateFollower {
+  let cert = first;
   let timer: Disposable | undefined;
   const look = async () => {
-    const now = await tlsOf(shown.port, folder, log);
+    const now = await tlsOf(port, folder, log);
     if (now === undefined || now.cert === cert) return;
     cert = now.cert;
-    api.showCertificate(now);
+    show(now);
     log.info("tls", "another certificate is shown from now on", { fingerprint: fingerprintOf(cert) });
   };
   const watching = watchFolder(folder, () => {

@@ -25,7 +25,7 @@ function world(folder = newFolder(), clock = createManualClock()) {
       launched() {},
       changed() {},
     },
-    cut: (id) => cut.push(id),
+    onRevoked: (id) => cut.push(id),
   });
   const add = (name: string, more: { role?: "member" | "player"; isLink?: boolean } = {}) =>
     clients.add({ name, role: "member", isLink: false, ...more });

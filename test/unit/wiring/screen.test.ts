@@ -16,6 +16,7 @@ const reader = { path: "/dev/ttyUSB0", info: "PN532 v1.6", connected: true };
 const added = { id: "", readerId: "one", driver: "x", capabilities: [], ...reader };
 const place = async () => ({ hosts: ["deck.local"], port: 7497 });
 const refusal = () => undefined;
+const noScreen = { isThere: false, showPairing() {} };
 const lines = (text: string) => text.split("\r\n").map((line) => line.trimEnd());
 
 test("name, addresses and readers are shown, on a screen that was cleared", () => {
@@ -93,7 +94,7 @@ test("a card that asks shows it until somebody came in, and then the screen is a
     guesses: { read: () => undefined, save() {} },
   });
   await eventually(() => seen.includes("plug one in"));
-  await pairOnScreen({ pairing, screen: () => screen, place });
+  await pairOnScreen({ pairing, screen, place });
   await eventually(() =>
     / {2}Point a phone at it, or type \d{3} \d{3} at http:\/\/deck\.local:7497/.test(seen),
   );
@@ -101,13 +102,9 @@ test("a card that asks shows it until somebody came in, and then the screen is a
   seen = "";
   pairing.cancel();
   await eventually(() => seen.includes("plug one in"));
-  await expect(pairOnScreen({ pairing, screen: () => undefined, place })).rejects.toThrow(
-    "there is no screen",
-  );
+  await expect(pairOnScreen({ pairing, screen: noScreen, place })).rejects.toThrow("there is no screen");
   const alone = async () => ({ hosts: [], port: 7497 });
-  await expect(pairOnScreen({ pairing, screen: () => screen, place: alone })).rejects.toThrow(
-    "in no network yet",
-  );
+  await expect(pairOnScreen({ pairing, screen, place: alone })).rejects.toThrow("in no network yet");
   expect(pairing.current()).toBeUndefined();
   await screen.close();
   pty.close();
