@@ -1,17 +1,17 @@
 /**
- * The event bus: typed, in-process, synchronous. A listener's fault is logged and hurts nobody else; a listener may
- * not emit the event that it is handling, for that would not end.
+ * The event bus: typed, in-process, synchronous. It logs an error of a listener and calls the next one. A listener may not emit
+ * the event that it handles, because that would not end.
  */
 import { assert, messageOf } from "./core/errors.ts";
 import type { Log } from "./core/log.ts";
 import type { EventName, Events } from "./events.ts";
 
-export type Listener<Name extends EventName> = (payload: Events[Name]) => void;
+type Listener<Name extends EventName> = (payload: Events[Name]) => void;
 
 export interface Bus {
   /** Calls every listener of `name`, in the order in which they subscribed, before it returns. */
   emit<Name extends EventName>(name: Name, payload: Events[Name]): void;
-  /** Subscribes until the returned handle is disposed; who subscribes disposes. */
+  /** Subscribes until the returned handle is disposed. */
   on<Name extends EventName>(name: Name, listener: Listener<Name>): Disposable;
 }
 
@@ -28,7 +28,7 @@ export function createBus(log: Log): Bus {
           try {
             (listener as Listener<typeof name>)(payload);
           } catch (error) {
-            // One listener's fault must not cost the others their event.
+            // The other listeners still get the event.
             log.error("bus", "a listener failed", { event: name, error: messageOf(error) });
           }
         }

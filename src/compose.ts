@@ -48,7 +48,7 @@ import { followScreen } from "./wiring/screen.ts";
 import { createStops, type Stops } from "./wiring/stop-order.ts";
 import { followCertificate, tlsOf } from "./wiring/tls.ts";
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly places: ServicePlaces;
   readonly drivers: readonly Driver[];
   readonly openInput: OpenInputDevice;
@@ -59,7 +59,7 @@ export interface ServiceOptions {
   readonly write: (line: string) => void;
 }
 
-export interface Service {
+interface Service {
   /** The port that the API listens on. */
   readonly port: number;
   /** Stops players, readers, connections and database, in this order, in under two seconds; a game that saves has five more. */

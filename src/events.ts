@@ -1,7 +1,4 @@
-/**
- * Every event of the service and its payload. Names and shapes are the wire's (contract "Events", decisions
- * "Notification params"): there is no translation table.
- */
+/** Every event of the service and its payload. Names and shapes are those of the wire (docs/API.md). */
 import type { ActiveMedia, IndexStatus } from "./core/media.ts";
 import type { Reader, Token } from "./core/token.ts";
 
@@ -15,13 +12,13 @@ export interface Running {
   readonly script: string;
 }
 
-/** Media has ended. `elapsed` in seconds; `exitCode` is null where a signal ended the player. */
+/** Media has ended. `elapsed` in seconds; `exitCode` is null if a signal ended the player. */
 export interface MediaStopped extends ActiveMedia {
   readonly elapsed: number;
   readonly exitCode: number | null;
-  /** `ended` by itself, `stopped` because it was asked to, or `failed`: a code other than 0, or a signal. */
+  /** `ended` by itself, `stopped` on request, or `failed`: a code other than 0, or a signal. */
   readonly reason?: "ended" | "stopped" | "failed";
-  /** Why it was stopped, as a sentence, where its USB stick was removed. */
+  /** A sentence, if it was stopped because its USB stick was removed. */
   readonly why?: string;
 }
 
@@ -32,22 +29,22 @@ export interface LaunchFinished {
   readonly text: string;
   readonly success: boolean;
   readonly error?: string;
-  /** Which file a title was taken for, where several fitted or none quite. */
+  /** The file that was chosen for a title, if several files matched or none matched exactly. */
   readonly note?: string;
 }
 
-/** The launch guard holds a card back that would end what plays. `time` is that of its `running`. */
+/** The launch guard holds back a card that would end what plays. `time` is that of its `running`. */
 export interface LaunchGuarded {
   readonly time: string;
   readonly uid: string;
   readonly text: string;
   /** The name of what plays. */
   readonly playing: string;
-  /** How long it may be confirmed, in milliseconds. */
+  /** The time to confirm it, in milliseconds. */
   readonly confirmMs: number;
 }
 
-/** Play time comes to its end: in `minutesLeft`, or, where that is 0, now. */
+/** Play time ends in `minutesLeft` minutes; 0 means now. */
 export interface PlayTimeWarning {
   readonly limit: "day" | "session";
   readonly minutesLeft: number;
@@ -60,7 +57,7 @@ export interface Events {
   "tokens.removed": Token;
   running: Running;
   "media.started": ActiveMedia;
-  /** Its player pauses, and goes on, as far as it tells: mpv at once, RetroArch where it is asked. */
+  /** mpv reports every pause; RetroArch only one by a card or over the API. */
   "media.paused": ActiveMedia;
   "media.resumed": ActiveMedia;
   "media.stopped": MediaStopped;

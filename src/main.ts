@@ -1,9 +1,9 @@
 #!/usr/bin/env bun
 /**
- * The program: reads the command line, runs the service until a signal ends it, or hands over to a command. A start
- * that fails is one sentence and an exit code.
+ * The program: reads the command line, and runs the service until a signal, or one command. A failed start prints one sentence
+ * and sets an exit code.
  */
-// First of all, for it may begin the program anew.
+// This import comes first, because it may restart the program.
 import "./system/clean-start.ts";
 import { drivers, forbidCoreDumps, openUinput, refuseAt, setConsole } from "../drivers/index.ts";
 import { parseArguments } from "./cli/arguments.ts";
@@ -20,7 +20,7 @@ import { version } from "./system/own-program.ts";
 
 process.exitCode = await start(process.argv.slice(2));
 
-/** The program itself, or, where the service started it for that, a job of the media index or of the screen. */
+/** Runs the program, or a job of the media index or the screen if the service started this process for it. */
 async function start(argv: readonly string[]): Promise<number> {
   if (argv[0] === jobArgument) return (await import("./media/scan/index-job.ts")).runIndexJob();
   if (argv[0] === watchArgument) return (await import("./media/scan/watch-job.ts")).runWatchJob();
@@ -29,7 +29,7 @@ async function start(argv: readonly string[]): Promise<number> {
 }
 
 async function main(argv: readonly string[]): Promise<number> {
-  // A full disk, or a pipe that nobody holds any more: the lines are lost, and cards go on.
+  // A full disk or a closed pipe loses log lines; cards still work.
   process.stderr.on("error", () => {});
   const lines = createLogLines(process.stderr);
   try {
@@ -75,7 +75,7 @@ function socketPathOf(options: PlaceOptions): string {
 
 function signalled(signals: readonly NodeJS.Signals[]): Promise<void> {
   return new Promise((resolve) => {
-    // Ctrl-C reaches a whole group of processes, of which one may pass it on: the second must not cut the end short.
+    // Ctrl-C reaches the whole process group, and a parent may send it again: a second signal must not cut the stop short.
     for (const signal of signals) process.on(signal, () => resolve());
   });
 }

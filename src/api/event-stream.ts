@@ -20,7 +20,7 @@ export interface EventStreams extends NotificationReceiver {
   close(): void;
 }
 
-export interface StreamCaller {
+interface StreamCaller {
   /** Whether it may hear what requires this right. */
   readonly mayHear: (right: Right) => boolean;
   readonly isAdmitted: () => boolean;

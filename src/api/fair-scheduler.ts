@@ -16,7 +16,7 @@ interface Waiting {
   readonly bytes: number;
 }
 
-export interface FairScheduler {
+interface FairScheduler {
   /** Runs `work` now or soon; `bytes` is what it keeps in memory until then. */
   take(lane: Lane, work: () => void, bytes: number): void;
 }

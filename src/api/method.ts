@@ -6,18 +6,12 @@ import * as v from "valibot";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
 import { allows, type Requester, type Right } from "../core/rights.ts";
 import type { CallerSession } from "./connection.ts";
+import type { Frozen } from "./schemas.ts";
 import type { Services } from "./services.ts";
 
 /** Params come by name, or by place in `entries`. A member that the schema does not have is ignored. */
 export type ParamsSchema = v.GenericSchema & { readonly entries: v.ObjectEntries };
 export type ResultSchema = v.GenericSchema;
-
-/** Recursively read-only. */
-type Frozen<T> = T extends readonly (infer Item)[]
-  ? readonly Frozen<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
-    : T;
 
 export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>;
 

@@ -6,14 +6,23 @@ import {
   mappingLabelCharsMax,
   mappingOverrideBytesMax,
   mappingPatternBytesMax,
+  playTimeMinutesMax,
   scriptBytesMax,
   tokenDataCharsMax,
   tokenTypeCharsMax,
   uidCharsMax,
 } from "../core/limits.ts";
 import { playbackStates } from "../core/media.ts";
+import { playerKinds } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
 import { type TokenParams, tagProblems } from "../core/token.ts";
+
+/** Recursively read-only. */
+export type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T;
 
 export const nothing = v.null();
 const time = v.pipe(v.string(), v.isoTimestamp());
@@ -215,4 +224,66 @@ export const client = v.object({
   added: time,
   lastUsed: v.exactOptional(time),
   expires: v.exactOptional(time),
+});
+
+export const pairingOpening = v.object({ code: v.string(), expires: time, triesLeft: count });
+export const pairingFacts = v.object({
+  hosts: v.array(v.string()),
+  port: count,
+  fingerprint: v.exactOptional(v.string()),
+  open: v.exactOptional(v.omit(pairingOpening, ["code"])),
+});
+export const pairingEnd = v.object({
+  reason: v.picklist(["paired", "tries", "expired", "cancelled"]),
+  client: v.exactOptional(v.object({ id: v.string(), name: v.string() })),
+});
+
+export const launcherEntry = v.object({
+  id: v.string(),
+  name: v.string(),
+  kind: v.picklist(playerKinds),
+  systems: v.array(v.string()),
+  extensions: v.array(v.string()),
+  available: v.boolean(),
+  reason: v.exactOptional(v.string()),
+});
+
+/** The playlist that is loaded. `place` is the item that plays or is next, from 1. */
+export const loadedPlaylist = v.object({
+  path: v.string(),
+  place: count,
+  count,
+  state: v.picklist(["playing", "paused"]),
+  isShuffled: v.boolean(),
+  repeat: v.picklist(["no", "all", "one"]),
+});
+
+const healthCheck = v.object({
+  name: v.picklist(["readers", "database", "disk", "settings", "players", "device", "watchdog"]),
+  ok: v.boolean(),
+  reason: v.exactOptional(v.string()),
+});
+export const healthReport = v.object({
+  status: v.picklist(["ok", "degraded"]),
+  readers: v.object({ connected: wholeNumber, configured: wholeNumber }),
+  uptime: wholeNumber,
+  checks: v.array(healthCheck),
+  tls: v.exactOptional(v.object({ fingerprint: v.string() })),
+});
+
+const minutes = v.pipe(wholeNumber, v.minValue(0), v.maxValue(playTimeMinutesMax));
+const playAccount = { usedMs: count, remainingMs: v.exactOptional(count) };
+/** Minutes of 0 are no limit; `volumeMax` is in percent. */
+export const playTimeLimits = {
+  dailyMinutes: minutes,
+  sessionMinutes: minutes,
+  sessionResetMinutes: minutes,
+  volumeMax: v.pipe(wholeNumber, v.minValue(0), v.maxValue(100)),
+};
+export const playTimeState = v.object({
+  enabled: v.boolean(),
+  limits: v.object({ ...playTimeLimits, warningMinutes: v.array(minutes) }),
+  day: v.object({ date: v.string(), ...playAccount }),
+  session: v.object(playAccount),
+  clockBelieved: v.boolean(),
 });

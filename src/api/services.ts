@@ -1,10 +1,23 @@
 /** What the API may call in the rest of the service. wiring/api-services.ts implements it. */
+import type * as v from "valibot";
 import type { AuditEntry } from "../core/audit.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
-import type { ControlAction, LaunchEntry, PlayerKind } from "../core/playback.ts";
+import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
 import type { Mapping, MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
+import type * as schemas from "./schemas.ts";
+import type { Frozen } from "./schemas.ts";
+
+/** The value of a schema, recursively read-only. */
+type ValueOf<Schema extends v.GenericSchema> = Frozen<v.InferOutput<Schema>>;
+
+export type ClientEntry = ValueOf<typeof schemas.client>;
+export type PairingOpening = ValueOf<typeof schemas.pairingOpening>;
+export type PairingEnd = ValueOf<typeof schemas.pairingEnd>;
+export type Health = ValueOf<typeof schemas.healthReport>;
+export type HealthCheck = Health["checks"][number];
+type PlayTimeState = ValueOf<typeof schemas.playTimeState>;
 
 export interface Services {
   readonly platform: string;
@@ -19,7 +32,7 @@ export interface Services {
   /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
   confirm(): void;
   playTime(): PlayTimeState;
-  playlist(): Playlist | undefined;
+  playlist(): ValueOf<typeof schemas.loadedPlaylist> | undefined;
   /**
    * Puts a virtual token on a reader for `durationMs`: on the simulated reader with this id, or on the API's own virtual
    * reader. Throws `not-found` for an unknown reader and `invalid-params` for a real one.
@@ -38,7 +51,7 @@ export interface Services {
   playback(): Promise<ActiveMedia | undefined>;
   /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
   control(action: ControlAction): Promise<void>;
-  launchers(): readonly LauncherEntry[];
+  launchers(): readonly ValueOf<typeof schemas.launcherEntry>[];
   health(): Health;
   readonly media: MediaService;
   readonly mappings: MappingService;
@@ -52,43 +65,7 @@ export interface Services {
   describe(): Promise<OpenRpcDocument>;
 }
 
-/** The remaining play time, and the volume limit. Minutes of 0 are no limit. */
-export interface PlayTimeState {
-  readonly enabled: boolean;
-  readonly limits: PlayTimeSettings;
-  readonly day: { readonly date: string } & PlayAccount;
-  readonly session: PlayAccount;
-  /** False while the clock shows an impossible time. */
-  readonly clockBelieved: boolean;
-}
-
-export interface PlayTimeSettings {
-  readonly dailyMinutes: number;
-  readonly sessionMinutes: number;
-  readonly sessionResetMinutes: number;
-  /** In percent, for cards and programs. */
-  readonly volumeMax: number;
-  readonly warningMinutes: readonly number[];
-}
-
-export interface PlayAccount {
-  readonly usedMs: number;
-  /** Absent without a limit. */
-  readonly remainingMs?: number;
-}
-
-/** The playlist that is loaded. */
-export interface Playlist {
-  readonly path: string;
-  /** The item that plays or is next, from 1. */
-  readonly place: number;
-  readonly count: number;
-  readonly state: "playing" | "paused";
-  readonly isShuffled: boolean;
-  readonly repeat: "no" | "all" | "one";
-}
-
-export interface WriteRequest {
+interface WriteRequest {
   readonly text: string;
   readonly readerId?: string | undefined;
   /** Also replaces data of another kind. */
@@ -99,7 +76,7 @@ export interface WriteRequest {
   readonly record?: "text" | "uri" | undefined;
 }
 
-export interface MediaService {
+interface MediaService {
   status(): IndexStatus;
   /** Systems that have media in the index. */
   systems(): readonly System[];
@@ -109,7 +86,7 @@ export interface MediaService {
   cancel(): void;
 }
 
-export interface SearchQuery {
+interface SearchQuery {
   readonly query: string;
   /** Empty: all. */
   readonly systems: readonly string[];
@@ -117,24 +94,24 @@ export interface SearchQuery {
 }
 
 /** Throws `not-found` for an unknown id, `forbidden` for a mapping in a file, `invalid-params` with the field. */
-export interface MappingService {
+interface MappingService {
   list(): readonly MappingEntry[];
   add(params: MappingParams): number;
   update(id: number, changes: FieldChanges<MappingParams>): void;
   remove(id: number): void;
 }
 
-export type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
+type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
-export interface MappingEntry extends Mapping {
+interface MappingEntry extends Mapping {
   /** It is in a file of the owner's. */
   readonly readOnly?: boolean;
 }
 
-export interface SettingsService {
+interface SettingsService {
   read(): ApiSettings;
   /** Applies the changes before it returns; they are on the disk when it resolves. */
-  update(changes: FieldChanges<ApiSettings & Omit<PlayTimeSettings, "warningMinutes">>): Promise<void>;
+  update(changes: FieldChanges<ApiSettings & Omit<PlayTimeState["limits"], "warningMinutes">>): Promise<void>;
 }
 
 /** The settings that the API reads and changes. */
@@ -158,7 +135,7 @@ export interface ClientService {
   remove(id: string): void;
 }
 
-export interface ClientRequest {
+interface ClientRequest {
   /** Empty: none. */
   readonly name: string;
   readonly role: Role;
@@ -166,24 +143,8 @@ export interface ClientRequest {
   readonly isLink: boolean;
 }
 
-/** A paired client. Unknown text fields are empty strings. */
-export interface ClientEntry {
-  readonly id: string;
-  readonly name: string;
-  /** 64 hex characters. */
-  readonly secret: string;
-  readonly address: string;
-  readonly role: Role;
-  /** RFC 3339, like the times below. */
-  readonly added: string;
-  /** Absent if never. */
-  readonly lastUsed?: string;
-  /** The end of a pairing link that nobody has used yet. */
-  readonly expires?: string;
-}
-
 export interface PairingService {
-  describe(): Promise<PairingFacts>;
+  describe(): Promise<ValueOf<typeof schemas.pairingFacts>>;
   /** The phone that knows the code gets the role. Rejects with `busy` while wrong codes delay the next one. */
   open(role: Role): Promise<PairingOpening>;
   /** Rejects with `not-found` if no pairing is open. */
@@ -191,60 +152,10 @@ export interface PairingService {
   cancel(): void;
 }
 
-export interface PairingFacts {
-  /** Names and addresses for links, the best first; IPv6 in brackets. */
-  readonly hosts: readonly string[];
-  readonly port: number;
-  /** Of the TLS certificate. */
-  readonly fingerprint?: string;
-  readonly open?: Omit<PairingOpening, "code">;
-}
-
-export interface PairingOpening {
-  /** Six digits. */
-  readonly code: string;
-  /** RFC 3339. */
-  readonly expires: string;
-  readonly triesLeft: number;
-}
-
-export interface PairingEnd {
-  readonly reason: "paired" | "tries" | "expired" | "cancelled";
-  readonly client?: { readonly id: string; readonly name: string };
-}
-
-export interface HistoryPage {
+interface HistoryPage {
   readonly limit: number;
   /** Only launches before this time, in milliseconds since 1970. */
   readonly beforeMs?: number;
-}
-
-export interface LauncherEntry {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: PlayerKind;
-  readonly systems: readonly string[];
-  readonly extensions: readonly string[];
-  readonly available: boolean;
-  /** A sentence; only if it is not available. */
-  readonly reason?: string;
-}
-
-export interface Health {
-  readonly status: "ok" | "degraded";
-  readonly readers: { readonly connected: number; readonly configured: number };
-  /** Seconds since the start. */
-  readonly uptime: number;
-  readonly checks: readonly HealthCheck[];
-  /** Absent without TLS. */
-  readonly tls?: { readonly fingerprint: string };
-}
-
-export interface HealthCheck {
-  readonly name: "readers" | "database" | "disk" | "settings" | "players" | "device" | "watchdog";
-  readonly ok: boolean;
-  /** A sentence; only if it is not ok. */
-  readonly reason?: string;
 }
 
 /** The members of any OpenRPC document (OpenRPC 1.3). */

@@ -51,7 +51,7 @@ export function socketDataOf(visit: Visit): SocketData {
   return { address, access, isPrivate, isAdmitted, grant, isV1App, ...known, hasSpoken: false, ...later };
 }
 
-export interface Sockets {
+interface Sockets {
   readonly handler: WebSocketHandler<SocketData>;
   /** Ends the sessions of a client that was deleted. */
   cut(clientId: string): void;

@@ -15,8 +15,7 @@ import { platform, version } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth } from "./health-report.ts";
 
-export interface ServiceSources
-  extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing" | "media"> {
+interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing" | "media"> {
   readonly launcher: Launcher;
   readonly playTime: PlayTimeLimiter;
   readonly mapper: Mapper;

@@ -11,7 +11,7 @@ import { createAuditLog } from "../system/audit-log.ts";
 import { acceptHellos, createPairByPin } from "../v1/v1-clients-service.ts";
 import { createClientRegistry, freeName, seenIn } from "./client-registry.ts";
 
-export interface ClientAccessParts {
+interface ClientAccessParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;

@@ -12,7 +12,7 @@ import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
 import { createSounds } from "../system/sound.ts";
 
-export interface DeviceParts {
+interface DeviceParts {
   readonly openInput: OpenInputDevice;
   /** Shows a pairing code on the screen. */
   readonly pair: () => Promise<void>;

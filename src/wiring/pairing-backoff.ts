@@ -13,7 +13,7 @@ import {
 } from "../core/limits.ts";
 import type { PairingGuesses } from "../store/client-table.ts";
 
-export interface Guesses extends Disposable {
+interface Guesses extends Disposable {
   /** The wrong codes that are not forgotten yet. */
   readonly wrong: number;
   /** Milliseconds until the next proof may be checked; 0 if it may be now. */

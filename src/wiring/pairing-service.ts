@@ -31,7 +31,7 @@ import { reachableHosts } from "../system/addresses.ts";
 import { createGuesses } from "./pairing-backoff.ts";
 import type { Screen } from "./screen.ts";
 
-export interface Pairing extends PairingDoor {
+interface Pairing extends PairingDoor {
   /** Makes a new code, and cancels an open one. Rejects with `busy` while wrong codes delay the next one. */
   open(role: Role): Promise<PairingOpening>;
   /** Does nothing if no pairing is open. */

@@ -32,7 +32,7 @@ interface FollowerParts {
   readonly show: (tls: ShownTls) => void;
 }
 
-export interface CertificateFollower extends Disposable {
+interface CertificateFollower extends Disposable {
   /** In the form of browsers: `AB:CD:...`. */
   fingerprint(): string;
 }

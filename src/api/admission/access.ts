@@ -32,7 +32,7 @@ const appOrigins: readonly string[] = [
 ];
 
 /** Headers that a browser sets, and a page cannot change. */
-export interface RequestSource {
+interface RequestSource {
   readonly host: string | null;
   readonly origin: string | null;
   /**
@@ -91,7 +91,7 @@ export function mayListen(headers: Headers): boolean {
   return URL.canParse(referer) && new URL(referer).host === headers.get("host")?.toLowerCase();
 }
 
-export type AccessVerdict =
+type AccessVerdict =
   | { readonly kind: "device" }
   | { readonly kind: "remote" }
   /** A page of the known phone app, which may use version 1 of the secure layer only. */

@@ -23,7 +23,7 @@ import type { MaybeResponse } from "./listeners.ts";
 import { createRateLimit, type FailedAttempts, TokenBucket } from "./rate-limits.ts";
 
 /** A TCP caller on this device. */
-export interface LocalPeer {
+interface LocalPeer {
   readonly address: string;
   readonly port: number;
   readonly servicePort: number;

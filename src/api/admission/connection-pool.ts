@@ -36,7 +36,7 @@ export interface PoolMember {
 }
 
 /** A full pool evicts the member that was inactive longest: in a flood, one of the flood's own. */
-export interface ConnectionPool {
+interface ConnectionPool {
   /** Whether another member of this address may enter. False while the member to evict is within its stay. */
   hasRoom(address: string): boolean;
   /** Other members of this address may evict at once from now on. */
@@ -48,7 +48,7 @@ export interface ConnectionPool {
   has(member: PoolMember): boolean;
 }
 
-export interface PoolLimits {
+interface PoolLimits {
   readonly max: number;
   readonly perAddressMax: number;
   /** No member is evicted in its first `ms`, except by the `trustedMax` addresses that were trusted last. */
@@ -97,7 +97,7 @@ export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits): 
 }
 
 /** Counts the connections that stay open, in all and by address. */
-export interface ConnectionQuota {
+interface ConnectionQuota {
   /** Some connections are reserved for callers on the device, which have no limit by address. */
   isFree(address: string, access: Access): boolean;
   take(address: string): void;
@@ -169,14 +169,14 @@ export function createSendBacklog(bytesMax: number = unsentInAllBytesMax): SendB
   };
 }
 
-export type ReadBody =
+type ReadBody =
   | { readonly kind: "whole"; readonly bytes: Uint8Array }
   | { readonly kind: "too-long" }
   /** It was evicted, or the connection broke: `answer` says so and hangs up. */
   | { readonly kind: "dropped"; readonly answer: Response };
 
 /** Reads request bodies. Each may be kept up to its last byte, so a pool limits those of remote callers. */
-export interface BodyReader {
+interface BodyReader {
   read(visit: Pick<Visit, "request" | "address" | "access">, bytesMax: number): Promise<ReadBody>;
 }
 

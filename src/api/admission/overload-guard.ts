@@ -32,7 +32,7 @@ const lookWhileFullMs = 1000; // To count descriptors takes milliseconds.
 const shutMs = 1000; // At least: the processor is free for a tap during most of a flood.
 const warnAgainMs = 10 * 60_000;
 
-export interface GuardParts {
+interface GuardParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly descriptors: Descriptors;

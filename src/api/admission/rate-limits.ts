@@ -70,7 +70,7 @@ export class TokenBucket {
   }
 }
 
-export interface RateLimit {
+interface RateLimit {
   /** Takes a token of the address; false if it has none. */
   take(address: string): boolean;
 }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { auditPageMax, clientNameCharsMax } from "../../core/limits.ts";
 import { method, noParams } from "../method.ts";
-import { client, count, nothing, role } from "../schemas.ts";
+import { client, nothing, pairingEnd, pairingFacts, pairingOpening, role } from "../schemas.ts";
 
 export const clients = method({
   name: "clients",
@@ -41,19 +41,12 @@ export const clientsDelete = method({
   },
 });
 
-const expires = v.pipe(v.string(), v.isoTimestamp());
-
 export const pairing = method({
   name: "pairing",
   right: "own",
   docs: "What a pairing link needs: `hosts` are the names and addresses by which others on the network may reach the device, the best first; `port` that of plain HTTP. `fingerprint` is the certificate's. `open` stands there while pairing by a code is open.",
   params: noParams,
-  result: v.object({
-    hosts: v.array(v.string()),
-    port: count,
-    fingerprint: v.exactOptional(v.string()),
-    open: v.exactOptional(v.object({ expires, triesLeft: count })),
-  }),
+  result: pairingFacts,
   run: (services) => services.pairing.describe(),
 });
 
@@ -62,7 +55,7 @@ export const pairingOpen = method({
   right: "own",
   docs: "Opens pairing by a code for ten minutes, and returns the six digits to be typed into the phone, which gets the role. It closes with the first client that knows them, and after three tries; an opening before it is called off. After wrong codes it answers `busy` for a while, with `data.retryAfterMs`. See `docs/SECURE.md`.",
   params: v.object({ role: v.optional(role) }),
-  result: v.object({ code: v.string(), expires, triesLeft: count }),
+  result: pairingOpening,
   errors: ["busy"],
   run: (services, { role = "member" }) => services.pairing.open(role),
 });
@@ -73,10 +66,7 @@ export const pairingWait = method({
   isLong: true,
   docs: "Answers when the opening has ended: `paired`, with the client; `tries`, `expired` or `cancelled`.",
   params: noParams,
-  result: v.object({
-    reason: v.picklist(["paired", "tries", "expired", "cancelled"]),
-    client: v.exactOptional(v.object({ id: v.string(), name: v.string() })),
-  }),
+  result: pairingEnd,
   errors: ["not-found"],
   run: (services) => services.pairing.wait(),
 });

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { allows, rights as allRights, rightsOf } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
+import { healthReport } from "../schemas.ts";
 
 export const version = method({
   name: "version",
@@ -17,22 +18,7 @@ export const health = method({
   right: "look",
   docs: "Whether readers, database, disk, settings and players are well, with a sentence where they are not: `players` is not well where they are not confined; `uptime` in seconds; `tls.fingerprint` is the SHA-256 of the certificate that is shown over TLS. On our SD image also `device`, what its start found wrong, and `watchdog`, what it did within the last day. A caller without the right `change` gets no `reason`: it may name files, readers and devices.",
   params: noParams,
-  result: v.object({
-    status: v.picklist(["ok", "degraded"]),
-    readers: v.object({
-      connected: v.pipe(v.number(), v.integer()),
-      configured: v.pipe(v.number(), v.integer()),
-    }),
-    uptime: v.pipe(v.number(), v.integer()),
-    checks: v.array(
-      v.object({
-        name: v.picklist(["readers", "database", "disk", "settings", "players", "device", "watchdog"]),
-        ok: v.boolean(),
-        reason: v.exactOptional(v.string()),
-      }),
-    ),
-    tls: v.exactOptional(v.object({ fingerprint: v.string() })),
-  }),
+  result: healthReport,
   run(services, _params, caller) {
     const health = services.health();
     if (allows(caller.grant(), "change")) return health;

@@ -2,22 +2,23 @@
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
-import { playerKinds, readAction } from "../../core/playback.ts";
+import { readAction } from "../../core/playback.ts";
 import { allows } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
-import { activeMedia, count, indexStatus, mediaItem, nothing, ruleSchemas, system } from "../schemas.ts";
+import {
+  activeMedia,
+  count,
+  indexStatus,
+  launcherEntry,
+  loadedPlaylist,
+  mediaItem,
+  nothing,
+  ruleSchemas,
+  system,
+} from "../schemas.ts";
 
 const resultsDefault = 250;
 const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
-
-const playlist = v.object({
-  path: v.string(),
-  place: count,
-  count,
-  state: v.picklist(["playing", "paused"]),
-  isShuffled: v.boolean(),
-  repeat: v.picklist(["no", "all", "one"]),
-});
 
 export const media = method({
   name: "media",
@@ -27,7 +28,7 @@ export const media = method({
   result: v.object({
     database: indexStatus,
     active: v.array(activeMedia),
-    playlists: v.array(playlist),
+    playlists: v.array(loadedPlaylist),
   }),
   async run(services) {
     const active = await services.playback();
@@ -168,17 +169,7 @@ export const launchers = method({
   docs: "The players of the config file and the built-in ones: what each plays, how it is spoken with, and whether its program is here. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
   params: noParams,
   result: v.object({
-    launchers: v.array(
-      v.object({
-        id: v.string(),
-        name: v.string(),
-        kind: v.picklist(playerKinds),
-        systems: v.array(v.string()),
-        extensions: v.array(v.string()),
-        available: v.boolean(),
-        reason: v.exactOptional(v.string()),
-      }),
-    ),
+    launchers: v.array(launcherEntry),
   }),
   run(services, _params, caller) {
     const isShown = allows(caller.grant(), "change");

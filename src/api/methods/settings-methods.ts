@@ -1,15 +1,9 @@
 /** Settings and play-time limits: `settings`, `settings.update`, `playtime`, `playtime.limits.update`. */
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
-import {
-  exitDelaySecondsMax,
-  playTimeMinutesMax,
-  readersMax,
-  settingsListMax,
-  settingsTextCharsMax,
-} from "../../core/limits.ts";
+import { exitDelaySecondsMax, readersMax, settingsListMax, settingsTextCharsMax } from "../../core/limits.ts";
 import { method, noParams, requireRight } from "../method.ts";
-import { count, nothing } from "../schemas.ts";
+import { nothing, playTimeLimits, playTimeState } from "../schemas.ts";
 
 const text = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
 const texts = v.pipe(v.array(text), v.maxLength(settingsListMax));
@@ -76,43 +70,24 @@ export const settingsUpdate = method({
   },
 });
 
+/** Two fields have two spellings each, because known clients use either. */
 function eitherSpelling(
   oneName: string,
   one: readonly string[] | undefined,
   otherName: string,
   other: readonly string[] | undefined,
 ): readonly string[] | undefined {
-  if (one !== undefined && other !== undefined && !sameList(one, other))
+  if (one !== undefined && other !== undefined && !Bun.deepEquals(one, other))
     throw new ServiceError("invalid-params", `${oneName} and ${otherName} are one setting: give one of them`);
   return one ?? other;
 }
-
-function sameList(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((value, place) => value === other[place]);
-}
-
-const minutes = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(playTimeMinutesMax));
-const account = { usedMs: count, remainingMs: v.exactOptional(count) };
-const percent = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100));
-const limits = {
-  dailyMinutes: minutes,
-  sessionMinutes: minutes,
-  sessionResetMinutes: minutes,
-  volumeMax: percent,
-};
 
 export const playtime = method({
   name: "playtime",
   right: "change",
   docs: "How long was played today and in this session, and how long may be played yet. `enabled` tells whether any limit of time is set; minutes of 0 are none. `volumeMax` is the loudest that cards and programs may make it, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
   params: noParams,
-  result: v.object({
-    enabled: v.boolean(),
-    limits: v.object({ ...limits, warningMinutes: v.array(minutes) }),
-    day: v.object({ date: v.string(), ...account }),
-    session: v.object(account),
-    clockBelieved: v.boolean(),
-  }),
+  result: playTimeState,
   run: (services) => services.playTime(),
 });
 
@@ -120,7 +95,7 @@ export const playtimeLimitsUpdate = method({
   name: "playtime.limits.update",
   right: "own",
   docs: "Changes the limits given, at once and in the config file: those of time in minutes, where 0 means none, and `volumeMax` in percent, where 100 means none; what plays louder is turned down where its player can (mpv).",
-  params: v.object(v.partial(v.object(limits)).entries),
+  params: v.object(v.partial(v.object(playTimeLimits)).entries),
   result: nothing,
   errors: ["failed"],
   async run(services, { dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax }) {
