@@ -56,10 +56,6 @@ export class TokenBucket {
     return this.#filledMs() <= 0;
   }
 
-  isFull(): boolean {
-    return this.#filledMs() >= this.#capacityMs;
-  }
-
   #filledMs(): number {
     const nowMs = this.#clock.now();
     // A clock that was set back adds nothing and removes nothing.
@@ -84,10 +80,7 @@ export function createRateLimit(clock: Clock): RateLimit {
       const bucket = buckets.get(address) ?? new TokenBucket(clock, perAddress);
       if (!bucket.take()) return false;
       moveToEnd(buckets, address, bucket);
-      if (buckets.size <= ratedAddressesMax) return true;
-      // A full bucket is as good as none.
-      for (const [one, kept] of buckets) if (kept.isFull()) buckets.delete(one);
-      evictOldest(buckets, ratedAddressesMax - 1);
+      evictOldest(buckets);
       return true;
     },
   };
@@ -100,9 +93,10 @@ function moveToEnd<Value>(map: Map<string, Value>, key: string, value: Value): v
   map.set(key, value);
 }
 
-function evictOldest(map: Map<string, unknown>, sizeMax: number): void {
-  const [oldest] = map.keys();
-  if (map.size > sizeMax && oldest !== undefined) map.delete(oldest);
+function evictOldest(map: Map<string, unknown>): void {
+  if (map.size <= ratedAddressesMax) return;
+  const [oldest = ""] = map.keys();
+  map.delete(oldest);
 }
 
 /**
@@ -128,7 +122,7 @@ export function createFailedAttempts(clock: Clock): FailedAttempts {
       const rounds = failures - handshakeFailuresMax;
       const blockMs = rounds < 0 ? 0 : Math.min(handshakeBlockMsMax, handshakeBlockMsMin * 2 ** rounds);
       moveToEnd(records, address, { failures, untilMs: nowMs + blockMs, lastMs: nowMs });
-      evictOldest(records, ratedAddressesMax);
+      evictOldest(records);
     },
     blockedMs(address) {
       const known = records.get(address);
@@ -161,7 +155,7 @@ export function createWriteQuota(clock: Clock): WriteQuota {
       countWrite(account, perClient, nowMs);
       if (client === undefined) countWrite(strangers, perStrangers, nowMs);
       moveToEnd(accounts, key, account);
-      evictOldest(accounts, ratedAddressesMax);
+      evictOldest(accounts);
     },
   };
 }
