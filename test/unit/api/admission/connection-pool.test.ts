@@ -1,20 +1,19 @@
-/** What callers from afar may cost together: who makes room, what lies here unsent, and when doors are shut. */
+/** Limits that all remote callers share: connections that are evicted, unread output, and bodies. */
 import { expect, test } from "bun:test";
 import {
   createBodyReader,
   createConnectionPool,
+  createConnectionQuota,
   createSendBacklog,
   type PoolMember,
   type Recipient,
 } from "../../../../src/api/admission/connection-pool.ts";
-import { createOverloadGuard } from "../../../../src/api/admission/overload-guard.ts";
-import { TokenBucket } from "../../../../src/api/admission/rate-limits.ts";
 import {
-  anonymousBytesBurst,
-  anonymousBytesPerSecondMax,
   bodiesMax,
   bodiesPerAddressMax,
-  turnedAwayPerSecondMax,
+  connectionsForDevice,
+  connectionsMax,
+  connectionsPerAddressMax,
 } from "../../../../src/core/limits.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
@@ -140,105 +139,20 @@ test("callers on the device are not counted among the bodies from afar", async (
   expect(await bodies.read(visitOf("10.0.0.1", "x".repeat(101)), 100)).toEqual({ kind: "too-long" });
 });
 
-function gateOf(canOpen: () => boolean = () => true) {
-  const clock = createManualClock();
-  const said: string[] = [];
-  const log = {
-    debugging: false,
-    debug() {},
-    info() {},
-    warn: (_: string, text: string) => void said.push(text),
-    error() {},
-  };
-  const state = { used: 10, turnedAway: 0 };
-  const did: string[] = [];
-  const door = {
-    name: "TLS",
-    shutAt: 100,
-    turnedAway: () => state.turnedAway,
-    turnedAwayPerSecondMax,
-    shut: () => void did.push("shut"),
-    open() {
-      if (!canOpen()) throw new Error("taken");
-      did.push("open");
-    },
-  };
-  const descriptors = {
-    limit: 200,
-    // What is lowest and free is no measure once some were given back.
-    used: () => (did.includes("reserve") && !did.includes("open") ? 3 : state.used),
-    count: () => state.used,
-    keepReserve() {},
-    giveReserve: () => void did.push("reserve"),
-  };
-  const gate = createOverloadGuard([door], { clock, log, descriptors });
-  return { clock, said, state, did, gate };
-}
-
-test("a door is shut at its mark, open again at half of it, tried again where that fails, and the log hears of it once", async () => {
-  let canOpen = false;
-  const { clock, said, state, did, gate } = gateOf(() => canOpen);
-  using _gate = gate;
-  await clock.advance(1000);
-  state.used = Number.POSITIVE_INFINITY;
-  await clock.advance(1000);
-  expect(did).toEqual(["shut", "reserve"]);
-  state.used = 60;
-  await clock.advance(1000);
-  state.used = 40;
-  await clock.advance(1000);
-  expect(did).toEqual(["shut", "reserve"]);
-  canOpen = true;
-  await clock.advance(1000);
-  expect(did).toEqual(["shut", "reserve", "open"]);
-  expect(said.length).toBe(1);
-});
-
-test("a door is shut for a second when many a second are turned away there, again as long as they come, and not for a few", async () => {
-  const { clock, said, state, did, gate } = gateOf();
-  using _gate = gate;
-  const comeFor = async (ms: number, perSecond: number) => {
-    for (let elapsed = 0; elapsed < ms; elapsed += 100) {
-      state.turnedAway += perSecond / 10;
-      await clock.advance(100);
-    }
-  };
-  await comeFor(10_000, turnedAwayPerSecondMax);
-  expect(did).toEqual([]);
-  await comeFor(100, 2 * turnedAwayPerSecondMax);
-  expect(did).toEqual(["shut"]);
-  await clock.advance(900);
-  expect(did).toEqual(["shut"]);
-  await clock.advance(100);
-  expect(did).toEqual(["shut", "open"]);
-  // Those that were inside and went on asking count for nothing.
-  await comeFor(100, 2 * turnedAwayPerSecondMax);
-  expect(did).toEqual(["shut", "open", "shut"]);
-  await comeFor(1000, 2 * turnedAwayPerSecondMax);
-  await comeFor(100, 0);
-  await clock.advance(60_000);
-  expect(did).toEqual(["shut", "open", "shut", "open"]);
-  // No reserve was needed, so the descriptors are looked at as often as before.
-  await comeFor(100, 2 * turnedAwayPerSecondMax);
-  state.used = Number.POSITIVE_INFINITY;
-  await clock.advance(2000);
-  state.used = 10;
-  await clock.advance(100);
-  expect(did).toEqual(["shut", "open", "shut", "open", "shut", "open"]);
-  expect(said).toEqual(["a flood of requests from afar: nobody else comes in by this door until it is over"]);
-});
-
-test("an allowance that is spent fills with time, and not beyond its burst", async () => {
-  const clock = createManualClock();
-  const allowance = new TokenBucket(clock, {
-    tokenMs: 1000 / anonymousBytesPerSecondMax,
-    burst: anonymousBytesBurst,
-  });
-  await clock.advance(60_000);
-  allowance.spend(anonymousBytesBurst + anonymousBytesPerSecondMax);
-  expect(allowance.isSpent()).toBe(true);
-  await clock.advance(900);
-  expect(allowance.isSpent()).toBe(true);
-  await clock.advance(200);
-  expect(allowance.isSpent()).toBe(false);
+test("however many connections come from afar, some places are left for callers on the device", () => {
+  const places = createConnectionQuota();
+  let taken = 0;
+  for (let host = 0; host < 100; host++) {
+    const address = `10.0.0.${host}`;
+    let ofThis = 0;
+    for (; places.isFree(address, "remote"); ofThis++) places.take(address);
+    expect(ofThis).toBeLessThanOrEqual(connectionsPerAddressMax);
+    taken += ofThis;
+  }
+  expect(taken).toBe(connectionsMax - connectionsForDevice);
+  for (let n = 0; n < connectionsForDevice; n++) {
+    expect(places.isFree("127.0.0.1", "device")).toBe(true);
+    places.take("127.0.0.1");
+  }
+  expect(places.isFree("127.0.0.1", "device")).toBe(false);
 });

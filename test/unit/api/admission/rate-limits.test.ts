@@ -1,17 +1,63 @@
-/** Addresses whose handshakes fail, and connections that nobody from afar may take. */
+/** Token buckets, and addresses whose handshakes fail. */
 import { expect, test } from "bun:test";
-import { createConnectionQuota } from "../../../../src/api/admission/connection-pool.ts";
-import { createFailedAttempts } from "../../../../src/api/admission/rate-limits.ts";
 import {
-  connectionsForDevice,
-  connectionsMax,
-  connectionsPerAddressMax,
+  createFailedAttempts,
+  createRateLimit,
+  TokenBucket,
+} from "../../../../src/api/admission/rate-limits.ts";
+import {
+  anonymousBytesBurst,
+  anonymousBytesPerSecondMax,
   handshakeBlockMsMax,
   handshakeBlockMsMin,
   handshakeFailuresMax,
   ratedAddressesMax,
 } from "../../../../src/core/limits.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
+
+test("an address has a burst of 20, then one each 600 ms, and others are not touched by it", async () => {
+  const clock = createManualClock();
+  const rate = createRateLimit(clock);
+  const taken = () => Array.from({ length: 30 }, () => rate.take("10.0.0.1")).filter(Boolean).length;
+  expect(taken()).toBe(20);
+  expect(rate.take("10.0.0.2")).toBe(true);
+  await clock.advance(600);
+  expect(taken()).toBe(1);
+  await clock.advance(60_000);
+  expect(taken()).toBe(20);
+});
+
+test("ten minutes of asking come to 100 a minute", async () => {
+  const clock = createManualClock();
+  const rate = createRateLimit(clock);
+  let taken = 0;
+  for (let step = 0; step < 6000; step++) {
+    if (rate.take("10.0.0.1")) taken += 1;
+    await clock.advance(100);
+  }
+  expect(taken).toBeWithin(1000, 1022);
+});
+
+test("a flood from more addresses than are remembered still lets a new one ask", () => {
+  const rate = createRateLimit(createManualClock());
+  for (let n = 0; n < ratedAddressesMax + 100; n++) rate.take(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
+  expect(rate.take("192.168.0.1")).toBe(true);
+});
+
+test("an allowance that is spent fills with time, and not beyond its burst", async () => {
+  const clock = createManualClock();
+  const allowance = new TokenBucket(clock, {
+    tokenMs: 1000 / anonymousBytesPerSecondMax,
+    burst: anonymousBytesBurst,
+  });
+  await clock.advance(60_000);
+  allowance.spend(anonymousBytesBurst + anonymousBytesPerSecondMax);
+  expect(allowance.isSpent()).toBe(true);
+  await clock.advance(900);
+  expect(allowance.isSpent()).toBe(true);
+  await clock.advance(200);
+  expect(allowance.isSpent()).toBe(false);
+});
 
 function failing() {
   const clock = createManualClock();
@@ -47,22 +93,4 @@ test("failures of more addresses than are remembered push out the oldest, and co
   for (let n = 0; n < ratedAddressesMax; n++) fail(1, `fd00::${n}`);
   expect(failures.blockedMs("10.9.9.9")).toBe(0);
   expect(failures.blockedMs("fd00::0")).toBe(0);
-});
-
-test("however many connections come from afar, some places are left for callers on the device", () => {
-  const places = createConnectionQuota();
-  let taken = 0;
-  for (let host = 0; host < 100; host++) {
-    const address = `10.0.0.${host}`;
-    let ofThis = 0;
-    for (; places.isFree(address, "remote"); ofThis++) places.take(address);
-    expect(ofThis).toBeLessThanOrEqual(connectionsPerAddressMax);
-    taken += ofThis;
-  }
-  expect(taken).toBe(connectionsMax - connectionsForDevice);
-  for (let n = 0; n < connectionsForDevice; n++) {
-    expect(places.isFree("127.0.0.1", "device")).toBe(true);
-    places.take("127.0.0.1");
-  }
-  expect(places.isFree("127.0.0.1", "device")).toBe(false);
 });
