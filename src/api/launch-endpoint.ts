@@ -62,8 +62,8 @@ export function answerLaunch(
 
 /**
  * What a request may do: `launch` at once, `ask` a person with the page, or nothing, if a page sends it in the `background`.
- * The header of the button's request proves its origin, because a foreign page needs a CORS preflight to send it, which is
- * never granted (Fetch Standard, 4.8).
+ * The header of the button's request proves its origin: a foreign page needs a CORS preflight to send it (Fetch Standard, 4.8),
+ * which is never granted.
  */
 function mannerOf(headers: Headers): "launch" | "ask" | "background" {
   if (isPrefetch(headers)) return "background";

@@ -77,16 +77,14 @@ export interface NotificationReceiver {
 
 /** Forwards until disposed. Each event is serialized once for all receivers, and not at all without one. */
 export function forwardEvents(bus: Bus, receivers: ReadonlySet<NotificationReceiver>): Disposable {
-  const subscriptions = Object.entries(notifications).map(([name, { right }]) =>
-    bus.on(name as EventName, (payload) => {
+  const subscriptions = new DisposableStack();
+  for (const [name, { right }] of Object.entries(notifications)) {
+    const forward = (payload: unknown) => {
       if (receivers.size === 0) return;
       const text = notificationText(name, payload);
       for (const receiver of receivers) receiver.notify(text, right);
-    }),
-  );
-  return {
-    [Symbol.dispose]: () => {
-      for (const subscription of subscriptions) subscription[Symbol.dispose]();
-    },
-  };
+    };
+    subscriptions.use(bus.on(name as EventName, forward));
+  }
+  return subscriptions;
 }

@@ -9,7 +9,7 @@
 import type { Audit } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { v1PairBodyBytesMax, v1PakeBytesMax } from "../core/limits.ts";
-import type { OpenPinPairing, V1Pairing } from "../v1/v1-pairing.ts";
+import type { OpenPinPairing, PairingAnswer, V1Pairing } from "../v1/v1-pairing.ts";
 import type { RemoteLimits } from "./admission/connection-pool.ts";
 import { isJson, json, sentence, type Visit } from "./http.ts";
 
@@ -50,11 +50,9 @@ export async function answerPair(
   if (body === undefined) return refuse(400, "invalid request body");
   try {
     const answer = path.endsWith("start") ? start(pairing, body) : finish(pairing, body);
-    if (isRefused(answer)) {
-      if (answer.status === 401) audit.refused("wrong-pin", { address });
-      return refuse(answer.status, answer.error);
-    }
-    return json(200, JSON.stringify(answer), cors);
+    if (answer.kind === "answer") return json(200, JSON.stringify(answer.body), cors);
+    if (answer.status === 401) audit.refused("wrong-pin", { address });
+    return refuse(answer.status, answer.error);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return refuse(500, error.message);
@@ -62,33 +60,29 @@ export async function answerPair(
 }
 
 type Body = Readonly<Record<string, unknown>>;
-interface Refused {
-  readonly status: number;
-  readonly error: string;
-}
+type Outcome = PairingAnswer<{ readonly body: object }>;
 
-function isRefused(answer: object | Refused): answer is Refused {
-  return "status" in answer;
-}
-
-function start(pairing: PairByPin, { name, pake }: Body): object | Refused {
-  if (typeof name !== "string") return { status: 400, error: "client name required" };
+function start(pairing: PairByPin, { name, pake }: Body): Outcome {
+  if (typeof name !== "string") return refused("client name required");
   const message = bytesOf(pake);
-  if (message === undefined) return { status: 400, error: "invalid PAKE message" };
-  if (message.length > v1PakeBytesMax) return { status: 400, error: "PAKE message too long" };
+  if (message === undefined) return refused("invalid PAKE message");
+  if (message.length > v1PakeBytesMax) return refused("PAKE message too long");
   const answer = pairing.start(name, message);
-  return answer.kind === "refused"
-    ? { status: answer.status, error: answer.error }
-    : { session: answer.session, pake: answer.message.toBase64() };
+  if (answer.kind === "refused") return answer;
+  return { kind: "answer", body: { session: answer.session, pake: answer.message.toBase64() } };
 }
 
-function finish(pairing: PairByPin, { session, confirm }: Body): object | Refused {
+function finish(pairing: PairByPin, { session, confirm }: Body): Outcome {
   const mac = bytesOf(confirm);
-  if (typeof session !== "string" || mac === undefined) return { status: 400, error: "invalid request body" };
+  if (typeof session !== "string" || mac === undefined) return refused("invalid request body");
   const answer = pairing.finish(session, mac);
-  return answer.kind === "refused"
-    ? { status: answer.status, error: answer.error }
-    : { authToken: answer.token, clientId: answer.clientId, confirm: answer.confirm.toBase64() };
+  if (answer.kind === "refused") return answer;
+  const { token, clientId, confirm: proof } = answer;
+  return { kind: "answer", body: { authToken: token, clientId, confirm: proof.toBase64() } };
+}
+
+function refused(error: string): Outcome {
+  return { kind: "refused", status: 400, error };
 }
 
 /** Lets a page of the app's own origin, which was admitted before, read the answer (Fetch Standard, 3.2). */

@@ -35,7 +35,7 @@ interface V1PairingParts {
 }
 
 /** Refusals have the status and the words that known clients expect. */
-type PairingAnswer<T> =
+export type PairingAnswer<T> =
   | ({ readonly kind: "answer" } & T)
   | { readonly kind: "refused"; readonly status: number; readonly error: string };
 

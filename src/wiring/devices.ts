@@ -52,7 +52,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
     clock,
     log,
   });
-  const following: Disposable[] = [];
+  const following = new DisposableStack();
   /** Held back by the launch guard, and not finished yet. */
   let held: Launch | undefined;
   const write: AllDevices["write"] = async (request, signal) => {
@@ -71,7 +71,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
     write,
     writeTag: write,
     startSounds() {
-      following.push(
+      const subscriptions = [
         bus.on("tokens.added", () => void clock.after(behindTapMs, () => sounds.play("scanned"))),
         bus.on("launch.guarded", ({ time, uid, text }) => {
           held = { time, uid, text };
@@ -86,12 +86,13 @@ export function createDevices(parts: DeviceParts): AllDevices {
         bus.on("playtime.warning", () => sounds.play("warning")),
         showOnReaders({ bus, clock, behindTapMs, readers }),
         settings.onChange((now) => sounds.configure(now.audio.feedback)),
-      );
+      ];
+      for (const one of subscriptions) following.use(one);
       sounds.play("ready");
     },
     close() {
       virtual.close();
-      for (const one of following) one[Symbol.dispose]();
+      following.dispose();
       return sounds.close();
     },
   };
@@ -120,8 +121,9 @@ export function showOnReaders({ bus, clock, behindTapMs, readers }: ReaderSignal
     const seen = last === undefined ? active : [...active, last];
     return uid === "" ? undefined : seen.find((token) => token.uid === uid)?.readerId;
   };
-  const following = [
-    bus.on("tokens.added", ({ readerId }) => later(() => readers().signal(readerId, "scanned"))),
+  const following = new DisposableStack();
+  following.use(bus.on("tokens.added", ({ readerId }) => later(() => readers().signal(readerId, "scanned"))));
+  following.use(
     bus.on("launch.finished", ({ success, uid }) => {
       if (success) return;
       later(() => {
@@ -129,10 +131,6 @@ export function showOnReaders({ bus, clock, behindTapMs, readers }: ReaderSignal
         if (readerId !== undefined) readers().signal(readerId, "failed");
       });
     }),
-  ];
-  return {
-    [Symbol.dispose]: () => {
-      for (const one of following) one[Symbol.dispose]();
-    },
-  };
+  );
+  return following;
 }

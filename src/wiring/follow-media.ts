@@ -72,19 +72,13 @@ interface StickParts {
 
 /** Adds USB sticks to the media while they are plugged in, and stops the player when its stick is removed. */
 export function followSticks({ media, settings, launcher, clock }: StickParts): Disposable {
-  const watching = watchRemovable({
-    clock,
-    changed: (present) => stopPlayersOn(launcher, media.plug(present)),
-  });
+  const changed = (present: readonly string[]) => stopPlayersOn(launcher, media.plug(present));
+  const following = new DisposableStack();
+  const watching = following.use(watchRemovable({ clock, changed }));
   const aim = () => watching.aim(settings.current().systems.removableFolders);
   aim();
-  const changes = settings.onChange(aim);
-  return {
-    [Symbol.dispose]() {
-      changes[Symbol.dispose]();
-      watching[Symbol.dispose]();
-    },
-  };
+  following.use(settings.onChange(aim));
+  return following;
 }
 
 export function stopPlayersOn(launcher: StickParts["launcher"], gone: readonly string[]): void {
