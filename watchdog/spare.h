@@ -1,6 +1,6 @@
 /*
- * For a tapdeck-confine that is started ahead (src/system/spare-player.ts): the words that it waits for, and whether the rules that it
- * made meanwhile still fit. They do not after a change in a listed folder or of the mounts.
+ * For a tapdeck-confine that is started ahead (src/system/spare-player.ts): reads the words that it waits for, and checks whether its
+ * rules are still valid. A change in a listed folder, or of the mounts, makes them invalid.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -16,15 +16,15 @@ enum { listed_max = 64, listed_path_bytes_max = 4096, words_bytes_max = 32768 };
 static struct { char path[listed_path_bytes_max]; int64_t moment; } listed[listed_max];
 static int listed_count, mounts = -1; /* More than `listed_max` is a change. */
 
-/* Descriptor `from` is where the words come, and is not the program's. To be called before the first folder is listed. */
+/* The words come from descriptor `from`, which the program does not inherit. Call this before the first folder is listed. */
 static bool prepare(int from) {
   mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
   return fcntl(from, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 /*
- * When an entry of the folder last came or went, in nanoseconds. 0 where the next change may have the same time: FAT counts in
- * steps of two seconds, and others in those of the kernel's timer (include/linux/jiffies.h), of 10 ms at most.
+ * The time of the last change of the folder's entries, in nanoseconds. 0 if the next change may have the same time: FAT has steps of
+ * two seconds, and other file systems have those of the kernel's timer (include/linux/jiffies.h), 10 ms at most.
  */
 static int64_t moment_of(const char *path) {
   const int64_t second = 1000000000;
@@ -35,7 +35,7 @@ static int64_t moment_of(const char *path) {
   return age > (what.st_ctim.tv_nsec == 0 ? 2 * second : second / 50) ? moment : 0;
 }
 
-/* To be called before the folder is listed. */
+/* Call this before the folder is listed. */
 static void note(const char *path) {
   if (listed_count < listed_max && strlen(path) < listed_path_bytes_max) {
     strcpy(listed[listed_count].path, path);
@@ -44,7 +44,7 @@ static void note(const char *path) {
   listed_count++;
 }
 
-/* PATH NAME [WORD]...: their length, four bytes in the processor's order, then they, each with a zero behind it, and the end. */
+/* PATH NAME [WORD]...: their length in four bytes of the processor's order, then the words, each with a zero byte at its end. */
 static char **receive(int from) {
   static struct { uint32_t bytes; char text[words_bytes_max]; } said;
   static char *words[words_bytes_max + 1];
@@ -55,7 +55,7 @@ static char **receive(int from) {
   return words;
 }
 
-/* Whether nothing came or went in the folders since they were listed, and no mount since `prepare` (proc(5), mounts). */
+/* Whether no entry of the folders has changed since they were listed, and no mount since `prepare` (proc(5), mounts). */
 static bool is_unchanged(void) {
   bool is = listed_count <= listed_max && mounts >= 0 && poll(&(struct pollfd){mounts, POLLPRI, 0}, 1, 0) == 0;
   for (int at = 0; is && at < listed_count; at++)

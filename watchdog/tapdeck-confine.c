@@ -1,15 +1,16 @@
 /*
  * tapdeck-confine [--offline] [--hide=PATH]... [--own=FOLDER]... -- PATH NAME [WORD]...
  *
- * Becomes the program at PATH, called NAME. It can neither read nor change what is hidden, nor look into or signal others (6.12).
- * Landlock only ever allows (Linux, Documentation/userspace-api/landlock.rst): all is allowed that stands beside the hidden
- * places and the folders above them now. In those folders nothing new can be made. Links lead to what has its own place.
+ * Becomes the program at PATH, with the name NAME. The program can neither read nor change hidden files. It cannot look into other
+ * processes, and from Linux 6.12 on it cannot signal them. Landlock has only rules that allow (Linux,
+ * Documentation/userspace-api/landlock.rst), so each entry beside the hidden places, and beside the folders above them, is allowed.
+ * In those folders the program cannot make new entries. A link counts as the place that it leads to.
  *
- *   --hide=PATH   absolute, and without links; with all below it
+ *   --hide=PATH   hides this absolute path, which has no links, and all below it
  *   --own=FOLDER  its files are hidden, unless their names begin with a dot and do not end in .new; its folders are not
  *   --offline     sockets of this machine only; ignores SIGPIPE
- *   --from=N      makes its rules ahead, and waits at the socket N for what else stands behind `--` (spare.h)
- *   --probe       alone: 0 where the kernel can do all of it
+ *   --from=N      makes its rules ahead, and waits at the socket N for the words after `--` (spare.h)
+ *   --probe       alone: exits with 0 if the kernel supports all of this
  * Exit codes of its own, each with a sentence: 64 wrong usage, 126 cannot confine or start it, 127 no such program.
  */
 #define _GNU_SOURCE
@@ -28,7 +29,7 @@
 #include <unistd.h>
 #include "spare.h"
 
-/* include/uapi/linux/landlock.h: a toolchain may know an older one than the kernel. 4 to 12 change what is in a folder. */
+/* include/uapi/linux/landlock.h, because a toolchain may have older headers than the kernel. Bits 4 to 12 change a folder's entries. */
 enum { write_file = 1 << 1, read_file = 1 << 2, change_entries = 0x1ff << 4, refer = 1 << 13, cut_file = 1 << 14 };
 enum { create_ruleset = 444, add_rule = 445, restrict_self = 446, io_uring_setup = 425, places_max = 16,
   path_bytes_max = 4096, cap_sys_admin = 21, cap_perfmon = 38 };
@@ -42,14 +43,14 @@ static _Noreturn void give_up(int code, const char *what, const char *why) {
   _exit(code);
 }
 
-/* Whether the path is one of the places, for '\0', or above one of them, for '/'. */
+/* With '\0': whether the path is one of the places. With '/': whether it is above one of them. */
 static bool lists(const char *const *places, const char *path, char next) {
   const size_t length = strlen(path);
   while (*places != NULL && (strncmp(*places, path, length) != 0 || (*places)[length] != next)) places++;
   return *places != NULL;
 }
 
-/* Allows what stands in the folder but is not hidden, and closes it. The path of the root is empty. */
+/* Allows the entries of the folder that are not hidden, and closes it. The path of the root is empty. */
 static void allow_within(int ruleset, int folder, const char *path) {
   note(path);
   DIR *const entries = fdopendir(folder);
@@ -60,14 +61,14 @@ static void allow_within(int ruleset, int folder, const char *path) {
     const bool is_self = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
     if (is_self || length >= path_bytes_max || lists(hidden, child, '\0')) continue;
     const int at = openat(folder, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (at < 0 || fstat(at, &what) != 0) continue; /* It went away, or is not for this user. */
+    if (at < 0 || fstat(at, &what) != 0) continue; /* It is gone, or this user may not open it. */
     const bool is_folder = S_ISDIR(what.st_mode), is_fresh = length > 4 && strcmp(child + length - 4, ".new") == 0;
     const bool is_ours = !is_folder && lists(own, path, '\0') && (entry->d_name[0] != '.' || is_fresh);
     const struct rule rule = {.access = is_folder ? on_folder : on_file, .at = at};
     if (lists(hidden, child, '/') || lists(own, child, '/') || lists(own, child, '\0'))
       allow_within(ruleset, openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), child);
     else if (!S_ISLNK(what.st_mode) && !is_ours)
-      syscall(add_rule, ruleset, 1, &rule, 0); /* What cannot be allowed stays hidden. */
+      syscall(add_rule, ruleset, 1, &rule, 0); /* An entry that cannot be allowed stays hidden. */
     close(at);
   }
   if (entries != NULL) closedir(entries);
@@ -77,11 +78,11 @@ static void allow_within(int ruleset, int folder, const char *path) {
 #define SKIP(relation, value, where, otherwise) BPF_JUMP(BPF_JMP | BPF_K | (relation), value, where, otherwise)
 #define END(result) BPF_STMT(BPF_RET | BPF_K, result)
 
-/* Landlock knows TCP alone, and that since Linux 6.7. Here no other socket is made at all, in no other ABI either. */
+/* Landlock covers only TCP, and only from Linux 6.7 on. This filter refuses all other sockets, in every ABI. */
 static bool go_offline(void) {
   struct sock_filter steps[] = {
       LOAD(arch), SKIP(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0), SKIP(BPF_JEQ, AUDIT_ARCH_AARCH64, 0, 8),
-      LOAD(nr), SKIP(BPF_JGE, 0x40000000, 6, 0), /* The calls of x32. */
+      LOAD(nr), SKIP(BPF_JGE, 0x40000000, 6, 0), /* System calls of x32. */
       SKIP(BPF_JEQ, io_uring_setup, 5, 0), SKIP(BPF_JEQ, SYS_socket, 0, 3), /* Both make sockets. */
       LOAD(args[0]), SKIP(BPF_JEQ, AF_UNIX, 1, 0), SKIP(BPF_JEQ, AF_NETLINK, 0, 2), /* udev reports gamepads there. */
       END(SECCOMP_RET_ALLOW), END(SECCOMP_RET_ERRNO | ENOSYS), END(SECCOMP_RET_ERRNO | EAFNOSUPPORT),
@@ -103,12 +104,12 @@ int main(int count, char **words) {
   on_file |= abi >= 3 ? cut_file : 0, on_folder = on_file | change_entries | (abi >= 2 ? refer : 0);
   const struct ruleset rules = {on_folder, is_offline && abi >= 4 ? 3 : 0, abi >= 6 ? 2 : 0};
   int ruleset;
-  do { /* Made ahead, they are made again after a change: what is new must play, and may have a hidden name. */
+  do { /* Rules that were made ahead are repeated after a change, because new files must play, or must be hidden. */
     ruleset = (int)syscall(create_ruleset, &rules, sizeof rules, 0);
     if (ruleset < 0) give_up(126, "Landlock", strerror(errno));
     allow_within(ruleset, open("/", O_RDONLY | O_CLOEXEC), "");
   } while (program == NULL && (program = receive(from)) != NULL && !is_unchanged());
-  /* By either, root reads environments in spite of Landlock (kernel/fork.c, mm_access). Nobody else has them. */
+  /* With either of them root reads environments in spite of Landlock (kernel/fork.c, mm_access). Other users have neither. */
   prctl(PR_CAPBSET_DROP, cap_sys_admin, 0, 0, 0), prctl(PR_CAPBSET_DROP, cap_perfmon, 0, 0, 0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(restrict_self, ruleset, 0) || (is_offline && !go_offline()))
     give_up(126, "it cannot be confined", strerror(errno));

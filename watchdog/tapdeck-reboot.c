@@ -1,11 +1,11 @@
 /**
- * tapdeck-reboot [WORD]: ends the system in order and restarts it, with a word for the firmware where one is given.
+ * tapdeck-reboot [WORD]: stops the system in order and restarts it. An optional word goes to the firmware.
  *
- * BusyBox's `reboot` cannot hand a word over, and the Raspberry Pi's firmware wants `0 tryboot` to try another system once.
- * It returns at once; what is left detaches itself from the caller, whose line may end with the services: it runs
- * /etc/init.d/rcK, for half a minute at the most, writes what is unwritten, and calls reboot(2).
+ * BusyBox's `reboot` passes no word, and the Raspberry Pi's firmware needs `0 tryboot` to try another system once. The program
+ * returns at once. A child continues, detached from the caller, whose terminal may end with the services. It runs
+ * /etc/init.d/rcK for at most half a minute, syncs the disks, and calls reboot(2).
  *
- * Exit codes: 0 under way, 1 refused by the system, 64 wrong usage.
+ * Exit codes: 0 the restart has begun, 1 the system refused it, 64 wrong usage.
  */
 #define _GNU_SOURCE
 #include <linux/reboot.h>
@@ -19,11 +19,11 @@
 #include <unistd.h>
 
 enum {
-  stop_ms = 30000, /* The watchdog alone may take 14 s to end a service and its game; a script that hangs must not keep the old system. */
+  stop_ms = 30000, /* The watchdog may take 14 s to end a service and its game. A script that hangs must not prevent the restart. */
   poll_ms = 50,
 };
 
-/* Runs the script that stops everything; goes on without it where it does not end in time. */
+/* Runs the script that stops everything, and continues if it does not end in time. */
 static void stop_everything(void) {
   const pid_t script = fork();
   if (script == 0) {
@@ -41,7 +41,7 @@ static void restart(const char *word) {
   sync();
   if (word != NULL)
     syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_RESTART2, word);
-  /* A kernel that refuses the word restarts without: the system that is kept comes back. */
+  /* A kernel that refuses the word restarts without it, into the kept system. */
   syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_RESTART, NULL);
 }
 

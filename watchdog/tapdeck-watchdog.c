@@ -1,17 +1,17 @@
 /*
- * tapdeck-watchdog: keeps the Tapdeck service answering, and the machine under it.
+ * tapdeck-watchdog: restarts the Tapdeck service if it does not answer, and resets the machine if that does not help.
  *
- * A process of its own that shares nothing with the service's runtime. Every 2 s it sends the text `ping` over a
- * WebSocket and wants `pong` within 3 s. Three misses, or an end of the service: it is stopped and started again.
- * Three restarts in five minutes: the hardware watchdog is fed no more, so that it resets the machine.
+ * It is a process of its own and shares nothing with the service's runtime. Every 2 s it sends the text `ping` over a
+ * WebSocket and expects `pong` within 3 s. After three misses, or if the service ends, it restarts the service.
+ * After three restarts in five minutes it stops feeding the hardware watchdog, which then resets the machine.
  *
- * The hardware is fed for four reasons only: a pong came; the service was started less than the grace time ago and
- * has not yet answered; a restart begins; this process is asked to end, once. The two before that are bounded by the count
- * of restarts. A fault of this program itself is a miss, or its end, and so never feeds. It is one file, longer than our
- * others, so that a maintainer of another firmware can take it alone.
+ * It feeds the hardware for four reasons only: a pong came; the service started less than the grace time ago and has not
+ * answered yet; a restart begins; this process is asked to end, once. The count of restarts limits the second and the third.
+ * A fault of this program itself is a miss, or ends it, and so never feeds. The program is one long file, so that a
+ * maintainer of another firmware can copy it alone.
  *
- * The state file tells why, and survives the reset. One line, at most 255 bytes, rewritten only when something
- * happened, by a new file, fsync and rename:
+ * The state file has the reason, and survives the reset. It is one line of at most 255 bytes. Each event replaces it by a new
+ * file, fsync and rename:
  *
  *   event=restart time=1700000000 restarts=1 resets=0 why=the service did not answer 3 pings in a row
  *
@@ -19,20 +19,20 @@
  *             giving-up   feeding has stopped: the machine is about to be reset
  *             reset       `giving-up` was found at the next start: the machine was reset for that reason
  *             unguarded   the watchdog device could not be opened
- *             silent      with --supervise=no: the service does not answer; somebody else restarts it
+ *             silent      with --supervise=no: the service does not answer; its supervisor restarts it
  *   time      of the event, in seconds since 1970 by the machine's clock, which may be wrong right after its start
  *   restarts  within the last five minutes
- *   resets    in a row, without a minute of pongs after one. At three the device stays shut until there was such a
- *             minute: more resets would help nobody, and the machine could not be mended.
+ *   resets    in a row, without a minute of pongs after one. After three the device stays closed until there is such
+ *             a minute, because more resets would not help, and would prevent a repair.
  *   why       a sentence; the rest of the line
  *
  * The file has mode 0600. With --user it has mode 0640 and the first group, so that the service can read it and cannot
  * change it.
  *
  * With --supervise=no and a program, systemd or another supervisor starts and stops both as one. This process stays the
- * main process, and its child is the service. systemd takes READY and WATCHDOG from the main process alone
- * (NotifyAccess=main), so that no player, which runs in the same control group, can speak for the service. TERM, INT and
- * HUP are passed on to the service, and this process ends as the service ended: by the same exit code or signal.
+ * main process, and its child is the service. systemd accepts READY and WATCHDOG only from the main process
+ * (NotifyAccess=main), so that a player in the same control group cannot send them. TERM, INT and HUP are passed on to the
+ * service. This process ends like the service, by the same exit code or signal.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -63,16 +63,16 @@
 #include <unistd.h>
 
 enum {
-  misses_max = 3,         /* Pings without a pong, one after the other, until the service counts as hung. */
-  restarts_max = 3,       /* Within the window, until the hardware is fed no more. */
-  resets_max = 3,         /* In a row, until the hardware is left alone. */
-  pause_ms = 60000,       /* Between restarts beyond the third, where no reset came to the rescue. */
-  eager_ms = 100,         /* Between attempts while a service starts; a refused connection costs next to nothing. */
-  players_ms = 5000,      /* Grace of players that a dead service left behind: a game writes its state. */
-  killed_ms = 1000,       /* Until one that KILL did not end counts as stuck. */
-  ending_poll_ms = 20,    /* How often they are looked for: no event tells the end of another's child. */
+  misses_max = 3,         /* Pings in a row without a pong, until the service counts as hung. */
+  restarts_max = 3,       /* Within the window, until feeding stops. */
+  resets_max = 3,         /* In a row, until the device stays closed. */
+  pause_ms = 60000,       /* Between restarts after the third, if no reset came. */
+  eager_ms = 100,         /* Between attempts while a service starts; a refused connection is cheap. */
+  players_ms = 5000,      /* Grace of players that a dead service left: a game writes its state. */
+  killed_ms = 1000,       /* Until a process that KILL did not end counts as stuck. */
+  ending_poll_ms = 20,    /* Between checks for them, because another process's child ends without an event. */
   option_ms_max = 3600000,
-  groups_max = 32,        /* Of --user. */
+  groups_max = 32,        /* In --user. */
   answer_max = 2048,      /* Bytes of the service's HTTP answer; it has some 150. */
   control_max = 125,      /* Payload bytes of a control frame (RFC 6455, 5.5). */
   line_max = 256,         /* Bytes of the state file. */
@@ -94,12 +94,12 @@ struct options {
 struct link {
   enum { link_shut, link_connecting, link_greeting, link_open } stage;
   int fd;
-  bool asked;                             /* A ping waits for its pong. */
+  bool asked;                             /* A ping has no pong yet. */
   char answer[answer_max + 1];            /* The HTTP answer so far. */
   size_t answer_length;
   unsigned char out[512];                 /* Not yet sent. */
   size_t out_length;
-  unsigned char header[10];               /* Of the frame that is coming in. */
+  unsigned char header[10];               /* Of the frame that is being received. */
   size_t header_length;
   uint64_t payload_length, payload_taken;
   unsigned char payload[control_max];     /* Its first bytes. */
@@ -112,11 +112,11 @@ struct guard {
   struct link link;
   enum phase phase;
   int64_t phase_since, probe_since, probe_next, healthy_since;
-  int64_t restarts[restarts_max + 1]; /* When the last ones were, newest first. */
+  int64_t restarts[restarts_max + 1]; /* The times of the last ones, newest first. */
   bool probing, stopping, giving_up, players_asked, said_silent, said_unguarded;
   int misses, device, resets;
   pid_t service;
-  int service_status;                 /* Of its last end, as waitpid(2) has it. */
+  int service_status;                 /* Of its last end, as in waitpid(2). */
   char event[16], why[160];
   long long event_time;
 };
@@ -127,7 +127,7 @@ static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static int64_t now_ms(void) {
   struct timespec now;
-  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) abort(); /* Without a clock nothing here can be promised. */
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) abort(); /* Nothing works without a clock. */
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
@@ -142,8 +142,8 @@ static void say(const char *format, ...) {
   dprintf(STDERR_FILENO, "watchdog: %s\n", line);
 }
 
-/* The service's environment has nothing that steers its runtime, and nothing that is meant for this process: systemd's
- * addresses (sd_notify(3), sd_listen_fds(3), systemd.exec(5)) and the options of its unit. */
+/* Variables that the service must not inherit: those that control its runtime, systemd's addresses for this process
+ * (sd_notify(3), sd_listen_fds(3), systemd.exec(5)), and the options of the unit. */
 static void clean_environment(void) {
   static const char *const names[] = {"BUN_OPTIONS", "BUN_BE_BUN", "BUN_INSPECT", "BUN_INSPECT_PRELOAD",
                                       "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_OPTIONS",
@@ -155,8 +155,8 @@ static void clean_environment(void) {
 /* ---- the WebSocket ---- */
 
 /*
- * The key is meant to show a proxy in between that a client knows the protocol. There is none on the way to the own
- * machine, so RFC 6455's sample key and its answer (1.3) serve, and no SHA-1 is needed to check it.
+ * The key protects against proxies that do not know the protocol. There is no proxy on the way to the own machine, so the
+ * sample key of RFC 6455 and its answer (1.3) are enough, and no SHA-1 is needed to check it.
  */
 static const char key[] = "dGhlIHNhbXBsZSBub25jZQ==", accept_key[] = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
@@ -165,7 +165,7 @@ static void shut_link(struct link *link) {
   link->stage = link_shut;
 }
 
-/* Begins to connect. Returns NULL, or why it cannot be. */
+/* Begins to connect. Returns NULL, or why it failed. */
 static const char *open_link(struct link *link, const struct options *options) {
   memset(link, 0, sizeof *link);
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options->port)};
@@ -202,7 +202,7 @@ static const char *ask(struct link *link) {
   return queue_frame(link, 1, (const unsigned char *)"ping", 4);
 }
 
-/* Looks at a whole frame; sets `pong` where it is the one waited for. Returns NULL, or what is wrong. */
+/* Handles a whole frame, and sets `pong` if it is the expected one. Returns NULL, or what is wrong. */
 static const char *end_frame(struct link *link, bool *pong) {
   const unsigned char opcode = link->header[0] & 0x0f;
   const size_t length = (size_t)link->payload_length;
@@ -216,14 +216,14 @@ static const char *end_frame(struct link *link, bool *pong) {
   return NULL;
 }
 
-/* Bytes that the header of the frame has, judged by those that are here. */
+/* The length of the frame's header, from the bytes that are here. */
 static size_t header_size(const struct link *link) {
   if (link->header_length < 2) return 2;
   const unsigned char length = link->header[1] & 0x7f;
   return length == 127 ? 10 : length == 126 ? 4 : 2;
 }
 
-/* Reads the length out of a whole header. Returns NULL, or what is wrong with it (RFC 6455, 5.2 and 5.5). */
+/* Reads the length from a whole header. Returns NULL, or what is wrong with it (RFC 6455, 5.2 and 5.5). */
 static const char *begin_payload(struct link *link) {
   const unsigned char *header = link->header, opcode = header[0] & 0x0f;
   if ((header[0] & 0x70) != 0 || (header[1] & 0x80) != 0 || (opcode & 0x07) > 2) return "it sends broken frames";
@@ -261,7 +261,7 @@ static const char *take_frames(struct link *link, const unsigned char *bytes, si
   return NULL;
 }
 
-/* True where the HTTP answer accepts the upgrade; its header names are in any case, its values are not. */
+/* True if the HTTP answer accepts the upgrade. Header names are compared without case, values with it. */
 static bool upgrade_accepted(const char *answer) {
   static const char name[] = "\r\nsec-websocket-accept:";
   if (strncmp(answer, "HTTP/1.1 101", 12) != 0) return false;
@@ -272,7 +272,7 @@ static bool upgrade_accepted(const char *answer) {
   return strncmp(value, accept_key, sizeof accept_key - 1) == 0;
 }
 
-/* Takes bytes of the HTTP answer, and what follows it. */
+/* Takes bytes of the HTTP answer, and the frames after it. */
 static const char *take_answer(struct link *link, const unsigned char *bytes, size_t count, bool *pong) {
   for (size_t n = 0; n < count; n++) {
     if (bytes[n] == 0 || link->answer_length == answer_max) return "it does not speak HTTP";
@@ -287,7 +287,7 @@ static const char *take_answer(struct link *link, const unsigned char *bytes, si
   return NULL;
 }
 
-/* Does what the socket is ready for, in bounded time. Sets `pong`; returns NULL, or what is wrong. */
+/* Sends and receives as far as the socket is ready, in bounded time. Sets `pong`; returns NULL, or what is wrong. */
 static const char *serve_link(struct link *link, short ready, bool *pong) {
   if (link->stage == link_connecting) {
     int error = 0;
@@ -318,7 +318,7 @@ static const char *serve_link(struct link *link, short ready, bool *pong) {
 
 /* ---- the state file ---- */
 
-/* Lets the service read the file, where it is another user's. An older file may have another mode. */
+/* Lets the service read the file if it runs as another user. An older file may have another mode. */
 static bool share_state(const struct options *options, int file) {
   if (!options->as_user) return fchmod(file, 0600) == 0;
   return fchown(file, (uid_t)-1, options->groups[0]) == 0 && fchmod(file, 0640) == 0;
@@ -345,7 +345,7 @@ static void write_state(struct guard *guard) {
     say("the state file cannot be written path=%s error=%s", path, strerror(errno));
     return;
   }
-  /* The rename itself must survive a reset too. */
+  /* The rename itself must survive a reset, too. */
   snprintf(folder, sizeof folder, "%s", path);
   char *slash = strrchr(folder, '/');
   if (slash != NULL) slash[slash == folder ? 1 : 0] = 0;
@@ -355,7 +355,7 @@ static void write_state(struct guard *guard) {
   close(parent);
 }
 
-/* What the last start left. A file that is missing or is no such line counts as a quiet past. */
+/* Reads the state of the last start. A missing or malformed file counts as no event. */
 static void read_state(struct guard *guard) {
   char line[line_max] = "", event[16], why[160];
   long long when;
@@ -378,7 +378,7 @@ static void read_state(struct guard *guard) {
   write_state(guard);
 }
 
-/* Logs and keeps what happened. */
+/* Logs the event and writes it to the state file. */
 static void trouble(struct guard *guard, const char *event, const char *why) {
   snprintf(guard->event, sizeof guard->event, "%s", event);
   if (why != guard->why) snprintf(guard->why, sizeof guard->why, "%s", why);
@@ -393,11 +393,11 @@ static bool device_wanted(const struct guard *guard) {
   return guard->options->device != NULL && !guard->giving_up && guard->resets < resets_max;
 }
 
-/* Tells the hardware that all is well; opens it first where it is not (Documentation/watchdog/watchdog-api.rst). */
+/* Feeds the hardware watchdog, and opens it first if it is closed (Documentation/watchdog/watchdog-api.rst). */
 static void feed(struct guard *guard) {
   if (!device_wanted(guard)) return;
   if (guard->device < 0) {
-    /* Not to wait for ever for the reader of a pipe; a device does not mind. */
+    /* Without this, the open of a pipe would block until it has a reader. A device ignores the flag. */
     guard->device = open(guard->options->device, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (guard->device < 0) {
       char why[128];
@@ -415,7 +415,7 @@ static void feed(struct guard *guard) {
   if (write(guard->device, "\n", 1) != 1 && errno != EAGAIN) say("the device was not fed error=%s", strerror(errno));
 }
 
-/* A clean end: `V` before the close switches the hardware off (the same, "Magic Close feature"). */
+/* A clean end: `V` before the close switches the hardware watchdog off (the same document, "Magic Close feature"). */
 static void release_device(struct guard *guard) {
   if (guard->device < 0 || guard->giving_up) return;
   if (write(guard->device, "V", 1) != 1) say("the device could not be switched off error=%s", strerror(errno));
@@ -423,7 +423,7 @@ static void release_device(struct guard *guard) {
   guard->device = -1;
 }
 
-/* Tells systemd, where it wants to know (sd_notify(3): one datagram; an address that begins with @ is abstract). */
+/* Notifies systemd, if it asked for that (sd_notify(3): one datagram; an address that begins with @ is abstract). */
 static void notify(const struct guard *guard, const char *text) {
   const char *path = getenv("NOTIFY_SOCKET");
   struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -452,22 +452,22 @@ static void enter(struct guard *guard, enum phase phase) {
   shut_link(&guard->link);
 }
 
-/* Becomes the program, as a child of `watchdog`. Never returns. */
+/* Becomes the program, in the child of `watchdog`. Never returns. */
 static void become(const struct options *options, pid_t watchdog) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL);
   clean_environment();
-  setsid(); /* A Ctrl-C at the terminal is for the watchdog, which then stops the service in order. */
+  setsid(); /* Ctrl-C at the terminal reaches only the watchdog, which then stops the service in order. */
   if (options->as_user && (setgroups(options->group_count, options->groups) != 0 ||
                            setgid(options->groups[0]) != 0 || setuid(options->uid) != 0)) {
     say("the service cannot run as its user error=%s", strerror(errno));
     _exit(126);
   }
   /*
-   * After the change of user, which forgets it: should the watchdog die, the service ends and its successor can start. A
-   * supervisor that kills its main process means the service: a hung one would not heed TERM.
+   * After the change of user, which clears this setting. If the watchdog dies, the service ends, and another one can start. A
+   * supervisor that kills its main process wants to end the service; a hung service would ignore TERM.
    */
   const int last = options->supervise ? SIGTERM : SIGKILL;
   if (prctl(PR_SET_PDEATHSIG, last) != 0 || getppid() != watchdog) _exit(126);
@@ -483,11 +483,11 @@ static void start_service(struct guard *guard) {
   const pid_t pid = fork();
   if (pid == 0) become(guard->options, watchdog);
   guard->service = pid > 0 ? pid : 0;
-  if (pid < 0) say("no process can be had error=%s", strerror(errno)); /* The grace ends, and it is tried again. */
+  if (pid < 0) say("no process can be had error=%s", strerror(errno)); /* The next try is after the grace time. */
   else say("the service was started pid=%d", (int)pid);
 }
 
-/* Sends `signal` to every child of ours, which all are once the service itself is gone; returns how many there are. */
+/* Sends `signal` to every child, and returns their number. After the service's end all its players are our children. */
 static int signal_children(int signal) {
   DIR *processes = opendir("/proc");
   int count = 0;
@@ -502,7 +502,7 @@ static int signal_children(int signal) {
     close(file);
     if (length <= 0) continue;
     stat[length] = 0;
-    /* The name in brackets may hold anything; state and parent follow it (proc(5)). */
+    /* The name in brackets may have any character; state and parent follow it (proc(5)). */
     const char *behind = strrchr(stat, ')');
     char state;
     int parent;
@@ -514,13 +514,13 @@ static int signal_children(int signal) {
   return count;
 }
 
-/* Stops what runs; what comes then (a start, a pause, the end) is decided when it is gone. */
+/* Stops the service and its players. The next step (a start, a pause, the end) follows when they are gone. */
 static void end_service(struct guard *guard) {
   enter(guard, phase_ending);
   if (guard->service > 0) kill(guard->service, SIGTERM);
 }
 
-/* The service failed. Supervising, it is restarted; three times in five minutes, and the hardware is let loose. */
+/* The service failed. A supervising watchdog restarts it, and after three restarts in five minutes stops feeding the hardware. */
 static void fail(struct guard *guard, const char *why) {
   const int64_t now = now_ms();
   if (!guard->options->supervise) {
@@ -549,17 +549,17 @@ static void go_on(struct guard *guard, bool *done) {
 
 static void step_ending(struct guard *guard, int64_t now, bool *done) {
   if (!guard->options->supervise) {
-    *done = guard->service == 0; /* Its time-out, and players that are left, are the supervisor's. */
+    *done = guard->service == 0; /* The supervisor handles its time-out, and players that are left. */
     return;
   }
   if (guard->service > 0) {
-    /* One that was asked to end lets its player save first. One that hangs heeds nothing. */
+    /* A service that is asked to end lets its player save first. A service that hangs does not react. */
     const long grace_ms = guard->stopping ? guard->options->quit_ms : guard->options->stop_ms;
     if (now - guard->phase_since < grace_ms) return;
     kill(guard->service, SIGKILL);
     return;
   }
-  /* Its players have sessions of their own and are our children now: the next service knows nothing of them. */
+  /* Its players have sessions of their own and are our children now. The next service does not know them. */
   if (!guard->players_asked) {
     guard->players_asked = true;
     guard->phase_since = now;
@@ -567,7 +567,7 @@ static void step_ending(struct guard *guard, int64_t now, bool *done) {
     return;
   }
   const int64_t waited = now - guard->phase_since;
-  /* One that not even KILL ends waits for a device; the service must not wait for it. */
+  /* A process that KILL does not end waits for a device. The service must not wait for it. */
   const int left = signal_children(waited < players_ms ? 0 : SIGKILL);
   if (left == 0 || waited > players_ms + killed_ms) go_on(guard, done);
 }
@@ -603,7 +603,7 @@ static void heard_pong(struct guard *guard) {
   write_state(guard);
 }
 
-/* Pings when it is time, and counts what did not come. */
+/* Sends pings in time, and counts missing pongs. */
 static void step_watch(struct guard *guard, int64_t now) {
   const struct options *options = guard->options;
   const bool starting = guard->phase == phase_starting;
@@ -624,7 +624,7 @@ static void step_watch(struct guard *guard, int64_t now) {
   }
 }
 
-/* When something is due next, should nothing happen before. */
+/* The time of the next step, if no event comes before it. */
 static int64_t due(const struct guard *guard, int64_t now) {
   if (guard->phase == phase_ending) return now + ending_poll_ms;
   if (guard->phase == phase_pausing) return guard->phase_since + pause_ms;
@@ -633,7 +633,7 @@ static int64_t due(const struct guard *guard, int64_t now) {
   return guard->phase == phase_starting && grace < probe ? grace : probe;
 }
 
-/* Takes what ended: the service, or a player that it left to us. */
+/* Reaps ended children: the service, or a player that it left. */
 static void reap(struct guard *guard) {
   int status;
   for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
@@ -690,7 +690,7 @@ static void watch(struct guard *guard, int signals) {
       bool pong = false;
       const char *fault = serve_link(link, fds[1].revents, &pong);
       if (pong) heard_pong(guard);
-      /* A connection that ends between two pings is opened anew by the next. */
+      /* If a connection ends between two pings, the next ping opens another one. */
       if (fault != NULL && guard->probing) miss(guard, fault);
       else if (fault != NULL) shut_link(link);
     }
@@ -725,7 +725,7 @@ static int refuse(const char *word, const char *wanted) {
   return 64; /* EX_USAGE */
 }
 
-/* A whole number without sign in `from`, up to `most`; moves `from` behind it. Returns -1 where there is none. */
+/* Reads an unsigned whole number up to `most`, and moves `from` after it. Returns -1 if there is none. */
 static long take_number(const char **from, long most) {
   long number = 0;
   const char *at = *from;
@@ -812,7 +812,7 @@ static int read_options(struct options *options, int count, char **words) {
   return 0;
 }
 
-/* Ends this process as the service ended, so that its supervisor sees that end. Returns the exit code where it must. */
+/* Ends this process like the service, so that the supervisor sees the same end. If it returns, then with an exit code. */
 static int end_as(int status) {
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   sigset_t none;
@@ -820,10 +820,10 @@ static int end_as(int status) {
   signal(WTERMSIG(status), SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
   raise(WTERMSIG(status));
-  return 128 + WTERMSIG(status); /* The first process of a container outlives its own signals. */
+  return 128 + WTERMSIG(status); /* The first process of a container survives its own signals. */
 }
 
-/* systemd wants to hear twice as often as it says (sd_watchdog_enabled(3)). */
+/* systemd recommends half of its interval (sd_watchdog_enabled(3)). */
 static void heed_systemd(struct options *options) {
   const char *text = getenv("WATCHDOG_USEC");
   if (text == NULL) return;
@@ -844,7 +844,7 @@ int main(int count, char **words) {
   sigemptyset(&heard);
   const int wanted[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
   for (size_t n = 0; n < sizeof wanted / sizeof wanted[0]; n++) sigaddset(&heard, wanted[n]);
-  prctl(PR_SET_DUMPABLE, 0); /* Players of the same user cannot trace it, and a crash of the service leaves one core. */
+  prctl(PR_SET_DUMPABLE, 0); /* Players of the same user cannot trace this process, and `end_as` leaves no second core dump. */
   if (!options.supervise) heed_systemd(&options);
   sigprocmask(SIG_BLOCK, &heard, NULL);
   signal(SIGPIPE, SIG_IGN);
@@ -856,7 +856,7 @@ int main(int count, char **words) {
   for (size_t n = 0; n <= restarts_max; n++) guard.restarts[n] = INT64_MIN / 2;
   read_state(&guard);
   enter(&guard, phase_starting);
-  if (options.supervise) prctl(PR_SET_CHILD_SUBREAPER, 1); /* What the service leaves behind becomes ours to end. */
+  if (options.supervise) prctl(PR_SET_CHILD_SUBREAPER, 1); /* Processes that the service leaves become our children. */
   if (options.program != NULL) start_service(&guard);
   if (!options.supervise && options.program != NULL && guard.service == 0) return 71; /* EX_OSERR */
   watch(&guard, signals);
