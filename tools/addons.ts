@@ -1,7 +1,6 @@
 /**
- * Native addons in the compiled binary. `node-hid` looks for its addon beside its own source, by a path of the machine that
- * compiled it, and so would find it nowhere else: here that look becomes a plain `require` of the target's addon, which the
- * bundler embeds.
+ * Native addons in the compiled binary. `node-hid` looks for its addon by a path of the machine that compiled it, and would find it
+ * on no other machine. A plugin replaces this search by a plain `require` of the target's addon, which the bundler embeds.
  */
 import { join } from "node:path";
 import type { BunPlugin } from "bun";
@@ -24,7 +23,7 @@ export function hidAddon(root: string, target: "x64" | "arm64"): BunPlugin {
   };
 }
 
-/** Embeds the addon of `usb` out of its package's folder: that of another processor is in no `node_modules`. */
+/** Embeds the addon of `usb` from its package's folder, because `node_modules` has only the addon of this processor. */
 export function usbAddon(name: string, folder: string): BunPlugin {
   return {
     name: "the addon of usb",

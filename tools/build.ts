@@ -1,10 +1,9 @@
 /**
  * Compiles Tapdeck into one file per target: `bun tools/build.ts [x64] [arm64]`; without a name, both.
  *
- * The runtime of the other processor, and its addons, come from the package registry at the version and hash of package-lock.json, so
- * that the compiler itself never downloads anything. A compiled binary would by default read `.env` and
- * `bunfig.toml` of the folder it is started in, which is to run anybody's code: both are switched off, and so are the
- * variables that steer the runtime.
+ * The runtime of the other processor, and its addons, come from the package registry, at the version and hash of package-lock.json.
+ * So the compiler itself downloads nothing. By default a compiled binary reads `.env` and `bunfig.toml` of its working folder, and
+ * would run code from there: both are switched off, and so are the variables that control the runtime.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -16,7 +15,7 @@ import { sealRuntime } from "./sealed-runtime.ts";
 const root = join(import.meta.dir, "..");
 const targets = { x64: "@oven/bun-linux-x64", arm64: "@oven/bun-linux-aarch64" } as const;
 type Target = keyof typeof targets;
-/** What drivers/io/usb.ts loads. */
+/** The addon that drivers/io/usb.ts loads. */
 const usbAddons = { x64: "@node-usb/usb-linux-x64-gnu", arm64: "@node-usb/usb-linux-arm64-gnu" } as const;
 
 const asked = process.argv.slice(2);
@@ -40,7 +39,7 @@ async function build(target: Target): Promise<void> {
       autoloadDotenv: false,
       autoloadBunfig: false,
     },
-    // What cannot be found now would be looked for on the machine that it runs on.
+    // A module that is not found now would be looked for on the machine of the user.
     allowUnresolved: [],
     plugins: [hidAddon(root, target), usbAddon(usbAddons[target], await packageOf(usbAddons[target]))],
     throw: false,
@@ -52,7 +51,7 @@ async function build(target: Target): Promise<void> {
   );
 }
 
-/** `dist/tapdeck`, the name that people type. */
+/** `dist/tapdeck` is the name that people type. */
 async function linkForPeople(name: string): Promise<void> {
   const link = join(root, "dist/tapdeck");
   await rm(link, { force: true });
@@ -63,7 +62,7 @@ async function runtimeOf(target: Target): Promise<string> {
   return join(await packageOf(targets[target]), "bin/bun");
 }
 
-/** Folder of a package: the installed one, or the same package fetched and proved by its hash. */
+/** The folder of a package: the installed one, or the same package, downloaded and checked by its hash. */
 async function packageOf(name: string): Promise<string> {
   const installed = join(root, "node_modules", name);
   if (existsSync(installed)) return installed;

@@ -1,8 +1,7 @@
 /**
- * Makes the Debian package out of `dist/tapdeck-linux-*`, the programs in `watchdog/` and `packaging/`:
- * `bun tools/deb.ts [amd64] [arm64] [--out=FOLDER] [--uncompressed]`; without a name, both. Needs dpkg-deb and a C
- * compiler for each processor; one that is missing leaves its package out, unless it was named. The same commit gives
- * the same bytes.
+ * Makes the Debian packages from `dist/tapdeck-linux-*`, `watchdog/` and `packaging/`:
+ * `bun tools/deb.ts [amd64] [arm64] [--out=FOLDER] [--uncompressed]`; without a name, both. It needs dpkg-deb and a C compiler for
+ * each processor. Without a compiler the package is skipped, or refused if it was named. The same commit gives the same bytes.
  */
 import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -19,7 +18,7 @@ const targets = {
 } as const;
 type Architecture = keyof typeof targets;
 
-/** What stands where: path in the package, file of the tree, mode. */
+/** The files of the package: path in the package, file of the tree, mode. */
 const files: readonly (readonly [path: string, from: string, mode?: number])[] = [
   ["usr/lib/systemd/system/tapdeck.service", "packaging/systemd/tapdeck.service"],
   ["usr/lib/sysusers.d/tapdeck.conf", "packaging/systemd/sysusers.conf"],
@@ -68,7 +67,7 @@ async function pack(architecture: Architecture, compiler: string): Promise<void>
   }
 }
 
-/** All that gets installed. */
+/** Writes all files that the package installs. */
 async function fill(place: string, architecture: Architecture, compiler: string): Promise<void> {
   for (const [path, from, mode] of files) await put(place, path, await readFile(join(root, from)), mode);
   await put(place, "usr/share/doc/tapdeck/copyright", await copyright());
@@ -88,7 +87,7 @@ async function fill(place: string, architecture: Architecture, compiler: string)
     ]);
 }
 
-/** What dpkg wants to know about it. */
+/** Writes the control files of dpkg. */
 async function describe(place: string, architecture: Architecture): Promise<void> {
   const installed = (await filesBelow(place)).filter((path) => !path.startsWith("DEBIAN/"));
   let bytes = 0;
@@ -96,7 +95,7 @@ async function describe(place: string, architecture: Architecture): Promise<void
   for (const path of installed) {
     const content = await readFile(join(place, path));
     bytes += content.length;
-    // Those below /etc may change; dpkg knows them as conffiles.
+    // Files below /etc may be changed by the owner; dpkg calls them conffiles.
     if (!path.startsWith("etc/")) sums += `${createHash("md5").update(content).digest("hex")}  ${path}\n`;
   }
   const control = await readFile(join(root, "packaging/debian/control"), "utf8");
@@ -115,14 +114,14 @@ async function describe(place: string, architecture: Architecture): Promise<void
   await put(place, "DEBIAN/conffiles", conffiles.map((path) => `/${path}\n`).join(""));
 }
 
-/** Ours, and the licence of each package that the binary holds. */
+/** Our licence, and that of each package in the binary. */
 async function copyright(): Promise<string> {
   const parts = [await readFile(join(root, "packaging/debian/copyright"), "utf8")];
   for (const name of (await bundled(Object.keys(dependencies))).sort()) {
     const folder = join(root, "node_modules", name);
     const file = (await readdir(folder)).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
     const known = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-    // MPL-2.0, section 3.2: whoever gets the program is told where the source is.
+    // MPL-2.0, section 3.2: a binary must say where its source is.
     const text =
       file === undefined
         ? `${known.license} licence. Source: ${sourceOf(known.repository)}`
@@ -136,7 +135,7 @@ async function copyright(): Promise<string> {
   return parts.join("");
 }
 
-/** One word, as the format of the file wants it, also where a package says in a sentence where to look. */
+/** One word, as the format requires, also for a package whose licence field is a sentence. */
 function shortName(license: string): string {
   return license.includes(" ") ? "other" : license;
 }
@@ -146,10 +145,10 @@ function sourceOf(repository: string | { readonly url: string } | undefined): st
   return typeof repository === "string" ? repository : (repository?.url ?? "the package itself");
 }
 
-/** Names of the packages and, through them, of those that they need. */
+/** Names of the packages and, recursively, of their dependencies. */
 async function bundled(names: readonly string[], known = new Set<string>()): Promise<string[]> {
   for (const name of names) {
-    // A peer that is for its types only, such as typescript, is none of `dependencies`.
+    // A peer for types only, such as typescript, is not in `dependencies`.
     if (known.has(name)) continue;
     known.add(name);
     const path = join(root, "node_modules", name, "package.json");
@@ -166,7 +165,7 @@ async function changelog(): Promise<string> {
   return `tapdeck (${version}) stable; urgency=medium\n\n  * Version ${version}: its CHANGELOG.md lists the changes.\n\n -- ${maintainer?.[1]}  ${at}\n`;
 }
 
-/** Of the commit, so that the same commit gives the same package. */
+/** The time of the commit, so that the same commit gives the same package. */
 function epochSeconds(): number {
   const asked = Number(process.env.SOURCE_DATE_EPOCH);
   if (asked > 0) return asked;

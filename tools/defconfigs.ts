@@ -1,6 +1,6 @@
 /**
- * Makes `buildroot/configs/*_defconfig` out of the fragments named after their purpose: `bun tools/defconfigs.ts`. A line
- * belongs into a fragment; here stands only which board takes which.
+ * Makes `buildroot/configs/*_defconfig` from the fragments: `bun tools/defconfigs.ts`. Options belong in fragments; this file only
+ * lists the fragments of each board.
  */
 import { join } from "node:path";
 
@@ -8,10 +8,10 @@ const folder = join(import.meta.dir, "../buildroot");
 const common = ["toolchain", "system", "storage", "tapdeck", "media", "video", "games"] as const;
 const pi = ["raspberrypi", ...common, "video-raspberrypi", "network", "wifi-raspberrypi"] as const;
 
-/** Fragments that no board takes by itself: `make image WITH=<name>` adds them. */
+/** Fragments that no board includes by default: `make image WITH=<name>` adds them. */
 export const optional: readonly string[] = ["cores-noncommercial"];
 
-/** Fragments of each board, in the order in which their lines stand in its defconfig. */
+/** Fragments of each board, in the order of their lines in its defconfig. */
 export const boards: Readonly<Record<string, readonly string[]>> = {
   tapdeck_zero2w: ["board-zero2w", ...pi],
   tapdeck_pi3: ["board-pi3", ...pi],
@@ -19,7 +19,7 @@ export const boards: Readonly<Record<string, readonly string[]>> = {
   tapdeck_qemu: ["board-qemu", ...common],
 };
 
-/** The text of a board's defconfig: every line of its fragments but the comments, which Buildroot would not keep. */
+/** The text of a board's defconfig: every line of its fragments, without comments, which Buildroot does not keep. */
 export async function defconfigOf(fragments: readonly string[]): Promise<string> {
   const texts = await Promise.all(
     fragments.map((name) => Bun.file(join(folder, "fragments", `${name}.fragment`)).text()),
@@ -28,7 +28,7 @@ export async function defconfigOf(fragments: readonly string[]): Promise<string>
   return `${lines.join("\n")}\n`;
 }
 
-/** `BR2_X=y`, or `# BR2_X is not set`, which is how Kconfig says no. */
+/** `BR2_X=y`, or `# BR2_X is not set`, which is Kconfig's form of no. */
 export function isOption(line: string): boolean {
   return line.startsWith("BR2_") || /^# BR2_\w+ is not set$/.test(line);
 }

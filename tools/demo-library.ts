@@ -1,4 +1,4 @@
-/** A small library of our own making: a few short tones and pictures, and the deck of cards that plays them. */
+/** A small library that is made here: a few short tones and pictures, and the cards that play them. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { crc32, deflateSync } from "node:zlib";
 
 export interface Card {
   readonly title: string;
-  /** What the card's NDEF text says. */
+  /** The NDEF text of the card. */
   readonly text: string;
 }
 
@@ -37,7 +37,7 @@ const library: readonly Work[] = [
 /** The cards, in the order in which they are shown. */
 export const deck: readonly Card[] = library;
 
-/** Makes what is missing of the library below `folder`. */
+/** Makes the missing files of the library below `folder`. */
 export async function makeLibrary(folder: string): Promise<void> {
   for (const { text, make } of library) {
     const path = join(folder, text);

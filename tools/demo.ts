@@ -1,6 +1,6 @@
 /**
- * `make run`: starts the real service on a small library of its own, with the reader that is plugged in, or else with
- * a simulated one, and says what to type to tap a card.
+ * `make run`: starts the real service with a small library, and with the reader that is plugged in or a simulated one. Prints what to
+ * type to tap a card.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { deck, makeLibrary } from "./demo-library.ts";
 const root = join(import.meta.dir, "..");
 const folder = join(root, "build/demo");
 const program = join(root, "dist/tapdeck");
-// A person's config may say otherwise, but this one is ours.
+// The config of the demo has this port.
 const port = Number(process.env.TAPDECK_DEMO_PORT ?? 7497);
 
 const plugged = await pluggedReaders();
@@ -20,9 +20,9 @@ await writeFile(join(folder, "config.toml"), config(plugged.length === 0));
 
 const flags = [`--config=${join(folder, "config.toml")}`, `--data=${join(folder, "data")}`];
 const service = Bun.spawn([program, ...flags], { stdio: ["ignore", "inherit", "inherit"] });
-// Ctrl-C reaches the service too: it ends in order, and then so do we.
+// Ctrl-C also reaches the service. It ends in order, and then this program ends.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => service.kill(signal));
-// A port in use ends the service well within this.
+// A service whose port is in use ends within this time.
 const settleMs = 400;
 if (await answers()) process.stdout.write(hints());
 process.exit(await service.exited);
@@ -32,10 +32,10 @@ async function pluggedReaders(): Promise<readonly string[]> {
   return found.flat().map((candidate) => candidate.path);
 }
 
-/** True once the service answers; false where it ended before. What answers may also be one that ran already. */
+/** True when the service answers; false if it ended before. The answer may also come from a service that ran already. */
 async function answers(): Promise<boolean> {
   while (service.exitCode === null) {
-    // Not listening yet: ask again until it does or has ended.
+    // Ask again until the service listens or has ended.
     const response = await fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined);
     if (response?.ok) return (await Promise.race([service.exited, Bun.sleep(settleMs)])) === undefined;
     await Bun.sleep(50);

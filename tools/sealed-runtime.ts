@@ -1,26 +1,26 @@
 /**
- * The runtime with its own settings taken out. Whoever may set `BUN_OPTIONS` or `BUN_BE_BUN` for a compiled program runs code
- * inside of it, and no switch of the compiler closes that: so the names that the runtime looks up are made names that no
- * environment can hold. Their first byte becomes NUL, which ends a name; nothing else changes, and no length does.
+ * A runtime that ignores its own variables. A caller that sets `BUN_OPTIONS` or `BUN_BE_BUN` for a compiled program can run code in
+ * it, and the compiler has no switch against that. So the names in the runtime are changed to names that no environment can have:
+ * their first byte becomes NUL. No length changes.
  */
 import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Each stands for all that begin with it. A name that is not in the runtime any more fails the build: look where it went. */
+/** Prefixes of names. The build fails if the runtime has a prefix no more: look for its new name. */
 const names = [
   "BUN_OPTIONS", // Flags, `--preload` among them.
   "BUN_BE_BUN", // Makes the program the command line tool `bun`.
-  "BUN_INSPECT", // A debugger, and what is loaded before it.
+  "BUN_INSPECT", // A debugger, and modules that are loaded before it.
   "BUN_JSC_", // Options of the JavaScript engine.
   "BUN_BYTECODE_", // Files that it would write.
   "BUN_CONFIG_VERBOSE_FETCH", // Requests and their headers on stderr.
   "BUN_ENABLE_CRASH_REPORTING",
   "BUN_CRASH_REPORT_URL", // Where the report of a crash would be sent.
   "BUN_WATCHER_TRACE", // A file that it would write.
-  "BUN_TMPDIR", // Where addons are unpacked, and loaded from. TMPDIR says that, as for any program.
+  "BUN_TMPDIR", // The folder to which addons are unpacked; TMPDIR has the same effect.
 ] as const;
 
-/** Makes `target` from `source` where it is not there, or older. */
+/** Makes `target` from `source` if it is missing or older. */
 export async function sealRuntime(source: string, target: string): Promise<void> {
   const [made, from] = await Promise.all([stat(target).catch(() => undefined), stat(source)]);
   const rules = await stat(import.meta.filename);

@@ -4,8 +4,8 @@
  *   bun tools/update-bundle.ts --new-key FILE     a pair: the secret key in FILE, the public one printed
  *   bun tools/update-bundle.ts --key FILE --board NAME --root IMAGE --boot FOLDER --out FILE [--version V]
  *
- * IMAGE is the root file system, FOLDER what slot-a/ of the boot partition holds. The public key belongs into
- * overlay/etc/tapdeck/update-keys before an image is made; the secret one on no computer that others use.
+ * IMAGE is the root file system, and FOLDER has the files of slot-a/ of the boot partition. Put the public key into
+ * overlay/etc/tapdeck/update-keys before an image is made. Keep the secret key on a computer that nobody else uses.
  */
 import { parseArgs } from "node:util";
 import { readMeta } from "./image/meta.ts";

@@ -1,6 +1,6 @@
 /**
- * Debian's packages for the other processor, fetched by this machine's apt but with a state of its own below build/, so
- * that nothing of the system changes. apt checks Debian's signature of the index, and each package's hash.
+ * Debian's packages for the other processor. This machine's apt downloads them with a state of its own below build/, so that the
+ * system does not change. apt checks Debian's signature of the index, and the hash of each package.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -26,7 +26,7 @@ export interface Packages {
   readonly kernel: string;
 }
 
-/** Fetches and unpacks `names`, what they depend on, and the kernel. What was fetched before is taken as it is: `make clean` renews it. */
+/** Downloads and unpacks `names`, their dependencies and the kernel. Earlier downloads are kept until `make clean`. */
 export async function unpackPackages(names: readonly string[]): Promise<Packages> {
   const tree = join(root, "build/image/unpacked");
   const listPath = join(tree, ".packages");
@@ -57,7 +57,7 @@ async function fetchPackages(names: readonly string[]): Promise<string> {
   return kernel;
 }
 
-/** They and all that they depend on, as apt would install it on a machine where nothing is. */
+/** The packages and all their dependencies, as apt would install them on an empty machine. */
 async function dependenciesOf(
   names: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -85,10 +85,10 @@ async function writeAptConfig(): Promise<string> {
     `APT::Architecture "arm64"`,
     `APT::Architectures { "arm64"; }`,
     `Acquire::Languages "none"`,
-    // Its own user could not write here.
+    // apt's own user could not write here.
     `APT::Sandbox::User ""`,
   ];
-  // On Debian arm64 and amd64 alike; on others the keyring's package must be there.
+  // Debian has this file; other systems need the package of the keyring.
   if (existsSync("/usr/share/keyrings/debian-archive-keyring.gpg"))
     lines.push(`Dir::Etc::trustedparts "/usr/share/keyrings"`);
   await writeFile(path, lines.map((line) => `${line};\n`).join(""));

@@ -16,7 +16,7 @@ export interface Meta {
   readonly dataMib: number;
 }
 
-/** Throws a sentence where the file holds anything but NAME=value, or lacks a value. */
+/** Throws a sentence if a line is not NAME=value, or if a value is missing. */
 export function readMeta(path = metaPath): Meta {
   const environment: Record<string, string> = {};
   for (const line of readFileSync(path, "utf8").split("\n")) {

@@ -1,9 +1,9 @@
-/** The modules of Debian's kernel that the boards need, with all that they lean on. A board's own kernel is built to fit. */
+/** The modules of Debian's kernel for the emulated boards, with their dependencies. A real board has a kernel of its own. */
 import { cp, mkdir, readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { run } from "./run.ts";
 
-/** What must be there before the root file system is. */
+/** Modules that are loaded before the root file system is mounted. */
 export const rootModules: readonly string[] = [
   "virtio_pci",
   "virtio_mmio",
@@ -13,7 +13,7 @@ export const rootModules: readonly string[] = [
   "squashfs",
 ];
 
-/** What the running system may load. */
+/** Modules that the running system can load. */
 export const systemModules: readonly string[] = [
   ...rootModules,
   // File systems: the data, the layer over broken data, the boot partition.
@@ -53,7 +53,7 @@ export const systemModules: readonly string[] = [
   // The display, and sound.
   "virtio-gpu",
   "snd-usb-audio",
-  // What people plug in: controllers and keyboards, and sticks with the file systems of PCs.
+  // Controllers, keyboards, and sticks with the file systems of PCs.
   "evdev",
   "joydev",
   "uinput",
@@ -63,11 +63,11 @@ export const systemModules: readonly string[] = [
   "sd_mod",
   "exfat",
   "nls_utf8",
-  // What /etc/modprobe.d keeps away must be there, or the test of it would test nothing.
+  // Modules that /etc/modprobe.d blacklists, so that its test can fail.
   "pn533_usb",
 ];
 
-/** Copies modules out of a package's tree to `target/lib/modules`, and writes their index there. */
+/** Copies modules from a package's tree to `target/lib/modules`, and writes their index there. */
 export async function copyModules(
   tree: string,
   kernel: string,
@@ -93,7 +93,7 @@ export async function copyModules(
   await run(["depmod", "--basedir", target, kernel]);
 }
 
-/** What each module of the package leans on, by path. */
+/** The dependencies of each module of the package, by path. */
 async function indexOf(tree: string, kernel: string): Promise<ReadonlyMap<string, readonly string[]>> {
   await run(["depmod", "--basedir", tree, kernel]);
   const text = await readFile(join(tree, "lib/modules", kernel, "modules.dep"), "utf8");
@@ -108,7 +108,7 @@ async function indexOf(tree: string, kernel: string): Promise<ReadonlyMap<string
   );
 }
 
-/** Names with - and _ are the same to the kernel. */
+/** The kernel treats - and _ in names alike. */
 function pathOf(name: string, index: ReadonlyMap<string, unknown>): string {
   const plain = (text: string) => text.replaceAll("-", "_");
   const found = [...index.keys()].find((path) => plain(basename(path, ".ko")) === plain(name));

@@ -1,6 +1,6 @@
 /**
- * Debian's packages that the stand-in image and the virtual machines of the tests are made of; those that they depend on are fetched
- * with them. The image takes of them the files that tools/image/main.ts and tools/image/players.ts name, and their libraries.
+ * Debian's packages for the stand-in image and the virtual machines of the tests; their dependencies are downloaded, too. The image
+ * gets the files that tools/image/main.ts and tools/image/players.ts name, and their libraries.
  */
 export const packages: readonly string[] = [
   "busybox-static",
@@ -23,12 +23,12 @@ export const packages: readonly string[] = [
   "libretro-mgba",
   "libretro-core-info",
   "alsa-utils",
-  // The picture on a machine whose display has no graphics processor.
+  // Drawing on a machine without a graphics processor.
   "libgl1-mesa-dri",
   "libegl-mesa0",
 ];
 
-/** Dependencies of which the image needs no file: 190 MB of menus' pictures, of fonts, and of what installs packages. */
+/** Dependencies without a file for the image: 190 MB of pictures for menus, fonts and package tools. */
 export const unusedPackages: readonly string[] = [
   "retroarch-assets",
   "fonts-noto-extra",
@@ -40,5 +40,5 @@ export const unusedPackages: readonly string[] = [
   "tar",
 ];
 
-/** Named by addons, which are inside the binary, where nobody sees their names. */
+/** Libraries of the addons, whose names are hidden inside the binary. */
 export const addonLibraries: readonly string[] = ["libudev.so.1", "libusb-1.0.so.0", "libstdc++.so.6"];

@@ -1,14 +1,14 @@
-/** The players in the image's tree: mpv, RetroArch with its cores, and what both open by name while they run. */
+/** The players in the image's tree: mpv, RetroArch with its cores, and the files that both open by name while they run. */
 import { cp, mkdir, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { libraryFolder, putLibrariesOf, putPrograms } from "./programs.ts";
 
 const programs = ["usr/bin/mpv", "usr/bin/retroarch", "usr/bin/aplay", "usr/bin/amixer"];
 
-/** Opened by name, by libglvnd and by mesa: no program names them. The display's driver is either of the last two. */
+/** Libraries that libglvnd and mesa open by name, so no program names them. The display's driver is one of the last two. */
 const graphics = ["libEGL_mesa.so.0", "dri/virtio_gpu_dri.so", "dri/kms_swrast_dri.so"];
 
-/** Files that libraries read: EGL's vendors, sound's devices, letters for mpv's messages and subtitles, keys' names. */
+/** Files that libraries read: EGL's vendors, sound devices, a font for mpv's messages and subtitles, names of keys. */
 const data = [
   "usr/share/glvnd/egl_vendor.d",
   "usr/share/drirc.d",
@@ -21,7 +21,7 @@ const data = [
 const coresFrom = join(libraryFolder, "libretro");
 const infoFrom = "usr/share/libretro/info";
 
-/** Copies all of it from the packages' tree; cores and their descriptions lie where Buildroot's packages put them. */
+/** Copies all of it from the packages' tree; cores and their info files go where Buildroot's packages put them. */
 export async function putPlayers(tree: string, target: string): Promise<void> {
   await putPrograms(tree, target, programs);
   await mkdir(join(target, libraryFolder, "dri"), { recursive: true });

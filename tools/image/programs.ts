@@ -1,11 +1,11 @@
-/** Programs of Debian's packages in the image's tree: BusyBox with its links, and others with the libraries they name. */
+/** Programs of Debian's packages in the image's tree: BusyBox with its links, and other programs with their libraries. */
 import { cp, mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { run } from "./run.ts";
 
 export const libraryFolder = "usr/lib/aarch64-linux-gnu";
 
-/** Makes one folder of all that Debian and Buildroot spread over four, so that each program has the path of either. */
+/** Joins the four folders of programs, so that each program has the paths of both Debian and Buildroot. */
 export async function makeFolders(target: string): Promise<void> {
   for (const folder of ["usr/bin", libraryFolder, "etc"])
     await mkdir(join(target, folder), { recursive: true });
@@ -13,7 +13,7 @@ export async function makeFolders(target: string): Promise<void> {
   for (const name of ["bin", "sbin", "lib"]) await symlink(`usr/${name}`, join(target, name));
 }
 
-/** BusyBox in `folder`, and a link to it for each thing it can be. Programs put there before stay. */
+/** Copies BusyBox to `folder`, with a link for each applet. Programs that are there already stay. */
 export async function putBusyBox(tree: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const program = join(folder, "busybox");
@@ -25,7 +25,7 @@ export async function putBusyBox(tree: string, folder: string): Promise<void> {
     await symlink("busybox", join(folder, name));
 }
 
-/** Copies files of the packages to /usr/bin, and every library that they lean on. */
+/** Copies files of the packages to /usr/bin, and every library that they need. */
 export async function putPrograms(tree: string, target: string, paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     await cp(join(tree, path), join(target, "usr/bin", basename(path)));
@@ -39,14 +39,14 @@ export async function putLibrariesOf(file: string, tree: string, target: string)
   const names = neededBy(await readFile(file)).filter((name) => !there.has(name));
   for (const name of names) {
     const found = await findLibrary(tree, name);
-    // The package's name is a link; the file under the name that programs ask for is all they need.
+    // The name in the package is a link. Programs only need the file under the name that they ask for.
     await cp(found, join(target, libraryFolder, name), { dereference: true });
     if (name.startsWith("ld-linux")) await cp(found, join(target, "usr/lib", name), { dereference: true });
     await putLibrariesOf(found, tree, target);
   }
 }
 
-/** The last three by the RUNPATH of what names them, or by Debian's choice of one of several. */
+/** The last three are found by a RUNPATH, or by Debian's choice between alternatives. */
 const libraryFolders = [
   ...["lib/aarch64-linux-gnu", libraryFolder, "lib"],
   ...["pulseaudio", "blas", "lapack"].map((name) => join(libraryFolder, name)),
@@ -64,7 +64,7 @@ const [dynamicNeeded, dynamicStringTable] = [1n, 5n]; // ELF-64 object file form
 const [loadSegment, dynamicSegment] = [1, 2]; // The same, "Program header table".
 
 /**
- * The libraries that a 64-bit little-endian ELF file names (DT_NEEDED); none where it is static.
+ * The libraries that a 64-bit little-endian ELF file names (DT_NEEDED); none if it is static.
  *
  *   offset 0x20  program headers: their offset; 0x36 size of one, 0x38 how many, 16 bits each
  *   a header     0 type, 8 offset in the file, 16 address, 32 size in the file

@@ -1,17 +1,17 @@
-/** Running other programs for the image: output kept until something goes wrong. */
+/** Runs other programs for the image, and shows their output only after a failure. */
 
 export interface RunOptions {
   readonly cwd?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** What the program said on its standard output. Throws with everything that it said where it fails. */
+/** Returns the standard output of the program. If it fails, throws with all its output. */
 export async function run(
   command: readonly string[],
   { cwd, environment = {} }: RunOptions = {},
 ): Promise<string> {
   const child = Bun.spawn([...command], {
-    // Makers of file systems live where only root looks.
+    // Programs that make file systems are outside the PATH of normal users.
     env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin`, ...environment },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ["ignore", "pipe", "pipe"],
