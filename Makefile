@@ -77,7 +77,7 @@ test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the powe
 	@rm -f build/image/consoles-$(REPORT).log
 	@CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.suite.ts)
 
-# What is bundled: by default the stand-in image's system, made a second time as an update of itself.
+# By default the bundle is the stand-in image's system, made a second time as an update of itself.
 BOARD ?= qemu
 ROOT ?= build/image/input/root.squashfs
 SLOT ?= build/image/boot/slot-a
