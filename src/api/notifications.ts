@@ -34,17 +34,17 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   },
   "launch.finished": {
     right: "change",
-    docs: "A launch has ended; `time` is that of its `running`. Where nothing started, `error` says why; where several files fitted a title, `note` says which was taken.",
+    docs: "A launch has ended; `time` is that of its `running`. If nothing started, `error` says why. If several files fitted a title, `note` names the one that was taken.",
     params: launchFinished,
   },
   "launch.guarded": {
     right: "change",
-    docs: "The launch guard holds a card back, for `playing` plays: the same card once more, or `confirm`, within `confirmMs` switches. Its `launch.finished` follows.",
+    docs: "The launch guard holds a card back because `playing` plays. The same card again, or `confirm`, switches within `confirmMs`. Its `launch.finished` follows.",
     params: launchGuarded,
   },
   "playtime.warning": {
     right: "change",
-    docs: "Play time ends in `minutesLeft` minutes, or, where that is 0, has ended: what plays is stopped.",
+    docs: "Play time ends in `minutesLeft` minutes. If that is 0, it has ended, and the player is stopped.",
     params: playTimeWarning,
   },
   "tokens.added": { right: "change", docs: "A reader has a new token.", params: token },
@@ -52,18 +52,18 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   "media.started": { right: "look", docs: "A player plays.", params: mediaStarted },
   "media.paused": {
     right: "look",
-    docs: "What plays was paused. mpv tells it at once; RetroArch where it was paused by a card or over the API.",
+    docs: "The player was paused. mpv reports each pause; RetroArch only one by a card or over the API.",
     params: mediaStarted,
   },
-  "media.resumed": { right: "look", docs: "What was paused plays on.", params: mediaStarted },
+  "media.resumed": { right: "look", docs: "The paused player continues.", params: mediaStarted },
   "media.stopped": {
     right: "look",
-    docs: "What played has ended, after `elapsed` seconds; `exitCode` is null where a signal ended the player. `reason`: it `ended` by itself, was `stopped`, or `failed`. `why` is a sentence, where the USB stick that it played from was removed.",
+    docs: "The player has ended after `elapsed` seconds. `exitCode` is null if a signal ended it. `reason`: it `ended` by itself, was `stopped`, or `failed`. If its USB stick was removed, `why` is a sentence.",
     params: mediaStopped,
   },
   "media.indexing": {
     right: "look",
-    docs: "How far the indexing is: at most four a second, and always at the start, at each system and at the end.",
+    docs: "The progress of indexing: at most four a second, and always at the start, at each system and at the end.",
     params: indexStatus,
   },
   "readers.added": { right: "change", docs: "A reader was connected.", params: reader },

@@ -7,7 +7,7 @@ import { client, nothing, pairingEnd, pairingFacts, pairingOpening, role } from 
 export const clients = method({
   name: "clients",
   right: "own",
-  docs: "All registered clients, connected or not, with their secrets, roles and last uses. `expires` stands there for a pairing link that nobody has used yet.",
+  docs: "All registered clients, connected or not, with their secrets, roles and last uses. A pairing link that nobody has used yet has `expires`.",
   params: noParams,
   result: v.object({ clients: v.array(client) }),
   run: (services) => ({ clients: services.clients.list() }),
@@ -16,7 +16,7 @@ export const clients = method({
 export const clientsNew = method({
   name: "clients.new",
   right: "own",
-  docs: "Makes a client with a new id and a secret of 32 random bytes, and returns it. A `member`, the default, may do everything but administer the device; a `player` may only look and play. With `link`, for a pairing link, the client is deleted if nobody uses it within ten minutes. A name can be given once: `conflict` if a client has it.",
+  docs: "Makes a client with a new id and a secret of 32 random bytes, and returns it. A `member`, the default, may do everything except administer the device. A `player` may only look and play. With `link`, for a pairing link, the client is deleted if nobody uses it within ten minutes. Names are unique: `conflict` if a client has the name.",
   params: v.object({
     name: v.optional(v.pipe(v.string(), v.maxLength(clientNameCharsMax))),
     role: v.optional(role),
@@ -31,7 +31,7 @@ export const clientsNew = method({
 export const clientsDelete = method({
   name: "clients.delete",
   right: "own",
-  docs: "Deletes a client; it can no longer come in.",
+  docs: "Deletes a client, which can no longer connect.",
   params: v.object({ id: v.pipe(v.string(), v.maxLength(128)) }),
   result: nothing,
   errors: ["not-found", "failed"],
@@ -44,7 +44,7 @@ export const clientsDelete = method({
 export const pairing = method({
   name: "pairing",
   right: "own",
-  docs: "What a pairing link needs: `hosts` are the names and addresses by which others on the network may reach the device, the best first; `port` that of plain HTTP. `fingerprint` is the certificate's. `open` stands there while pairing by a code is open.",
+  docs: "The parts of a pairing link. `hosts` are the names and addresses of the device on the network, the best first. `port` is that of plain HTTP, and `fingerprint` that of the certificate. `open` is there while pairing by a code is open.",
   params: noParams,
   result: pairingFacts,
   run: (services) => services.pairing.describe(),
@@ -53,7 +53,7 @@ export const pairing = method({
 export const pairingOpen = method({
   name: "pairing.open",
   right: "own",
-  docs: "Opens pairing by a code for ten minutes, and returns the six digits to be typed into the phone, which gets the role. It closes with the first client that knows them, and after three tries; an opening before it is called off. After wrong codes it answers `busy` for a while, with `data.retryAfterMs`. See `docs/SECURE.md`.",
+  docs: "Opens pairing by a code for ten minutes, and returns six digits. The phone on which they are typed gets the role. It closes after the first client that knows them, and after three tries. An earlier opening is cancelled. After wrong codes it answers `busy` for a while, with `data.retryAfterMs`. See `docs/SECURE.md`.",
   params: v.object({ role: v.optional(role) }),
   result: pairingOpening,
   errors: ["busy"],
@@ -64,7 +64,7 @@ export const pairingWait = method({
   name: "pairing.wait",
   right: "own",
   isLong: true,
-  docs: "Answers when the opening has ended: `paired`, with the client; `tries`, `expired` or `cancelled`.",
+  docs: "Answers when the opening has ended: `paired` with the client, `tries`, `expired` or `cancelled`.",
   params: noParams,
   result: pairingEnd,
   errors: ["not-found"],
@@ -86,7 +86,7 @@ export const pairingCancel = method({
 export const clientsPairStart = method({
   name: "clients.pair.start",
   right: "own",
-  docs: "Opens pairing for one client that speaks version 1 of the secure layer, where the settings allow such clients: it is typed the `pin` within five minutes, three wrong tries in all. `expiresAt` in seconds since 1970. A PIN that was open until now no longer counts.",
+  docs: "Opens pairing by PIN for one client with version 1 of the secure layer, if the settings allow such clients. The `pin` is valid for five minutes and three wrong tries in all. `expiresAt` is in seconds since 1970. An earlier PIN is no longer valid.",
   params: noParams,
   result: v.object({ pin: v.string(), expiresAt: v.pipe(v.number(), v.integer()) }),
   errors: ["failed"],
@@ -99,7 +99,7 @@ export const clientsPairStart = method({
 export const clientsPairCancel = method({
   name: "clients.pair.cancel",
   right: "own",
-  docs: "Ends pairing by PIN: the PIN no longer counts.",
+  docs: "Ends pairing by PIN: the PIN is no longer valid.",
   params: noParams,
   result: v.object({}),
   run(services) {
@@ -134,7 +134,7 @@ const why = v.picklist([
 export const audit = method({
   name: "audit",
   right: "own",
-  docs: "The audit log, newest first: pairings, revocations, expired links, refusals, remote launches and remote changes. A change names its `method` and its `object`. Refusals and launches of a kind are counted together: `count` tells how many a line stands for, 1 where it is absent.",
+  docs: "The audit log, newest first: pairings, revocations, expired links, refusals, remote launches and remote changes. A change names its `method` and its `object`. Equal refusals and launches are counted in one entry: `count` is their number, and 1 if it is absent.",
   params: v.object({
     limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(auditPageMax)), 100),
   }),

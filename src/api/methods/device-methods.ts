@@ -16,7 +16,7 @@ export const version = method({
 export const health = method({
   name: "health",
   right: "look",
-  docs: "Whether readers, database, disk, settings and players are well, with a sentence where they are not: `players` is not well where they are not confined; `uptime` in seconds; `tls.fingerprint` is the SHA-256 of the certificate that is shown over TLS. On our SD image also `device`, what its start found wrong, and `watchdog`, what it did within the last day. A caller without the right `change` gets no `reason`: it may name files, readers and devices.",
+  docs: "Whether readers, database, disk, settings and players are well, with a sentence for each fault. Players that are not confined are a fault. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason`, because it may name files, readers and devices.",
   params: noParams,
   result: healthReport,
   run(services, _params, caller) {

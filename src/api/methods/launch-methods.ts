@@ -14,7 +14,7 @@ const facts = {
 export const launch = method({
   ...facts,
   name: "launch",
-  docs: "Queues a launch as if a token with this content had been scanned. A string stands for its text. Returns before the script has ended; `launch.finished` tells how it did. For a caller without the right `change` the script is not trusted: commands that reach outside the device, or that concern cards, are refused.",
+  docs: "Queues a launch as if a token with this content had been scanned. A string stands for its text. Returns before the script has ended; `launch.finished` has its result. For a caller without the right `change` the script is not trusted: commands that reach outside the device, or that concern cards, are refused.",
   run(services, params, caller) {
     services.launch(toToken(params), sourceOf(caller));
     return null;
@@ -39,7 +39,7 @@ function sourceOf(caller: MethodCaller) {
 export const stop = method({
   name: "stop",
   right: "play",
-  docs: "Stops what plays and empties the launch queue. Does not tell whether anything was stopped.",
+  docs: "Stops what plays and empties the launch queue. The answer does not say whether anything was stopped.",
   params: noParams,
   result: nothing,
   run(services) {

@@ -6,7 +6,7 @@ import { mapping, mappingFields, mappingId, nothing } from "../schemas.ts";
 export const mappings = method({
   name: "mappings",
   right: "change",
-  docs: "All mappings, enabled or not, in the order in which they are tried. Those with `readOnly` stand in files of the owner's.",
+  docs: "All mappings, enabled or not, in the order in which they are tried. Those with `readOnly` are in files of the owner.",
   params: noParams,
   result: v.object({ mappings: v.array(mapping) }),
   run: (services) => ({ mappings: services.mappings.list() }),
@@ -15,7 +15,7 @@ export const mappings = method({
 export const mappingsNew = method({
   name: "mappings.new",
   right: "change",
-  docs: "Stores a mapping, behind all others, and returns its id. A pattern of the kind `regex` that cannot be taken is refused with the place of the fault. One that makes a tap too slow, by itself or with the others, is refused with its cost and the limit. Regular expressions read the first 4,096 characters of a field.",
+  docs: "Stores a mapping after all others, and returns its id. An invalid `regex` pattern is refused with the place of the fault. A pattern that makes taps too slow, by itself or with the others, is refused with its cost and the limit. Regular expressions read the first 4,096 characters of a field.",
   params: v.object(mappingFields),
   changes: (_params, { id }) => `mapping ${id}`,
   result: v.object({ id: v.pipe(v.number(), v.integer()) }),
@@ -26,7 +26,7 @@ export const mappingsNew = method({
 export const mappingsUpdate = method({
   name: "mappings.update",
   right: "change",
-  docs: "Changes the fields given, and no others.",
+  docs: "Changes the given fields and no others.",
   params: v.object({ id: mappingId, ...v.partial(v.object(mappingFields)).entries }),
   changes: ({ id }) => `mapping ${id}`,
   result: nothing,
@@ -40,7 +40,7 @@ export const mappingsUpdate = method({
 export const mappingsDelete = method({
   name: "mappings.delete",
   right: "change",
-  docs: "Deletes a mapping. Its id is never given again.",
+  docs: "Deletes a mapping. Its id is never used again.",
   params: v.object({ id: mappingId }),
   changes: ({ id }) => `mapping ${id}`,
   result: nothing,

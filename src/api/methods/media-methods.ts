@@ -23,7 +23,7 @@ const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLen
 export const media = method({
   name: "media",
   right: "look",
-  docs: "State and statistics of the media index, what plays, and the playlist that is loaded.",
+  docs: "State and statistics of the media index, the media that plays, and the loaded playlist.",
   params: noParams,
   result: v.object({
     database: indexStatus,
@@ -44,7 +44,7 @@ export const media = method({
 export const mediaActive = method({
   name: "media.active",
   right: "look",
-  docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there where its player tells them.",
+  docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them.",
   params: noParams,
   result: v.nullable(activeMedia),
   run: async (services) => (await services.playback()) ?? null,
@@ -53,7 +53,7 @@ export const mediaActive = method({
 export const mediaControl = method({
   name: "media.control",
   right: "play",
-  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and what else the script command `control` takes. `args` are what that command has behind the comma, in a list: a place, `+10`, `-10`, `1:30`, `1m30s` or `50%`, or a volume, `50`, `+5` or `-5`. A number is seconds from the start, or percent. Answers once the player has done it.",
+  docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and the other actions of the script command `control`. `args` is a list of what that command has after the comma: a place, `+10`, `-10`, `1:30`, `1m30s` or `50%`, or a volume, `50`, `+5` or `-5`. A number is seconds from the start, or percent. Answers when the player has done it.",
   params: v.object({
     action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
     args: v.optional(
@@ -108,7 +108,7 @@ function asksForSomething<Input extends Asked>() {
 export const mediaSearch = method({
   name: "media.search",
   right: "look",
-  docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all. `total` counts all that fits, `results` holds at most `maxResults` of them.",
+  docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all. `total` counts all results; `results` has at most `maxResults` of them.",
   params: v.pipe(
     v.object({
       query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
@@ -131,7 +131,7 @@ export const mediaIndex = method({
   aliases: ["media.generate"],
   right: "change",
   isLong: true,
-  docs: "Indexes the media of all systems, or of those listed, and answers once that is done; `media.indexing` tells how far it is.",
+  docs: "Indexes the media of all systems, or of those listed, and answers when that is done. `media.indexing` reports the progress.",
   params: v.object({ systems: v.optional(v.nullable(systemIds)) }),
   changes: ({ systems }) => `index ${systems?.join(" ") ?? "all"}`,
   result: nothing,
@@ -145,7 +145,7 @@ export const mediaIndex = method({
 export const mediaIndexCancel = method({
   name: "media.index.cancel",
   right: "change",
-  docs: "Ends the indexing that runs. What was indexed before stays searchable.",
+  docs: "Ends the indexing that runs. The index from before stays searchable.",
   params: noParams,
   result: nothing,
   run(services) {
@@ -166,7 +166,7 @@ export const systems = method({
 export const launchers = method({
   name: "launchers",
   right: "look",
-  docs: "The players of the config file and the built-in ones: what each plays, how it is spoken with, and whether its program is here. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
+  docs: "The players of the config file and the built-in ones: what each plays, its kind, and whether its program is installed. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
   params: noParams,
   result: v.object({
     launchers: v.array(launcherEntry),

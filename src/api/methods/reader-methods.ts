@@ -19,7 +19,7 @@ export const readersWrite = method({
   name: "readers.write",
   right: "change",
   isLong: true,
-  docs: "Writes a launch script to the tag on a reader: on the first that can write, or on the one named. Waits up to 30 s for a tag, and answers once it was written and read back equal; the tag is not launched until it was taken off and laid on again. A caller that goes away before a tag was found calls it off. With `force`, a tag that holds data of another kind is overwritten, too; with `newTag`, the tag that still lies there from the write before is passed over; `record` `uri` writes a link that phones open, not a text. Where a tag was not written, `data.cause` tells why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
+  docs: "Writes a launch script to the tag on a reader: on the named reader, or on the first that can write. Waits up to 30 s for a tag, and answers when the tag was written and read back equal. The tag is launched only after it was taken off and put on again. If the caller disconnects before a tag was found, the write is cancelled. With `force`, a tag that holds data of another kind is overwritten, too. With `newTag`, the tag of the write before is skipped while it stays on the reader; `record` `uri` writes a link that phones open, instead of a text. If a tag was not written, `data.cause` says why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
   params: v.object({
     text: v.pipe(v.string(), v.minLength(1)),
     readerId,
@@ -39,7 +39,7 @@ export const readersWrite = method({
 export const readersWriteCancel = method({
   name: "readers.write.cancel",
   right: "change",
-  docs: "Ends the write that waits for a tag, on the reader named or on any; it answers `failed`. A write that has begun is carried out.",
+  docs: "Ends the write that waits for a tag, on the named reader or on any. That write answers `failed`. A write that has begun is completed.",
   params: v.object({ readerId }),
   result: nothing,
   errors: ["not-found"],
@@ -51,7 +51,7 @@ export const readersWriteCancel = method({
 
 const macro = v.pipe(v.string(), v.minLength(1), v.maxLength(scriptBytesMax));
 const docs =
-  "Refused unless the config file says `script.allow_input = true`. Answers once all is up again. What may stand there is written in [SCRIPT.md](SCRIPT.md).";
+  "Refused unless the config file says `script.allow_input = true`. Answers when all keys are released. [SCRIPT.md](SCRIPT.md) describes the text.";
 
 export const inputKeyboard = method({
   name: "input.keyboard",

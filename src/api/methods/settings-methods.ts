@@ -21,7 +21,7 @@ const own = {
 export const settings = method({
   name: "settings",
   right: "change",
-  docs: "The settings that the API offers. `reader` and `readers`, `rootFolder` and `rootFolders` say the same: what the config file sets, not what was detected or is the default.",
+  docs: "The settings that the API offers. `reader` and `readers` have one value, and so do `rootFolder` and `rootFolders`: that of the config file, without detected readers and defaults.",
   params: noParams,
   result: v.object({
     reader: readerStrings,
@@ -38,7 +38,7 @@ export const settings = method({
 export const settingsUpdate = method({
   name: "settings.update",
   right: "change",
-  docs: "Changes the settings given, at once and in the config file, of which all else stays as it is, comments too. `reader`, `readers`, `systems`, `consoleLogging` and `debug` name files, devices or traces, and require the right `own`. What opens the device to others stands in the file only.",
+  docs: "Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. `reader`, `readers`, `systems`, `consoleLogging` and `debug` name files, devices or traces, and require the right `own`. Settings that open the device to others can be changed in the file only.",
   changes: (params) =>
     Object.entries(params)
       .flatMap(([name, value]) => (value === undefined ? [] : [name]))
@@ -85,7 +85,7 @@ function eitherSpelling(
 export const playtime = method({
   name: "playtime",
   right: "change",
-  docs: "How long was played today and in this session, and how long may be played yet. `enabled` tells whether any limit of time is set; minutes of 0 are none. `volumeMax` is the loudest that cards and programs may make it, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
+  docs: "The play time of today and of this session, and the time that is left. `enabled` is true if there is a time limit; 0 minutes are no limit. `volumeMax` is the highest volume that cards and programs may set, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
   params: noParams,
   result: playTimeState,
   run: (services) => services.playTime(),
@@ -94,7 +94,7 @@ export const playtime = method({
 export const playtimeLimitsUpdate = method({
   name: "playtime.limits.update",
   right: "own",
-  docs: "Changes the limits given, at once and in the config file: those of time in minutes, where 0 means none, and `volumeMax` in percent, where 100 means none; what plays louder is turned down where its player can (mpv).",
+  docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
   params: v.object(v.partial(v.object(playTimeLimits)).entries),
   result: nothing,
   errors: ["failed"],

@@ -7,7 +7,7 @@ import { hasContent, launchEntry, nothing, token, tokenFields, toToken } from ".
 export const tokens = method({
   name: "tokens",
   right: "change",
-  docs: "The tokens that lie on readers now, and the last one that came.",
+  docs: "The tokens that are on readers now, and the last one that arrived.",
   params: noParams,
   result: v.object({ active: v.array(token), last: v.nullable(token) }),
   run(services) {
@@ -45,7 +45,7 @@ const limitDefault = 100;
 export const tokensHistory = method({
   name: "tokens.history",
   right: "change",
-  docs: "Recent launches, newest first; `before` pages back. Of long texts a page holds fewer than `limit`: the last page is the empty one.",
+  docs: "Recent launches, newest first; `before` pages back. A page of long texts has fewer than `limit` entries, so only an empty page is the last one.",
   params: v.object({
     limit: v.optional(
       v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(historyPageMax)),

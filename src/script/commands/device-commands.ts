@@ -7,21 +7,21 @@ import type { ScriptCommand } from "../command.ts";
 import { codesOf, inputTables, keyboard } from "../input-keys.ts";
 import { defaultSpeedMs, durationMs, pressedTimes, readMacro } from "../input-macro.ts";
 
-const permission = "Only where the config file says `script.allow_input = true`.";
+const permission = "The config file must have `script.allow_input = true`.";
 const macroDocs =
-  'Braces also repeat (`{down*3}`), wait (`{delay:500}`, `{delay:1s}`), hold (`{hold:a:1s}`, or `{press:shift}` and `{release:shift}`), and take a text as it is (`{"text"}`); `\\` takes the meaning from what stands behind it, as in `\\{`. `^`, commas, quotes and `[[` have no other meaning here.';
+  'Braces also repeat (`{down*3}`), wait (`{delay:500}`, `{delay:1s}`), hold (`{hold:a:1s}`, or `{press:shift}` and `{release:shift}`), and type a text as it is (`{"text"}`); `\\` escapes the next character, as in `\\{`. `^`, commas, quotes and `[[` have no other meaning here.';
 
 const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: false } as const;
 
 const inputKeyboard = inputCommand("keyboard", {
   args: "keys",
-  docs: `Types on a virtual keyboard with US layout: characters as they stand, other keys in braces, such as \`{enter}\` \`{esc}\` \`{f1}\` \`{up}\`, and several together, such as \`{ctrl+c}\`. ${macroDocs} ${permission}`,
+  docs: `Types on a virtual keyboard with US layout: plain characters, other keys in braces, such as \`{enter}\` \`{esc}\` \`{f1}\` \`{up}\`, and several together, such as \`{ctrl+c}\`. ${macroDocs} ${permission}`,
   example: "**input.keyboard:load{enter}{delay:2s}{f1}",
 });
 
 const inputGamepad = inputCommand("gamepad", {
   args: "buttons",
-  docs: `Presses buttons of a virtual gamepad, which a game sees as one more: \`^\` \`v\` \`<\` \`>\` for the directions, \`A\` (east) \`B\` (south) \`X\` (north) \`Y\` (west) \`L\` \`R\`, and in braces \`{start}\` \`{select}\` \`{menu}\` \`{l2}\` \`{r2}\` \`{l3}\` \`{r3}\` \`{up}\` and so on. ${macroDocs} ${permission}`,
+  docs: `Presses buttons of a virtual gamepad, which games see as an additional one: \`^\` \`v\` \`<\` \`>\` for the directions, \`A\` (east) \`B\` (south) \`X\` (north) \`Y\` (west) \`L\` \`R\`, and in braces \`{start}\` \`{select}\` \`{menu}\` \`{l2}\` \`{r2}\` \`{l3}\` \`{r3}\` \`{up}\` and so on. ${macroDocs} ${permission}`,
   example: "**input.gamepad:^^vv<><>BA{start}",
 });
 
@@ -34,7 +34,7 @@ function inputCommand(
     ...common,
     ...facts,
     names: [name],
-    options: { speed: `the time from one press to the next; \`${defaultSpeedMs}ms\` where it says nothing.` },
+    options: { speed: `the time from one press to the next; \`${defaultSpeedMs}ms\` by default.` },
     waits: true,
     async run({ args: [text = ""], options }, ports, signal) {
       const macro = readMacro(text, inputTables[kind], speedOf(options.get("speed")));
@@ -48,7 +48,7 @@ const inputKey: ScriptCommand = {
   ...common,
   names: ["input.key", "key"],
   args: "key",
-  docs: `Presses one key of the virtual keyboard: by its name, as \`input.keyboard\` has it in braces, or by its number in Linux, so that \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
+  docs: `Presses one key of the virtual keyboard: by its name in the braces of \`input.keyboard\`, or by its number in Linux: \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
   example: "**input.key:f12",
   async run({ args: [key = ""] }, ports, signal) {
     await ports.input("keyboard", pressedTimes(codesOfKey(key.trim()), 1), signal);
@@ -63,7 +63,7 @@ function coinCommand(player: 1 | 2, key: string): ScriptCommand {
     names: [`input.${name}`, name],
     argsMin: 0,
     args: "coins",
-    docs: `Puts a coin into an arcade machine for player ${player}, or so many: presses the key \`${key}\` of the virtual keyboard, which is what most emulators take for it. ${permission}`,
+    docs: `Puts a coin into an arcade machine for player ${player}, or a number of coins: presses the key \`${key}\` of the virtual keyboard, which most emulators use for coins. ${permission}`,
     example: `**input.${name}:2`,
     async run({ args: [text = ""] }, ports, signal) {
       const coins = text === "" ? 1 : /^\d{1,5}$/.test(text) ? Number(text) : 0;
@@ -82,7 +82,7 @@ const write: ScriptCommand = {
   names: ["write"],
   args: "text",
   waits: true,
-  docs: "Writes a text to the next tag, and reads it back: take this card off and lay the other one on within 30 seconds. The card that says it is left as it is, and the one that is written does nothing until it was taken off. `||`, commas and a `?` in the text are plain letters where it stands in quotes.",
+  docs: "Writes a text to the next tag, and reads it back. Take this card off and put the other tag on within 30 seconds. This card is not changed. The written tag starts nothing until it was taken off. In quotes, `||`, commas and a `?` of the text are plain characters.",
   example: '**write:"SNES/Super Game.sfc"',
   run: ({ args: [text = ""] }, ports, signal) => ports.write(text, signal),
 };
@@ -94,7 +94,7 @@ const pair: ScriptCommand = {
   argsMax: 0,
   args: "",
   needsReader: true,
-  docs: "Shows a QR code and six digits on the screen of Tapdeck's own image for ten minutes: whoever points a phone at it, or types the digits on the device's page, can use the device from there. A card for those without a keyboard; elsewhere, `tapdeck pair` does it. It works from a card on a reader of the device only: no call of the API starts it, and no simulated reader.",
+  docs: "Shows a QR code and six digits on the screen of the SD image for ten minutes. A phone that scans the code, or on which the digits are typed, can use the device from then on. It is for devices without a keyboard; elsewhere, use `tapdeck pair`. It works only from a card on a reader of the device, not over the API and not from a simulated reader.",
   example: "**pair",
   run: (_call, ports) => ports.pair(),
 };

@@ -14,7 +14,7 @@ import {
 
 const resumeOption = {
   resume:
-    "`no` starts a game of RetroArch from its beginning, `yes` where it was left; the setting `retroarch.resume` decides where nothing is said. Battery RAM is loaded either way.",
+    "`no` starts a game of RetroArch from its beginning, and `yes` continues it. Without this option `retroarch.resume` decides. Battery RAM is loaded in both cases.",
 } as const;
 
 /** The options of every command that starts a file. */
@@ -38,9 +38,9 @@ const launch: ScriptCommand = {
   options: {
     ...fileOptions,
     system:
-      "The system that the file is for, by any of its names. Its extension must be one of that system, or stated by the player.",
+      "The system that the file is for, by any of its names. Its extension must belong to that system, or be listed by the player.",
   },
-  docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list that no player takes plays as `playlist.play` does. Any text that is not a command is its argument.",
+  docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list without a player of its own is played like `playlist.play`. A text that is not a command is an argument of this command.",
   example: "SNES/Super Game.sfc?launcher=snes9x",
   run: (call, ports) => ports.launch(call.args[0] ?? "", howOf(call)),
 };
@@ -50,7 +50,7 @@ const launchTitle: ScriptCommand = {
   names: ["launch.title"],
   args: "System/Title (tag)",
   needsIndex: true,
-  docs: "Looks a title up in the media index and starts the file that fits best. Tags in brackets narrow it down. `@System/Title (tag)` is the short form, in which commas mean nothing.",
+  docs: "Looks a title up in the media index and starts the file that fits best. Tags in brackets narrow the choice. `@System/Title (tag)` is the short form, in which commas are plain characters.",
   example: "@SNES/Super Game (USA)",
   async run(call, ports) {
     const wanted = titleOf(call.args[0] ?? "");
@@ -64,7 +64,7 @@ const launchSearch: ScriptCommand = {
   names: ["launch.search", "search"],
   args: "System/query",
   needsIndex: true,
-  docs: "Starts what fits best of a search in the media index. `*` stands for anything; without a system, or with `all`, it looks in all of them.",
+  docs: "Starts the best result of a search in the media index. `*` stands for any text. Without a system, or with `all`, it searches all systems.",
   example: "**launch.search:SNES/*super*game*",
   async run(call, ports) {
     const query = queryOf(call.args[0] ?? "");
@@ -78,7 +78,7 @@ const launchRandom: ScriptCommand = {
   argsMax: 64,
   args: "system, folder or query, ...",
   needsIndex: true,
-  docs: "Starts any file of the systems, folders (`/absolute` or `System/folder`) and searches (`System/*words*`) given, each file with even odds. `all` stands for every system.",
+  docs: "Starts a random file of the given systems, folders (`/absolute` or `System/folder`) and searches (`System/*words*`). All files are equally likely. `all` stands for every system.",
   example: "**launch.random:SNES,NES/Puzzles,all/*race*",
   async run(call, ports) {
     const sources = call.args.map(randomSourceOf);
@@ -103,7 +103,7 @@ const launchLast: ScriptCommand = {
   argsMax: 0,
   args: "",
   options: resumeOption,
-  docs: "Starts the media that was started last, whether or not it still plays, and also after the device was off.",
+  docs: "Starts the media that was started last, also if it still plays, and also after a restart.",
   example: "**launch.last",
   run: (call, ports) => ports.launchLast(resumeOf(call)),
 };

@@ -24,8 +24,8 @@ const control: ScriptCommand = {
   names: ["control"],
   argsMax: 2,
   args: "action, place or volume",
-  options: { to: "The place, in another way to write it." },
-  docs: "Has the player of what plays do something: `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume`, `mute`, `next`, `previous` (mpv), `save_state`, `load_state`, `reset`, `menu`, `screenshot` (RetroArch), as far as the player can. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and is the player's own (mpv): `**volume` finds the device's too. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` mean the same as the nearest of these.",
+  options: { to: "The place; the same as the second argument." },
+  docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume`, `mute`, `next`, `previous` (mpv), `save_state`, `load_state`, `reset`, `menu`, `screenshot` (RetroArch), as far as the player can. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
   example: "**control:seek,+30||**control:resume",
   async run({ args: [action = "", place], options }, ports) {
     const to = options.get("to");
@@ -41,7 +41,7 @@ const volume: ScriptCommand = {
   ...common,
   names: ["volume"],
   args: "percent",
-  docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`: that of the player of what plays where it has its own (mpv), else that of the device, by `wpctl`, `pactl` or `amixer`. A player's volume holds for what is started after it, too; where nothing plays and the device has none that can be set, it holds for what is started next.",
+  docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`. A player with a volume of its own (mpv) is changed; otherwise the device is, by `wpctl`, `pactl` or `amixer`. The volume of a player stays for the next players. If nothing plays and the device has no volume, the value is for the next player.",
   example: "**volume:40||Audio/Lullaby.mp3",
   async run({ args: [text = ""] }, ports, signal) {
     const change = readVolume(text);
@@ -59,7 +59,7 @@ const delay: ScriptCommand = {
   names: ["delay"],
   args: "milliseconds, time or media_ready",
   waits: true,
-  docs: "Waits before the next command: so many milliseconds, a time such as `1m30s` (`h`, `m`, `s`, `ms`), or until the player shows what it was started with (`media_ready`; a player that does not tell is ready when it has run for 3 s). Other cards have their turn meanwhile, and one that starts or stops something ends the wait.",
+  docs: "Waits before the next command: a number of milliseconds, a time such as `1m30s` (`h`, `m`, `s`, `ms`), or `media_ready`. `media_ready` waits until the player shows its media; a player that cannot report this is ready after 3 s. Other cards run during the wait, and a card that starts or stops something ends it.",
   example: "SNES/Super Game.sfc||**delay:2s||**echo:it should run by now",
   async run({ args: [text = ""] }, ports, signal) {
     if (text.toLowerCase() !== "media_ready") return ports.delay(delayMs(text), signal);

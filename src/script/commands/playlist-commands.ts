@@ -7,9 +7,9 @@ const what =
   "a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`), absolute or `<System>/<relative path>` below a media folder";
 const options = {
   ...fileOptions,
-  mode: "`shuffle` for any order; an order is drawn once.",
+  mode: "`shuffle` for a random order, which is drawn once.",
   shuffle: "`yes` is the same as `mode=shuffle`.",
-  repeat: "`all` begins again at the end, `one` stays with one item, `no` ends (as does nothing).",
+  repeat: "`all` starts again at the end, `one` repeats one item, and `no`, the default, ends.",
 } as const;
 const common = { options: {}, startsMedia: false, allowedUntrusted: true, argsMin: 0, argsMax: 0, args: "" };
 
@@ -20,7 +20,7 @@ const playlistPlay: ScriptCommand = {
   args: "folder or list",
   options,
   startsMedia: true,
-  docs: `Starts ${what}; without an argument, goes on with the one that is loaded. When an item ends by itself, the next one starts; one that cannot be played is left out. Anything else that is started ends a playlist that plays; one that is paused is kept.`,
+  docs: `Starts ${what}; without an argument, continues the loaded one. When an item ends by itself, the next one starts. An item that cannot be played is skipped. Another start ends a playlist that plays, and keeps one that is paused.`,
   example: "**playlist.play:Audio/Bedtime?mode=shuffle&repeat=all",
   run: (call, { playlist }) => {
     const path = call.args[0] ?? "";
@@ -35,7 +35,7 @@ const playlistLoad: ScriptCommand = {
   argsMax: 1,
   args: "folder or list",
   options,
-  docs: "Takes a playlist, as `playlist.play` does, without starting it.",
+  docs: "Loads a playlist, as `playlist.play` does, without starting it.",
   example: "**playlist.load:Audio/Bedtime.m3u",
   run: (call, { playlist }) => playlist.load(call.args[0] ?? "", playlistHow(call)),
 };
@@ -51,7 +51,7 @@ const playlistStop: ScriptCommand = {
 const playlistPause: ScriptCommand = {
   ...common,
   names: ["playlist.pause"],
-  docs: "Stops the item of the playlist and keeps the place: `playlist.play` begins that item again.",
+  docs: "Stops the item of the playlist and keeps the place. `playlist.play` starts that item again.",
   example: "**playlist.pause",
   run: (_call, { playlist }) => playlist.pause(),
 };
@@ -71,7 +71,7 @@ const playlistPrevious: ScriptCommand = {
   names: ["playlist.previous"],
   startsMedia: true,
   goesOn: true,
-  docs: "Starts the item before.",
+  docs: "Starts the previous item of the playlist.",
   example: "**playlist.previous",
   run: (_call, { playlist }) => playlist.move(-1),
 };

@@ -26,7 +26,7 @@ const httpGet: ScriptCommand = {
   argsMin: 1,
   argsMax: 1,
   args: "url",
-  docs: "Asks a server, and fails unless it answers well. The address must match `script.allow_http` in the config file; what it answers is dropped.",
+  docs: "Sends a request to a server, and fails unless it succeeds. The address must match `script.allow_http` in the config file. The body of the answer is dropped.",
   example: '**http.get:"https://example.com/lamp?on=1"',
   run: ({ args: [url = ""] }, ports, signal) => ports.request({ method: "GET", url }, signal),
 };
@@ -37,7 +37,7 @@ const httpPost: ScriptCommand = {
   argsMin: 3,
   argsMax: 3,
   args: "url, content type, body",
-  docs: "Sends a body to a server, and fails unless it answers well. The address must match `script.allow_http` in the config file.",
+  docs: "Sends a body to a server, and fails unless the request succeeds. The address must match `script.allow_http` in the config file.",
   example: "**http.post:https://example.com/lamp,application/json,'{\"on\":true}'",
   run: ({ args: [url = "", type = "", body = ""] }, ports, signal) =>
     ports.request({ method: "POST", url, content: { type, body } }, signal),
@@ -49,7 +49,7 @@ const execute: ScriptCommand = {
   argsMin: 1,
   argsMax: argvMax,
   args: "program, argument, ...",
-  docs: "Runs a program to its end, at most a minute, and fails where it does. One argument is split at its spaces, but for those in quotes; several are taken as they are, and so it must be where an expression is among them. No shell is involved. The command line must match `script.allow_execute` in the config file.",
+  docs: "Runs a program to its end, at most a minute, and fails if the program fails. A single argument is split at spaces outside quotes. Several arguments are passed as they are, which is required if one has an expression. No shell is involved. The command line must match `script.allow_execute` in the config file.",
   example: '**execute:/usr/bin/logger "a card was read"',
   async run({ args, hasExpressions }, ports, signal) {
     // The text of a card must stay within the one argument that its expression stands in.
