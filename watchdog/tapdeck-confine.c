@@ -1,10 +1,9 @@
 /*
  * tapdeck-confine [--offline] [--hide=PATH]... [--own=FOLDER]... -- PATH NAME [WORD]...
  *
- * Becomes the program at PATH, with the name NAME. The program can neither read nor change hidden files. It cannot look into other
- * processes, and from Linux 6.12 on it cannot signal them. Landlock has only rules that allow (Linux,
- * Documentation/userspace-api/landlock.rst), so each entry beside the hidden places, and beside the folders above them, is allowed.
- * In those folders the program cannot make new entries. A link counts as the place that it leads to.
+ * Becomes the program at PATH, with the name NAME. The program cannot read or change hidden files, or look into other processes; from
+ * Linux 6.12 on it cannot signal them either. Landlock has only rules that allow (Linux, Documentation/userspace-api/landlock.rst):
+ * each entry beside the hidden places and the folders above them gets one. It cannot make entries there. Links count as their targets.
  *
  *   --hide=PATH   hides this absolute path, which has no links, and all below it
  *   --own=FOLDER  its files are hidden, unless their names begin with a dot and do not end in .new; its folders are not
