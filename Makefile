@@ -24,8 +24,10 @@ else
 	@tools/test-setup
 	@$(MAKE) --no-print-directory check build
 	@mkdir -p build
-	@$(BUN) test --parallel=2 --timeout 180000 --reporter=junit --reporter-outfile=build/junit.xml $(ALONE:%=--path-ignore-patterns=%)
-	@$(BUN) test --timeout 180000 --reporter=junit --reporter-outfile=build/junit-alone.xml $(ALONE:%=./%)
+	@status=0; \
+	$(BUN) test --parallel=2 --timeout 180000 --reporter=junit --reporter-outfile=build/junit.xml $(ALONE:%=--path-ignore-patterns=%) || status=1; \
+	$(BUN) test --timeout 180000 --reporter=junit --reporter-outfile=build/junit-alone.xml $(ALONE:%=./%) || status=1; \
+	exit $$status
 endif
 
 test-unit: node_modules/.ready ## Run the tests of test/unit, without root and without Debian packages, a file to a processor
@@ -34,7 +36,7 @@ test-unit: node_modules/.ready ## Run the tests of test/unit, without root and w
 check: node_modules/.ready ## Types, lint, format and the rules of the house
 	@$(BIN)/tsc -p .
 	@$(BIN)/biome check --error-on-warnings .
-	@$(BUN) test test/tidy.test.ts
+	@$(BUN) test ./test/tidy.test.ts ./test/tidy-prose.test.ts
 
 build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 dist/tapdeck-confine ## Compile dist/tapdeck-linux-x64 and dist/tapdeck-linux-arm64
 

@@ -34,7 +34,7 @@ import { confinementFault, confinePlayers } from "./system/confine.ts";
 import { createDescriptors } from "./system/descriptor-reserve.ts";
 import { closedPlaces, type ServicePlaces } from "./system/folders.ts";
 import { machineChecks } from "./system/machine-checks.ts";
-import { platform, version } from "./system/own-program.ts";
+import { platform, tapdeckVersion } from "./system/own-program.ts";
 import { closeToOthers } from "./system/private-files.ts";
 import { ownerOf } from "./system/socket-owner.ts";
 import { endSpare, prepareSpare } from "./system/spare-player.ts";
@@ -84,7 +84,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ...places,
       ...{ settings, config: settings.current, clock, log, store, stops, bus: createBus(log) },
     });
-    log.info("service", "listening", { port, version, platform });
+    log.info("service", "listening", { port, version: tapdeckVersion, platform });
     return {
       port,
       close() {
@@ -98,7 +98,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** What all parts are made from. */
+/** The inputs of all parts. */
 interface Base extends ServiceOptions, ServicePlaces {
   readonly settings: Settings;
   readonly config: () => Config;

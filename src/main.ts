@@ -16,7 +16,7 @@ import { jobArgument, watchArgument } from "./media/scan/indexer.ts";
 import { drawArgument } from "./screen/painter.ts";
 import { type PlaceOptions, placesOf } from "./system/folders.ts";
 import { createLogLines } from "./system/log-lines.ts";
-import { version } from "./system/own-program.ts";
+import { tapdeckVersion } from "./system/own-program.ts";
 
 process.exitCode = await start(process.argv.slice(2));
 
@@ -36,7 +36,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const asked = parseArguments(argv);
     return asked.kind === "serve"
       ? await serve(asked, lines.write)
-      : await runCommand(asked, { configOf, configPathOf, socketPathOf, version });
+      : await runCommand(asked, { configOf, configPathOf, socketPathOf, version: tapdeckVersion });
   } catch (error) {
     if (error instanceof StartError) lines.write(`tapdeck: ${error.message}`);
     else

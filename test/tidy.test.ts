@@ -1,9 +1,7 @@
 /** The rules of the house that a compiler does not know: who may import whom, sizes, and what must not be in the tree. */
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
-
-const root = join(import.meta.dir, "..");
+import { basename } from "node:path";
+import { importsOf, read, root, sources, tracked } from "./helpers/source-tree.ts";
 
 /**
  * What each folder may import, by the longest prefix that fits (ARCHITECTURE, "Who may import whom"). `*` stands for any one
@@ -84,14 +82,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const files = tracked().filter((file) => file.endsWith(".ts"));
-const sources = files.filter((file) => file.startsWith("src/") || file.startsWith("drivers/"));
-
-interface Import {
-  readonly from: string;
-  readonly to: string;
-  readonly typesOnly: boolean;
-}
+const files = tracked.filter((file) => file.endsWith(".ts"));
 
 test("the tree has sources to look at", () => {
   expect(sources.length).toBeGreaterThan(30);
@@ -169,9 +160,66 @@ test("no blind eye: no any, no ignored errors, no focused or disabled tests", ()
   expect(files.filter((file) => file !== self && marks.test(read(file)))).toEqual([]);
 });
 
+test("a file name stands for one thing", () => {
+  const names = sources
+    .map((file) => basename(file))
+    .filter((name) => !["index.ts", "main.ts"].includes(name));
+  const twice = names.filter((name, at) => names.indexOf(name) !== at);
+  expect([...new Set(twice)]).toEqual([]);
+});
+
+/** Exported names that may stand in two files: a method of the API and the script command of the same name. */
+const sharedNames = new Set(["stop", "launch", "playlist", "pair", "confirm"]);
+
+test("an exported name stands for one thing", () => {
+  const files = new Map<string, string[]>();
+  for (const file of sources)
+    for (const [, name = ""] of read(file).matchAll(
+      /^export (?:async )?(?:declare )?(?:function\*?|const|class|type|interface) (\w+)/gm,
+    ))
+      files.set(name, [...(files.get(name) ?? []), file]);
+  const twice = [...files].filter(([name, where]) => new Set(where).size > 1 && !sharedNames.has(name));
+  expect(twice.map(([name, where]) => `${name}: ${[...new Set(where)].join(" ")}`)).toEqual([]);
+});
+
+const functionLinesMax = 80; // Of its own: the functions within it count for themselves.
+
+test("no function is longer than 80 lines", () => {
+  const long = sources.filter((file) => !isDataFile(file)).flatMap(longFunctionsOf);
+  expect(long).toEqual([]);
+});
+
+test("a file of fewer than 25 lines has more than one importer", () => {
+  const importers = new Map<string, Set<string>>();
+  for (const { from, to } of [...sources, ...files.filter((file) => file.startsWith("tools/"))].flatMap(
+    importsOf,
+  ))
+    importers.set(to, (importers.get(to) ?? new Set()).add(from));
+  const small = sources.filter(
+    (file) => file.endsWith(".ts") && !file.endsWith(".d.ts") && read(file).split("\n").length <= 25,
+  );
+  // A program of its own, or one that the build names, has no importer at all.
+  expect(small.filter((file) => importers.get(file)?.size === 1)).toEqual([]);
+});
+
+test("the subject of a commit is `area: imperative`, in 60 characters", () => {
+  const log = Bun.spawnSync(["git", "log", "--no-merges", "--since=2026-11-22T21:00:00Z", "--format=%s"], {
+    cwd: root,
+  });
+  const subjects = log.stdout
+    .toString()
+    .split("\n")
+    .filter((subject) => subject !== "");
+  expect(
+    subjects.filter(
+      (subject) => !/^[a-z0-9-]+(, [a-z0-9-]+)*: [a-z].{1,}[^.]$/.test(subject) || subject.length > 60,
+    ),
+  ).toEqual([]);
+});
+
 test("no file holds what a merge left behind", () => {
   const marks = /^(?:<{7} |>{7} |={7}$)/m;
-  expect(tracked().filter((file) => marks.test(read(file)))).toEqual([]);
+  expect(tracked.filter((file) => marks.test(read(file)))).toEqual([]);
 });
 
 test("the lockfile names no host and every package in it is pinned by its hash", () => {
@@ -188,29 +236,6 @@ test("dependencies are pinned exactly", () => {
   const versions = Object.values({ ...dependencies, ...devDependencies });
   expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(String(version)))).toEqual([]);
 });
-
-function tracked(): string[] {
-  const listed = Bun.spawnSync(["git", "ls-files", "--cached", "--others", "--exclude-standard"], {
-    cwd: root,
-  });
-  return listed.stdout
-    .toString()
-    .split("\n")
-    .filter((file) => file !== "" && Bun.file(join(root, file)).size > 0);
-}
-
-function read(file: string): string {
-  return readFileSync(join(root, file), "utf8");
-}
-
-function importsOf(file: string): Import[] {
-  const lines = read(file).matchAll(/^(?:import|export)\s+(type\s)?[^;"]*?from\s+"(\.[^"]+)"/gm);
-  return [...lines].map((line) => ({
-    from: file,
-    to: normalize(join(dirname(file), line[2] ?? "")),
-    typesOnly: line[1] !== undefined,
-  }));
-}
 
 function longestPrefix(file: string): string {
   const fitting = Object.keys(mayImport).filter((prefix) => file.startsWith(prefix));
@@ -234,4 +259,32 @@ function withoutComments(text: string): string {
 
 function isDataFile(file: string): boolean {
   return file.endsWith(".json");
+}
+
+/** Functions of too many lines, by the formatter's indentation: a function ends at the next brace at its own depth. */
+function longFunctionsOf(file: string): string[] {
+  const lines = read(file).split("\n");
+  const opens =
+    /^(\s*)(?:.*\bfunction\b.*|.*=> |.*\)(?:: [^{]*)? |(?:async |get |\*)?[\w[\].]+\(.*\)(?:: .*)? )\{$/;
+  const open: { indent: string; line: number; inner: number }[] = [];
+  const long: string[] = [];
+  lines.forEach((line, at) => {
+    const last = open.at(-1);
+    if (last !== undefined && new RegExp(`^${last.indent}\\}`).test(line)) {
+      open.pop();
+      const whole = at - last.line + 1;
+      const mine = whole - last.inner;
+      if (mine > functionLinesMax) long.push(`${file}:${last.line + 1}: ${mine} lines`);
+      const outer = open.at(-1);
+      if (outer !== undefined) outer.inner += whole;
+    }
+    const found = opens.exec(line);
+    if (
+      found !== null &&
+      !/^\s*(?:\} )?(?:if|else|for|while|switch|catch|do|try)\b/.test(line) &&
+      !/^\s*(?:export )?(?:interface|type|class) /.test(line)
+    )
+      open.push({ indent: found[1] ?? "", line: at, inner: 0 });
+  });
+  return long;
 }

@@ -82,7 +82,7 @@ export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
   const command = data.subarray(1);
   const silence = memory.silenceMs;
   if (mifareAuthentication.includes(command[0] ?? 0) && (tag.sak & 0x20) === 0) {
-    // Whatever follows is a key to the chip, so GET_VERSION cannot go this way. The cipher is between chip and card:
+    // The chip takes all that follows as a key, so GET_VERSION cannot go this way. The cipher is between chip and card:
     // here the card receives the key in the clear, and answers four bits if it is the right one.
     const { answer, afterMs } = field.exchange(tag, command, silence);
     const isOpen = answer?.kind === "four-bits" && answer.value === 0xa;

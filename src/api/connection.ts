@@ -10,7 +10,7 @@ import type { Access } from "./admission/access.ts";
 /** A caller, and its requests in flight. */
 export interface CallerSession {
   readonly access: Access;
-  /** What the caller may do now: a change of the settings and a revocation count at once. */
+  /** The caller's right now: changed settings and a revocation take effect at once. */
   grant(): Grant;
   /** Its name in the audit log. */
   readonly from: From;

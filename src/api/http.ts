@@ -14,7 +14,7 @@ export interface Visit {
   readonly isPrivate: boolean;
   /** Whether the settings, and this device's addresses, still admit the caller as they did at first. */
   readonly isAdmitted: () => boolean;
-  /** What the caller may do now; `none` before a caller that must seal has done so. */
+  /** The caller's right now; `none` before a caller that must seal has done so. */
   readonly grant: () => Grant;
   /** The id of a paired client, proved by its bearer token. */
   readonly client?: string;

@@ -61,7 +61,7 @@ export function answerLaunch(
 }
 
 /**
- * What a request may do: `launch` at once, `ask` a person with the page, or nothing, if a page sends it in the `background`.
+ * The effect of a request: `launch` at once, `ask` a person with the page, or none, if a page sends it in the `background`.
  * The header of the button's request proves its origin: a foreign page needs a CORS preflight to send it (Fetch Standard, 4.8),
  * which is never granted.
  */

@@ -1,4 +1,4 @@
-/** What the API may call in the rest of the service. wiring/api-services.ts implements it. */
+/** The functions of the service that the API may call. wiring/api-services.ts implements them. */
 import type * as v from "valibot";
 import type { AuditEntry } from "../core/audit.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
@@ -47,7 +47,7 @@ export interface Services {
   input(kind: "keyboard" | "gamepad", text: string): Promise<void>;
   /** Ends the write that waits for a tag, on this reader or on all. Throws `not-found` for an unknown reader. */
   cancelWrite(readerId: string | undefined): void;
-  /** What plays, with the state that its player reports now. */
+  /** The media that plays, with the state that its player reports now. */
   playback(): Promise<ActiveMedia | undefined>;
   /** Controls the running player. Rejects with `failed` if nothing plays, or the player cannot do it. */
   control(action: ControlAction): Promise<void>;

@@ -69,7 +69,7 @@ export interface SocketParts {
   /** As `accept`, of version 1 only. */
   readonly acceptV1: AcceptHello;
   readonly pairing: PairingDoor;
-  /** What a client may do now; `none` for a deleted client. */
+  /** The right of a client now; `none` for a deleted client. */
   readonly grantOf: (clientId: string) => () => Grant;
   /** A remote client has proved its secret. Throws `ServiceError` if it may not continue all the same. */
   readonly onProved: (clientId: string, address: string) => void;

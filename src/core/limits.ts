@@ -83,7 +83,7 @@ export const chipFrameBytesMax = 264; // The longest payload of a frame that a r
 export const apduBytesMax = 4096; // An answer of a card to one command; we ask for no more than 255 bytes at a time.
 
 // USB.
-export const usbDevicesMax = 127; // What one bus addresses (USB 2.0, 4.1).
+export const usbDevicesMax = 127; // Devices that one bus can address (USB 2.0, 4.1).
 export const ccidMessageBytesMax = 65_544 + 10; // The longest that a CCID reader may announce (CCID 1.1, 5.1).
 export const ccidExtensionsMax = 20; // Times that a reader may ask for more time for one command.
 
@@ -100,7 +100,7 @@ export const stopGraceSecondsMax = 30; // Of one launcher: the next card waits a
 export const launcherEnvironmentMax = 64; // Variables for one launcher.
 export const configListMax = 1000; // Systems or endings of one launcher: more than there are.
 
-// What the machine's own start found wrong.
+// Faults that the machine's own start found.
 export const machineFaultsMax = 16;
 export const machineFaultBytesMax = 1024; // A sentence, or the line of the watchdog's state file.
 
@@ -227,7 +227,7 @@ export const expressionDepthMax = 64; // Nested brackets and operators; nobody r
 export const numberDigitsMax = 15; // A double holds as many exactly.
 export const numberDecimalsMax = 6; // With more, small ones would be written with an exponent.
 
-// What scripts do outside the device.
+// Requests and programs of scripts.
 export const webRequestMsMax = 10_000; // With all its redirects, because the next cards wait for it.
 export const webHeadBytesMax = 16 * 1024; // Of an answer; common servers send no more themselves.
 export const webBodyBytesMax = 1024 * 1024; // It is read and dropped.
@@ -256,7 +256,7 @@ export const updateVersionCharsMax = 32;
 export const updateKeysMax = 16;
 export const updateNoteBytesMax = 4096; // The note of an update for the next start, and small files of the boot partition.
 
-// What games save, while RetroArch writes it in memory.
+// Saves of games, which RetroArch writes in memory.
 export const savesBytesMax = 24 * 1024 * 1024; // Of one game, before it starts: a board has 512 MB, and a PlayStation's state 1 to 4.
 export const savesFilesMax = 500; // The same: each is copied before the game starts.
 export const savesListedMax = 20_000; // Files and folders of one system's saves; they are looked through before a game starts.

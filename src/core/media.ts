@@ -19,7 +19,7 @@ export interface ActiveMedia {
   readonly volume?: number;
 }
 
-/** What is needed to start media again. */
+/** The data to start media again. */
 export interface StartedMedia {
   /** Absolute; empty if a system was started without a file. */
   readonly path: string;

@@ -1,6 +1,6 @@
-/** What the service uses of the operating system: console modes, descriptors, virtual input devices, the watchdog. */
+/** The functions of the operating system that the service uses: console modes, descriptors, virtual input devices, the watchdog. */
 
-/** What the console shows: the kernel's text, or only what a program draws. */
+/** The contents of the console: the kernel's text, or only the drawing of a program. */
 type ConsoleMode = "text" | "graphics";
 
 /** Switches the terminal at `path`. Returns false if it is no terminal, or not this user's. */
@@ -52,5 +52,5 @@ export type InputStep =
   | { readonly kind: "down" | "up"; readonly codes: readonly number[] }
   | { readonly kind: "wait"; readonly ms: number };
 
-/** What `health` reports for a day after the watchdog has restarted the service, before a colon and the reason. */
+/** The start of a fault in `health` for a day after the watchdog has restarted the service; a colon and the reason follow. */
 export const startedAgain = "the watchdog started the service again";

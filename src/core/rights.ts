@@ -9,8 +9,8 @@
  * - `change`: work with cards and their meaning.
  * - `own`: administer the device.
  */
-export const rights = ["look", "play", "change", "own"] as const;
-export type Right = (typeof rights)[number];
+export const allRights = ["look", "play", "change", "own"] as const;
+export type Right = (typeof allRights)[number];
 
 /** The highest right that a caller has. */
 export type Grant = Right | "none";
@@ -42,5 +42,5 @@ export function lowerGrant(one: Grant, other: Grant): Grant {
 
 /** The rights that a grant includes, the lowest first. */
 export function rightsOf(grant: Grant): readonly Right[] {
-  return rights.filter((right) => allows(grant, right));
+  return allRights.filter((right) => allows(grant, right));
 }

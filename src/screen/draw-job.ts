@@ -77,7 +77,7 @@ function startRenderer(): Promise<void> {
   return started;
 }
 
-/** Whatever else wants the processor goes first. */
+/** Gives all other programs priority. */
 function yieldToOthers(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);

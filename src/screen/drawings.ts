@@ -3,7 +3,7 @@ import type { Picture } from "./picture.ts";
 
 export const colors = { background: "#14183a", shape: "#ffffff", text: "#ffffff", quiet: "#b9c0e8" } as const;
 
-/** Each state has a color of its own, for whoever cannot read yet. All have 7:1 to the background. */
+/** Each state has a color of its own, for people who cannot read yet. All have 7:1 to the background. */
 export const accents: Readonly<Record<Picture["kind"], string>> = {
   ready: "#5ee6b5",
   "no-reader": "#ffd45e",

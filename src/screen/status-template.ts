@@ -1,5 +1,5 @@
 /**
- * The one picture of the graphical screen, as an SVG of the screen's own size: a drawing and few words for whoever sits three
+ * The one picture of the graphical screen, as an SVG of the screen's own size: a drawing and few words for people who sit three
  * metres away, and beside them the page's address as a QR code. Flat colors only, for screens of 16 bits.
  */
 import { encode } from "uqr";
@@ -17,7 +17,7 @@ export interface ScreenSize {
 export interface ScreenPlace {
   /** Of the page: `http://deck.local:7497`. Undefined without a network. */
   readonly base: string | undefined;
-  /** What the machine's start found wrong, as a sentence; absent where all is well. */
+  /** The faults of the machine's start, as a sentence; absent if there are none. */
   readonly fault?: string | undefined;
   /** Games are played here. */
   readonly hasGames?: boolean;
@@ -64,7 +64,7 @@ function state(
   const footHeight = heightOf(foot, 0);
   const above = { ...inside, height: inside.height - footHeight * 2 };
   const words = textRows(foot, { ...inside, y: inside.y + inside.height - footHeight }, 0);
-  // What starts is about to cover the screen: there is no time to open anything.
+  // The player is about to cover the screen, so there is no time to load a picture.
   return base === undefined || picture.kind === "starting"
     ? [...message(picture, above, texts), ...words]
     : [...besidePanel(picture, base, above, texts), ...words];
@@ -110,7 +110,7 @@ function message(
   const small = { width, linesMax: 3, sizeMax: height * 0.06, sizeMin: height * 0.042 };
   const headline: Row = [texts.headline[picture.kind], large, colors.text];
   const said: Row = [wordsOf(picture, texts), small, accent];
-  // What starts is known by its name; the word above that is small.
+  // The name identifies the media that starts; the word above is small.
   const rows: readonly Row[] =
     picture.kind === "starting" && picture.name !== ""
       ? [
@@ -129,7 +129,7 @@ function message(
   return [icon, ...textRows(rows, { ...box, y: top + iconHeight + iconGap }, gap)];
 }
 
-/** What stands below the headline: a name as it is, a reason as a sentence, or words of the state's own. */
+/** The text below the headline: a name unchanged, a reason as a sentence, or the words of the state. */
 function wordsOf(picture: Exclude<Picture, { kind: "pairing" }>, { below }: ScreenTexts): string {
   const said = "name" in picture ? picture.name : "reason" in picture ? sentence(picture.reason) : "";
   return plainText(said, screenReasonCharsMax) || below[picture.kind];

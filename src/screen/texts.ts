@@ -6,7 +6,7 @@ export interface ScreenTexts {
   /** Above the QR code of the page. */
   readonly openPage: string;
   readonly noNetwork: string;
-  /** What ends a game, where games are played: the hot key of overlay/etc/retroarch.cfg. */
+  /** The keys that end a game, if games are played: the hot key of overlay/etc/retroarch.cfg. */
   readonly endGame: string;
   /** Pairing: above and below the six digits. */
   readonly typeDigits: string;

@@ -9,7 +9,7 @@ import type { Text } from "./syntax.ts";
 export type ValueType = "text" | "number" | "flag";
 
 export const variables = {
-  platform: { type: "text", docs: "What Tapdeck runs on: `linux`." },
+  platform: { type: "text", docs: "The operating system: `linux`." },
   version: { type: "text", docs: "The version of Tapdeck: `1.2.3`." },
   scan_mode: { type: "text", docs: "`tap`, or `hold` if taking the card off stops what it started." },
   "device.hostname": { type: "text", docs: "The name of this device in the network." },

@@ -11,7 +11,7 @@ import { messageOf } from "../core/errors.ts";
 import { confineProbeMsMax } from "../core/limits.ts";
 import type { Environment, ServicePlaces } from "./folders.ts";
 
-/** What a program may reach: every file and socket, every socket, or the sockets of this machine. */
+/** The reach of a program: every file and socket, every socket, or the sockets of this machine. */
 export type ProgramReach = "everything" | "network" | "offline";
 
 export interface Confinement {

@@ -2,7 +2,7 @@
 import { version as packageVersion } from "../../package.json";
 
 /** Plain semver, because known clients switch features by it. */
-export const version: string = packageVersion;
+export const tapdeckVersion: string = packageVersion;
 export const platform = "linux";
 
 /** The environment of a job, without variables of the runtime, with which it would restart itself (`clean-start.ts`). */

@@ -11,7 +11,7 @@ import type { Readers } from "../readers/readers.ts";
 import type { Store } from "../store/open.ts";
 import { confinementFault } from "../system/confine.ts";
 import { machineChecks } from "../system/machine-checks.ts";
-import { platform, version } from "../system/own-program.ts";
+import { platform, tapdeckVersion } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
 import { createHealth } from "./health-report.ts";
 
@@ -36,10 +36,10 @@ export function createServices(sources: ServiceSources): Services {
   const { dataFolder, savesFault, fingerprint, media, clients, pairByPin, audit, pairing } = sources;
   // Created on demand, because only `rpc.discover` needs it.
   let description: Promise<OpenRpcDocument> | undefined;
-  const describe = async () => (await import("../api/openrpc.ts")).describeApi(version);
+  const describe = async () => (await import("../api/openrpc.ts")).describeApi(tapdeckVersion);
   return {
     platform,
-    version,
+    version: tapdeckVersion,
     launch: (token, from) => launcher.launch(token, from),
     stop: () => launcher.stop(),
     confirm: () => launcher.confirm(),

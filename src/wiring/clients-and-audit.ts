@@ -73,7 +73,7 @@ interface BearerParts {
   readonly fingerprint: () => string | undefined;
   /** A client has proved its token. Throws `ServiceError` if it may not continue all the same. */
   readonly onProved: (id: string, address: string) => void;
-  /** What a client may do from now on. */
+  /** The right of a client from now on. */
   readonly grantOf: (id: string) => () => Grant;
 }
 

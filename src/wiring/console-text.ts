@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { qrText } from "../cli/pair-command.ts";
-import { version } from "../system/own-program.ts";
+import { tapdeckVersion } from "../system/own-program.ts";
 import type { ShownPairing, ShownReader } from "./screen.ts";
 
 export interface Shown {
@@ -22,7 +22,7 @@ export function screenText({ name, addresses, port, readers }: Shown): string {
   const shown = readers.filter(({ connected }) => connected).slice(0, readersShownMax);
   const lines = [
     "",
-    `  Tapdeck ${version}`,
+    `  Tapdeck ${tapdeckVersion}`,
     "",
     row("Name", `${name}.local`),
     ...(places.length > 0 ? places : ["none yet; a tap needs none"]).map((place) => row("Address", place)),

@@ -1,4 +1,4 @@
-/** What the screen has to show, gathered from the events: what plays, what failed a moment ago, and whether a reader is there. */
+/** The facts for the screen, from the events: the media that plays, the last failure, and whether a reader is connected. */
 import type { LaunchFinished } from "../events.ts";
 import { type Notice, noticeOf, type ScreenFacts, startingOf, stopNoticeOf } from "../screen/picture.ts";
 import type { ScreenOptions, ShownPairing } from "./screen.ts";

@@ -1,5 +1,5 @@
 /**
- * What a board shows on its screen while nothing plays: a picture where the machine has a frame buffer, else text. An image names
+ * The status screen of a board while nothing plays: a picture if the machine has a frame buffer, else text. An image names
  * the terminal in TAPDECK_SCREEN. Something is drawn or written only when it changed, and never while a player runs.
  */
 import { stat } from "node:fs/promises";
@@ -22,7 +22,7 @@ import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
 import { pairingText, screenText, writeTerminal } from "./console-text.ts";
 import { followFacts } from "./screen-facts.ts";
 
-/** What of a reader is shown. */
+/** The part of a reader's state that is shown. */
 export interface ShownReader {
   readonly path: string;
   readonly info: string;
@@ -37,7 +37,7 @@ export interface ScreenOptions {
   readonly readers: () => readonly ShownReader[];
   /** Why nothing may be started now; undefined where it may. */
   readonly refusal: () => string | undefined;
-  /** What the machine's start found wrong, as a sentence; absent, or empty, where nothing is. */
+  /** The faults of the machine's start, as a sentence; absent or empty if there are none. */
   readonly fault?: () => string;
   /** Whether games are played here; absent, they are not. */
   readonly hasGames?: boolean;
@@ -54,7 +54,7 @@ export interface ScreenOptions {
 
 // The kernel tells nobody in this process of a new address: looked for as often as a person would look again.
 const lookMs = 5000;
-// What starts goes first, and a burst of events is one drawing.
+// A start has priority, and a burst of events is one drawing.
 const drawDelayMs = 150;
 // A name is drawn only if the start takes longer, or three times as long as a drawing: that costs more than RetroArch's start.
 const namelessMs = { min: 1500, max: 8000 } as const;
@@ -79,7 +79,7 @@ export interface Screen {
 
 const noScreen: Screen = { isThere: false, showPairing() {}, async close() {} };
 
-/** Keeps the screen up to date until closed. A screen that cannot be written is told once, and left alone. */
+/** Keeps the screen up to date until closed. A screen that cannot be written is logged once, and not tried again. */
 export function followScreen(options: ScreenOptions): Screen {
   const { path = process.env.TAPDECK_SCREEN, clock, log } = options;
   if (path === undefined || path === "") return noScreen;
@@ -202,7 +202,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     const result = await painter.run({ kind: "draw", ...svgs, frame, terminal });
     if (isCancelled) return true;
     if (result.kind === "late") {
-      // What was there stays, and the next look tries again.
+      // The old picture stays, and the next check tries again.
       last = "";
       log.debug("screen", "there was no time to draw it", { device });
       return true;
@@ -237,7 +237,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       if (picture === undefined || isCancelled) return true;
       const base = host === undefined ? undefined : `http://${host}:${port}`;
       const fault = options.fault?.() || undefined;
-      // What starts shows no address, and so a change of that draws nothing over its player.
+      // The picture of a start has no address, so a changed address does not draw over the player.
       const isStart = picture.kind === "starting";
       const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, fault], frame);
       if (key === last) return true;
@@ -281,7 +281,7 @@ async function isVirtualTerminal(path: string): Promise<boolean> {
     const [major, minor] = [(rdev >> 8) & 0xfff, rdev & 0xff];
     return major === ttyMajor && minor >= 1 && minor <= virtualTerminalsMax;
   } catch {
-    // It is not there: whoever writes to it says so.
+    // It is missing: the code that writes to it reports that.
     return false;
   }
 }

@@ -10,7 +10,15 @@ import { linesOf } from "../helpers/lines.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { eventually } from "../helpers/processes.ts";
 import { leadingWays, pathOf, serveStranger } from "../helpers/stranger.ts";
-import { makePlace, noReaders, type Place, type Running, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
+import {
+  indexMedia,
+  makePlace,
+  noReaders,
+  type Place,
+  type Running,
+  sleeper,
+  startTapdeck,
+} from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 const strangerScript = join(import.meta.dir, "../helpers/stranger.ts");
@@ -383,7 +391,7 @@ remoteTest(
     const { network } = device;
     const { client } = device.service;
     await device.place.file("SNES/Game.sfc");
-    await client.call("media.index", {});
+    await indexMedia(client);
     await using phone = await startChromium({ [localName]: network.deviceAddress }, network.onNeighbour);
     const { out: link } = await device.run("pair", "Phone", "--host", network.deviceAddress);
     const page = await phone.browser.newPage({ viewport: { width: 390, height: 844 } });

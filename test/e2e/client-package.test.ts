@@ -63,7 +63,7 @@ test("a stranger installs the client, their types are checked, and Node runs it"
 });
 
 const sealedProgram = `
-import { pair } from "tapdeck-client";
+import { connect, pair } from "tapdeck-client";
 const [url, code] = process.argv.slice(2);
 const { id, secret } = await pair(url, code, { name: "Node" });
 const client = await connect(url, { id, secret });

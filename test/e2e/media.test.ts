@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { childrenOf } from "../bench/memory.ts";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
+import { indexMedia, makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 const config = noReaders + sleeper(".sfc", ".md");
 
@@ -40,7 +40,7 @@ test("what came while the service was off is found after the next start, and wha
   await using place = await makeLibrary();
   {
     await using service = await startTapdeck(place);
-    await service.client.call("media.index");
+    await indexMedia(service.client);
   }
   await place.file("SNES/Filled On A Computer.sfc");
   await rm(join(place.folder, "media/Genesis"), { recursive: true });
@@ -58,7 +58,7 @@ test("a title that several files have is explained, and the owner's preferences 
   await place.file("SNES/Star Quest (USA).sfc");
   await place.file("SNES/Star Quest (Europe).sfc");
   await using service = await startTapdeck(place);
-  await service.client.call("media.index");
+  await indexMedia(service.client);
   await service.client.call("launch", "@SNES/Star Quest");
   const { success, note } = await service.heard.next("launch.finished");
   expect({ success, note }).toEqual({
@@ -70,7 +70,7 @@ test("a title that several files have is explained, and the owner's preferences 
 test("titles, searches and random choices of a card start files of the index", async () => {
   await using place = await makeLibrary();
   await using service = await startTapdeck(place);
-  await service.client.call("media.index");
+  await indexMedia(service.client);
   const started = async (script: string) => {
     await service.client.call("launch", script);
     const { error } = await service.heard.next("launch.finished", ({ text }) => text === script);
@@ -86,7 +86,7 @@ test("titles, searches and random choices of a card start files of the index", a
 test("a search finds the new folders once they are named, and what was there before", async () => {
   await using place = await makeLibrary();
   await using service = await startTapdeck(place);
-  await service.client.call("media.index");
+  await indexMedia(service.client);
   await place.file("drive/NES/Other.nes");
   const roots = [`${place.folder}/media`, `${place.folder}/media/drive`];
   await service.client.call("settings.update", { systems: { rootFolders: roots } });
@@ -117,7 +117,7 @@ command = ${JSON.stringify(["/bin/sh", "-c", script, "sh", "{path}"])}
     writeFileSync(path, content);
   }
   await using service = await startTapdeck(place);
-  await service.client.call("media.index");
+  await indexMedia(service.client);
   for (const [query, content] of [
     ["racer", "racer"],
     ["caf\ufffd", "deep"],

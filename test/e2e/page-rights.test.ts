@@ -8,7 +8,7 @@ import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port, tlsPort } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { eventually, printed } from "../helpers/processes.ts";
-import { firstReader, noReaders, sleeper } from "../helpers/tapdeck.ts";
+import { firstReader, indexMedia, noReaders, sleeper } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 const config = (anonymous: string) =>
@@ -17,7 +17,7 @@ const config = (anonymous: string) =>
 const device = deviceForAll(config("play"), async ({ place, service }) => {
   await place.file("SNES/Game.sfc");
   await firstReader(service);
-  await service.client.call("media.index", {});
+  await indexMedia(service.client);
 });
 let phone: TestBrowser;
 beforeAll(async () => {

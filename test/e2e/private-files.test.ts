@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Client, connect } from "../../src/client/client.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
+import { indexMedia, makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 const withoutUmask = ["/bin/sh", "-c", 'umask 0; exec "$@"', "sh", program];
 
@@ -36,7 +36,7 @@ async function exercise(client: Client, dataFolder: string): Promise<void> {
     pattern: "04a1b2c3",
     override: "SNES/Game.sfc",
   });
-  await client.call("media.index");
+  await indexMedia(client);
   await client.call("tokens.scan", { text: "SNES/Game.sfc", uid: "04a1b2c3" });
   await client.call("pairing.open");
   await client.call("pairing.cancel");

@@ -2,6 +2,7 @@
  * Every method and every notification for every caller, against the tables of `test/helpers/right-tables.ts`. Each caller comes
  * over a real connection: from the device, from another user of it, or out of a neighbour's network namespace.
  */
+
 import { expect, test } from "bun:test";
 import type { Method } from "../../src/api/method.ts";
 import { methods } from "../../src/api/methods/index.ts";
@@ -14,6 +15,7 @@ import { type Answer, type Call, startPeer, wordOf } from "../helpers/peer.ts";
 import { makeSound } from "../helpers/player-deck.ts";
 import { eventually } from "../helpers/processes.ts";
 import { includes, methodRows, notificationRights } from "../helpers/right-tables.ts";
+import { indexMedia } from "../helpers/tapdeck.ts";
 
 const canPlay = canMakeNetworks && Bun.which("mpv") !== null && Bun.which("setpriv") !== null;
 const names = Object.keys(methodRows);
@@ -131,7 +133,7 @@ async function causeAll({ device }: Scene): Promise<void> {
   await heard.next("readers.added");
   await client.call("settings.update", { readers: [] });
   await heard.next("readers.removed");
-  await client.call("media.index");
+  await indexMedia(client);
   heard.forget();
   await client.call("tokens.scan", { text: "Audio/long.wav", uid: "04aa", duration: 10 });
   await heard.next("tokens.removed");

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeLibrary } from "../helpers/library.ts";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, noReaders, type Place, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
+import { indexMedia, makePlace, noReaders, type Place, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 async function makeDeck() {
   const place = await makePlace();
@@ -134,7 +134,7 @@ test("a mount point that is still empty counts once it is filled, and two sticks
   await eventually(async () => (await totalOf("stick")) === 2);
   expect(await pathsOf("stick")).toEqual(["SNES/Stick One.sfc", "SNES/Stick Two.sfc"]);
   expect(await pathsOf("main")).toEqual(["SNES/Main Game.sfc"]);
-  await service.client.call("media.index");
+  await indexMedia(service.client);
   expect(await pathsOf("stick")).toEqual(["SNES/Stick One.sfc", "SNES/Stick Two.sfc"]);
 });
 

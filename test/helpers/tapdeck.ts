@@ -2,9 +2,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Client, connect, type Notification } from "../../src/client/client.ts";
+import { type Client, connect, type Notification, RpcError } from "../../src/client/client.ts";
 import { freePort } from "./free-port.ts";
 import { gather } from "./lines.ts";
+import { eventually } from "./processes.ts";
 
 /** The binary under test: the environment variable TAPDECK_PROGRAM names another one, such as an older build. */
 export const program =
@@ -120,6 +121,19 @@ export async function startTapdeck(
 export async function firstReader({ client, heard }: Pick<Running, "client" | "heard">): Promise<void> {
   const { readers } = await client.call("readers");
   if (readers[0]?.connected !== true) await heard.next("readers.added");
+}
+
+/** Has the service index its media. A run that the service has begun by itself, for changed files, ends before. */
+export async function indexMedia(client: Client): Promise<void> {
+  const isDone = () =>
+    client.call("media.index").then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof RpcError && error.message.includes("indexed already")) return false;
+        throw error;
+      },
+    );
+  await eventually(isDone);
 }
 
 export interface Heard {

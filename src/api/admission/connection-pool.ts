@@ -1,5 +1,5 @@
 /**
- * What remote callers may hold at once: connections, request bodies that are being read, and output that they have not read.
+ * The resources that remote callers may hold at once: connections, request bodies that are being read, and output that they have not read.
  * Connections of callers that have proved nothing, and bodies, are in pools that evict.
  */
 import type { Clock } from "../../core/clock.ts";
@@ -206,7 +206,7 @@ function tooSlow(): Response {
   return sentence(503, "too many requests are being read: send it again", { connection: "close" });
 }
 
-/** What all remote callers share. */
+/** The limits that all remote callers share. */
 export interface RemoteLimits {
   readonly connections: ConnectionQuota;
   /** Connections in the clear whose caller has not proved its secret yet. */

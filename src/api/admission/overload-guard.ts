@@ -129,7 +129,7 @@ export function createKernelRefusals(
     note(address) {
       const nowMs = clock.now();
       const known = refused.get(address);
-      // Connections that were already accepted end within a second. What comes later has bypassed the kernel's refusal.
+      // Connections that were already accepted end within a second. Later ones have bypassed the kernel's refusal.
       if (known !== undefined) return Math.abs(nowMs - known.sinceMs) < windowMs;
       if (Math.abs(nowMs - windowSinceMs) >= windowMs || counts.size >= ratedAddressesMax) {
         counts = new Map();

@@ -1,6 +1,6 @@
 /** The service itself: `version`, `health`, `rights`, and `rpc.discover` (spec.open-rpc.org, "Service Discovery Method"). */
 import * as v from "valibot";
-import { allows, rights as allRights, rightsOf } from "../../core/rights.ts";
+import { allows, allRights, rightsOf } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
 import { healthReport } from "../schemas.ts";
 

@@ -1,4 +1,4 @@
-/** What earlier starts leave for later ones: the media for `launch.last`, and games that crash when they resume. */
+/** The record of earlier starts for later ones: the media for `launch.last`, and games that crash when they resume. */
 import { ServiceError } from "../../core/errors.ts";
 import type { MediaFolders, StartedMedia } from "../../core/media.ts";
 import type { LastMedia } from "../../store/play-state.ts";

@@ -12,7 +12,7 @@ import { coreFolders, findCores } from "../../players/retroarch-cores.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import type { Facts } from "../../script/expression.ts";
 import { changeSystemVolume } from "../../system/mixer.ts";
-import { platform, version } from "../../system/own-program.ts";
+import { platform, tapdeckVersion } from "../../system/own-program.ts";
 import {
   availableLaunchers,
   chooseLauncher,
@@ -153,7 +153,7 @@ function factsNow(moment: Moment): Facts {
   const media = event?.media ?? moment.media;
   return {
     platform,
-    version,
+    version: tapdeckVersion,
     scan_mode: config.readers.insertMode ? "hold" : "tap",
     "device.hostname": hostname(),
     "device.os": process.platform,

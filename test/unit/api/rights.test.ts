@@ -17,7 +17,7 @@ import {
   writesPerMinuteMax,
 } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import { allows, type Grant, lowerGrant, rights, rightsOf } from "../../../src/core/rights.ts";
+import { allows, allRights, type Grant, lowerGrant, rightsOf } from "../../../src/core/rights.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 type Whole = Parameters<typeof method>[0];
@@ -27,16 +27,16 @@ type NeedsRight = Omit<Whole, "right"> extends Whole ? false : true;
 test("a method without a right does not compile", () => {
   const needsRight: NeedsRight = true;
   expect(needsRight).toBe(true);
-  for (const { name, right } of methods) expect([name, rights.includes(right)]).toEqual([name, true]);
+  for (const { name, right } of methods) expect([name, allRights.includes(right)]).toEqual([name, true]);
   for (const [name, { right }] of Object.entries(notifications))
-    expect([name, rights.includes(right)]).toEqual([name, true]);
+    expect([name, allRights.includes(right)]).toEqual([name, true]);
 });
 
 test("each right includes those before it", () => {
   expect(rightsOf("none")).toEqual([]);
   expect(rightsOf("play")).toEqual(["look", "play"]);
-  expect(rightsOf("own")).toEqual([...rights]);
-  for (const right of rights) expect([right, allows("none", right)]).toEqual([right, false]);
+  expect(rightsOf("own")).toEqual([...allRights]);
+  for (const right of allRights) expect([right, allows("none", right)]).toEqual([right, false]);
   expect(lowerGrant("change", "look")).toBe("look");
   expect(lowerGrant("none", "look")).toBe("none");
 });

@@ -12,7 +12,7 @@ import { createLog, silentLog } from "../../../src/core/log.ts";
 import { createLauncher } from "../../../src/launch/launcher.ts";
 import { scriptCommands } from "../../../src/script/commands/index.ts";
 import { openStore } from "../../../src/store/open.ts";
-import { version } from "../../../src/system/own-program.ts";
+import { tapdeckVersion } from "../../../src/system/own-program.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -89,7 +89,7 @@ test("expressions know the device, the card and what plays", async () => {
     "SNES/A Game.sfc||**echo:[[active_media.launcher_id]], [[active_media.system_id]], [[active_media.name]]",
   );
   expect(deck.lines).toEqual([
-    `info  script: linux ${version} tap ${hostname()} linux`,
+    `info  script: linux ${tapdeckVersion} tap ${hostname()} linux`,
     "info  script: 04aabb 00ff false ",
     "info  script: game, SNES, A Game",
   ]);
