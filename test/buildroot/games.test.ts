@@ -32,17 +32,23 @@ async function factsOf(name: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
+/** Buildroot names the archive of a git commit itself (package/pkg-download.mk, BR_FMT_VERSION_git). */
+const sourceOf = (name: string, facts: ReadonlyMap<string, string>) =>
+  facts.get("SITE_METHOD") === "git"
+    ? `${name}-${facts.get("VERSION")}-git4.tar.gz`
+    : (facts.get("SOURCE") ?? "");
+
 const fragmentOf = async (name: string) =>
   (await defconfigOf([name])).split("\n").flatMap((line) => /^BR2_PACKAGE_(\w+)=y$/.exec(line)?.[1] ?? []);
 const [free, unfree] = [await fragmentOf("games"), await fragmentOf("cores-noncommercial")];
 
 test.each(names)("%s is pinned, and has the sums of its source and of its licences", async (name) => {
   const facts = await factsOf(name);
-  expect(facts.get("VERSION")).toMatch(/^\d[\w.+]+$/);
+  expect(facts.get("VERSION")).toMatch(/^(?:\d[\w.+]+|[\da-f]{40})$/);
   const sums = await fileOf(name, "hash");
   const texts = (facts.get("LICENSE_FILES") ?? "").split(" ");
   expect(facts.get("LICENSE")).toMatch(/\w/);
-  for (const file of [facts.get("SOURCE") ?? "", ...texts]) {
+  for (const file of [sourceOf(name, facts), ...texts]) {
     expect(file).not.toBe("");
     expect(sums.split("\n").filter((line) => line.endsWith(`  ${file}`))).toEqual([
       expect.stringMatching(/^sha256 {2}[\da-f]{64} {2}\S+$/),
@@ -130,7 +136,7 @@ withBuildroot(
     for (const name of names.filter((name) => free.includes(prefixOf(name)))) {
       const facts = await factsOf(name);
       expect(shown).toHaveProperty(name, expect.objectContaining({ licenses: facts.get("LICENSE") }));
-      expect(shown).toHaveProperty([name, "downloads", 0, "source"], facts.get("SOURCE"));
+      expect(shown).toHaveProperty([name, "downloads", 0, "source"], sourceOf(name, facts));
     }
     const options = await run(
       [...makeIn(out), "printvars", "VARS=MPV_CONF_OPTS RETROARCH_DEPENDENCIES"],
