@@ -2,19 +2,11 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { methodNames } from "../../src/api/methods/index.ts";
 import { makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 import { difference, readTranscript } from "../helpers/transcript.ts";
 
 const folder = join(import.meta.dir, "../transcripts/api");
 const files = readdirSync(folder).map((file) => file.replace(/\.txt$/, ""));
-/** Another name of a method has its lines in that method's transcript. */
-const aliases = ["media.generate"];
-
-test("every method has a transcript", () => {
-  expect(files.toSorted()).toEqual(methodNames.filter((name) => !aliases.includes(name)).toSorted());
-});
-
 const config = `${noReaders}${sleeper(".sfc")}
 [script]
 allow_input = true

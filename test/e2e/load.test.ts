@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { connect } from "../../src/client/client.ts";
+import { connectionsMax } from "../../src/core/limits.ts";
 import { openDeafSocket } from "../helpers/raw-socket.ts";
 import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 
@@ -61,12 +62,12 @@ test("a listener that does not read is cut off once 4 MiB wait for it, and nobod
   expect(await service.client.call("version")).toMatchObject({ platform: "linux" });
 });
 
-test("the 257th connection is refused with a sentence, and a place that becomes free is given again", async () => {
+test("a connection above `connectionsMax` is refused with a sentence, and a place that becomes free is given again", async () => {
   await using place = await makePlace(noReaders);
   await using _service = await startTapdeck(place);
   const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
   // One is the test's own.
-  const all = await Promise.all(Array.from({ length: 255 }, () => connect(url)));
+  const all = await Promise.all(Array.from({ length: connectionsMax - 1 }, () => connect(url)));
   await expect(connect(url)).rejects.toThrow();
   const refused = await fetch(`http://127.0.0.1:${place.port}/api/v0.1`);
   expect([refused.status, await refused.text()]).toEqual([

@@ -4,9 +4,6 @@
  */
 
 import { expect, test } from "bun:test";
-import type { Method } from "../../src/api/method.ts";
-import { methods } from "../../src/api/methods/index.ts";
-import { notifications } from "../../src/api/notifications.ts";
 import { asOtherUser, type Scene, startScene } from "../helpers/attack-scene.ts";
 import { type MatrixCaller, makeCallers } from "../helpers/matrix-callers.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
@@ -21,20 +18,6 @@ const canPlay = canMakeNetworks && Bun.which("mpv") !== null && Bun.which("setpr
 const names = Object.keys(methodRows);
 const busy = -32000;
 const retryMs = 100;
-
-test("each method requires the right that the table states, and none is missing from it", () => {
-  const all: readonly Method[] = methods;
-  const stated = all.flatMap(({ name, aliases = [], right }) =>
-    [name, ...aliases].map((one) => [one, right]),
-  );
-  const table = Object.entries(methodRows).map(([name, { right }]) => [name, right]);
-  expect(Object.fromEntries(stated)).toEqual(Object.fromEntries(table));
-});
-
-test("each notification requires the right that the table states, and none is missing from it", () => {
-  const stated = Object.entries(notifications).map(([name, { right }]) => [name, right]);
-  expect(Object.fromEntries(stated)).toEqual(notificationRights);
-});
 
 const configOf = (anonymous: string) => `
 [api]

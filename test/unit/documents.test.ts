@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import * as limits from "../../src/core/limits.ts";
 
 const root = join(import.meta.dir, "../..");
 const documents = [
@@ -43,4 +44,26 @@ test("ARCHITECTURE names every folder of sources, and every file by a name that 
 test("README and ARCHITECTURE are read at one sitting: 120 lines", async () => {
   for (const path of ["README.md", "ARCHITECTURE.md"])
     expect((await readFile(join(root, path), "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(120);
+});
+
+test("NETWORK states the limits of callers as they are", async () => {
+  const text = await readFile(join(root, "docs/NETWORK.md"), "utf8");
+  const [table = ""] = /^\| limit \| value \|\n(?:\|.*\n)+/m.exec(text) ?? [];
+  const rows = new Map(
+    [...table.matchAll(/^\| ([^|]+) \| ([^|]*\d[^|]*) \|$/gm)].map(([, name = "", value = ""]) => [
+      name,
+      value,
+    ]),
+  );
+  const thousands = new Intl.NumberFormat("en");
+  expect(Object.fromEntries(rows)).toEqual({
+    "connections in all": `${limits.connectionsMax}, of which ${limits.connectionsForDevice} are for the device itself`,
+    "connections of one remote address": `${limits.connectionsPerAddressMax}`,
+    "connections without encryption that have not proved a secret": `${limits.unsealedMax}, of one address ${limits.unsealedPerAddressMax}`,
+    "connections over TLS without an identity": `${limits.anonymousMax}, of one address ${limits.anonymousPerAddressMax}`,
+    "requests of one remote address": `${limits.requestsPerMinuteMax} a minute, ${limits.requestBurstMax} at once`,
+    "requests of all remote addresses": `${limits.requestsPerSecondMax} a second`,
+    "request bodies of remote callers that are being read": `${limits.bodiesMax}, of one address ${limits.bodiesPerAddressMax}, ${limits.messageBytesMax / 1024 ** 2} MiB each`,
+    "disk writes of a remote client": `${limits.writesPerMinuteMax} a minute, ${thousands.format(limits.writesPerDayMax)} a day`,
+  });
 });
