@@ -1,4 +1,4 @@
-/** The simulated reader: the emulated chip, read by the real driver. */
+/** The simulated reader: its chip on a pty, read by the real driver. */
 import { expect, test } from "bun:test";
 import { simulated } from "../../../drivers/simulated.ts";
 import { systemClock } from "../../../src/core/clock.ts";
