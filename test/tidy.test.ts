@@ -69,7 +69,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/web/": ["src/web/", "src/client/", "src/core/"],
   "src/client/": ["src/client/", "src/secure/", "src/core/", "src/api/ (types)", "src/events.ts (types)"],
   "drivers/index.ts": ["drivers/", "src/readers/driver.ts"],
-  "drivers/emulator/": ["drivers/emulator/", "drivers/protocol/", "drivers/io/", "src/core/"],
   "drivers/protocol/": ["drivers/protocol/", "src/core/"],
   "drivers/io/": ["drivers/io/", "src/core/"],
   "drivers/tags/": ["drivers/tags/", "drivers/protocol/", "src/readers/driver.ts", "src/core/"],

@@ -1,6 +1,6 @@
 /** What the service costs while nothing happens, and how fast it starts; beside the smallest WebSocket server of Node. */
 import { readFile } from "node:fs/promises";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
+import { createPn532Device } from "../emulators/pn532-device.ts";
 import { firstReader, makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
 import { cpuSeconds, line, spread, title } from "./figures.ts";
 

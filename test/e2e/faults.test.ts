@@ -3,9 +3,9 @@
  * it, and comes back. It is heard again within two seconds, and the tap is launched once.
  */
 import { afterAll, expect, test } from "bun:test";
-import type { Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { commandCodes } from "../../drivers/protocol/pn532-commands.ts";
 import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
+import type { Pn532Device } from "../emulators/pn532-device.ts";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
 import {
   firstReader,

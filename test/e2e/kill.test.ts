@@ -1,7 +1,7 @@
 /** The plug is pulled at any moment of writing: whatever was acknowledged is there afterwards. */
 import { expect, test } from "bun:test";
-import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
 import { type Client, RpcError } from "../../src/client/client.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
 import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 
 const kills = 200;

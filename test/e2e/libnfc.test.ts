@@ -3,15 +3,15 @@ import { expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sectorOf, trailerOf } from "../../drivers/protocol/classic.ts";
+import { readTag, writeTag } from "../../drivers/tags/tag-families.ts";
 import {
   type ClassicKind,
   createClassic,
   createType2Tag,
   type EmulatedTag,
   type Type2Kind,
-} from "../../drivers/emulator/emulated-tags.ts";
-import { sectorOf, trailerOf } from "../../drivers/protocol/classic.ts";
-import { readTag, writeTag } from "../../drivers/tags/tag-families.ts";
+} from "../emulators/emulated-tags.ts";
 import { channelOn } from "../helpers/tag-channel.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");

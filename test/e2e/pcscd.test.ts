@@ -7,13 +7,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  createClassic,
-  createType2Tag,
-  createType4Tag,
-  type EmulatedTag,
-} from "../../drivers/emulator/emulated-tags.ts";
-import { createEmulatedChip, instantRadio } from "../../drivers/emulator/pn532-chip.ts";
-import {
   apduDone,
   cardKindOf,
   generalAuthenticate,
@@ -29,6 +22,13 @@ import { findMessage } from "../../drivers/protocol/tlv.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
 import { spacedHex } from "../../src/core/hex.ts";
 import { createApduReader } from "../emulators/ccid-apdus.ts";
+import {
+  createClassic,
+  createType2Tag,
+  createType4Tag,
+  type EmulatedTag,
+} from "../emulators/emulated-tags.ts";
+import { createEmulatedChip, instantRadio } from "../emulators/pn532-chip.ts";
 import { withCcid } from "../helpers/ccid-bench.ts";
 import { canRunPcscd, startVirtualReader, type VirtualCard } from "../helpers/virtual-reader.ts";
 

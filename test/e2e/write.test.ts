@@ -3,17 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  createType2Tag,
-  type EmulatedTag,
-  type Type2Kind,
-  type2Kinds,
-} from "../../drivers/emulator/emulated-tags.ts";
-import type { Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { pn532Uart } from "../../drivers/pn532-uart.ts";
 import { connect } from "../../src/client/client.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { createType2Tag, type EmulatedTag, type Type2Kind, type2Kinds } from "../emulators/emulated-tags.ts";
+import type { Pn532Device } from "../emulators/pn532-device.ts";
 import { emulatedPn532, ntag213, textIn, unlessHeldUp } from "../helpers/emulated.ts";
 import { gather } from "../helpers/lines.ts";
 import { eventually } from "../helpers/processes.ts";

@@ -3,7 +3,6 @@
  * API 2.04), and those that it hands to the card. Its chip is a PN532, as in the ACR122U.
  */
 
-import type { EmulatedChip } from "../../drivers/emulator/pn532-chip.ts";
 import { pollFlags } from "../../drivers/protocol/apdu.ts";
 import {
   dataExchange,
@@ -12,6 +11,7 @@ import {
   parseTypeATarget,
 } from "../../drivers/protocol/pn532-commands.ts";
 import { pageBytes, tagCommands } from "../../drivers/protocol/type2-tag.ts";
+import type { EmulatedChip } from "./pn532-chip.ts";
 
 export interface ApduReaderOptions {
   /** "plain": nothing of what the ACR122U alone knows. */

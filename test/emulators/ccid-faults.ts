@@ -1,5 +1,5 @@
 /** What goes wrong between an emulated CCID reader and its host. All are off at first; tests switch them on one by one. */
-import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
+import { seededRandom } from "./emulated-line.ts";
 
 /** What brings a hung reader back: a recovery step of the driver, or its plug. */
 export type Cure = "abort" | "power" | "reset" | "replug";

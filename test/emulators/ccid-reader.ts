@@ -4,8 +4,6 @@
  * machine's USB port, is another's matter.
  */
 
-import { createEmulatedChip, instantRadio, realRadio } from "../../drivers/emulator/pn532-chip.ts";
-import type { EmulatedTag } from "../../drivers/emulator/type-a.ts";
 import type { CcidMessage } from "../../drivers/protocol/ccid.ts";
 import {
   abortRequest,
@@ -18,6 +16,8 @@ import { samNormalMode } from "../../drivers/protocol/pn532-commands.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { type Answered, createApduReader, type Shown } from "./ccid-apdus.ts";
 import { type CcidFaults, createCcidFaults } from "./ccid-faults.ts";
+import { createEmulatedChip, instantRadio, realRadio } from "./pn532-chip.ts";
+import type { EmulatedTag } from "./type-a.ts";
 
 export interface CcidReaderOptions {
   readonly kind: "acr122u" | "plain";

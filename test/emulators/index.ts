@@ -1,13 +1,5 @@
 /** The emulated device of each driver, for the conformance suite: it fails for a driver that has none here. */
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
-import {
-  createClassic,
-  createFelicaTag,
-  createType2Tag,
-  createType4Tag,
-  type EmulatedTag,
-} from "../../drivers/emulator/emulated-tags.ts";
-import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import type { UsbBus, UsbLink } from "../../drivers/io/links.ts";
 import { createPn532Uart } from "../../drivers/pn532-uart.ts";
 import { ccidOut } from "../../drivers/protocol/ccid.ts";
@@ -17,9 +9,17 @@ import { toHex } from "../../src/core/hex.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import type { Driver, ReaderSession } from "../../src/readers/driver.ts";
 import { createCcidReader } from "./ccid-reader.ts";
+import {
+  createClassic,
+  createFelicaTag,
+  createType2Tag,
+  createType4Tag,
+  type EmulatedTag,
+} from "./emulated-tags.ts";
 import { fileReader } from "./file-reader.ts";
 import { keyboardReader } from "./keyboard-reader.ts";
 import { linesOnPty } from "./line-reader.ts";
+import { createPn532Device, type Pn532Device } from "./pn532-device.ts";
 import { toypadReader } from "./toypad-reader.ts";
 import { createUsbBus } from "./usb-bus.ts";
 

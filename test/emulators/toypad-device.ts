@@ -2,7 +2,7 @@
  * A Toy Pad with seven places for tags that have memory: reports in, reports out. It knows nothing of tests, so that it can
  * stand behind `uhid` as well as behind a link in memory.
  */
-import type { EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
+
 import type { HidLink, OpenHid } from "../../drivers/io/links.ts";
 import {
   encodeReport,
@@ -14,6 +14,7 @@ import {
   type Zone,
 } from "../../drivers/protocol/toypad-report.ts";
 import { ServiceError } from "../../src/core/errors.ts";
+import type { EmulatedTag } from "./emulated-tags.ts";
 
 const pageBytes = 4;
 const answerMagic = 0x55;

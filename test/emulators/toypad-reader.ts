@@ -1,10 +1,11 @@
 /** The emulated Toy Pad as a reader of the conformance suite. */
-import { createType2Tag } from "../../drivers/emulator/emulated-tags.ts";
+
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import { padCommands } from "../../drivers/protocol/toypad-report.ts";
 import { wrapMessage } from "../../drivers/protocol/type2-tag.ts";
 import { createToypad } from "../../drivers/toypad.ts";
 import { toHex } from "../../src/core/hex.ts";
+import { createType2Tag } from "./emulated-tags.ts";
 import type { EmulatedReader } from "./index.ts";
 import { createCable, createToypadDevice } from "./toypad-device.ts";
 

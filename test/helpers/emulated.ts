@@ -1,9 +1,9 @@
 /** Emulated readers and tags, as the tests of the whole service use them. */
 
-import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
-import { createPn532Device, type Pn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { parseMessage, textOfRecords } from "../../drivers/protocol/ndef.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
+import { createType2Tag, type EmulatedTag } from "../emulators/emulated-tags.ts";
+import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
 
 /** A PN532 on a pty, closed when it is disposed. */
 export function emulatedPn532(timing: "real" | "none"): Pn532Device & AsyncDisposable {

@@ -4,7 +4,7 @@
  */
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
 
 const stems =
   `the of and super world adventure star king dragon quest force racing battle space mega land city night legend

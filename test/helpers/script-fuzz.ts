@@ -1,7 +1,7 @@
 /** Odd launch scripts without end, the same ones for the same seed; and trees without their places, to compare. */
 
-import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
 import type { Command } from "../../src/script/syntax.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
 
 const pieces = [
   ..."*|:,?&=^'\"[]@ \n\tantr019.é!<>+()\ud83c\u2028\0",

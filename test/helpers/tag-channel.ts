@@ -3,8 +3,6 @@
  * PC/SC reader, which offers reads and writes of blocks and no more.
  */
 
-import type { EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
-import { createEmulatedChip, instantRadio } from "../../drivers/emulator/pn532-chip.ts";
 import type { Chip } from "../../drivers/pn532/chip.ts";
 import { channelTo, targetIn } from "../../drivers/pn532/pn532-field.ts";
 import {
@@ -15,6 +13,8 @@ import {
   setMaxRetries,
 } from "../../drivers/protocol/pn532-commands.ts";
 import type { TagChannel } from "../../drivers/tags/tag-channel.ts";
+import type { EmulatedTag } from "../emulators/emulated-tags.ts";
+import { createEmulatedChip, instantRadio } from "../emulators/pn532-chip.ts";
 
 export interface ChannelOptions {
   /** Without `transceive`. */

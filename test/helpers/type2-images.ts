@@ -1,7 +1,8 @@
 /** New Type 2 tags of each kind as a driver reads them before it writes. */
-import type { Type2Kind } from "../../drivers/emulator/emulated-tags.ts";
+
 import { containerOf, layoutOf, parseVersion } from "../../drivers/protocol/type2-tag.ts";
 import type { Type2Image } from "../../drivers/protocol/type2-write-plan.ts";
+import type { Type2Kind } from "../emulators/emulated-tags.ts";
 
 /** What GET_VERSION answers; absent for the kinds that do not know it. */
 const versions: Readonly<Partial<Record<Type2Kind, string>>> = {

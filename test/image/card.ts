@@ -7,7 +7,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
 import { createReader, type Reader } from "./nbd-reader.ts";
 
 export interface Card extends AsyncDisposable {

@@ -4,8 +4,8 @@
  * acknowledged is there. `CUTS` says how many, `SEED` where to begin. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
 import type { Client } from "../../src/client/client.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { serveUpdates, type Updates, version } from "./bundles.ts";
 import { type Card, makeCard } from "./card.ts";

@@ -6,7 +6,7 @@
  */
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, seconds } from "./figures.ts";

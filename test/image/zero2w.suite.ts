@@ -1,7 +1,7 @@
 /** The image on the Raspberry Pi Zero 2 W as QEMU emulates it, with its real device tree. Run by `make test-image`. */
 import { expect, test } from "bun:test";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { baudRateCodes, commandCodes } from "../../drivers/protocol/pn532-commands.ts";
+import { createPn532Device } from "../emulators/pn532-device.ts";
 import { makePlainCard, startBoard } from "./board.ts";
 import { print, seconds } from "./figures.ts";
 import { writeConf } from "./owned.ts";

@@ -22,8 +22,8 @@ import {
   createType4Tag,
   type EmulatedTag,
   type2Kinds,
-} from "../../drivers/emulator/emulated-tags.ts";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
+} from "../emulators/emulated-tags.ts";
+import { createPn532Device } from "../emulators/pn532-device.ts";
 import { monotonicNs } from "../helpers/monotonic.ts";
 
 const { values } = parseArgs({

@@ -6,9 +6,9 @@
  * removal likewise; it is launched once; every reader is back within two seconds; nothing is left open or piles up.
  */
 import { readdirSync, readlinkSync } from "node:fs";
-import { seededRandom } from "../../drivers/emulator/emulated-line.ts";
-import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
 import { removalDebounceMs } from "../../src/readers/presence.ts";
+import { seededRandom } from "../emulators/emulated-line.ts";
+import { createType2Tag, type EmulatedTag } from "../emulators/emulated-tags.ts";
 import { createEmulatedTime, type EmulatedTime } from "./emulated-time.ts";
 import { growthOf } from "./memory.ts";
 import { acr122uReader, type Fault, pn532Reader, type Random, type SoakReader } from "./readers.ts";

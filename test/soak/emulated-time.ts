@@ -2,7 +2,7 @@
  * Time that passes only when everything in this process waits for it: a day of taps goes by in minutes, and no machine is
  * so busy that a time-out comes too early.
  */
-import type { LineTime } from "../../drivers/emulator/emulated-line.ts";
+import type { LineTime } from "../emulators/emulated-line.ts";
 
 export interface EmulatedTime extends LineTime {
   /** Lets `ms` pass. */

@@ -1,10 +1,10 @@
 /** The two readers of the day: a PN532 on a line and an ACR122U on a bus, and what can happen to each. */
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
-import type { EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
-import { createPn532Device } from "../../drivers/emulator/pn532-device.ts";
 import { openPn532 } from "../../drivers/pn532-uart.ts";
 import type { Driver } from "../../src/readers/driver.ts";
 import { createCcidReader } from "../emulators/ccid-reader.ts";
+import type { EmulatedTag } from "../emulators/emulated-tags.ts";
+import { createPn532Device } from "../emulators/pn532-device.ts";
 import { createUsbBus } from "../emulators/usb-bus.ts";
 import type { EmulatedTime } from "./emulated-time.ts";
 import { createWire } from "./wire.ts";

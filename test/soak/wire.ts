@@ -1,8 +1,9 @@
 /** A serial line in memory: an emulated PN532 at one end, a driver's link at the other. */
-import type { LineTime } from "../../drivers/emulator/emulated-line.ts";
-import type { Pn532Socket } from "../../drivers/emulator/pn532-device.ts";
+
 import type { ByteLink } from "../../drivers/io/links.ts";
 import { ServiceError } from "../../src/core/errors.ts";
+import type { LineTime } from "../emulators/emulated-line.ts";
+import type { Pn532Socket } from "../emulators/pn532-device.ts";
 
 export interface Wire {
   /** Where the emulated chip is plugged in. */

@@ -1,6 +1,6 @@
 /** Readers that the kernel makes nodes for, each found, read, and found again after each plugging. */
 import { expect, test } from "bun:test";
-import type { Pn532Device } from "../../drivers/emulator/pn532-device.ts";
+import type { Pn532Device } from "../emulators/pn532-device.ts";
 import type { ToypadDevice } from "../emulators/toypad-device.ts";
 import type { Deck } from "./deck.ts";
 import { type Bench, card, launches, replugs } from "./taps.ts";

@@ -1,6 +1,6 @@
 /** Cards on readers of a virtual machine, each told once, run once and taken off once; and readers plugged and unplugged. */
 import { expect } from "bun:test";
-import { createType2Tag, type EmulatedTag } from "../../drivers/emulator/emulated-tags.ts";
+import { createType2Tag, type EmulatedTag } from "../emulators/emulated-tags.ts";
 import type { Deck } from "./deck.ts";
 
 /** Media that a player of the guest's can play: it says what it was given. */

@@ -1,13 +1,6 @@
 /** The driver of the ACR122U and other CCID readers, on emulated ones. What every driver must do: test/conformance. */
 import { describe, expect, test } from "bun:test";
 import { likelyReaders } from "../../../drivers/ccid/detect.ts";
-import {
-  createCardWithoutMessages,
-  createClassic,
-  createClassicTag,
-  createType2Tag,
-} from "../../../drivers/emulator/emulated-tags.ts";
-import { createEmulatedChip, instantRadio } from "../../../drivers/emulator/pn532-chip.ts";
 import type { UsbDeviceInfo } from "../../../drivers/io/links.ts";
 import {
   apduDone,
@@ -20,6 +13,13 @@ import { samNormalMode } from "../../../drivers/protocol/pn532-commands.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { createApduReader } from "../../emulators/ccid-apdus.ts";
 import type { CcidFaults, Cure } from "../../emulators/ccid-faults.ts";
+import {
+  createCardWithoutMessages,
+  createClassic,
+  createClassicTag,
+  createType2Tag,
+} from "../../emulators/emulated-tags.ts";
+import { createEmulatedChip, instantRadio } from "../../emulators/pn532-chip.ts";
 import { stepsIn, withCcid } from "../../helpers/ccid-bench.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";

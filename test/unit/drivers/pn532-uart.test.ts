@@ -1,7 +1,5 @@
 /** The PN532 driver where a transcript cannot show it: ports, rates, and time. The rest: pn532-transcripts.test.ts. */
 import { expect, test } from "bun:test";
-import { createClassicTag, createType2Tag } from "../../../drivers/emulator/emulated-tags.ts";
-import { createPn532Device } from "../../../drivers/emulator/pn532-device.ts";
 import type { ByteLink } from "../../../drivers/io/links.ts";
 import { openSerial } from "../../../drivers/io/serial.ts";
 import type { SerialPortInfo } from "../../../drivers/io/serial-list.ts";
@@ -12,6 +10,8 @@ import { messageOf } from "../../../src/core/errors.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Sighting } from "../../../src/core/token.ts";
 import type { ReaderSession } from "../../../src/readers/driver.ts";
+import { createClassicTag, createType2Tag } from "../../emulators/emulated-tags.ts";
+import { createPn532Device } from "../../emulators/pn532-device.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 

@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { seededRandom } from "../../../drivers/emulator/emulated-line.ts";
 import { indexPath } from "../../../src/media/index/index-file.ts";
 import type { IndexJob } from "../../../src/media/scan/index-job.ts";
+import { seededRandom } from "../../emulators/emulated-line.ts";
 import { libraryPaths, makeFiles } from "../../helpers/library.ts";
 import { contentOf, indexProgram } from "../../helpers/media.ts";
 

@@ -1,6 +1,4 @@
 import { expect, test } from "bun:test";
-import { createType2Tag } from "../../../drivers/emulator/emulated-tags.ts";
-import { createPn532Device, type Pn532Device } from "../../../drivers/emulator/pn532-device.ts";
 import { pn532Uart } from "../../../drivers/pn532-uart.ts";
 import { simulated } from "../../../drivers/simulated.ts";
 import { createBus } from "../../../src/bus.ts";
@@ -9,6 +7,8 @@ import { ServiceError } from "../../../src/core/errors.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Driver } from "../../../src/readers/driver.ts";
 import { type Readers, startReaders } from "../../../src/readers/readers.ts";
+import { createType2Tag } from "../../emulators/emulated-tags.ts";
+import { createPn532Device, type Pn532Device } from "../../emulators/pn532-device.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const [one, two] = ["04a1a2a3a4a5a6", "04b1b2b3b4b5b6"].map((uid) =>

@@ -1,16 +1,6 @@
 /** Writing to tags, from the call to the tag's memory: real driver, emulated chip on a pty, tags with memory. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  createCardWithoutMessages,
-  createClassicTag,
-  createType2Tag,
-  type EmulatedTag,
-  type TearableTag,
-  type Type2Kind,
-  type2Kinds,
-} from "../../../drivers/emulator/emulated-tags.ts";
-import { createPn532Device, type Pn532Device } from "../../../drivers/emulator/pn532-device.ts";
 import { drivers } from "../../../drivers/index.ts";
 import { pn532Uart } from "../../../drivers/pn532-uart.ts";
 import { tagCommands } from "../../../drivers/protocol/type2-tag.ts";
@@ -23,7 +13,17 @@ import type { Driver, ReaderSession } from "../../../src/readers/driver.ts";
 import { createPresence, removalDebounceMs } from "../../../src/readers/presence.ts";
 import { type Readers, startReaders } from "../../../src/readers/readers.ts";
 import { tagWaitMs } from "../../../src/readers/writing.ts";
+import {
+  createCardWithoutMessages,
+  createClassicTag,
+  createType2Tag,
+  type EmulatedTag,
+  type TearableTag,
+  type Type2Kind,
+  type2Kinds,
+} from "../../emulators/emulated-tags.ts";
 import { emulatedReaders } from "../../emulators/index.ts";
+import { createPn532Device, type Pn532Device } from "../../emulators/pn532-device.ts";
 import { textOn } from "../../helpers/emulated.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";

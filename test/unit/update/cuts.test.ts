@@ -4,7 +4,6 @@
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { seededRandom } from "../../../drivers/emulator/emulated-line.ts";
 import {
   type BootControl,
   type BootSlot,
@@ -19,6 +18,7 @@ import {
 import { checkUpdate } from "../../../src/update/check-bundle.ts";
 import { goBack, writeUpdate } from "../../../src/update/install.ts";
 import { type CuttableCard, createCard, PowerCut } from "../../emulators/card-with-cuts.ts";
+import { seededRandom } from "../../emulators/emulated-line.ts";
 import { bundleOf, contentsOf, makeKeys, sourceOf } from "../../helpers/bundles.ts";
 
 const keys = await makeKeys();

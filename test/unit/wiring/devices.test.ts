@@ -1,6 +1,5 @@
 /** What readers show by their own lights: the ACR122U, the Toy Pad, and who tells them. */
 import { expect, test } from "bun:test";
-import { createType2Tag } from "../../../drivers/emulator/emulated-tags.ts";
 import { acrSignal } from "../../../drivers/protocol/apdu.ts";
 import { createToypad } from "../../../drivers/toypad.ts";
 import { createBus } from "../../../src/bus.ts";
@@ -10,6 +9,7 @@ import type { Token } from "../../../src/core/token.ts";
 import type { Driver, Signal } from "../../../src/readers/driver.ts";
 import { startReaders } from "../../../src/readers/readers.ts";
 import { showOnReaders } from "../../../src/wiring/devices.ts";
+import { createType2Tag } from "../../emulators/emulated-tags.ts";
 import { createCable, createToypadDevice } from "../../emulators/toypad-device.ts";
 import { withCcid } from "../../helpers/ccid-bench.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";

@@ -6,7 +6,6 @@
 import { expect, test } from "bun:test";
 import { acr122uOn } from "../../../../drivers/acr122u-usb.ts";
 import { watchSlot } from "../../../../drivers/ccid/slot.ts";
-import { createType2Tag } from "../../../../drivers/emulator/emulated-tags.ts";
 import type { UsbBus } from "../../../../drivers/io/links.ts";
 import { type AddonDevice, createUsb } from "../../../../drivers/io/usb.ts";
 import { ccidInterfaceIn } from "../../../../drivers/io/usb-list.ts";
@@ -17,6 +16,7 @@ import { createLog, silentLog } from "../../../../src/core/log.ts";
 import { startReaders } from "../../../../src/readers/readers.ts";
 import { ccidConfiguration, ccidDevice } from "../../../emulators/ccid-descriptors.ts";
 import { createCcidReader, type Transfer } from "../../../emulators/ccid-reader.ts";
+import { createType2Tag } from "../../../emulators/emulated-tags.ts";
 import { eventually } from "../../../helpers/processes.ts";
 
 const path = "1-1";

@@ -4,9 +4,9 @@
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createType2Tag, type2Kinds } from "../../../../drivers/emulator/emulated-tags.ts";
 import { encodeTextMessage } from "../../../../drivers/protocol/ndef.ts";
 import { planWrite } from "../../../../drivers/protocol/type2-write-plan.ts";
+import { createType2Tag, type2Kinds } from "../../../emulators/emulated-tags.ts";
 import { textIn } from "../../../helpers/emulated.ts";
 import { imageOf, roomBytes } from "../../../helpers/type2-images.ts";
 

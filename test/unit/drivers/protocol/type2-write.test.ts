@@ -1,10 +1,10 @@
 /** What is written to a Type 2 tag, and in which order: whoever is interrupted leaves the old message, the new one, or none. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createType2Tag, type Type2Kind, type2Kinds } from "../../../../drivers/emulator/emulated-tags.ts";
 import { encodeTextMessage } from "../../../../drivers/protocol/ndef.ts";
 import { wrapMessage } from "../../../../drivers/protocol/type2-tag.ts";
 import { type PageWrite, planWrite, type WritePlan } from "../../../../drivers/protocol/type2-write-plan.ts";
+import { createType2Tag, type Type2Kind, type2Kinds } from "../../../emulators/emulated-tags.ts";
 import { textIn } from "../../../helpers/emulated.ts";
 import { imageOf, roomBytes } from "../../../helpers/type2-images.ts";
 

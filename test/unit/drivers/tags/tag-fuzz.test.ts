@@ -1,13 +1,6 @@
 /** Every parser of what a tag tells, on noise and on mutated tags: no throw, nothing beyond the end, and always an end. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  createClassic,
-  createFelicaTag,
-  createType2Tag,
-  createType4Tag,
-  type EmulatedTag,
-} from "../../../../drivers/emulator/emulated-tags.ts";
 import { accessOf, encodeDirectory, parseDirectory } from "../../../../drivers/protocol/classic.ts";
 import {
   encodeTextMessage,
@@ -30,6 +23,13 @@ import { lengthIn, parseAnswer, parseContainer } from "../../../../drivers/proto
 import { readTag, writeTag } from "../../../../drivers/tags/tag-families.ts";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import { ndefBytesMax } from "../../../../src/core/limits.ts";
+import {
+  createClassic,
+  createFelicaTag,
+  createType2Tag,
+  createType4Tag,
+  type EmulatedTag,
+} from "../../../emulators/emulated-tags.ts";
 import { fuzzRounds } from "../../../helpers/rounds.ts";
 import { channelOn } from "../../../helpers/tag-channel.ts";
 

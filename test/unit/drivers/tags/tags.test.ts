@@ -1,5 +1,11 @@
 /** Every kind of tag, read and written over the driver's own channel on the emulated chip. */
 import { describe, expect, test } from "bun:test";
+import { firstBlockOf } from "../../../../drivers/protocol/classic.ts";
+import { encodeTextMessage } from "../../../../drivers/protocol/ndef.ts";
+import { wrapMessage } from "../../../../drivers/protocol/type2-tag.ts";
+import { readTag, writeTag } from "../../../../drivers/tags/tag-families.ts";
+import { ServiceError } from "../../../../src/core/errors.ts";
+import type { Sighting } from "../../../../src/core/token.ts";
 import {
   classicKinds,
   createCardWithoutMessages,
@@ -11,14 +17,8 @@ import {
   type EmulatedTag,
   type Type2Kind,
   type2Kinds,
-} from "../../../../drivers/emulator/emulated-tags.ts";
-import type { Type4Options } from "../../../../drivers/emulator/emulated-type4.ts";
-import { firstBlockOf } from "../../../../drivers/protocol/classic.ts";
-import { encodeTextMessage } from "../../../../drivers/protocol/ndef.ts";
-import { wrapMessage } from "../../../../drivers/protocol/type2-tag.ts";
-import { readTag, writeTag } from "../../../../drivers/tags/tag-families.ts";
-import { ServiceError } from "../../../../src/core/errors.ts";
-import type { Sighting } from "../../../../src/core/token.ts";
+} from "../../../emulators/emulated-tags.ts";
+import type { Type4Options } from "../../../emulators/emulated-type4.ts";
 import { otherTags } from "../../../emulators/index.ts";
 import { type ChannelOptions, channelOn, isWrite, type TestChannel } from "../../../helpers/tag-channel.ts";
 

@@ -3,12 +3,12 @@ import { afterEach, expect, test } from "bun:test";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { seededRandom } from "../../../../drivers/emulator/emulated-line.ts";
 import { savesBytesMax } from "../../../../src/core/limits.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { createSaveKeeper, type SavedGame } from "../../../../src/launch/saves/keeper.ts";
 import { gameNamesOf, isComplete, isForGame } from "../../../../src/launch/saves/retroarch-saves.ts";
 import type { Exit } from "../../../../src/system/process.ts";
+import { seededRandom } from "../../../emulators/emulated-line.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 import { eventually } from "../../../helpers/processes.ts";
 

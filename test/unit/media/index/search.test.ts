@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { seededRandom } from "../../../../drivers/emulator/emulated-line.ts";
 import { NameColumn } from "../../../../src/media/index/columns.ts";
 import { buildDictionary } from "../../../../src/media/index/dictionary.ts";
 import { addFolded, endsWord, fold, foldedName, foldedWords } from "../../../../src/media/index/fold.ts";
 import { countOf, ListWriter, orList, packMap } from "../../../../src/media/index/lists.ts";
 import { createSearch, type IndexQuery, type SearchSource } from "../../../../src/media/index/search.ts";
+import { seededRandom } from "../../../emulators/emulated-line.ts";
 
 /** An index in memory over these names, sorted as the index sorts them. */
 function sourceOf(names: readonly string[], systems: readonly number[] = names.map(() => 0)): SearchSource {

@@ -2,8 +2,13 @@
  * An emulated card of ISO/IEC 14443-4: applications that are selected by name, and the files of the NDEF application
  * (Type 4 Tag 2.0). The block protocol is the chip's; what comes here are command APDUs.
  */
-import { encodeTextMessage } from "../protocol/ndef.ts";
-import { containerFile, encodeLength, ndefApplication, paymentList } from "../protocol/type4-tag.ts";
+import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
+import {
+  containerFile,
+  encodeLength,
+  ndefApplication,
+  paymentList,
+} from "../../drivers/protocol/type4-tag.ts";
 import { sameBytes } from "./emulated-field.ts";
 import { createTypeATag, type EmulatedTag, type TearableTag, type Understood } from "./type-a.ts";
 

@@ -2,7 +2,12 @@
  * The inside of an emulated PN532: takes a command's payload, gives its answer, and keeps what the chip keeps: power,
  * configuration, rate, registers, the field and what lies in it (UM0701-02, section 7). Knows nothing of lines.
  */
-import { baudRateCodes, chipToHost, commandCodes as code, hostToChip } from "../protocol/pn532-commands.ts";
+import {
+  baudRateCodes,
+  chipToHost,
+  commandCodes as code,
+  hostToChip,
+} from "../../drivers/protocol/pn532-commands.ts";
 import {
   createField,
   type EmulatedField,

@@ -2,16 +2,16 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { createCardWithoutMessages, createType2Tag } from "../../../../drivers/emulator/emulated-tags.ts";
-import { createPn532Device, type Pn532Device } from "../../../../drivers/emulator/pn532-device.ts";
-import { openSerial } from "../../../../drivers/io/serial.ts";
+import { openSerial } from "../../../drivers/io/serial.ts";
 import {
   type Cut,
   createFrameCutter,
   encodeFrame,
   nackFrame,
   wakeUp,
-} from "../../../../drivers/protocol/pn532-frame.ts";
+} from "../../../drivers/protocol/pn532-frame.ts";
+import { createCardWithoutMessages, createType2Tag } from "../../emulators/emulated-tags.ts";
+import { createPn532Device, type Pn532Device } from "../../emulators/pn532-device.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");
 const firmware = "d50332010607";

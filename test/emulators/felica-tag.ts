@@ -3,7 +3,7 @@
  * If its configuration says so, it also answers to the NFC Forum's system code. Also emulates a transit card, whose
  * blocks need keys.
  */
-import { encodeTextMessage } from "../protocol/ndef.ts";
+import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import {
   anySystem,
   attributesOfLite,
@@ -14,7 +14,7 @@ import {
   parseAttributes,
   type3BlockBytes,
   withMessage,
-} from "../protocol/type3-tag.ts";
+} from "../../drivers/protocol/type3-tag.ts";
 import type { TagAnswer, TearableTag } from "./type-a.ts";
 
 interface FelicaOptions {

@@ -6,7 +6,7 @@
  *   30 block                     16 bytes; key A reads as zeros, and so does key B unless it is data
  *   A0 block, then 16 bytes      four bits: A taken, 4 refused, which halts, too
  */
-import { assert } from "../../src/core/errors.ts";
+
 import {
   accessOf,
   applicationSectors,
@@ -22,9 +22,10 @@ import {
   secondDirectorySector,
   sectorOf,
   trailerOf,
-} from "../protocol/classic.ts";
-import { encodeTextMessage } from "../protocol/ndef.ts";
-import { tagCommands, wrapMessage } from "../protocol/type2-tag.ts";
+} from "../../drivers/protocol/classic.ts";
+import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
+import { tagCommands, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
+import { assert } from "../../src/core/errors.ts";
 import { createTypeATag, type TearableTag, type Understood } from "./type-a.ts";
 
 export const classicKinds = {

@@ -2,7 +2,7 @@
  * The emulated PN532's commands that go over the air (UM0701-02, 7.3.5, 7.3.8, 7.3.9 and 7.3.13), and the registers and
  * settings that they depend on.
  */
-import { tagCommands } from "../protocol/type2-tag.ts";
+import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
 import { receivedBytes, sameBytes } from "./emulated-field.ts";
 import type { ChipParts, Outcome } from "./pn532-chip.ts";
 import { crcA, type EmulatedTag } from "./type-a.ts";

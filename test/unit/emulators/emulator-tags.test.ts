@@ -1,15 +1,15 @@
 /** Emulated tags behave as their data sheets say. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { parseMessage, textOfRecords } from "../../../drivers/protocol/ndef.ts";
+import { contentOf } from "../../../drivers/protocol/type2-tag.ts";
 import {
   createType2Tag,
   type EmulatedTag,
   tagMessageBytesMax,
   type2Kinds,
-} from "../../../../drivers/emulator/emulated-tags.ts";
-import { crcA } from "../../../../drivers/emulator/type-a.ts";
-import { parseMessage, textOfRecords } from "../../../../drivers/protocol/ndef.ts";
-import { contentOf } from "../../../../drivers/protocol/type2-tag.ts";
+} from "../../emulators/emulated-tags.ts";
+import { crcA } from "../../emulators/type-a.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");
 const say = (tag: EmulatedTag, hex: string, bits?: number) => {

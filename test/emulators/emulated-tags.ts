@@ -2,9 +2,10 @@
  * Tags to put into an emulated field: Type 2 tags as they leave the factory or with a message, and tags that are known
  * by their answers at selection.
  */
+
+import { encodeTextMessage, encodeUriMessage } from "../../drivers/protocol/ndef.ts";
+import { pageBytes, wrapMessage } from "../../drivers/protocol/type2-tag.ts";
 import { assert } from "../../src/core/errors.ts";
-import { encodeTextMessage, encodeUriMessage } from "../protocol/ndef.ts";
-import { pageBytes, wrapMessage } from "../protocol/type2-tag.ts";
 import { createType2Commands, type Type2Kind, type Type2Sheet, type2Sheets } from "./emulated-type2.ts";
 import { createTypeATag, type EmulatedTag, type TearableTag } from "./type-a.ts";
 

@@ -5,9 +5,9 @@
 import { mkdtempSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openPty, type Pty } from "../io/termios.ts";
-import { chipToHost, commandCodes } from "../protocol/pn532-commands.ts";
-import { ackFrame, createFrameCutter, encodeFrame, errorFrame } from "../protocol/pn532-frame.ts";
+import { openPty, type Pty } from "../../drivers/io/termios.ts";
+import { chipToHost, commandCodes } from "../../drivers/protocol/pn532-commands.ts";
+import { ackFrame, createFrameCutter, encodeFrame, errorFrame } from "../../drivers/protocol/pn532-frame.ts";
 import { createFaults, createLine, type Faults, type Line, type LineTime } from "./emulated-line.ts";
 import { createEmulatedChip, instantRadio, type Reply, realRadio } from "./pn532-chip.ts";
 import type { EmulatedTag } from "./type-a.ts";

@@ -12,7 +12,7 @@
  * A refused or unknown command returns the tag to the state that it was woken from. NTAG and EV1 answer with four bits; a
  * plain Ultralight does not answer a command that it does not know.
  */
-import { type DynamicLock, pageBytes, tagCommands } from "../protocol/type2-tag.ts";
+import { type DynamicLock, pageBytes, tagCommands } from "../../drivers/protocol/type2-tag.ts";
 import type { TagAnswer, Understood } from "./type-a.ts";
 
 const passwordAuth = 0x1b;
