@@ -39,7 +39,6 @@ export interface CcidAnswer {
 }
 
 export interface Ccid {
-  readonly path: string;
   /**
    * The answer, even if it reports that the command failed. Rejects with `reader-gone` if no recovery step brings an
    * answer, and with the signal's reason, between two commands only.
@@ -132,7 +131,6 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
     }
   };
   return {
-    path: link.path,
     command(order, signal) {
       const result = last.then(() => run(order, signal));
       last = result.catch(() => {});

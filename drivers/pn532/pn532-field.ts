@@ -137,10 +137,8 @@ function targetOf({ uid, atqa, sak, ats }: ListedTypeA): Target {
 
 /** The channel to `target`, which must be the chip's target 1. */
 export function channelTo(chip: ChipCaller, target: Target): TagChannel {
-  const exchange = async (command: Uint8Array, signal: AbortSignal) => {
-    const answer = parseExchange(await chip.call(command, signal));
-    return answer.kind === "data" ? answer : undefined;
-  };
+  const exchange = async (command: Uint8Array, signal: AbortSignal) =>
+    parseExchange(await chip.call(command, signal));
   return {
     target,
     transceive: async (bytes, signal) => (await exchange(communicateThru(...bytes), signal))?.data,

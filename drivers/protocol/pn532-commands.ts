@@ -147,41 +147,14 @@ export function parseFelicaTarget(payload: Uint8Array): ListedFelica | "none" | 
   return { ...target, systemCode: (payload[22] ?? 0) * 256 + (payload[23] ?? 0) };
 }
 
-/** Errors in the status byte's low six bits (section 7.1), as far as a reader of tags meets them. */
-const statusNames: Readonly<Record<number, string>> = {
-  1: "time-out",
-  2: "crc-error",
-  3: "parity-error",
-  4: "bit-count-error",
-  5: "framing-error",
-  6: "collision",
-  7: "buffer-too-small",
-  9: "rf-buffer-overflow",
-  10: "rf-field-gone",
-  11: "rf-protocol-error",
-  13: "overheated",
-  14: "internal-buffer-overflow",
-  16: "invalid-parameter",
-  19: "wrong-format",
-  20: "authentication-failed",
-  35: "uid-check-wrong",
-  37: "not-acceptable-now",
-  39: "wrong-context",
-  41: "target-released",
-  42: "card-swapped",
-  43: "card-gone",
-};
+interface TargetExchange {
+  readonly data: Uint8Array;
+  /** The target has more of this answer, for a `dataExchange` without data (section 7.1, bit 40). */
+  readonly hasMore: boolean;
+}
 
-export type TargetExchange =
-  /** `hasMore`: the target has more of this answer, for a `dataExchange` without data (section 7.1, bit 40). */
-  | { readonly kind: "data"; readonly data: Uint8Array; readonly hasMore: boolean }
-  | { readonly kind: "error"; readonly status: string };
-
-/** The answer to `dataExchange` or `communicateThru`: D5, code, status, data. */
-export function parseExchange(payload: Uint8Array): TargetExchange {
-  const status = (payload[2] ?? 0xff) & 0x3f;
-  if (payload.length < 3 || status !== 0) {
-    return { kind: "error", status: statusNames[status] ?? `status-${status}` };
-  }
-  return { kind: "data", data: payload.subarray(3), hasMore: ((payload[2] ?? 0) & 0x40) !== 0 };
+/** The answer to `dataExchange` or `communicateThru`: D5, code, status, data. Undefined for an error (section 7.1). */
+export function parseExchange(payload: Uint8Array): TargetExchange | undefined {
+  const [, , status = 0xff] = payload;
+  return (status & 0x3f) === 0 ? { data: payload.subarray(3), hasMore: (status & 0x40) !== 0 } : undefined;
 }

@@ -18,8 +18,8 @@ export function findMessage(area: Uint8Array, areaBytes: number): FoundMessage {
     const found = blockAt(area, at, areaBytes);
     if (found.kind === "need") return found;
     if (found.kind === "cut-short") return { kind: "none", why: "cut-short" };
-    if (found.tag === block.end) break;
-    if (found.tag === block.ndef) {
+    if (found.tag === tlvTag.end) break;
+    if (found.tag === tlvTag.ndef) {
       if (found.end > area.length) return { kind: "need", bytes: found.end };
       if (found.end === found.start) break;
       return { kind: "message", start: found.start, end: found.end };
@@ -37,7 +37,7 @@ type Block =
 function blockAt(area: Uint8Array, at: number, areaBytes: number): Block {
   const [tag, short, high, low] = area.subarray(at, at + 4);
   if (tag === undefined) return { kind: "need", bytes: at + 1 };
-  if (tag === block.null || tag === block.end) return { kind: "block", tag, start: at + 1, end: at + 1 };
+  if (tag === tlvTag.null || tag === tlvTag.end) return { kind: "block", tag, start: at + 1, end: at + 1 };
   const headerBytes = short === 0xff ? 4 : 2;
   if (at + headerBytes > areaBytes) return { kind: "cut-short" };
   if (short === undefined) return { kind: "need", bytes: at + 2 };
@@ -48,7 +48,7 @@ function blockAt(area: Uint8Array, at: number, areaBytes: number): Block {
   return { kind: "block", tag, start, end: start + length };
 }
 
-const block = {
+export const tlvTag = {
   null: 0x00,
   lockControl: 0x01,
   memoryControl: 0x02,
@@ -65,15 +65,15 @@ export function placeOfMessage(area: Uint8Array, areaAt = 0): number | "other-da
   const zerosFrom = area.findLastIndex((byte) => byte !== 0) + 1;
   for (let at = 0; at < area.length; ) {
     const [tag = 0, short = 0, high = 0, low = 0] = area.subarray(at, at + 4);
-    if (tag === block.ndef || tag === block.end) return at;
-    if (tag === block.null) {
+    if (tag === tlvTag.ndef || tag === tlvTag.end) return at;
+    if (tag === tlvTag.null) {
       // From here on there are only null blocks.
       if (at >= zerosFrom) return at;
       at += 1;
       continue;
     }
-    const isControl = tag === block.lockControl || tag === block.memoryControl;
-    if (!isControl && tag !== block.own) return "other-data";
+    const isControl = tag === tlvTag.lockControl || tag === tlvTag.memoryControl;
+    if (!isControl && tag !== tlvTag.own) return "other-data";
     const start = at + (short === 0xff ? 4 : 2);
     const end = start + (short === 0xff ? high * 256 + low : short);
     if (end > area.length || (isControl && end - start !== 3)) return "other-data";
@@ -97,7 +97,7 @@ function reserves(
 ): boolean {
   const from = (position >> 4) * 2 ** (control & 0x0f) + (position & 0x0f);
   const units = size === 0 ? 256 : size;
-  const to = from + (tag === block.lockControl ? Math.ceil(units / 8) : units);
+  const to = from + (tag === tlvTag.lockControl ? Math.ceil(units / 8) : units);
   return from < areaAt + areaBytes && to > areaAt;
 }
 
@@ -120,7 +120,14 @@ export type AreaPlan =
   | { readonly kind: "refused"; readonly why: "other-data" | "reserved-bytes" }
   | { readonly kind: "too-small"; readonly bytesMissing: number };
 
-const shortBlockBytesMax = 254; // FF announces a length of two more bytes.
+const shortBlockBytesMax = 254; // FF announces a length of two more bytes (Type 2 Tag 1.1, 2.3).
+
+/** The NDEF block that carries `message`, without an end block. */
+export function ndefBlock(message: Uint8Array): Uint8Array {
+  const { length } = message;
+  const lengthBytes = length > shortBlockBytesMax ? [0xff, length >> 8, length & 0xff] : [length];
+  return Uint8Array.of(tlvTag.ndef, ...lengthBytes, ...message);
+}
 
 /** The writes that put `message` into `area`, or why not. `force` replaces data that is no NDEF. */
 export function planAreaWrite(
@@ -133,13 +140,12 @@ export function planAreaWrite(
   if (place === "reserved-bytes" || (place === "other-data" && !force))
     return { kind: "refused", why: place };
   const at = place === "other-data" ? 0 : place;
-  const { length } = message;
-  const header = length > shortBlockBytesMax ? [0xff, length >> 8, length & 0xff] : [length];
-  const blockEnd = at + 1 + header.length + length;
+  const ndef = ndefBlock(message);
+  const blockEnd = at + ndef.length;
   if (blockEnd > area.length) return { kind: "too-small", bytesMissing: blockEnd - area.length };
   const written = area.slice();
-  written.set(Uint8Array.of(block.ndef, ...header, ...message), at);
-  if (blockEnd < area.length) written[blockEnd] = block.end;
+  written.set(ndef, at);
+  if (blockEnd < area.length) written[blockEnd] = tlvTag.end;
 
   const { draft, current, setByte, putRange, lastOf } = draftOf(area, unitBytes, (unit, bytes) => ({
     unit,
@@ -148,7 +154,7 @@ export function planAreaWrite(
   if (written.every((byte, index) => byte === area[index]))
     return { kind: "plan", draft, drafted: area, written };
   // Half of a block structure that makes no sense could pass for a message.
-  if (place === "other-data") setByte(0, block.end);
+  if (place === "other-data") setByte(0, tlvTag.end);
   setByte(at + 1, 0);
   putRange(written, at, blockEnd + 1, at + 1);
   return { kind: "plan", draft, last: lastOf(written, at + 1), drafted: current, written };

@@ -8,7 +8,7 @@
  *                              vehicle: its id, little-endian, in the clear
  *             page 26h         00 01 00 00 for a vehicle, zeros for a character
  */
-export const amiiboContainer: readonly number[] = [0xf1, 0x10, 0xff, 0xee];
+const amiiboContainer: readonly number[] = [0xf1, 0x10, 0xff, 0xee];
 export const amiiboFigure = { page: 21, pages: 2 } as const;
 export const legoIdentity = { page: 0x24, pages: 3 } as const;
 

@@ -7,7 +7,7 @@
  *   page 4...  TLV blocks
  */
 import { ndefBytesMax } from "../../src/core/limits.ts";
-import { findMessage } from "./tlv.ts";
+import { findMessage, ndefBlock, tlvTag } from "./tlv.ts";
 
 export const tagCommands = {
   read: 0x30,
@@ -81,9 +81,7 @@ export function contentOf(read: Uint8Array): TagContent {
 
 /** The NDEF block that carries `message`, with the end block after it. */
 export function wrapMessage(message: Uint8Array): Uint8Array {
-  const { length } = message;
-  const header = length < 255 ? [0x03, length] : [0x03, 0xff, length >> 8, length & 0xff];
-  return Uint8Array.of(...header, ...message, 0xfe);
+  return Uint8Array.of(...ndefBlock(message), tlvTag.end);
 }
 
 export interface DynamicLock {

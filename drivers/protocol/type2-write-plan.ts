@@ -9,8 +9,8 @@
  * comes last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The
  * same byte is the switch of a long block: its FF makes the two bytes after it a length.
  */
-import { draftOf, placeOfMessage } from "./tlv.ts";
-import { amiiboContainer } from "./toys.ts";
+import { draftOf, ndefBlock, placeOfMessage, tlvTag } from "./tlv.ts";
+import { isAmiibo } from "./toys.ts";
 import { containerOf, isReadOnly, pageBytes, type Type2Layout, unlockedPage } from "./type2-tag.ts";
 
 export interface Type2Image {
@@ -55,8 +55,6 @@ export type PlanRefusal =
 
 const areaAt = 4 * pageBytes;
 const containerPage = 3;
-const shortBlockBytesMax = 254; // FF announces a length of two more bytes (Type 2 Tag 1.1, 2.3).
-const block = { ndef: 0x03, end: 0xfe } as const;
 
 /** The pages to write so that the tag holds `message`, or why not. `force` replaces data that is not ours. */
 export function planWrite(image: Type2Image, message: Uint8Array, force: boolean): WritePlan {
@@ -65,7 +63,7 @@ export function planWrite(image: Type2Image, message: Uint8Array, force: boolean
   const area = memory.subarray(areaAt);
   const { isFormatted, areaBytes: told } = containerOf(container, layout);
   const areaBytes = Math.min(told, area.length);
-  if (amiiboContainer.every((byte, index) => byte === container[index]) && !force) return refused("amiibo");
+  if (isAmiibo(container) && !force) return refused("amiibo");
   if (isFormatted && isReadOnly(container)) return refused("locked");
 
   const areaIsBlank = isBlank(area);
@@ -96,19 +94,16 @@ function wantedMemory(
   areaBytes: number,
   message: Uint8Array,
 ): Uint8Array | number {
-  const { length } = message;
-  const header = length > shortBlockBytesMax ? [0xff, length >> 8, length & 0xff] : [length];
-  const blockBytes = 1 + header.length + length;
+  const ndef = ndefBlock(message);
   const room = areaBytes - at;
-  if (blockBytes > room) return blockBytes - room;
+  if (ndef.length > room) return ndef.length - room;
   const wanted = memory.slice();
   const container = memory.subarray(containerPage * pageBytes, areaAt);
   if (!containerOf(container, layout).isFormatted)
     wanted.set(Uint8Array.of(0xe1, 0x10, areaBytes / 8, 0x00), containerPage * pageBytes);
-  wanted.set(Uint8Array.of(block.ndef, ...header), areaAt + at);
-  wanted.set(message, areaAt + at + 1 + header.length);
+  wanted.set(ndef, areaAt + at);
   // An end block needs no room: the end of the area is one, too.
-  if (blockBytes < room) wanted[areaAt + at + blockBytes] = block.end;
+  if (ndef.length < room) wanted[areaAt + at + ndef.length] = tlvTag.end;
   return wanted;
 }
 
@@ -127,12 +122,13 @@ function orderWrites(
   const putContainer = () =>
     put(containerPage, (bytes) => bytes.set(wanted.subarray(containerPage * pageBytes, areaAt)));
 
-  if (sameBytes(wanted, memory, 0)) return { kind: "plan", draft, drafted: memory, written: wanted };
+  if (wanted.every((byte, index) => byte === memory[index]))
+    return { kind: "plan", draft, drafted: memory, written: wanted };
   // A blank area holds nothing that a reader could take for a message, and after an interruption a formatted blank tag
   // is still known as ours. Other data is made invalid as a message before the tag becomes an NDEF tag.
   if (begins === "blank") putContainer();
   // Of blocks that make no sense, half could be taken for a message.
-  if (begins === "other-data") setByte(areaAt, block.end);
+  if (begins === "other-data") setByte(areaAt, tlvTag.end);
   setByte(switchAt, 0);
   putContainer();
   putRange(wanted, areaAt + at, switchAt + 3 + message.length + 1, switchAt);
@@ -146,10 +142,6 @@ function isBlank(area: Uint8Array): boolean {
 
 function containerSticks(container: Uint8Array, wanted: Uint8Array): boolean {
   return container.some((byte, index) => (byte & ~(wanted[containerPage * pageBytes + index] ?? 0)) !== 0);
-}
-
-function sameBytes(bytes: Uint8Array, memory: Uint8Array, from: number): boolean {
-  return bytes.every((byte, index) => byte === memory[from + index]);
 }
 
 function refused(why: PlanRefusal): WritePlan {

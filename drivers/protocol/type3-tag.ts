@@ -13,9 +13,8 @@
 import { ndefBytesMax } from "../../src/core/limits.ts";
 
 export const type3BlockBytes = 16;
-/** The system code of NFC Forum tags; FFFF asks for any. */
+/** The system code of NFC Forum tags. */
 export const ndefSystem = 0x12fc;
-export const anySystem = 0xffff;
 
 const readService = 0x000b;
 const writeService = 0x0009;

@@ -122,16 +122,6 @@ export function createEventCutter(): (bytes: Uint8Array) => readonly KeyEvent[] 
   };
 }
 
-/** One event as bytes, for an emulated keyboard. */
-export function encodeEvent(type: number, code: number, value: number): Uint8Array {
-  const bytes = new Uint8Array(eventBytes);
-  const view = new DataView(bytes.buffer);
-  view.setUint16(16, type, true);
-  view.setUint16(18, code, true);
-  view.setInt32(20, value, true);
-  return bytes;
-}
-
 export const layoutNames = ["us", "de", "fr"] as const;
 export type LayoutName = (typeof layoutNames)[number];
 export type Level = "plain" | "shift" | "altgr";

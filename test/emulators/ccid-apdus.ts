@@ -81,7 +81,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     const reply = chip.run(dataExchange(...bytes));
     if (reply.kind !== "answer") return answer(failed);
     const heard = parseExchange(reply.payload);
-    return heard.kind === "data"
+    return heard !== undefined
       ? answer([...heard.data, ...done], reply.afterMs)
       : answer(failed, reply.afterMs);
   };

@@ -5,7 +5,6 @@
  */
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import {
-  anySystem,
   attributesOfLite,
   liteBlocks,
   liteConfigurationBlock,
@@ -27,6 +26,7 @@ interface FelicaOptions {
   readonly systemCode?: number;
 }
 
+const anySystem = 0xffff; // In a polling (JIS X 6319-4).
 const pmm = Uint8Array.fromHex("00f1000000014300"); // FeliCa Lite-S (user's manual, 2.4).
 const configurationAt = liteBlocks * type3BlockBytes; // Behind the pads in `memory`.
 const blocksPerReadMax = 4;

@@ -3,13 +3,23 @@
  * nothing of tests, so that it can stand behind `uinput` as well as behind a link in memory.
  */
 import type { KeyLink, OpenKeys } from "../../drivers/io/evdev.ts";
-import { characterOf, encodeEvent, type LayoutName, type Level } from "../../drivers/protocol/typed-code.ts";
+import { characterOf, eventBytes, type LayoutName, type Level } from "../../drivers/protocol/typed-code.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 
 const [syn, key, msc] = [0, 1, 4];
 const modifiers: Readonly<Record<Level, number | undefined>> = { plain: undefined, shift: 42, altgr: 100 };
 export const enterKey = 28;
 export const tabKey = 15;
+
+/** One event of the kernel's input layer as bytes. */
+export function encodeEvent(type: number, code: number, value: number): Uint8Array {
+  const bytes = new Uint8Array(eventBytes);
+  const view = new DataView(bytes.buffer);
+  view.setUint16(16, type, true);
+  view.setUint16(18, code, true);
+  view.setInt32(20, value, true);
+  return bytes;
+}
 
 /** The strokes that type a character; throws where the layout has none. */
 export function strokesOf(layout: LayoutName, character: string): readonly Uint8Array[] {

@@ -1,9 +1,8 @@
 /** A reader that types, on a German layout for the letters of the suite's cards. */
 import { createHidKeyboard } from "../../drivers/hid-keyboard.ts";
 import type { KeyLink } from "../../drivers/io/evdev.ts";
-import { encodeEvent } from "../../drivers/protocol/typed-code.ts";
 import type { EmulatedReader } from "./index.ts";
-import { createKeyboardCable, enterKey, stroke, strokesOf } from "./keyboard-device.ts";
+import { createKeyboardCable, encodeEvent, enterKey, stroke, strokesOf } from "./keyboard-device.ts";
 
 const id = "05e0:1200";
 

@@ -5,11 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { file } from "../../../drivers/file.ts";
 import { createHidKeyboard } from "../../../drivers/hid-keyboard.ts";
-import { encodeEvent } from "../../../drivers/protocol/typed-code.ts";
 import { serialLine } from "../../../drivers/serial-line.ts";
 import { createToypad } from "../../../drivers/toypad.ts";
 import { fromHex, spacedHex } from "../../../src/core/hex.ts";
-import { createKeyboardCable } from "../../emulators/keyboard-device.ts";
+import { createKeyboardCable, encodeEvent } from "../../emulators/keyboard-device.ts";
 import { createLineReader } from "../../emulators/line-reader.ts";
 import { type CreateDevice, playReader } from "../../helpers/reader-transcript.ts";
 

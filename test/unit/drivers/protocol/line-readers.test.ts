@@ -11,19 +11,14 @@ import {
   parsePadReport,
   uidOfPages,
 } from "../../../../drivers/protocol/toypad-report.ts";
-import {
-  createEventCutter,
-  createTyping,
-  encodeEvent,
-  layoutNames,
-} from "../../../../drivers/protocol/typed-code.ts";
+import { createEventCutter, createTyping, layoutNames } from "../../../../drivers/protocol/typed-code.ts";
 import {
   readerLineBytesMax,
   scriptBytesMax,
   typedCharsMax,
   uidCharsMax,
 } from "../../../../src/core/limits.ts";
-import { strokesOf } from "../../../emulators/keyboard-device.ts";
+import { encodeEvent, strokesOf } from "../../../emulators/keyboard-device.ts";
 import { fuzzRounds } from "../../../helpers/rounds.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
