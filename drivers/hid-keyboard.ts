@@ -26,7 +26,7 @@
 import type { Sighting } from "../src/core/token.ts";
 import type { Candidate, Driver, DriverContext, ReaderSession } from "../src/readers/driver.ts";
 import { type KeyLink, type OpenKeys, openKeys } from "./io/evdev.ts";
-import { type KeyboardInfo, listKeyboards } from "./io/hid-list.ts";
+import { type HidInfo, listKeyboards } from "./io/hid-list.ts";
 import { readerGone } from "./io/links.ts";
 import { createGone, type OneCard, tapMs, watchOneCard } from "./one-card-presence.ts";
 import {
@@ -60,7 +60,7 @@ export const hidKeyboard = createHidKeyboard({ open: openKeys, list: listKeyboar
 
 interface Keyboards {
   readonly open: OpenKeys;
-  readonly list: (ids: readonly string[]) => Promise<readonly KeyboardInfo[]>;
+  readonly list: (ids: readonly string[]) => Promise<readonly HidInfo[]>;
 }
 
 /** The driver over any way to find and open keyboards. */
@@ -83,7 +83,7 @@ export function createHidKeyboard(keyboards: Keyboards) {
 }
 
 /** The first of each id goes by its id, as people name it in the config; more of the same by their nodes. */
-function candidatesOf(found: readonly KeyboardInfo[]): readonly Candidate[] {
+function candidatesOf(found: readonly HidInfo[]): readonly Candidate[] {
   return found.map(({ id, path, stamp, port }) => {
     const isFirst = found.find((other) => other.id === id)?.path === path;
     return { path: isFirst ? id : path, stamp, stablePath: port, isCertain: true };
@@ -93,7 +93,7 @@ function candidatesOf(found: readonly KeyboardInfo[]): readonly Candidate[] {
 async function openOne(
   text: string,
   { id }: KeyboardName,
-  found: readonly Pick<KeyboardInfo, "path">[],
+  found: readonly Pick<HidInfo, "path">[],
   open: OpenKeys,
 ): Promise<KeyLink> {
   let refusal: unknown = readerGone(

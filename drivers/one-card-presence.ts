@@ -10,22 +10,13 @@ import type { Report } from "../src/readers/driver.ts";
 /** How long a tap lasts if the reader does not report removal; the same card within this time is the same tap. */
 export const tapMs = 500;
 
-export interface OneCard {
-  /**
-   * This lies there now: for `ms` milliseconds from now on, or until something else does. False if cards came too fast
-   * for a hand: then this one is passed over.
-   */
-  lay(sighting: Sighting, ms?: number): boolean;
-  lift(): void;
-  /** The present card; undefined if there is none. */
-  current(): Sighting | undefined;
-}
+export type OneCard = ReturnType<typeof createOneCard>;
 
 /**
  * Reports that nothing lies there, as soon as `firstMs` have passed without a card, and each change from then on, until
  * `signal` aborts.
  */
-function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstMs: number): OneCard {
+function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstMs: number) {
   let current: Sighting | undefined;
   let leaving: Disposable | undefined;
   let taps = { sinceMs: clock.now(), count: 0 };
@@ -49,7 +40,11 @@ function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstM
   if (firstMs === 0) report([]);
   else leaving = clock.after(firstMs, lift);
   return {
-    lay(sighting, ms) {
+    /**
+     * This lies there now: for `ms` milliseconds from now on, or until something else does. False if cards came too fast
+     * for a hand: then this one is passed over.
+     */
+    lay(sighting: Sighting, ms?: number): boolean {
       if (signal.aborted) return false;
       if (!isSameCard(current, sighting) && isTooFast()) return false;
       stay();
@@ -59,6 +54,7 @@ function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstM
       return true;
     },
     lift,
+    /** The present card; undefined if there is none. */
     current: () => current,
   };
 }

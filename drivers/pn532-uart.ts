@@ -88,24 +88,20 @@ export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) 
       }
       signal.throwIfAborted();
       const link = await openSerial(path, { baudRate: baudRate ?? firstBaudRate });
-      return openPn532(link, context, signal, baudRate === undefined ? {} : { baudRate });
+      return openPn532(link, context, signal, { baudRate });
     },
   } as const satisfies Driver;
 }
 
-interface Pn532Options {
-  /** Keeps the line at this rate. */
-  readonly baudRate?: number;
-}
-
-/** A session on a link that is open; closes the link if no PN532 answers. */
+/** A session on a link that is open; closes the link if no PN532 answers. `baudRate` keeps the line at this rate. */
 export async function openPn532(
   link: ByteLink,
   context: DriverContext,
   signal: AbortSignal,
-  { baudRate }: Pn532Options = {},
+  { baudRate }: { readonly baudRate?: number | undefined } = {},
 ): Promise<ReaderSession> {
-  const chip = createChip(link, context.clock, context.log);
+  const { clock } = context;
+  const chip = createChip(link, clock, context.log);
   try {
     const firmware = await wake(
       chip,
@@ -115,8 +111,20 @@ export async function openPn532(
     );
     const raised = baudRate === undefined && (await raiseBaudRate(chip, context, signal));
     await chip.call(setMaxRetries(recheckRetries), signal);
-    const info = `PN532 v${firmware.version}.${firmware.revision}`;
-    return sessionOf(chip, context, { info, raised });
+    return createFieldSession(
+      {
+        info: `PN532 v${firmware.version}.${firmware.revision}`,
+        field: fieldOf(chip, clock),
+        closedError: () => readerGone(link.path, "it was closed"),
+        async close() {
+          await chip.abort();
+          // Other programs look for the chip at its first rate. Best effort: the chip may be gone.
+          if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
+          await link.close();
+        },
+      },
+      context,
+    );
   } catch (error) {
     await link.close();
     throw error;
@@ -179,30 +187,6 @@ async function changeBaudRate(
   await sleep(clock, rateChangeMs, signal);
   await chip.link.setBaudRate(baudRate);
   await sleep(clock, rateChangeMs, signal);
-}
-
-interface Opened {
-  readonly info: string;
-  readonly raised: boolean;
-}
-
-function sessionOf(chip: Chip, context: DriverContext, { info, raised }: Opened): ReaderSession {
-  const { clock } = context;
-  const close = async () => {
-    await chip.abort();
-    // Other programs look for the chip at its first rate. Best effort: the chip may be gone.
-    if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
-    await chip.link.close();
-  };
-  return createFieldSession(
-    {
-      info,
-      field: fieldOf(chip, clock),
-      closedError: () => readerGone(chip.link.path, "it was closed"),
-      close,
-    },
-    context,
-  );
 }
 
 /**

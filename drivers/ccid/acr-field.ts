@@ -4,7 +4,7 @@
  */
 import { assert } from "../../src/core/errors.ts";
 import type { ChipCaller } from "../pn532/chip.ts";
-import { channelTo, recheckRetries, targetIn } from "../pn532/pn532-field.ts";
+import { channelTo, listOneOf, recheckRetries, targetIn } from "../pn532/pn532-field.ts";
 import {
   acrBuzzer,
   acrPolling,
@@ -17,14 +17,7 @@ import {
   waitingBytes,
 } from "../protocol/apdu.ts";
 import { ccidOut } from "../protocol/ccid.ts";
-import {
-  chipToHost,
-  commandCodes,
-  getFirmwareVersion,
-  listOneFelica,
-  listOneTypeA,
-  setMaxRetries,
-} from "../protocol/pn532-commands.ts";
+import { chipToHost, commandCodes, getFirmwareVersion, setMaxRetries } from "../protocol/pn532-commands.ts";
 import type { Field } from "../tags/field-session.ts";
 import type { Target } from "../tags/tag-channel.ts";
 import type { CcidAnswer, Send } from "./exchange.ts";
@@ -61,7 +54,7 @@ export function acrField({ send, slot, whileIdle }: AcrFieldOptions): Field {
   const chip = tunnelTo(send);
 
   const listOne = async (kind: Target["kind"], signal: AbortSignal) => {
-    const answer = await chip.call(kind === "felica" ? listOneFelica : listOneTypeA, signal);
+    const answer = await chip.call(listOneOf[kind], signal);
     // Some report an empty field by an error, the same as for a dead chip, so the chip must answer once more.
     if (answer.length === 0) await chip.call(getFirmwareVersion, signal);
     return targetIn(kind, answer);
@@ -97,9 +90,6 @@ const aboutTags: readonly number[] = [
   commandCodes.inDataExchange,
   commandCodes.inCommunicateThru,
   commandCodes.inListPassiveTarget,
-  commandCodes.inSelect,
-  commandCodes.inDeselect,
-  commandCodes.inRelease,
 ];
 
 /** `call` resolves with no bytes if the reader refused a command about a tag. */

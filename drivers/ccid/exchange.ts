@@ -6,7 +6,6 @@ import { ccidExtensionsMax } from "../../src/core/limits.ts";
 import type { Log } from "../../src/core/log.ts";
 import { readerGone, UsbFault, type UsbLink } from "../io/links.ts";
 import {
-  type CcidAssembler,
   type CcidMessage,
   type CcidStatus,
   ccidIn,
@@ -38,15 +37,7 @@ export interface CcidAnswer {
   readonly data: Uint8Array;
 }
 
-export interface Ccid {
-  /**
-   * The answer, even if it reports that the command failed. Rejects with `reader-gone` if no recovery step brings an
-   * answer, and with the signal's reason, between two commands only.
-   */
-  command(order: CcidOrder, signal?: AbortSignal): Promise<CcidAnswer>;
-  /** Resolves once no command runs, and lets none begin any more. */
-  close(): Promise<void>;
-}
+export type Ccid = ReturnType<typeof createCcid>;
 
 interface CcidOptions {
   readonly link: UsbLink;
@@ -63,7 +54,7 @@ export type Send = (order: CcidOrder, signal?: AbortSignal) => Promise<CcidAnswe
 /** One try: rejects with `UsbFault` if no answer came. */
 export type Attempt = (order: CcidOrder) => Promise<CcidAnswer>;
 
-export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
+export function createCcid({ link, slot, log, prepare }: CcidOptions) {
   let assembler = assemblerOf(link);
   let sequence = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -131,11 +122,16 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions): Ccid {
     }
   };
   return {
-    command(order, signal) {
+    /**
+     * The answer, even if it reports that the command failed. Rejects with `reader-gone` if no recovery step brings an
+     * answer, and with the signal's reason, between two commands only.
+     */
+    command(order: CcidOrder, signal?: AbortSignal): Promise<CcidAnswer> {
       const result = last.then(() => run(order, signal));
       last = result.catch(() => {});
       return result;
     },
+    /** Resolves once no command runs, and lets none begin any more. */
     async close() {
       closed = true;
       await last;
@@ -168,6 +164,6 @@ function answerTo(type: number): number {
   }
 }
 
-function assemblerOf({ packetBytes, messageBytesMax }: UsbLink): CcidAssembler {
+function assemblerOf({ packetBytes, messageBytesMax }: UsbLink) {
   return createCcidAssembler({ types: Object.values(ccidIn), packetBytes, messageBytesMax });
 }

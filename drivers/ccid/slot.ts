@@ -10,19 +10,10 @@ const interruptBytesMax = 16; // Two bits a slot, or four bytes of a hardware er
 const listenMs = 250;
 const failuresMax = 5;
 
-export interface CcidSlot {
-  /** True after the first change message. */
-  readonly tells: boolean;
-  /** True if there was a change since the last call. */
-  takeChange(): boolean;
-  /** Resolves with true at the next change, or with false after `ms` milliseconds; rejects as the signal aborts. */
-  changed(ms: number, signal: AbortSignal): Promise<boolean>;
-  /** Stops listening; resolves when nothing runs any more. */
-  close(): Promise<void>;
-}
+export type CcidSlot = ReturnType<typeof watchSlot>;
 
 /** Listens from now on; `slot` is counted from 0. */
-export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log): CcidSlot {
+export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
   let tells = false;
   let change = false;
   let closed = false;
@@ -63,16 +54,19 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log): 
       tells = false;
     });
   return {
+    /** True after the first change message. */
     get tells() {
       return tells;
     },
+    /** True if there was a change since the last call. */
     takeChange() {
       const was = change;
       change = false;
       return was;
     },
-    changed: (ms, signal) =>
-      new Promise((resolve, reject) => {
+    /** Resolves with true at the next change, or with false after `ms` milliseconds; rejects as the signal aborts. */
+    changed: (ms: number, signal: AbortSignal) =>
+      new Promise<boolean>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         if (change) {
           change = false;
@@ -98,6 +92,7 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log): 
         };
         signal.addEventListener("abort", onAbort, { once: true });
       }),
+    /** Stops listening; resolves when nothing runs any more. */
     async close() {
       closed = true;
       await listening;

@@ -10,18 +10,7 @@ import { readerGone } from "./links.ts";
 const fullRetryMs = 2;
 
 /** Read on demand: without reads, back-pressure reaches the far end after some 64 KiB of read-ahead. */
-export interface FdChannel {
-  /** The next bytes, at least one. One reader at a time. Rejects with `FdError`. */
-  read(): Promise<Uint8Array>;
-  /** Resolves once the kernel has taken all bytes; one write after another. Rejects with `FdError`. */
-  write(bytes: Uint8Array): Promise<void>;
-  /** Resolves once the writes so far have ended, well or not. */
-  written(): Promise<void>;
-  /** Drops what was read ahead; a read that waits goes on waiting. */
-  discard(): Promise<void>;
-  /** Closes the descriptor; a read or write that waits is rejected. A second call does nothing. */
-  close(): Promise<void>;
-}
+export type FdChannel = ReturnType<typeof openFd>;
 
 /** The channel ended: `closed` by us, `gone` because the other side hung up or the device went away. */
 export class FdError extends Error {
@@ -35,7 +24,7 @@ export class FdError extends Error {
 }
 
 /** Takes over a non-blocking descriptor. Nothing is read before the first `read`. */
-export function openFd(fd: number): FdChannel {
+export function openFd(fd: number) {
   let reader: ReturnType<typeof readerOf> | undefined;
   let state: "open" | "gone" | "closed" = "open";
   let lastWrite: Promise<void> | undefined;
@@ -64,7 +53,8 @@ export function openFd(fd: number): FdChannel {
   };
 
   return {
-    async read() {
+    /** The next bytes, at least one. One reader at a time. Rejects with `FdError`. */
+    async read(): Promise<Uint8Array> {
       for (;;) {
         refuseUnlessOpen();
         reader ??= readerOf(fd);
@@ -76,7 +66,8 @@ export function openFd(fd: number): FdChannel {
         else if (value.length > 0) return value;
       }
     },
-    write(bytes) {
+    /** Resolves once the kernel has taken all bytes; one write after another. Rejects with `FdError`. */
+    write(bytes: Uint8Array): Promise<void> {
       if (state !== "open") return Promise.reject(new FdError(state));
       const writing = send(bytes, lastWrite);
       const ended = writing.catch(() => {}); // The caller has the rejection; here it only ends the wait.
@@ -86,12 +77,15 @@ export function openFd(fd: number): FdChannel {
       });
       return writing;
     },
+    /** Resolves once the writes so far have ended, well or not. */
     written: async () => lastWrite,
+    /** Drops what was read ahead; a read that waits goes on waiting. */
     async discard() {
       const old = reader;
       reader = undefined;
       await old?.cancel().catch(() => {}); // Its errors do not matter any more.
     },
+    /** Closes the descriptor; a read or write that waits is rejected. A second call does nothing. */
     async close() {
       if (state === "closed") return;
       state = "closed";

@@ -9,7 +9,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 export interface HidInfo {
-  /** Device node: `/dev/hidraw0`. */
+  /** Device node: `/dev/hidraw0`; of a keyboard, its input node: `/dev/input/event3`. */
   readonly path: string;
   /** Eight lower-case hex digits with a colon: `0e6f:0241`. */
   readonly id: string;
@@ -18,11 +18,6 @@ export interface HidInfo {
   readonly port: string;
   /** Changes when the device was re-plugged. */
   readonly stamp: string;
-}
-
-export interface KeyboardInfo extends HidInfo {
-  /** `/dev/input/event3`. */
-  readonly path: string;
 }
 
 export interface HidRoots {
@@ -45,7 +40,7 @@ export async function listHidDevices(
 export async function listKeyboards(
   ids: readonly string[],
   roots: HidRoots = machine,
-): Promise<readonly KeyboardInfo[]> {
+): Promise<readonly HidInfo[]> {
   const names = await rawNames(roots);
   const found = await Promise.all(
     names.map(async (name) => {
@@ -75,7 +70,7 @@ async function deviceOf(roots: HidRoots, name: string, ids: readonly string[]): 
   return { path, id, name: title, port, stamp };
 }
 
-async function keyboardsOf(roots: HidRoots, name: string, device: HidInfo): Promise<readonly KeyboardInfo[]> {
+async function keyboardsOf(roots: HidRoots, name: string, device: HidInfo): Promise<readonly HidInfo[]> {
   const folder = join(roots.sys, "class/hidraw", name, "device/input");
   const inputs = await readdir(folder).catch(() => []);
   const nodes = await Promise.all(

@@ -72,7 +72,7 @@ export function createUinput(parts: UinputParts): OpenInputDevice {
 
 function make(file: UinputFile, { name, product, keys }: InputDeviceShape): void {
   const done =
-    file.ioctlValue(uinputRequests.setEventBit, keyEventType) &&
+    file.ioctlValue(uinputRequests.setEventBit, evKey) &&
     keys.every((code) => file.ioctlValue(uinputRequests.setKeyBit, code)) &&
     file.ioctl(uinputRequests.setup, encodeSetup({ name, vendor, product, version })) &&
     file.ioctlValue(uinputRequests.create, 0);
@@ -185,8 +185,6 @@ export const uinputRequests = {
 } as const;
 
 export const sysNameBytes = 64;
-/** The type of event that a device of keys has; `EV_SYN` every one has. */
-const keyEventType = evKey;
 
 interface UinputSetup {
   readonly name: string;

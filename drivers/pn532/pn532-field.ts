@@ -80,50 +80,39 @@ async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array 
 const relistMs = 100;
 
 /** A target of this kind; undefined if there is none. */
-export async function listOne(
+async function listOne(
   chip: ChipCaller,
   kind: Target["kind"],
   signal: AbortSignal,
 ): Promise<Target | undefined> {
-  const { command, parse } = listings[kind];
-  return parse(await chip.call(command, signal));
+  return targetIn(kind, await chip.call(listOneOf[kind], signal));
 }
 
 /** Selects the target again; false if it is gone or another lies there. */
-export async function isTargetThere(chip: ChipCaller, target: Target, signal: AbortSignal): Promise<boolean> {
-  const { command, parse } = listings[target.kind];
-  const answer = await chip.callFor(command, relistMs, signal);
+async function isTargetThere(chip: ChipCaller, target: Target, signal: AbortSignal): Promise<boolean> {
+  const answer = await chip.callFor(listOneOf[target.kind], relistMs, signal);
   if (answer === undefined) {
     await chip.abort();
     return false;
   }
-  const found = parse(answer);
+  const found = targetIn(target.kind, answer);
   return found !== undefined && isSameTarget(found, target);
 }
 
 /** The target in an answer to a listing of this kind; undefined if there is none. */
 export function targetIn(kind: Target["kind"], answer: Uint8Array): Target | undefined {
-  return listings[kind].parse(answer);
+  if (kind === "felica") {
+    const felica = parseFelicaTarget(answer);
+    return felica && { kind, ...felica };
+  }
+  const listed = parseTypeATarget(answer);
+  return listed && targetOf(listed);
 }
 
-function typeAIn(answer: Uint8Array): Target | undefined {
-  const found = parseTypeATarget(answer);
-  return typeof found === "object" ? targetOf(found) : undefined;
-}
-
-function felicaIn(answer: Uint8Array): Target | undefined {
-  const found = parseFelicaTarget(answer);
-  return typeof found === "object" ? { kind: "felica", ...found } : undefined;
-}
-
-interface Listing {
-  readonly command: Uint8Array;
-  readonly parse: (answer: Uint8Array) => Target | undefined;
-}
-
-const listings: Readonly<Record<Target["kind"], Listing>> = {
-  "type-a": { command: listOneTypeA, parse: typeAIn },
-  felica: { command: listOneFelica, parse: felicaIn },
+/** The command that lists one target of a kind. */
+export const listOneOf: Readonly<Record<Target["kind"], Uint8Array>> = {
+  "type-a": listOneTypeA,
+  felica: listOneFelica,
 };
 
 /** The ATS begins with a format byte, whose bits 10, 20 and 40 announce one more byte each (ISO/IEC 14443-4, 5.2.3). */

@@ -66,12 +66,6 @@ export type CcidCut =
   | { readonly kind: "need"; readonly bytes: number }
   | { readonly kind: "noise"; readonly bytes: number; readonly why: CcidNoise };
 
-export interface CcidAssembler {
-  /** The result of this transfer. Never throws; a message's bytes are copies. An empty transfer changes nothing. */
-  push(transfer: Uint8Array): CcidCut;
-  readonly pendingBytes: number;
-}
-
 interface CcidAssemblerOptions {
   readonly types: readonly number[];
   /** A transfer that is no multiple of these has ended with a short packet. */
@@ -80,11 +74,7 @@ interface CcidAssemblerOptions {
   readonly messageBytesMax: number;
 }
 
-export function createCcidAssembler({
-  types,
-  packetBytes,
-  messageBytesMax,
-}: CcidAssemblerOptions): CcidAssembler {
+export function createCcidAssembler({ types, packetBytes, messageBytesMax }: CcidAssemblerOptions) {
   let held: Uint8Array = new Uint8Array();
 
   const drop = (bytes: Uint8Array, why: CcidNoise): CcidCut => {
@@ -95,7 +85,8 @@ export function createCcidAssembler({
     get pendingBytes() {
       return held.length;
     },
-    push(transfer) {
+    /** The result of this transfer. Never throws; a message's bytes are copies. An empty transfer changes nothing. */
+    push(transfer: Uint8Array): CcidCut {
       const bytes = held.length === 0 ? transfer : Uint8Array.of(...held, ...transfer);
       if (bytes.length === 0) return { kind: "need", bytes: ccidHeaderBytes };
       if (bytes.length < ccidHeaderBytes) return drop(bytes, "short");

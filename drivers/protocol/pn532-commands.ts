@@ -3,22 +3,13 @@
  * the answer's with D5 and the code plus one.
  */
 export const commandCodes = {
-  diagnose: 0x00,
   getFirmwareVersion: 0x02,
-  getGeneralStatus: 0x04,
-  readRegister: 0x06,
-  writeRegister: 0x08,
   setSerialBaudRate: 0x10,
-  setParameters: 0x12,
   samConfiguration: 0x14,
-  powerDown: 0x16,
   rfConfiguration: 0x32,
   inDataExchange: 0x40,
   inCommunicateThru: 0x42,
-  inDeselect: 0x44,
   inListPassiveTarget: 0x4a,
-  inRelease: 0x52,
-  inSelect: 0x54,
 } as const;
 
 export const hostToChip = 0xd4;
@@ -108,11 +99,10 @@ export interface ListedTypeA {
  *
  *   D5 4B  NbTg  Tg  SENS_RES(2)  SEL_RES  NFCIDLength  NFCID1(4|7|10)  [ATSLength ATS]
  *
- * ATSLength counts itself. "none" if NbTg is 0, undefined if the answer is not of this form.
+ * ATSLength counts itself. Undefined if NbTg is 0, or the answer is not of this form.
  */
-export function parseTypeATarget(payload: Uint8Array): ListedTypeA | "none" | undefined {
+export function parseTypeATarget(payload: Uint8Array): ListedTypeA | undefined {
   const count = payload[2];
-  if (count === 0) return "none";
   const [atqaHigh, atqaLow, sak, uidLength] = payload.subarray(4, 8);
   if (count !== 1 || atqaHigh === undefined || atqaLow === undefined) return undefined;
   if (sak === undefined || uidLength === undefined || ![4, 7, 10].includes(uidLength)) return undefined;
@@ -135,10 +125,9 @@ interface ListedFelica {
  *
  *   D5 4B  NbTg  Tg  POL_RESLength  01  NFCID2(8)  Pad(8)  [SYST_CODE(2)]
  *
- * The length counts itself: 12h, or 14h with the system code. "none" if NbTg is 0.
+ * The length counts itself: 12h, or 14h with the system code. Undefined if NbTg is 0.
  */
-export function parseFelicaTarget(payload: Uint8Array): ListedFelica | "none" | undefined {
-  if (payload[2] === 0) return "none";
+export function parseFelicaTarget(payload: Uint8Array): ListedFelica | undefined {
   const length = payload[4];
   if (payload[2] !== 1 || (length !== 0x12 && length !== 0x14) || payload[5] !== 0x01) return undefined;
   if (payload.length < 4 + length) return undefined;

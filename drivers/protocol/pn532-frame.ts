@@ -51,12 +51,6 @@ export type Cut =
   | { readonly kind: "error" }
   | { readonly kind: "noise"; readonly bytes: number; readonly why: NoiseReason };
 
-export interface FrameCutter {
-  /** The cuts that these bytes complete, in order. Never throws; payloads are copies. */
-  push(bytes: Uint8Array): readonly Cut[];
-  readonly pendingBytes: number;
-}
-
 /** Most that a cutter ever holds: one frame less a byte, and as many again while it searches after a broken one. */
 export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
 
@@ -64,7 +58,7 @@ export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
  * Cuts a stream, however it is split, into the same frames. After a broken frame the search goes on directly after its
  * start.
  */
-export function createFrameCutter(): FrameCutter {
+export function createFrameCutter() {
   const buffer = new Uint8Array(cutterBytesMax);
   let filled = 0;
 
@@ -73,7 +67,8 @@ export function createFrameCutter(): FrameCutter {
     filled -= count;
   };
   return {
-    push(bytes) {
+    /** The cuts that these bytes complete, in order. Never throws; payloads are copies. */
+    push(bytes: Uint8Array): readonly Cut[] {
       const cuts: Cut[] = [];
       for (let taken = 0; taken < bytes.length; ) {
         const room = bytes.subarray(taken, taken + buffer.length - filled);

@@ -18,21 +18,13 @@ export type Typed =
   | { readonly kind: "code"; readonly text: string }
   | { readonly kind: "dropped"; readonly why: string };
 
-export interface Typing {
-  /** The code that this event ends; undefined if it ends none. */
-  take(event: KeyEvent): Typed | undefined;
-  isTyping(): boolean;
-  /** Ends what was typed so far. */
-  end(): Typed | undefined;
-}
-
 const endKeys: readonly number[] = [28, 96, 15]; // Enter, Enter of the number pad, Tab.
 const shiftKeys: readonly number[] = [42, 54];
 const altGrKey = 100;
 const commandKeys: readonly number[] = [29, 97, 56, 125, 126]; // Ctrl, left Alt, Meta.
 const lockKeys: readonly number[] = [58, 69, 70]; // Caps, Num and Scroll Lock: some readers toggle them to be sure.
 
-export function createTyping(layout: LayoutName): Typing {
+export function createTyping(layout: LayoutName) {
   const held = new Set<number>();
   let text = "";
   let wrong: string | undefined;
@@ -65,7 +57,8 @@ export function createTyping(layout: LayoutName): Typing {
   };
 
   return {
-    take(event) {
+    /** The code that this event ends; undefined if it ends none. */
+    take(event: KeyEvent): Typed | undefined {
       if (event.kind === "lost") {
         held.clear();
         wrong = "some of its keys were lost";
@@ -83,6 +76,7 @@ export function createTyping(layout: LayoutName): Typing {
       return undefined;
     },
     isTyping: () => text !== "" || wrong !== undefined,
+    /** Ends what was typed so far. */
     end,
   };
 }

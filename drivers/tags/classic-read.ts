@@ -85,20 +85,7 @@ async function readArea(
   }
 }
 
-export interface ClassicCard {
-  readonly sectors: number;
-  /**
-   * Opens the sector by the first of these keys that fits, which it returns; undefined if none does. A card falls
-   * silent at a wrong key and is selected again then.
-   */
-  open(sector: number, keys: readonly ClassicKey[]): Promise<ClassicKey | undefined>;
-  read(block: number): Promise<Uint8Array | undefined>;
-  write(block: number, bytes: Uint8Array): Promise<boolean>;
-  /** False if it left. */
-  reselect(): Promise<boolean>;
-  /** True if it was not there when it was selected last. */
-  readonly hasLeft: boolean;
-}
+export type ClassicCard = ReturnType<typeof classicCard>;
 
 const keyA = (bytes: Uint8Array): ClassicKey => ({ kind: "A", bytes });
 const keyB = (bytes: Uint8Array): ClassicKey => ({ kind: "B", bytes });
@@ -109,7 +96,7 @@ export const keys = {
   transportB: keyB(publicKeys.transport),
 };
 
-export function classicCard(channel: TagChannel, target: TypeATarget, signal: AbortSignal): ClassicCard {
+export function classicCard(channel: TagChannel, target: TypeATarget, signal: AbortSignal) {
   let open: { readonly sector: number; readonly key: ClassicKey } | undefined;
   let hasLeft = false;
   const reselect = async () => {
@@ -119,11 +106,17 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
   };
   return {
     sectors: sectorsOf(target.sak),
+    /** False if it left. */
     reselect,
+    /** True if it was not there when it was selected last. */
     get hasLeft() {
       return hasLeft;
     },
-    async open(sector, wanted) {
+    /**
+     * Opens the sector by the first of these keys that fits, which it returns; undefined if none does. A card falls
+     * silent at a wrong key and is selected again then.
+     */
+    async open(sector: number, wanted: readonly ClassicKey[]): Promise<ClassicKey | undefined> {
       if (open?.sector === sector && wanted.some((key) => key === open?.key)) return open.key;
       // The first is tried again: what was lost may have been the card's answer.
       for (const key of [...wanted, ...wanted.slice(0, 1)]) {
@@ -135,11 +128,12 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
       }
       return undefined;
     },
-    async read(block) {
+    async read(block: number) {
       const bytes = open?.sector === sectorOf(block) ? await channel.read(block, signal) : undefined;
       return bytes?.length === blockBytes ? bytes : undefined;
     },
-    write: async (block, bytes) => open?.sector === sectorOf(block) && channel.write(block, bytes, signal),
+    write: async (block: number, bytes: Uint8Array) =>
+      open?.sector === sectorOf(block) && channel.write(block, bytes, signal),
   };
 }
 

@@ -125,22 +125,16 @@ interface ClaimedOrder extends Pick<WriteOrder, "text" | "record" | "force"> {
   end(failure?: unknown): void;
 }
 
-interface Orders {
-  /** Resolves when it was carried out; as `ReaderSession.write`. */
-  place(order: WriteOrder, signal: AbortSignal): Promise<void>;
-  /** The order that wants this tag; from now on it can no longer be called off. */
-  claimed(uid: string): ClaimedOrder | undefined;
-  /** Rejects the present order and all later ones. */
-  close(reason: unknown): void;
-}
+type Orders = ReturnType<typeof createOrders>;
 
-function createOrders(): Orders {
+function createOrders() {
   let waiting: { readonly order: WriteOrder; readonly end: (failure?: unknown) => void } | undefined;
   let running: ClaimedOrder | undefined;
   let closed: { readonly reason: unknown } | undefined;
 
   return {
-    place: (order, signal) =>
+    /** Resolves when it was carried out; as `ReaderSession.write`. */
+    place: (order: WriteOrder, signal: AbortSignal) =>
       new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         if (closed !== undefined) return reject(closed.reason);
@@ -158,14 +152,16 @@ function createOrders(): Orders {
         waiting = { order, end };
         signal.addEventListener("abort", onAbort, { once: true });
       }),
-    claimed(uid) {
+    /** The order that wants this tag; from now on it can no longer be called off. */
+    claimed(uid: string): ClaimedOrder | undefined {
       if (waiting === undefined || !waiting.order.claim(uid)) return undefined;
       const { order, end } = waiting;
       running = { text: order.text, record: order.record, force: order.force, end };
       waiting = undefined;
       return running;
     },
-    close(reason) {
+    /** Rejects the present order and all later ones. */
+    close(reason: unknown) {
       closed ??= { reason };
       (running ?? waiting)?.end(reason);
     },

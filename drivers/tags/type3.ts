@@ -139,26 +139,9 @@ interface Formatted {
 async function attributesOn(tag: Type3Session): Promise<Formatted | undefined> {
   const first = await patiently(tag.channel, () => read(tag, 0, 1), tag.signal);
   if (first === undefined) throw refusals.unreadable();
-  const attributes = parseAttributes(first) ?? attributesOfTorn(first);
+  // A torn write of the block changed its state and its sum only.
+  const attributes = parseAttributes(first) ?? parseAttributes(withSum(first.slice()));
   return attributes === undefined ? undefined : { tag, first, attributes };
-}
-
-async function format(
-  channel: TagChannel,
-  message: Uint8Array,
-  force: boolean,
-  signal: AbortSignal,
-): Promise<Formatted> {
-  const bytesMissing = message.length - (liteBlocks - 1) * type3BlockBytes;
-  const { idm, attributes: first } = await formatLite(channel, force, signal, bytesMissing);
-  const attributes = parseAttributes(first);
-  assert(attributes !== undefined, "fresh attributes are whole");
-  return { tag: { channel, idm, signal }, first, attributes };
-}
-
-/** The attributes of a block whose write was torn: all but the state and the sum stayed as they were. */
-function attributesOfTorn(bytes: Uint8Array): Attributes | undefined {
-  return parseAttributes(withSum(bytes.slice()));
 }
 
 /** The IDm that answers to this system code. */
@@ -239,16 +222,15 @@ async function lookForLite(channel: TagChannel, signal: AbortSignal): Promise<Li
 }
 
 /**
- * Makes it a Type 3 tag without a message; returns its attributes and the IDm that it answers to. Throws `write-failed`
- * if it is no FeliCa Lite, is locked, was taken off, or holds data and `force` is false; and, before anything is
- * written, if `bytesMissing` is more than 0: the message does not fit.
+ * Makes it a Type 3 tag without a message. Throws `write-failed` if it is no FeliCa Lite, is locked, was taken off, or
+ * holds data and `force` is false; and, before anything is written, if `message` does not fit.
  */
-async function formatLite(
+async function format(
   channel: TagChannel,
+  message: Uint8Array,
   force: boolean,
   signal: AbortSignal,
-  bytesMissing = 0,
-): Promise<{ readonly idm: Uint8Array; readonly attributes: Uint8Array }> {
+): Promise<Formatted> {
   const lite = await patiently(channel, () => lookForLite(channel, signal), signal);
   if (lite === undefined) throw refusals.unreadable();
   if (lite.kind === "none") throw refusals.card();
@@ -256,14 +238,17 @@ async function formatLite(
   if (!configuration.isOpen) throw refusals.locked();
   if (!configuration.answersNdef && !configuration.isChangeable) throw refusals.locked();
   if (!lite.isAsNew && !force) throw refusals["other-data"]();
+  const bytesMissing = message.length - (liteBlocks - 1) * type3BlockBytes;
   if (bytesMissing > 0) throw tooSmall(bytesMissing);
 
-  const attributes = attributesOfLite();
+  const first = attributesOfLite();
+  const attributes = parseAttributes(first);
+  assert(attributes !== undefined, "fresh attributes are whole");
   const tag = { channel, idm, signal };
-  await putChecked(tag, 0, attributes);
+  await putChecked(tag, 0, first);
   if (!configuration.answersNdef)
     await putChecked(tag, liteConfigurationBlock, withNdefAnswers(configuration));
-  return { idm, attributes };
+  return { tag, first, attributes };
 }
 
 /** Asks twice: a lost answer looks like a card that is not a Lite. */

@@ -126,7 +126,7 @@ export async function writeType4(
   if (toHex(await read(tag, written.length)) === toHex(written)) return;
   const none = encodeLength(0, lengthBytes);
   await put(tag, 0, none);
-  const chunk = writeChunkBytes(tag.container);
+  const chunk = Math.min(tag.container.writeBytesMax, chunkBytesMax);
   for (let at = 0; at < message.length; at += chunk)
     await put(tag, lengthBytes + at, message.subarray(at, at + chunk));
   await compare(tag, Uint8Array.of(...none, ...message));
@@ -193,7 +193,7 @@ function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | unde
 // Every chip and reader takes this as one piece: a PN532's answer holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
 const chunkBytesMax = 240;
 
-export async function send(
+async function send(
   channel: TagChannel,
   command: Uint8Array,
   signal: AbortSignal,
@@ -235,7 +235,7 @@ async function readContainer(channel: TagChannel, signal: AbortSignal): Promise<
 }
 
 /** At least one byte of the file from `from` on, as many of `wanted` as one answer holds; undefined if it failed. */
-export async function readFile(
+async function readFile(
   channel: TagChannel,
   { readBytesMax }: Type4Container,
   from: number,
@@ -246,9 +246,4 @@ export async function readFile(
   const answer = await send(channel, readBinary(from, bytes), signal);
   // A card that returned a byte at a time would keep its reader busy for minutes, so less than requested is a failure.
   return answer?.kind === "done" && answer.data.length === bytes ? answer.data : undefined;
-}
-
-/** Most bytes that one command of ours writes. */
-function writeChunkBytes({ writeBytesMax }: Type4Container): number {
-  return Math.min(writeBytesMax, chunkBytesMax);
 }

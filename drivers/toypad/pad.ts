@@ -19,15 +19,9 @@ const answerMs = 300;
 
 type TagEvent = Extract<PadReport, { kind: "tag" }>;
 
-export interface Pad {
-  readonly link: HidLink;
-  /** The data of the answer; undefined if none came. Rejects with `reader-gone`, or the signal's reason. */
-  ask(command: number, parameters: Uint8Array, signal?: AbortSignal): Promise<Uint8Array | undefined>;
-  /** One listener: a later one takes the place of an earlier. */
-  onTag(listener: (event: TagEvent) => void): void;
-}
+export type Pad = ReturnType<typeof createPad>;
 
-export function createPad(link: HidLink, clock: Clock, log: Log): Pad {
+export function createPad(link: HidLink, clock: Clock, log: Log) {
   let onTag: (event: TagEvent) => void = () => {};
   let waiting: { readonly number: number; readonly end: (data: Uint8Array | undefined) => void } | undefined;
   let fail: (reason: Error) => void = () => {};
@@ -74,13 +68,15 @@ export function createPad(link: HidLink, clock: Clock, log: Log): Pad {
 
   return {
     link,
-    ask(command, parameters, signal) {
+    /** The data of the answer; undefined if none came. Rejects with `reader-gone`, or the signal's reason. */
+    ask(command: number, parameters: Uint8Array, signal?: AbortSignal): Promise<Uint8Array | undefined> {
       const asked = turn.then(() => askNow(command, parameters, signal));
       // The next one waits for its end only.
       turn = asked.catch(() => {});
       return asked;
     },
-    onTag: (listener) => {
+    /** One listener: a later one takes the place of an earlier. */
+    onTag(listener: (event: TagEvent) => void) {
       onTag = listener;
     },
   };
@@ -96,14 +92,9 @@ const colours: Readonly<Record<Exclude<Signal, "scanned">, Colour>> = {
 const allZones = 0;
 const signalMs = 600;
 
-export interface Lights {
-  show(lit: ReadonlySet<Zone>, signal: AbortSignal): Promise<void>;
-  /** All zones in one colour for a moment, then as before. As `ReaderSession.signal`; white says that a tag was heard. */
-  signal(kind: Signal, ending: AbortSignal): void;
-  darken(): Promise<void>;
-}
+export type Lights = ReturnType<typeof createLights>;
 
-export function createLights(pad: Pad, clock: Clock): Lights {
+export function createLights(pad: Pad, clock: Clock) {
   let lit: ReadonlySet<Zone> = new Set();
   let isSignalling = false;
   const set = (zone: number, [red, green, blue]: Colour, signal?: AbortSignal) =>
@@ -114,12 +105,13 @@ export function createLights(pad: Pad, clock: Clock): Lights {
     for (const zone of zones) await set(zone, lit.has(zone) ? white : dark, ending);
   };
   return {
-    async show(wanted, signal) {
+    async show(wanted: ReadonlySet<Zone>, signal: AbortSignal) {
       const changes = zones.filter((zone) => lit.has(zone) !== wanted.has(zone));
       lit = wanted;
       for (const zone of changes) await set(zone, wanted.has(zone) ? white : dark, signal);
     },
-    signal(kind, ending) {
+    /** All zones in one colour for a moment, then as before. As `ReaderSession.signal`; white says that a tag was heard. */
+    signal(kind: Signal, ending: AbortSignal) {
       if (kind === "scanned" || isSignalling) return;
       isSignalling = true;
       // A pad that fails at this is found out by its watch.

@@ -169,8 +169,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     },
     activate() {
       const reply = chip.run(Uint8Array.of(0xd4, 0x4a, 0x01, 0x00));
-      const found = reply.kind === "answer" ? parseTypeATarget(reply.payload) : "none";
-      target = typeof found === "object" ? found : undefined;
+      target = reply.kind === "answer" ? parseTypeATarget(reply.payload) : undefined;
       return target && answerToReset(target);
     },
     deactivate() {

@@ -5,7 +5,7 @@
 import {
   baudRateCodes,
   chipToHost,
-  commandCodes as code,
+  commandCodes,
   hostToChip,
 } from "../../drivers/protocol/pn532-commands.ts";
 import {
@@ -77,7 +77,20 @@ type Command = (parts: ChipParts, data: Uint8Array) => Outcome;
 
 const ok = 0x00;
 const wrongContext = 0x27;
-const autoPollCode = 0x60;
+/** Those that our driver sends, and those of other programs. */
+const code = {
+  ...commandCodes,
+  diagnose: 0x00,
+  getGeneralStatus: 0x04,
+  readRegister: 0x06,
+  writeRegister: 0x08,
+  setParameters: 0x12,
+  powerDown: 0x16,
+  inDeselect: 0x44,
+  inRelease: 0x52,
+  inSelect: 0x54,
+  inAutoPoll: 0x60,
+} as const;
 
 const commands: ReadonlyMap<number, Command> = new Map<number, Command>([
   [code.diagnose, diagnose],
@@ -96,14 +109,14 @@ const commands: ReadonlyMap<number, Command> = new Map<number, Command>([
   [code.inListPassiveTarget, listTargets],
   [code.inRelease, release],
   [code.inSelect, select],
-  [autoPollCode, autoPoll],
+  [code.inAutoPoll, autoPoll],
 ]);
 /** Those that need the radio; a chip in its low-battery mode after power-up refuses them (an assumption as to how). */
 const radioCommands: readonly number[] = [
   code.inDataExchange,
   code.inCommunicateThru,
   code.inListPassiveTarget,
-  autoPollCode,
+  code.inAutoPoll,
 ];
 
 export function createEmulatedChip(radio: RadioTiming): EmulatedChip {
