@@ -1,5 +1,5 @@
 /** The drawings of the graphical screen, each in a square of 100 by 100, and the colors of all. */
-import type { Picture } from "./picture.ts";
+import type { Picture, StatePicture } from "./picture.ts";
 
 export const colors = { background: "#14183a", shape: "#ffffff", text: "#ffffff", quiet: "#b9c0e8" } as const;
 
@@ -17,7 +17,7 @@ export const accents: Readonly<Record<Picture["kind"], string>> = {
   pairing: "#7cd4ff",
 };
 
-type Drawn = Exclude<Picture["kind"], "pairing">;
+type Drawn = StatePicture["kind"];
 
 /** Which part of its square a drawing uses: nothing stands above and below. */
 const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> = {

@@ -2,21 +2,33 @@
 import { screenNameCharsMax, screenReasonCharsMax } from "../core/limits.ts";
 import { plainText } from "./screen-lines.ts";
 
-export type Picture =
-  | { readonly kind: "ready" | "no-reader" | "empty" }
-  | { readonly kind: "not-found"; readonly name: string }
-  | Starting
-  /** A USB stick, by its name: it is not plugged in, or was pulled out while something from it played. */
-  | { readonly kind: "stick-away" | "stick-gone"; readonly name: string }
-  | { readonly kind: "failed" | "time-over"; readonly reason: string }
-  | { readonly kind: "pairing"; readonly link: string; readonly base: string; readonly code: string };
+export type Picture = StatePicture | PairingPicture;
+
+/** A drawing and words. */
+export type StatePicture =
+  | Notice
+  | { readonly kind: "ready" | "no-reader" }
+  | { readonly kind: "time-over"; readonly reason: string };
 
 /** A picture that goes away by itself. */
 export type Notice =
   | { readonly kind: "empty" }
+  /** Of a USB stick, its name: it is not plugged in, or was pulled out while something from it played. */
   | { readonly kind: "not-found" | "stick-away" | "stick-gone"; readonly name: string }
   | Starting
   | { readonly kind: "failed"; readonly reason: string };
+
+/** How a phone is let in. */
+export interface ShownPairing {
+  readonly link: string;
+  /** The link without the code, to be typed. */
+  readonly base: string;
+  readonly code: string;
+}
+
+interface PairingPicture extends ShownPairing {
+  readonly kind: "pairing";
+}
 
 interface Starting {
   readonly kind: "starting";
@@ -34,7 +46,7 @@ export interface ScreenFacts {
   readonly isPlaying: boolean;
   /** Why nothing may be started now. */
   readonly refusal: string | undefined;
-  readonly pairing: Extract<Picture, { readonly kind: "pairing" }> | undefined;
+  readonly pairing: PairingPicture | undefined;
   readonly notice: Notice | undefined;
 }
 

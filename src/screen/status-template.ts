@@ -5,14 +5,9 @@
 import { encode } from "uqr";
 import { screenReasonCharsMax } from "../core/limits.ts";
 import { accents, colors, drawing, drawingHeight } from "./drawings.ts";
-import type { Picture } from "./picture.ts";
+import type { Picture, ShownPairing, StatePicture } from "./picture.ts";
 import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
 import type { ScreenTexts } from "./texts.ts";
-
-export interface ScreenSize {
-  readonly width: number;
-  readonly height: number;
-}
 
 export interface ScreenPlace {
   /** Of the page: `http://deck.local:7497`. Undefined without a network. */
@@ -36,7 +31,7 @@ export const marginShare = 0.05;
 export function screenSvg(
   picture: Picture,
   place: ScreenPlace,
-  size: ScreenSize,
+  size: Pick<Box, "width" | "height">,
   texts: ScreenTexts,
 ): string {
   const { width, height } = size;
@@ -54,7 +49,7 @@ export function screenSvg(
 
 /** The state's drawing and words; where the page can be opened, that stands at the right. */
 function state(
-  picture: Exclude<Picture, { kind: "pairing" }>,
+  picture: StatePicture,
   place: ScreenPlace,
   inside: Box,
   texts: ScreenTexts,
@@ -72,7 +67,7 @@ function state(
 
 /** One line below the rest: what is wrong with the machine comes first. */
 function footOf(
-  picture: Exclude<Picture, { kind: "pairing" }>,
+  picture: StatePicture,
   { base, fault, hasGames = false }: ScreenPlace,
   { width, height }: Box,
   texts: ScreenTexts,
@@ -86,7 +81,7 @@ function footOf(
 }
 
 function besidePanel(
-  picture: Exclude<Picture, { kind: "pairing" }>,
+  picture: StatePicture,
   base: string,
   inside: Box,
   texts: ScreenTexts,
@@ -99,11 +94,7 @@ function besidePanel(
 }
 
 /** The drawing, and one or two texts below it, in the middle of the box. */
-function message(
-  picture: Exclude<Picture, { kind: "pairing" }>,
-  box: Box,
-  texts: ScreenTexts,
-): readonly string[] {
+function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly string[] {
   const { width, height } = box;
   const accent = accents[picture.kind];
   const large = { width, linesMax: 2, sizeMax: height * 0.13, sizeMin: height * 0.05 };
@@ -130,7 +121,7 @@ function message(
 }
 
 /** The text below the headline: a name unchanged, a reason as a sentence, or the words of the state. */
-function wordsOf(picture: Exclude<Picture, { kind: "pairing" }>, { below }: ScreenTexts): string {
+function wordsOf(picture: StatePicture, { below }: ScreenTexts): string {
   const said = "name" in picture ? picture.name : "reason" in picture ? sentence(picture.reason) : "";
   return plainText(said, screenReasonCharsMax) || below[picture.kind];
 }
@@ -154,11 +145,7 @@ function panel(base: string, box: Box, texts: ScreenTexts): readonly string[] {
   ];
 }
 
-function pairing(
-  { link, base, code }: Extract<Picture, { kind: "pairing" }>,
-  box: Box,
-  texts: ScreenTexts,
-): readonly string[] {
+function pairing({ link, base, code }: ShownPairing, box: Box, texts: ScreenTexts): readonly string[] {
   const codeSize = Math.min(box.height * 0.82, box.width * 0.46);
   const between = box.width * 0.045;
   const width = box.width - codeSize - between;

@@ -1,8 +1,9 @@
 /** Every text of the graphical screen. A translation is another table of the same shape. */
+import type { Picture } from "./picture.ts";
 
 export interface ScreenTexts {
-  readonly headline: Readonly<Record<Headline, string>>;
-  readonly below: Readonly<Record<Headline, string>>;
+  readonly headline: Readonly<Record<Picture["kind"], string>>;
+  readonly below: Readonly<Record<Picture["kind"], string>>;
   /** Above the QR code of the page. */
   readonly openPage: string;
   readonly noNetwork: string;
@@ -12,18 +13,6 @@ export interface ScreenTexts {
   readonly typeDigits: string;
   readonly atAddress: string;
 }
-
-type Headline =
-  | "ready"
-  | "no-reader"
-  | "empty"
-  | "not-found"
-  | "failed"
-  | "starting"
-  | "stick-away"
-  | "stick-gone"
-  | "time-over"
-  | "pairing";
 
 export const english: ScreenTexts = {
   headline: {

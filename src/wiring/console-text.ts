@@ -2,8 +2,9 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { qrText } from "../cli/pair-command.ts";
+import type { ShownPairing } from "../screen/picture.ts";
 import { tapdeckVersion } from "../system/own-program.ts";
-import type { ShownPairing, ShownReader } from "./screen.ts";
+import type { ShownReader } from "./screen.ts";
 
 export interface Shown {
   readonly name: string;

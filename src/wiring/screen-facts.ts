@@ -1,17 +1,14 @@
 /** The facts for the screen, from the events: the media that plays, the last failure, and whether a reader is connected. */
 import type { LaunchFinished } from "../events.ts";
-import { type Notice, noticeOf, type ScreenFacts, startingOf, stopNoticeOf } from "../screen/picture.ts";
-import type { ScreenOptions, ShownPairing } from "./screen.ts";
-
-export interface FollowedFacts extends Disposable {
-  now(): ScreenFacts;
-  pairing(): ShownPairing | undefined;
-  setPairing(pairing: ShownPairing | undefined): void;
-  /** From now on a reader that is not there is missing: at the start, all are still being looked for. */
-  settle(): void;
-  /** Whether a player had the screen since this was last asked: what was drawn before may be gone. */
-  hasPlayed(): boolean;
-}
+import {
+  type Notice,
+  noticeOf,
+  type ScreenFacts,
+  type ShownPairing,
+  startingOf,
+  stopNoticeOf,
+} from "../screen/picture.ts";
+import type { ScreenOptions } from "./screen.ts";
 
 // The built-in one of src/launch/launchers.ts: its hot keys are the image's.
 const gameLauncherId = "retroarch";
@@ -25,7 +22,7 @@ export function followFacts(
   { bus, clock, readers, refusal }: Parts,
   changed: () => void,
   nameAfterMs: () => number,
-): FollowedFacts {
+) {
   let isPlaying = false;
   let hasPlayed = false;
   let isSettled = false;
@@ -67,7 +64,7 @@ export function followFacts(
     }),
   ];
   return {
-    now: () => ({
+    now: (): ScreenFacts => ({
       hasReader: readers().some(({ connected }) => connected),
       isPlaying,
       isSettled,
@@ -76,13 +73,15 @@ export function followFacts(
       notice,
     }),
     pairing: () => pairing,
-    setPairing(now) {
+    setPairing(now: ShownPairing | undefined) {
       pairing = now;
       changed();
     },
+    /** From now on a reader that is not there is missing: at the start, all are still being looked for. */
     settle() {
       isSettled = true;
     },
+    /** Whether a player had the screen since this was last asked: what was drawn before may be gone. */
     hasPlayed() {
       const had = hasPlayed;
       hasPlayed = isPlaying;
@@ -95,14 +94,6 @@ export function followFacts(
   };
 }
 
-function keyOf({
-  time,
-  uid,
-  text,
-}: {
-  readonly time: string;
-  readonly uid: string;
-  readonly text: string;
-}): string {
+function keyOf({ time, uid, text }: Pick<LaunchFinished, "time" | "uid" | "text">): string {
   return JSON.stringify([time, uid, text]);
 }

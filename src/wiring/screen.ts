@@ -7,6 +7,7 @@ import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { Reader } from "../core/token.ts";
 import {
   type FrameBuffer,
   findFrameBuffer,
@@ -15,7 +16,7 @@ import {
   writePacked,
 } from "../screen/frame-buffer.ts";
 import { createPainter, type Painter } from "../screen/painter.ts";
-import { type Picture, pictureOf, startingOf } from "../screen/picture.ts";
+import { type Picture, pictureOf, type ShownPairing, startingOf } from "../screen/picture.ts";
 import { type ScreenPlace, screenSvg } from "../screen/status-template.ts";
 import { english } from "../screen/texts.ts";
 import { ownAddresses, ownNames, reachOf } from "../system/addresses.ts";
@@ -23,11 +24,7 @@ import { pairingText, screenText, writeTerminal } from "./console-text.ts";
 import { followFacts } from "./screen-facts.ts";
 
 /** The part of a reader's state that is shown. */
-export interface ShownReader {
-  readonly path: string;
-  readonly info: string;
-  readonly connected: boolean;
-}
+export type ShownReader = Pick<Reader, "path" | "info" | "connected">;
 
 export interface ScreenOptions {
   /** The terminal; what TAPDECK_SCREEN names where absent. */
@@ -60,14 +57,6 @@ const drawDelayMs = 150;
 const namelessMs = { min: 1500, max: 8000 } as const;
 const namelessDrawings = 3;
 
-/** How a phone is let in. */
-export interface ShownPairing {
-  readonly link: string;
-  /** The link without the code, to be typed. */
-  readonly base: string;
-  readonly code: string;
-}
-
 export interface Screen {
   /** False where the device has none of its own, or one that cannot be written. */
   readonly isThere: boolean;
@@ -83,7 +72,7 @@ const noScreen: Screen = { isThere: false, showPairing() {}, async close() {} };
 export function followScreen(options: ScreenOptions): Screen {
   const { path = process.env.TAPDECK_SCREEN, clock, log } = options;
   if (path === undefined || path === "") return noScreen;
-  const terminal = createTerminal(path, options);
+  const writeText = createTerminal(path, options);
   const drawn = createDrawn(path, options);
   let isClosed = false;
   let isGraphical = false;
@@ -94,7 +83,7 @@ export function followScreen(options: ScreenOptions): Screen {
 
   const showOnce = async () => {
     isGraphical = await drawn.show(facts);
-    if (!isGraphical && !isClosed) await terminal.show(facts.pairing());
+    if (!isGraphical && !isClosed) await writeText(facts.pairing());
   };
   const showAll = async () => {
     do {
@@ -148,23 +137,21 @@ export function followScreen(options: ScreenOptions): Screen {
   };
 }
 
-/** The text of the terminal. */
+/** Writes the text of the terminal, if it changed. */
 function createTerminal(path: string, { port, readers }: ScreenOptions) {
   let last = "";
-  return {
-    async show(pairing: ShownPairing | undefined) {
-      const [name = ""] = ownNames();
-      const addresses = ownAddresses().filter(
-        (address) => reachOf(address) === "private" && !address.includes(":"),
-      );
-      const text =
-        pairing === undefined
-          ? screenText({ name, addresses, port, readers: readers() })
-          : pairingText(pairing);
-      if (text === last) return;
-      await writeTerminal(path, text);
-      last = text;
-    },
+  return async (pairing: ShownPairing | undefined) => {
+    const [name = ""] = ownNames();
+    const addresses = ownAddresses().filter(
+      (address) => reachOf(address) === "private" && !address.includes(":"),
+    );
+    const text =
+      pairing === undefined
+        ? screenText({ name, addresses, port, readers: readers() })
+        : pairingText(pairing);
+    if (text === last) return;
+    await writeTerminal(path, text);
+    last = text;
   };
 }
 
