@@ -23,6 +23,7 @@ import { ServiceError } from "../src/core/errors.ts";
 import { toHex } from "../src/core/hex.ts";
 import type { Sighting } from "../src/core/token.ts";
 import type { Driver, DriverContext, ReaderSession, Report } from "../src/readers/driver.ts";
+import { createBell } from "./io/bell.ts";
 import { openHid } from "./io/hid.ts";
 import { type HidInfo, listHidDevices } from "./io/hid-list.ts";
 import { type OpenHid, readerGone } from "./io/links.ts";
@@ -162,27 +163,6 @@ async function watchPad(
     if (await changed.within(lookMs, signal)) continue;
     await look(pad, field, signal);
   }
-}
-
-/** A bell that events ring and one listener waits for, even if it rang before. */
-function createBell(clock: Clock) {
-  let rung = Promise.withResolvers<boolean>();
-  return {
-    ring: () => rung.resolve(true),
-    /** True if it rang; false when `ms` have passed. Rejects as soon as `signal` aborts. */
-    async within(ms: number, signal: AbortSignal): Promise<boolean> {
-      signal.throwIfAborted();
-      const timer = clock.after(ms, () => rung.resolve(false));
-      const stop = () => rung.resolve(false);
-      signal.addEventListener("abort", stop, { once: true });
-      const heard = await rung.promise;
-      timer[Symbol.dispose]();
-      signal.removeEventListener("abort", stop);
-      rung = Promise.withResolvers();
-      signal.throwIfAborted();
-      return heard;
-    },
-  };
 }
 
 /** Brings the field in line with what the pad lists. Throws if the pad does not answer. */

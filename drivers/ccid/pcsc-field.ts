@@ -61,7 +61,7 @@ async function activate(send: Send, signal: AbortSignal): Promise<Target | undef
   const { status, data: atr } = await send({ type: ccidOut.powerOn, timeoutMs: cardTimeoutMs }, signal);
   // Without a card, some readers report that and send bytes anyway.
   if (status.command !== "done" || status.card !== "active") return undefined;
-  const uid = await ask(send, getUid(), signal);
+  const uid = await ask(send, getUid, signal);
   if (uid === undefined) return undefined;
   const card = cardKindOf(atr);
   if (card?.kind === "storage" && felicaCards.includes(card.card) && uid.length === 8)

@@ -2,6 +2,7 @@
 import type { Clock } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
+import { createBell } from "../io/bell.ts";
 import { UsbFault, type UsbLink } from "../io/links.ts";
 import { parseInterrupt } from "../protocol/ccid.ts";
 
@@ -15,9 +16,8 @@ export type CcidSlot = ReturnType<typeof watchSlot>;
 /** Listens from now on; `slot` is counted from 0. */
 export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
   let tells = false;
-  let change = false;
+  const change = createBell(clock);
   let closed = false;
-  let wake: (() => void) | undefined;
 
   const hear = (bytes: Uint8Array) => {
     const told = parseInterrupt(bytes, slot);
@@ -25,8 +25,7 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
       tells = true;
       // Changes in other slots do not matter.
       if (!told.changed && slot > 0) return;
-      change = true;
-      wake?.();
+      change.ring();
     } else if (told.kind === "hardware-error")
       log.warn("ccid", "the reader tells of a fault", { code: told.code });
     else log.debug("ccid", "noise", { bytes: told.bytes });
@@ -59,39 +58,9 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
       return tells;
     },
     /** True if there was a change since the last call. */
-    takeChange() {
-      const was = change;
-      change = false;
-      return was;
-    },
+    takeChange: change.take,
     /** Resolves with true at the next change, or with false after `ms` milliseconds; rejects as the signal aborts. */
-    changed: (ms: number, signal: AbortSignal) =>
-      new Promise<boolean>((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason);
-        if (change) {
-          change = false;
-          return resolve(true);
-        }
-        const settle = () => {
-          wake = undefined;
-          timer[Symbol.dispose]();
-          signal.removeEventListener("abort", onAbort);
-        };
-        const onAbort = () => {
-          settle();
-          reject(signal.reason);
-        };
-        const timer = clock.after(ms, () => {
-          settle();
-          resolve(false);
-        });
-        wake = () => {
-          settle();
-          change = false;
-          resolve(true);
-        };
-        signal.addEventListener("abort", onAbort, { once: true });
-      }),
+    changed: change.within,
     /** Stops listening; resolves when nothing runs any more. */
     async close() {
       closed = true;

@@ -23,29 +23,7 @@ export interface SerialBindingOptions extends PortOptions {
   readonly baudRate: number;
 }
 
-export interface SerialBindingPort {
-  readonly openOptions: Required<SerialBindingOptions>;
-  /** True until `close` is called, even if the device is gone. */
-  readonly isOpen: boolean;
-  /** Rejects a read and a write that wait with `canceled`. Rejects if it was closed before. */
-  close(): Promise<void>;
-  /** Fills `buffer` from `offset` with 1 to `length` bytes. One read at a time. */
-  read(buffer: Buffer, offset: number, length: number): Promise<{ buffer: Buffer; bytesRead: number }>;
-  /** Resolves once the kernel has taken all bytes. */
-  write(buffer: Buffer): Promise<void>;
-  /** Waits until what was written has left, then changes the rate. Rejects if the line cannot. */
-  update(options: { readonly baudRate: number }): Promise<void>;
-  /** Every line is set on each call; an absent one is off. Rejects if the port has no such lines. */
-  set(lines: ModemOutputs): Promise<void>;
-  get(): Promise<{ cts: boolean; dsr: boolean; dcd: boolean }>;
-  getBaudRate(): Promise<{ baudRate: number }>;
-  /** Drops what was received but not read, and written but not sent. */
-  flush(): Promise<void>;
-  /** Resolves once a write that runs has ended and the line has sent everything; waits as long as that takes. */
-  drain(): Promise<void>;
-}
-
-export interface ModemOutputs {
+interface ModemOutputs {
   readonly brk?: boolean;
   readonly cts?: boolean;
   readonly dsr?: boolean;
@@ -83,7 +61,7 @@ async function listForStream() {
 }
 
 /** Rejects with `ServiceError("reader-gone")`, a sentence on what was wrong and what to do. */
-async function openForStream(options: SerialBindingOptions): Promise<SerialBindingPort> {
+async function openForStream(options: SerialBindingOptions): Promise<ReturnType<typeof createPort>> {
   const openOptions: Required<SerialBindingOptions> = {
     ...{ lock: true, dataBits: 8, parity: "none", stopBits: 1, hupcl: true },
     ...{ rtscts: false, xon: false, xoff: false, xany: false },
@@ -102,7 +80,7 @@ function refuseFraming({ path, dataBits, parity, stopBits }: Required<SerialBind
   if (![1, 2].includes(stopBits)) throw refuse(`${stopBits} stop bits`, "1 or 2");
 }
 
-function createPort(fd: number, openOptions: Required<SerialBindingOptions>): SerialBindingPort {
+function createPort(fd: number, openOptions: Required<SerialBindingOptions>) {
   const { path } = openOptions;
   const channel = openFd(fd);
   const reads = createReads(channel, path);
@@ -119,36 +97,43 @@ function createPort(fd: number, openOptions: Required<SerialBindingOptions>): Se
   };
   return {
     openOptions,
+    /** True until `close` is called, even if the device is gone. */
     get isOpen() {
       return isOpen;
     },
+    /** Rejects a read and a write that wait with `canceled`. Rejects if it was closed before. */
     async close() {
       refuseUnlessOpen();
       isOpen = false;
       if (openOptions.lock) releasePort(fd);
       await channel.close();
     },
-    async read(buffer, offset, length) {
+    /** Fills `buffer` from `offset` with 1 to `length` bytes. One read at a time. */
+    async read(buffer: Buffer, offset: number, length: number) {
       refuseUnlessOpen();
       return reads.read(buffer, offset, length);
     },
-    write: (buffer) =>
+    /** Resolves once the kernel has taken all bytes. */
+    write: (buffer: Buffer) =>
       channel.write(buffer).catch((error: unknown) => {
         throw failure(path, error);
       }),
-    async update({ baudRate }) {
+    /** Waits until what was written has left, then changes the rate. Rejects if the line cannot. */
+    async update({ baudRate }: { readonly baudRate: number }) {
       await empty();
       insist(
         setRaw(fd, baudRate, openOptions),
         `${path}: it cannot run at ${baudRate} baud: choose another rate`,
       );
     },
+    /** Drops what was received but not read, and written but not sent. */
     async flush() {
       refuseUnlessOpen();
       // The kernel's first: a read that waits starts again at once, and must not find the old bytes there.
       if (!discardQueues(fd)) throw failure(path, new FdError("gone"));
       await reads.discard();
     },
+    /** Resolves once a write that runs has ended and the line has sent everything; waits as long as that takes. */
     drain: empty,
     ...createControls(fd, path, refuseUnlessOpen),
   };
@@ -187,6 +172,7 @@ function createReads({ read, discard }: FdChannel, path: string) {
 
 function createControls(fd: number, path: string, refuseUnlessOpen: () => void) {
   return {
+    /** Every line is set on each call; an absent one is off. Rejects if the port has no such lines. */
     async set(lines: ModemOutputs) {
       refuseUnlessOpen();
       insist(setModemLines(fd, lines), `${path}: it has no modem lines to set`);

@@ -23,19 +23,7 @@ const nacksMax = 2;
 /** The part of a chip that tags are read through: on a line, or inside another reader. */
 export type ChipCaller = Pick<Chip, "call" | "callFor" | "abort">;
 
-export interface Chip {
-  /** The answer's payload (TFI, code, data). Rejects with `reader-gone` if none comes, and when `signal` aborts. */
-  call(command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array>;
-  /** As `call`, for a command that may take without end: undefined if nothing was answered within `waitMs`. */
-  callFor(command: Uint8Array, waitMs: number, signal?: AbortSignal): Promise<Uint8Array | undefined>;
-  /** As `call`, sent once only and undefined if nothing answers: to see whether a chip is there. */
-  probe(command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array | undefined>;
-  /** Ends the command that runs (6.2.1.3: an ACK from the host aborts it). */
-  abort(): Promise<void>;
-  /** The late answer to an aborted command, once. */
-  takeStray(code: number): Uint8Array | undefined;
-  readonly link: ByteLink;
-}
+export type Chip = ReturnType<typeof createChip>;
 
 interface Waiting {
   readonly code: number;
@@ -53,7 +41,7 @@ interface Waiting {
   timer: Disposable | undefined;
 }
 
-export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
+export function createChip(link: ByteLink, clock: Clock, log: Log) {
   let cutter = createFrameCutter();
   let waiting: Waiting | undefined;
   let stray: Uint8Array | undefined;
@@ -174,7 +162,8 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
 
   return {
     link,
-    async call(command, signal) {
+    /** The answer's payload (TFI, code, data). Rejects with `reader-gone` if none comes, and when `signal` aborts. */
+    async call(command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
       const answer = await start(
         command,
         { answerMs: answerTimeoutMs, mayBeSilent: false, sendsMax },
@@ -183,15 +172,19 @@ export function createChip(link: ByteLink, clock: Clock, log: Log): Chip {
       if (answer === undefined) throw readerGone(link.path, "the chip does not answer");
       return answer;
     },
-    callFor: (command, waitMs, signal) =>
+    /** As `call`, for a command that may take without end: undefined if nothing was answered within `waitMs`. */
+    callFor: (command: Uint8Array, waitMs: number, signal?: AbortSignal) =>
       start(command, { answerMs: waitMs, mayBeSilent: true, sendsMax }, signal),
-    probe: (command, signal) =>
+    /** As `call`, sent once only and undefined if nothing answers: to see whether a chip is there. */
+    probe: (command: Uint8Array, signal?: AbortSignal) =>
       start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }, signal),
+    /** Ends the command that runs (6.2.1.3: an ACK from the host aborts it). */
     abort() {
       stray = undefined;
       return send(ackFrame);
     },
-    takeStray(code) {
+    /** The late answer to an aborted command, once. */
+    takeStray(code: number) {
       const answer = stray?.[1] === code + 1 ? stray : undefined;
       stray = undefined;
       return answer;

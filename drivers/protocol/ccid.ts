@@ -111,7 +111,7 @@ function messageOf(bytes: Uint8Array): CcidMessage {
   return { type, slot, sequence, specific, data: bytes.slice(ccidHeaderBytes) };
 }
 
-export type CardState = "active" | "present" | "none";
+type CardState = "active" | "present" | "none";
 
 /** The status of an answer (section 6.2.6). */
 export interface CcidStatus {

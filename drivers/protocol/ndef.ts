@@ -14,7 +14,7 @@ export interface NdefRecord {
   readonly payload: Uint8Array;
 }
 
-export type ParsedMessage =
+type ParsedMessage =
   | { readonly kind: "message"; readonly records: readonly NdefRecord[] }
   | { readonly kind: "broken"; readonly why: "too-long" | "cut-short" | "chunk-without-end" };
 

@@ -42,7 +42,7 @@ export function encodeFrame(payload: Uint8Array): Uint8Array {
   return frame;
 }
 
-export type NoiseReason = "no-start" | "length-sum" | "length" | "data-sum";
+type NoiseReason = "no-start" | "length-sum" | "length" | "data-sum";
 
 export type Cut =
   | { readonly kind: "frame"; readonly payload: Uint8Array }

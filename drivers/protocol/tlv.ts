@@ -5,7 +5,7 @@
  *   00 null, 01 lock control, 02 memory control, 03 NDEF message, FD proprietary, FE end
  *   length in one byte, or FF and two bytes big-endian; null and end have none
  */
-export type FoundMessage =
+type FoundMessage =
   /** The search needs this many bytes of the area. */
   | { readonly kind: "need"; readonly bytes: number }
   /** The message is area[start..end). */
@@ -107,7 +107,7 @@ export interface UnitWrite {
   readonly bytes: Uint8Array;
 }
 
-export type AreaPlan =
+type AreaPlan =
   | {
       readonly kind: "plan";
       readonly draft: readonly UnitWrite[];

@@ -65,7 +65,7 @@ export function parsePadReport(report: Uint8Array): PadReport {
   return { kind: "tag", zone, index, isThere: gone === 0, uid: body.subarray(4, 4 + uidBytes) };
 }
 
-export interface ListedTag {
+interface ListedTag {
   readonly zone: Zone;
   readonly index: number;
 }

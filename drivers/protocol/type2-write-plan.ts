@@ -43,7 +43,7 @@ export type WritePlan =
   | { readonly kind: "refused"; readonly why: PlanRefusal }
   | { readonly kind: "too-small"; readonly bytesMissing: number };
 
-export type PlanRefusal =
+type PlanRefusal =
   | "locked"
   | "password"
   | "amiibo"

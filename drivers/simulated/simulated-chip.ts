@@ -8,15 +8,7 @@ import { ackFrame, createFrameCutter, encodeFrame, errorFrame } from "../protoco
 import { tagCommands } from "../protocol/type2-tag.ts";
 import type { SimulatedTag } from "./simulated-tag.ts";
 
-export interface SimulatedChip {
-  /** The serial port. */
-  readonly path: string;
-  /** Lays this tag into the field, in place of the one that lies there. */
-  put(tag: SimulatedTag): void;
-  /** Removes this tag, or any. */
-  take(tag?: SimulatedTag): void;
-  close(): Promise<void>;
-}
+export type SimulatedChip = ReturnType<typeof createSimulatedChip>;
 
 const bitsPerByte = 10; // 8N1.
 const roundMs = 5.1; // One round of polling: the guard time of a tag (ISO/IEC 14443-3, 5.1), and REQA.
@@ -32,7 +24,7 @@ const endless = 0xff;
 /** The data of an answer and the time until it is ready; undefined for a command that the chip does not know. */
 type Outcome = { readonly data: ArrayLike<number>; readonly afterMs: number } | "waits" | undefined;
 
-export function createSimulatedChip(): SimulatedChip {
+export function createSimulatedChip() {
   const pty = openPty();
   const cutter = createFrameCutter();
   let present: SimulatedTag | undefined;
@@ -111,15 +103,18 @@ export function createSimulatedChip(): SimulatedChip {
     }
   });
   return {
+    /** The serial port. */
     path: pty.path,
-    put(tag) {
+    /** Lays this tag into the field, in place of the one that lies there. */
+    put(tag: SimulatedTag) {
       [present, target] = [tag, undefined];
       if (waitingFor === undefined) return;
       const modulation = waitingFor;
       stop();
       answerTo(code.inListPassiveTarget, Uint8Array.of(0x01, modulation));
     },
-    take(tag) {
+    /** Removes this tag, or any. */
+    take(tag?: SimulatedTag) {
       if (tag === undefined || tag === present) [present, target] = [undefined, undefined];
     },
     async close() {

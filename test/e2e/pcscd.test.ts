@@ -71,7 +71,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     const card = cardOn(make());
     await using reader = await startVirtualReader(card);
     const blocks = Array.from({ length: 8 }, (_, at) => 4 * at);
-    const answers = await reader.send([getUid(), ...blocks.map((block) => pcscReadBinary(block, 16))]);
+    const answers = await reader.send([getUid, ...blocks.map((block) => pcscReadBinary(block, 16))]);
     const heard = answers.map((answer) => parseApdu(answer));
     expect(heard.map((one) => one?.status)).toEqual(Array(1 + blocks.length).fill(apduDone));
     const [told, ...memory] = heard.map((one) => one?.data ?? new Uint8Array());
@@ -111,7 +111,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
       generalAuthenticate(block, "A"),
     ];
     const asked = [
-      ...[getUid(), ...open(1, "directory"), pcscReadBinary(1, 16)],
+      ...[getUid, ...open(1, "directory"), pcscReadBinary(1, 16)],
       ...[...open(7, "ndef"), pcscReadBinary(4, 16), pcscReadBinary(5, 16), pcscReadBinary(6, 16)],
     ];
     const heard = (await reader.send(asked)).map((answer) => parseApdu(answer));
@@ -124,7 +124,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     const message = parseMessage(whole.subarray(found.start, found.end));
     expect(message.kind === "message" && textOfRecords(message.records)).toBe(text);
 
-    const [, refused] = await reader.send([...open(4, "directory"), getUid()]);
+    const [, refused] = await reader.send([...open(4, "directory"), getUid]);
     expect(parseApdu(refused ?? new Uint8Array())?.status).toBe(0x6300);
 
     await withCcid({ kind: "plain" }, async ({ reader: ours, sees, last }) => {
@@ -137,7 +137,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
   test("what a card cannot do is refused alike, and the next command is heard", async () => {
     await using reader = await startVirtualReader(cardOn(make()));
     const refused = [pcscReadBinary(0xf0, 16), pcscUpdateBinary(0xf0, new Uint8Array(4))];
-    const [read, written, told] = await reader.send([...refused, getUid()]);
+    const [read, written, told] = await reader.send([...refused, getUid]);
     for (const answer of [read, written]) expect(parseApdu(answer ?? new Uint8Array())?.status).toBe(0x6300);
     expect(parseApdu(told ?? new Uint8Array())?.data).toEqual(uid);
   });

@@ -44,7 +44,7 @@ function cutsOf(transfers: readonly Uint8Array[]): readonly CcidCut[] {
 
 test("commands are written as the specification draws them", () => {
   expect(encodeCcid(ccidOut.powerOn, 0, 1)).toEqual(hex("62 00000000 00 01 000000"));
-  expect(encodeCcid(ccidOut.block, 0, 0xff, getUid())).toEqual(hex("6f 05000000 00 ff 000000 ffca000000"));
+  expect(encodeCcid(ccidOut.block, 0, 0xff, getUid)).toEqual(hex("6f 05000000 00 ff 000000 ffca000000"));
   expect(encodeCcid(ccidOut.block, 0, 2, new Uint8Array(261)).subarray(0, 10)).toEqual(
     hex("6f 05010000 00 02 000000"),
   );

@@ -1,0 +1,34 @@
+/** A bell that messages of a device ring, and that one listener waits for, even if it rang before. */
+import type { Clock } from "../../src/core/clock.ts";
+
+export function createBell(clock: Clock) {
+  let isRung = false;
+  let wake = () => {};
+  const take = () => {
+    const was = isRung;
+    isRung = false;
+    return was;
+  };
+  return {
+    ring() {
+      isRung = true;
+      wake();
+    },
+    /** True if it rang since the last call. */
+    take,
+    /** True as soon as it has rung; false when `ms` milliseconds have passed. Rejects as soon as `signal` aborts. */
+    async within(ms: number, signal: AbortSignal): Promise<boolean> {
+      signal.throwIfAborted();
+      if (take()) return true;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const stop = () => resolve();
+      wake = stop;
+      using _timer = clock.after(ms, stop);
+      signal.addEventListener("abort", stop, { once: true });
+      await promise;
+      signal.removeEventListener("abort", stop);
+      signal.throwIfAborted();
+      return take();
+    },
+  };
+}
