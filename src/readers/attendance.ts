@@ -32,17 +32,7 @@ export interface Attended {
   dismiss(): Promise<void>;
 }
 
-export interface Attendance {
-  all(): readonly Attended[];
-  byId(readerId: string): Attended | undefined;
-  /** Attends a reader unless it is attended already. `wanted` is undefined for a configured reader. */
-  attend(
-    connection: ReaderConnection,
-    stablePath: string,
-    wanted: Wanted | undefined,
-    found?: FoundReader,
-  ): void;
-}
+export type Attendance = ReturnType<typeof createAttendance>;
 
 interface AttendanceParts {
   readonly bus: Bus;
@@ -53,67 +43,72 @@ interface AttendanceParts {
 }
 
 /** All supervisors end when `signal` aborts. */
-export function createAttendance(parts: AttendanceParts, signal: AbortSignal): Attendance {
+export function createAttendance(parts: AttendanceParts, signal: AbortSignal) {
   const { bus, clock, log, feedback, presenceOf } = parts;
   const attended = new Map<string, Attended>();
 
-  const attendance: Attendance = {
-    all: () => [...attended.values()],
-    byId: (readerId) => attended.get(readerId),
-    attend(connection, stablePath, asked, { isCertain, wasRefused } = named) {
-      const readerId = readerIdOf(connection.driver.id, stablePath);
-      if (signal.aborted || attended.has(readerId)) return;
-      if (attended.size >= readersMax) {
-        log.warn("readers", "too many readers: this one is left alone", {
-          path: connection.path,
-          most: readersMax,
-        });
-        return;
-      }
-      let wanted = asked;
-      let namedPath = asked === undefined ? connection.path : undefined;
-      const dismissal = new AbortController();
-      const supervisor = supervise(
-        {
-          connection,
-          stablePath,
-          clock,
-          log,
-          feedback,
-          isRetry: wasRefused,
-          wanted: (everOpened) => wanted?.(everOpened) ?? true,
-          connected: (reader) => bus.emit("readers.added", reader),
-          disconnected: (reader) => bus.emit("readers.removed", reader),
-          presence: presenceOf(readerId),
-        },
-        AbortSignal.any([signal, dismissal.signal]),
-      );
-      attended.set(readerId, {
-        readerId,
+  const attend = (
+    connection: ReaderConnection,
+    stablePath: string,
+    asked: Wanted | undefined,
+    { isCertain, wasRefused } = named,
+  ): void => {
+    const readerId = readerIdOf(connection.driver.id, stablePath);
+    if (signal.aborted || attended.has(readerId)) return;
+    if (attended.size >= readersMax) {
+      log.warn("readers", "too many readers: this one is left alone", {
+        path: connection.path,
+        most: readersMax,
+      });
+      return;
+    }
+    let wanted = asked;
+    let namedPath = asked === undefined ? connection.path : undefined;
+    const dismissal = new AbortController();
+    const supervisor = supervise(
+      {
         connection,
-        supervisor,
-        namedPath: () => namedPath,
-        isCertain,
-        adopt(path) {
-          [wanted, namedPath] = [undefined, path];
-        },
-        release(by) {
-          [wanted, namedPath] = [by, undefined];
-        },
-        dismiss() {
-          dismissal.abort(new Error("the reader is no longer wanted"));
-          return supervisor.ended;
-        },
-      });
-      void supervisor.ended.then(() => {
-        attended.delete(readerId);
-        // The supervisor gave up a detected reader just before the config named it.
-        if (wanted === undefined && !dismissal.signal.aborted)
-          attendance.attend(connection, stablePath, undefined);
-      });
-    },
+        stablePath,
+        clock,
+        log,
+        feedback,
+        isRetry: wasRefused,
+        wanted: (everOpened) => wanted?.(everOpened) ?? true,
+        connected: (reader) => bus.emit("readers.added", reader),
+        disconnected: (reader) => bus.emit("readers.removed", reader),
+        presence: presenceOf(readerId),
+      },
+      AbortSignal.any([signal, dismissal.signal]),
+    );
+    attended.set(readerId, {
+      readerId,
+      connection,
+      supervisor,
+      namedPath: () => namedPath,
+      isCertain,
+      adopt(path) {
+        [wanted, namedPath] = [undefined, path];
+      },
+      release(by) {
+        [wanted, namedPath] = [by, undefined];
+      },
+      dismiss() {
+        dismissal.abort(new Error("the reader is no longer wanted"));
+        return supervisor.ended;
+      },
+    });
+    void supervisor.ended.then(() => {
+      attended.delete(readerId);
+      // The supervisor gave up a detected reader just before the config named it.
+      if (wanted === undefined && !dismissal.signal.aborted) attend(connection, stablePath, undefined);
+    });
   };
-  return attendance;
+  return {
+    all: (): readonly Attended[] => [...attended.values()],
+    byId: (readerId: string) => attended.get(readerId),
+    /** Attends a reader unless it is attended already. `asked` is undefined for a configured reader. */
+    attend,
+  };
 }
 
 /**

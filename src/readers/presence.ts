@@ -18,16 +18,7 @@ import type { Sighting, Token, TokenParams } from "../core/token.ts";
 // A card bounces when a hand puts it down. 300 ms are three re-checks of a driver, and less than a person needs to change cards.
 export const removalDebounceMs = 300;
 
-export interface Presence {
-  /** Takes all present tags of the reader. */
-  see(reported: readonly Sighting[]): void;
-  /** The reader failed: its tags stay until the next report. */
-  hold(): void;
-  /** The tag with this UID is about to be written. Until it has left, reports of it are no news. */
-  writing(uid: string): void;
-  /** True until the tag has left after a write or a failed write. */
-  wasWritten(uid: string): boolean;
-}
+export type Presence = ReturnType<typeof createPresence>;
 
 interface PresenceEvents {
   readonly clock: Clock;
@@ -43,7 +34,7 @@ interface HeldTag {
   written: boolean;
 }
 
-export function createPresence({ clock, added, removed }: PresenceEvents): Presence {
+export function createPresence({ clock, added, removed }: PresenceEvents) {
   let held: readonly HeldTag[] = [];
 
   const letGo = (tag: HeldTag) => {
@@ -56,7 +47,8 @@ export function createPresence({ clock, added, removed }: PresenceEvents): Prese
   };
 
   return {
-    see(reported) {
+    /** Takes all present tags of the reader. */
+    see(reported: readonly Sighting[]) {
       const fresh = reported
         .slice(0, tokensPerReaderMax)
         .filter((sighting) => !held.some((tag) => isSame(tag, sighting)));
@@ -69,15 +61,18 @@ export function createPresence({ clock, added, removed }: PresenceEvents): Prese
         added(sighting);
       }
     },
+    /** The reader failed: its tags stay until the next report. */
     hold: () => held.forEach(stay),
-    writing(uid) {
+    /** The tag with this UID is about to be written. Until it has left, reports of it are no news. */
+    writing(uid: string) {
       const known = held.find((tag) => tag.uid === uid);
       const tag = known ?? { sighting: undefined, uid, leaving: undefined, written: true };
       if (known === undefined) held = [...held, tag];
       stay(tag);
       tag.written = true;
     },
-    wasWritten: (uid) => held.some((tag) => tag.uid === uid && tag.written),
+    /** True until the tag has left after a write or a failed write. */
+    wasWritten: (uid: string) => held.some((tag) => tag.uid === uid && tag.written),
   };
 }
 

@@ -9,7 +9,7 @@ import { type Attended, changeAttended, createAttendance } from "./attendance.ts
 import { createDetection, type Detection, type DetectionOptions } from "./detection.ts";
 import { type Driver, parseConnection, type ReaderConnection, type Signal } from "./driver.ts";
 import { createPresence, createTokens, type Presence } from "./presence.ts";
-import { createWriting, type Writing } from "./writing.ts";
+import { createWriting, unknownReader, type Writing } from "./writing.ts";
 
 export interface ReadersConfig {
   /** Connection strings of the config file. */
@@ -193,9 +193,7 @@ function tapSimulated(
   params: TokenParams,
   durationMs: number,
 ): void {
-  if (attended === undefined) {
-    throw new ServiceError("not-found", `no reader has the id ${readerId}: see \`readers\``);
-  }
+  if (attended === undefined) throw unknownReader(readerId);
   const session = attended.supervisor.session();
   if (session === undefined) throw new ServiceError("no-reader", `the reader ${readerId} is not connected`);
   if (session.tap === undefined) {

@@ -29,16 +29,7 @@ export interface WriteRequest {
   readonly exceptUid?: string | undefined;
 }
 
-export interface Writing {
-  /**
-   * Resolves after the text was written to a tag. Throws `invalid-params` for a text that no tag can hold, `not-found` and
-   * `no-reader` for the reader, `conflict` during another write, `write-failed` with `data.cause`, and `failed` after a cancel.
-   * Rejects with the signal's reason if that aborts before a tag was claimed.
-   */
-  write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
-  /** Ends the write that waits for a tag, on this reader or on all. A write that has begun is finished. */
-  cancel(readerId: string | undefined): void;
-}
+export type Writing = ReturnType<typeof createWriting>;
 
 interface WritingParts {
   readonly attendance: Attendance;
@@ -49,7 +40,7 @@ interface WritingParts {
   readonly signal?: (readerId: string, kind: Signal) => void;
 }
 
-export function createWriting({ attendance, presenceOf, clock, log, signal: show }: WritingParts): Writing {
+export function createWriting({ attendance, presenceOf, clock, log, signal: show }: WritingParts) {
   const pending = new Map<string, AbortController>();
 
   const run = async (
@@ -92,7 +83,12 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
   };
 
   return {
-    async write(request, signal) {
+    /**
+     * Resolves after the text was written to a tag. Throws `invalid-params` for a text that no tag can hold, `not-found` and
+     * `no-reader` for the reader, `conflict` during another write, `write-failed` with `data.cause`, and `failed` after a cancel.
+     * Rejects with the signal's reason if that aborts before a tag was claimed.
+     */
+    async write(request: WriteRequest, signal?: AbortSignal): Promise<void> {
       checkText(request.text);
       const { readerId, write } = writerOf(attendance, request.readerId);
       if (pending.has(readerId))
@@ -102,7 +98,8 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
         );
       await run(readerId, write, request, signal);
     },
-    cancel(readerId) {
+    /** Ends the write that waits for a tag, on this reader or on all. A write that has begun is finished. */
+    cancel(readerId: string | undefined): void {
       if (readerId !== undefined && attendance.byId(readerId) === undefined) throw unknownReader(readerId);
       for (const [id, calling] of pending) {
         if (readerId === undefined || readerId === id)
@@ -142,7 +139,7 @@ function writerIn({ readerId, supervisor }: Attended) {
   return write === undefined ? undefined : { readerId, write };
 }
 
-function unknownReader(readerId: string): ServiceError {
+export function unknownReader(readerId: string): ServiceError {
   return new ServiceError("not-found", `no reader has the id ${readerId}: see \`readers\``);
 }
 

@@ -16,7 +16,7 @@ export interface Painter {
   cancel(): void;
 }
 
-export interface PainterParts {
+interface PainterParts {
   readonly clock: Clock;
   /** The program and its arguments; absent: this program's own. */
   readonly command?: readonly string[];

@@ -61,7 +61,7 @@ export function pictureOf(facts: ScreenFacts): Picture | undefined {
   return isSettled ? { kind: "no-reader" } : undefined;
 }
 
-export interface FailedLaunch {
+interface FailedLaunch {
   /** Of the card, or of what was asked for. */
   readonly text: string;
   /** False where the card has no text, and no mapping. */

@@ -37,7 +37,7 @@ export interface Room {
   readonly sizeMin: number;
 }
 
-export interface FittedText {
+interface FittedText {
   readonly size: number;
   readonly lines: readonly string[];
 }
