@@ -78,21 +78,17 @@ export async function watchOneCard(
   { clock, report, ending, gone, firstMs = 0 }: OneCardWatch,
   hear: (present: OneCard, over: AbortSignal) => void,
 ): Promise<void> {
-  const over = new AbortController();
-  const aborted = Promise.withResolvers<void>();
-  const end = () => {
-    over.abort(ending.reason);
-    aborted.resolve();
-  };
   if (ending.aborted) return;
-  ending.addEventListener("abort", end, { once: true });
+  const watch = new AbortController();
+  const over = AbortSignal.any([ending, watch.signal]);
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  over.addEventListener("abort", () => resolve(), { once: true });
   try {
-    hear(createOneCard(clock, report, over.signal, firstMs), over.signal);
-    await Promise.race([aborted.promise, gone]);
+    hear(createOneCard(clock, report, over, firstMs), over);
+    await Promise.race([aborted, gone]);
   } finally {
-    ending.removeEventListener("abort", end);
     // A failed reader does not remove its card.
-    over.abort(new Error("the watch has ended"));
+    watch.abort(new Error("the watch has ended"));
   }
 }
 

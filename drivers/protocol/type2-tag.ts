@@ -29,18 +29,9 @@ export interface TagVersion {
   readonly pages: number;
 }
 
-/** Pages by the storage size byte. */
-const pagesBySize: ReadonlyMap<number, number> = new Map([
-  [0x0b, 20], // NTAG210, MF0UL11
-  [0x0e, 41], // NTAG212, MF0UL21
-  [0x0f, 45], // NTAG213
-  [0x11, 135], // NTAG215
-  [0x13, 231], // NTAG216
-]);
-
 /** Eight bytes: 00, vendor, product (03 Ultralight, 04 NTAG), subtype, major, minor, storage size, protocol. */
 export function parseVersion(answer: Uint8Array): TagVersion | undefined {
-  const pages = pagesBySize.get(answer[6] ?? 0);
+  const pages = chips.get(answer[6] ?? 0)?.pages;
   if (answer.length !== 8 || pages === undefined) return undefined;
   if (answer[2] !== 0x03 && answer[2] !== 0x04) return undefined;
   return { family: answer[2] === 0x04 ? "NTAG" : "Ultralight", pages };
@@ -106,13 +97,17 @@ export interface Type2Layout {
 const firstAreaPage = 4;
 const pageNumbers = 256; // A page number is one byte (Type 2 Tag 1.1, 5.4).
 
-/** By all pages of the tag. */
-const layouts: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = new Map([
-  [20, { areaBytes: 48, configPage: 0x10 }], // NTAG210, MF0UL11
-  [41, { areaBytes: 128, dynamicLock: { page: 0x24, pagesPerBit: 2 }, configPage: 0x25 }], // NTAG212, MF0UL21
-  [45, { areaBytes: 144, dynamicLock: { page: 0x28, pagesPerBit: 2 }, configPage: 0x29 }], // NTAG213
-  [135, { areaBytes: 496, dynamicLock: { page: 0x82, pagesPerBit: 16 }, configPage: 0x83 }], // NTAG215
-  [231, { areaBytes: 872, dynamicLock: { page: 0xe2, pagesPerBit: 16 }, configPage: 0xe3 }], // NTAG216
+interface ChipLayout extends Omit<Type2Layout, "areaBytesMax"> {
+  readonly pages: number;
+}
+
+/** By the storage size byte of the version. */
+const chips: ReadonlyMap<number, ChipLayout> = new Map([
+  [0x0b, { pages: 20, areaBytes: 48, configPage: 0x10 }], // NTAG210, MF0UL11
+  [0x0e, { pages: 41, areaBytes: 128, dynamicLock: { page: 0x24, pagesPerBit: 2 }, configPage: 0x25 }], // NTAG212, MF0UL21
+  [0x0f, { pages: 45, areaBytes: 144, dynamicLock: { page: 0x28, pagesPerBit: 2 }, configPage: 0x29 }], // NTAG213
+  [0x11, { pages: 135, areaBytes: 496, dynamicLock: { page: 0x82, pagesPerBit: 16 }, configPage: 0x83 }], // NTAG215
+  [0x13, { pages: 231, areaBytes: 872, dynamicLock: { page: 0xe2, pagesPerBit: 16 }, configPage: 0xe3 }], // NTAG216
 ]);
 /**
  * An Ultralight C and an NTAG203, which report no version: by the size of their data area. The latter has no page for
@@ -133,10 +128,11 @@ const smallestAreaBytes = 48; // An Ultralight's, and no Type 2 tag has less (Ty
 
 /** A tag without a version is taken for what its capability container says, and without one for an Ultralight. */
 export function layoutOf(version: TagVersion | undefined, container: Uint8Array): Type2Layout {
-  const known = version === undefined ? undefined : layouts.get(version.pages);
+  const known = chips.values().find(({ pages }) => pages === version?.pages);
   if (known !== undefined) {
-    const end = known.dynamicLock?.page ?? known.configPage ?? firstAreaPage;
-    return { ...known, areaBytesMax: (end - firstAreaPage) * pageBytes };
+    const { pages: _, ...layout } = known;
+    const end = layout.dynamicLock?.page ?? layout.configPage ?? firstAreaPage;
+    return { ...layout, areaBytesMax: (end - firstAreaPage) * pageBytes };
   }
   const told = isFormatted(container) ? (container[2] ?? 0) * 8 : smallestAreaBytes;
   const larger = withoutVersion.get(told);

@@ -102,14 +102,9 @@ export async function isDisplayTaken(folder = "/proc"): Promise<boolean> {
   return false;
 }
 
-/** Rows of a picture: from `first` on, `count` of them. */
-interface Band {
-  readonly first: number;
-  readonly count: number;
-}
-
 /**
- * The bytes of a band of the frame buffer, from pixels of 4 bytes R G B A of the whole picture.
+ * The bytes of a band of the frame buffer, `count` rows from `first` on, from pixels of 4 bytes R G B A of the whole
+ * picture.
  *
  *   32 bits  B G R X, a byte each
  *   16 bits  little-endian: red in bits 11..15, green in 5..10, blue in 0..4
@@ -117,7 +112,7 @@ interface Band {
 export function framePixels(
   rgba: Uint8Array,
   { width, stride, bitsPerPixel }: FrameBuffer,
-  { first, count }: Band,
+  { first, count }: { readonly first: number; readonly count: number },
 ): Uint8Array {
   const band = new Uint8Array(stride * count);
   const bytesPerPixel = bitsPerPixel / 8;
