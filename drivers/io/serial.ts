@@ -22,12 +22,11 @@ const drainPollMs = 2;
 // A line at 9600 baud empties a full kernel buffer of 4 KiB in 4.3 s.
 const drainMsMax = 5000;
 
-interface SerialOptions {
-  readonly baudRate: number;
-}
-
 /** Opens `path`, or throws `ServiceError("reader-gone")` with what was wrong and what to do. */
-export async function openSerial(path: string, { baudRate }: SerialOptions): Promise<ByteLink> {
+export async function openSerial(
+  path: string,
+  { baudRate }: { readonly baudRate: number },
+): Promise<ByteLink> {
   const fd = openPort(path, baudRate);
   const { stream, isClosed, gone, onBytes, onGone, close } = linkTo(fd, (cause) => portError(path, cause));
   const refuseUnlessOpen = () => {

@@ -34,7 +34,7 @@ export function abortValue(slot: number, sequence: number): number {
   return (sequence << 8) | slot;
 }
 
-/** A message to the reader; `specific` are its three own bytes. Reads what `parseMessage` of an emulated reader does. */
+/** A message to the reader, or from it; `specific` are its three own bytes. */
 export function encodeCcid(
   type: number,
   slot: number,

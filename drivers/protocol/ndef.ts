@@ -104,8 +104,7 @@ function readText(payload: Uint8Array): string | undefined {
 function readUri(payload: Uint8Array): string | undefined {
   const code = payload[0];
   if (code === undefined) return undefined;
-  const rest = decode("utf-8", payload.subarray(1));
-  return rest === undefined ? undefined : (uriBeginnings[code] ?? "") + rest;
+  return (uriBeginnings[code] ?? "") + decode("utf-8", payload.subarray(1));
 }
 
 /** URI RTD, table 3, by code; codes that it reserves stand for nothing. */
@@ -182,15 +181,10 @@ function encodeRecord(type: string, payload: Uint8Array): Uint8Array {
   return Uint8Array.of(flags, type.length, ...lengthBytes, type.charCodeAt(0), ...payload);
 }
 
-function decode(encoding: "utf-8" | "utf-16le" | "utf-16be", bytes: Uint8Array): string | undefined {
-  if (encoding === "utf-8") return new TextDecoder().decode(bytes);
-  const units = new Uint16Array(bytes.length >> 1);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let index = 0; index < units.length; index++)
-    units[index] = view.getUint16(index * 2, encoding === "utf-16le");
-  let text = "";
-  for (const unit of units) text += String.fromCharCode(unit);
-  return text.replace(/^\ufeff/, "").toWellFormed();
+function decode(encoding: "utf-8" | "utf-16le" | "utf-16be", bytes: Uint8Array): string {
+  // An odd byte at the end of UTF-16 is no character.
+  const whole = encoding === "utf-8" ? bytes : bytes.subarray(0, bytes.length & ~1);
+  return new TextDecoder(encoding).decode(whole);
 }
 
 function latin1(bytes: Uint8Array): string {
@@ -204,11 +198,5 @@ function bigEndian(bytes: Uint8Array): number {
 function join(pieces: readonly Uint8Array[]): Uint8Array {
   const [only] = pieces;
   if (pieces.length === 1 && only !== undefined) return only;
-  const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
+  return Uint8Array.from(pieces.flatMap((piece) => [...piece]));
 }

@@ -135,11 +135,7 @@ export async function changeAttended(
 /** The fate of an attended reader under a new config. */
 type Fate =
   | { readonly kind: "named"; readonly one: Attended; readonly connection: ReaderConnection }
-  | {
-      readonly kind: "detected";
-      readonly one: Attended;
-      readonly wanted: (everOpened: boolean) => Promise<boolean>;
-    }
+  | { readonly kind: "detected"; readonly one: Attended; readonly wanted: Wanted }
   | { readonly kind: "stays" | "goes"; readonly one: Attended };
 
 /** Opens, closes and changes nothing. */

@@ -63,3 +63,15 @@ test("a text that no tag holds, and a UID of another length, are refused with a 
     expect(() => session.tap?.({ text: "x".repeat(900) }, 10)).toThrow(ServiceError);
     expect(() => session.tap?.({ text: "x", uid: "04" }, 10)).toThrow("14 hex digits");
   }));
+
+test("a text that is written to a card is read from it, until another card is laid", () =>
+  withReader(async (session, next) => {
+    session.tap?.({ text: "before" }, 60_000);
+    await next(([card]) => card?.text === "before");
+    const long = "y".repeat(300);
+    const order = { text: long, force: false, claim: () => true };
+    await session.write?.(order, new AbortController().signal);
+    await next(([card]) => card?.text === long);
+    session.tap?.({ text: "another" }, 60_000);
+    await next(([card]) => card?.text === "another");
+  }));
