@@ -15,6 +15,11 @@ export type ResultSchema = v.GenericSchema;
 
 export type ResultOf<Result extends ResultSchema> = Frozen<v.InferInput<Result>>;
 
+/** The return value of `run`: none if the result is null. */
+type Returned<Result extends ResultSchema> = [ResultOf<Result>] extends [null]
+  ? ReturnType<() => void>
+  : ResultOf<Result>;
+
 /** The caller, as a method sees it. */
 export type MethodCaller = Pick<CallerSession, "grant" | "gone" | "from">;
 
@@ -47,14 +52,14 @@ interface MethodFacts<
   /** Whether these params cause a disk write, such as a screenshot, that changes no data of Tapdeck. A remote call is counted. */
   readonly writes?: (params: v.InferOutput<Params>) => boolean;
   /** The object that it changes, without secrets. A remote call is counted as a disk write, and audited. */
-  readonly changes?: (params: v.InferOutput<Params>, result: ResultOf<Result>) => string;
+  readonly changes?: (params: v.InferOutput<Params>, result: Returned<Result>) => string;
   /** Error codes of its own, besides those of any method. */
   readonly errors?: readonly ErrorCode[];
   readonly run: (
     services: Services,
     params: v.InferOutput<Params>,
     caller: MethodCaller,
-  ) => ResultOf<Result> | Promise<ResultOf<Result>>;
+  ) => Returned<Result> | Promise<Returned<Result>>;
 }
 
 export interface Method<
@@ -101,7 +106,7 @@ export function method<
       watch?.before(changes !== undefined || writes?.(checked.output) === true);
       const result = facts.run(services, checked.output, caller);
       if (changes === undefined || watch === undefined) return result;
-      const note = (made: ResultOf<Result>) => {
+      const note = (made: Returned<Result>) => {
         watch.onChanged(changes(checked.output, made));
         return made;
       };

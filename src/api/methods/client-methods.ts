@@ -4,110 +4,6 @@ import { auditPageMax, clientNameCharsMax } from "../../core/limits.ts";
 import { method, noParams } from "../method.ts";
 import { client, nothing, pairingEnd, pairingFacts, pairingOpening, role } from "../schemas.ts";
 
-export const clients = method({
-  name: "clients",
-  right: "own",
-  docs: "All registered clients, connected or not, with their secrets, roles and last uses. A pairing link that nobody has used yet has `expires`.",
-  params: noParams,
-  result: v.object({ clients: v.array(client) }),
-  run: (services) => ({ clients: services.clients.list() }),
-});
-
-export const clientsNew = method({
-  name: "clients.new",
-  right: "own",
-  docs: "Makes a client with a new id and a secret of 32 random bytes, and returns it. A `member`, the default, may do everything except administer the device. A `player` may only look and play. With `link`, for a pairing link, the client is deleted if nobody uses it within ten minutes. Names are unique: `conflict` if a client has the name.",
-  params: v.object({
-    name: v.optional(v.pipe(v.string(), v.maxLength(clientNameCharsMax))),
-    role: v.optional(role),
-    link: v.optional(v.boolean()),
-  }),
-  result: client,
-  errors: ["busy", "conflict", "failed"],
-  run: (services, { name = "", role = "member", link = false }) =>
-    services.clients.add({ name, role, isLink: link }),
-});
-
-export const clientsDelete = method({
-  name: "clients.delete",
-  right: "own",
-  docs: "Deletes a client, which can no longer connect.",
-  params: v.object({ id: v.pipe(v.string(), v.maxLength(128)) }),
-  result: nothing,
-  errors: ["not-found", "failed"],
-  run(services, { id }) {
-    services.clients.remove(id);
-    return null;
-  },
-});
-
-export const pairing = method({
-  name: "pairing",
-  right: "own",
-  docs: "The parts of a pairing link. `hosts` are the names and addresses of the device on the network, the best first. `port` is that of plain HTTP, and `fingerprint` that of the certificate. `open` is there while pairing by a code is open.",
-  params: noParams,
-  result: pairingFacts,
-  run: (services) => services.pairing.describe(),
-});
-
-export const pairingOpen = method({
-  name: "pairing.open",
-  right: "own",
-  docs: "Opens pairing by a code for ten minutes, and returns six digits. The phone on which they are typed gets the role. It closes after the first client that knows them, and after three tries. An earlier opening is cancelled. After wrong codes it answers `busy` for a while, with `data.retryAfterMs`. See `docs/SECURE.md`.",
-  params: v.object({ role: v.optional(role) }),
-  result: pairingOpening,
-  errors: ["busy"],
-  run: (services, { role = "member" }) => services.pairing.open(role),
-});
-
-export const pairingWait = method({
-  name: "pairing.wait",
-  right: "own",
-  isLong: true,
-  docs: "Answers when the opening has ended: `paired` with the client, `tries`, `expired` or `cancelled`.",
-  params: noParams,
-  result: pairingEnd,
-  errors: ["not-found"],
-  run: (services) => services.pairing.wait(),
-});
-
-export const pairingCancel = method({
-  name: "pairing.cancel",
-  right: "own",
-  docs: "Closes pairing by a code, if it is open.",
-  params: noParams,
-  result: nothing,
-  run(services) {
-    services.pairing.cancel();
-    return null;
-  },
-});
-
-export const clientsPairStart = method({
-  name: "clients.pair.start",
-  right: "own",
-  docs: "Opens pairing by PIN for one client with version 1 of the secure layer, if the settings allow such clients. The `pin` is valid for five minutes and three wrong tries in all. `expiresAt` is in seconds since 1970. An earlier PIN is no longer valid.",
-  params: noParams,
-  result: v.object({ pin: v.string(), expiresAt: v.pipe(v.number(), v.integer()) }),
-  errors: ["failed"],
-  run(services) {
-    const { pin, endsMs } = services.pairByPin.open();
-    return { pin, expiresAt: Math.floor(endsMs / 1000) };
-  },
-});
-
-export const clientsPairCancel = method({
-  name: "clients.pair.cancel",
-  right: "own",
-  docs: "Ends pairing by PIN: the PIN is no longer valid.",
-  params: noParams,
-  result: v.object({}),
-  run(services) {
-    services.pairByPin.cancel();
-    return {};
-  },
-});
-
 const event = v.picklist([
   "pairing-opened",
   "paired",
@@ -131,28 +27,119 @@ const why = v.picklist([
   "forbidden-method",
 ]);
 
-export const audit = method({
-  name: "audit",
-  right: "own",
-  docs: "The audit log, newest first: pairings, revocations, expired links, refusals, remote launches and remote changes. A change names its `method` and its `object`. Equal refusals and launches are counted in one entry: `count` is their number, and 1 if it is absent.",
-  params: v.object({
-    limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(auditPageMax)), 100),
+export const clientMethods = [
+  method({
+    name: "clients",
+    right: "own",
+    docs: "All registered clients, connected or not, with their secrets, roles and last uses. A pairing link that nobody has used yet has `expires`.",
+    params: noParams,
+    result: v.object({ clients: v.array(client) }),
+    run: (services) => ({ clients: services.clients.list() }),
   }),
-  result: v.object({
-    entries: v.array(
-      v.object({
-        time: v.pipe(v.string(), v.isoTimestamp()),
-        event,
-        client: v.exactOptional(v.string()),
-        name: v.exactOptional(v.string()),
-        by: v.exactOptional(v.picklist(["secret", "pin", "code"])),
-        why: v.exactOptional(why),
-        address: v.exactOptional(v.string()),
-        method: v.exactOptional(v.string()),
-        object: v.exactOptional(v.string()),
-        count: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
-      }),
-    ),
+  method({
+    name: "clients.new",
+    right: "own",
+    docs: "Makes a client with a new id and a secret of 32 random bytes, and returns it. A `member`, the default, may do everything except administer the device. A `player` may only look and play. With `link`, for a pairing link, the client is deleted if nobody uses it within ten minutes. Names are unique: `conflict` if a client has the name.",
+    params: v.object({
+      name: v.optional(v.pipe(v.string(), v.maxLength(clientNameCharsMax))),
+      role: v.optional(role),
+      link: v.optional(v.boolean()),
+    }),
+    result: client,
+    errors: ["busy", "conflict", "failed"],
+    run: (services, { name = "", role = "member", link = false }) =>
+      services.clients.add({ name, role, isLink: link }),
   }),
-  run: async (services, { limit }) => ({ entries: await services.audit(limit) }),
-});
+  method({
+    name: "clients.delete",
+    right: "own",
+    docs: "Deletes a client, which can no longer connect.",
+    params: v.object({ id: v.pipe(v.string(), v.maxLength(128)) }),
+    result: nothing,
+    errors: ["not-found", "failed"],
+    run: (services, { id }) => services.clients.remove(id),
+  }),
+  method({
+    name: "pairing",
+    right: "own",
+    docs: "The parts of a pairing link. `hosts` are the names and addresses of the device on the network, the best first. `port` is that of plain HTTP, and `fingerprint` that of the certificate. `open` is there while pairing by a code is open.",
+    params: noParams,
+    result: pairingFacts,
+    run: (services) => services.pairing.describe(),
+  }),
+  method({
+    name: "pairing.open",
+    right: "own",
+    docs: "Opens pairing by a code for ten minutes, and returns six digits. The phone on which they are typed gets the role. It closes after the first client that knows them, and after three tries. An earlier opening is cancelled. After wrong codes it answers `busy` for a while, with `data.retryAfterMs`. See `docs/SECURE.md`.",
+    params: v.object({ role: v.optional(role) }),
+    result: pairingOpening,
+    errors: ["busy"],
+    run: (services, { role = "member" }) => services.pairing.open(role),
+  }),
+  method({
+    name: "pairing.cancel",
+    right: "own",
+    docs: "Closes pairing by a code, if it is open.",
+    params: noParams,
+    result: nothing,
+    run: (services) => services.pairing.cancel(),
+  }),
+  method({
+    name: "pairing.wait",
+    right: "own",
+    isLong: true,
+    docs: "Answers when the opening has ended: `paired` with the client, `tries`, `expired` or `cancelled`.",
+    params: noParams,
+    result: pairingEnd,
+    errors: ["not-found"],
+    run: (services) => services.pairing.wait(),
+  }),
+  method({
+    name: "clients.pair.start",
+    right: "own",
+    docs: "Opens pairing by PIN for one client with version 1 of the secure layer, if the settings allow such clients. The `pin` is valid for five minutes and three wrong tries in all. `expiresAt` is in seconds since 1970. An earlier PIN is no longer valid.",
+    params: noParams,
+    result: v.object({ pin: v.string(), expiresAt: v.pipe(v.number(), v.integer()) }),
+    errors: ["failed"],
+    run(services) {
+      const { pin, endsMs } = services.pairByPin.open();
+      return { pin, expiresAt: Math.floor(endsMs / 1000) };
+    },
+  }),
+  method({
+    name: "clients.pair.cancel",
+    right: "own",
+    docs: "Ends pairing by PIN: the PIN is no longer valid.",
+    params: noParams,
+    result: v.object({}),
+    run(services) {
+      services.pairByPin.cancel();
+      return {};
+    },
+  }),
+  method({
+    name: "audit",
+    right: "own",
+    docs: "The audit log, newest first: pairings, revocations, expired links, refusals, remote launches and remote changes. A change names its `method` and its `object`. Equal refusals and launches are counted in one entry: `count` is their number, and 1 if it is absent.",
+    params: v.object({
+      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(auditPageMax)), 100),
+    }),
+    result: v.object({
+      entries: v.array(
+        v.object({
+          time: v.pipe(v.string(), v.isoTimestamp()),
+          event,
+          client: v.exactOptional(v.string()),
+          name: v.exactOptional(v.string()),
+          by: v.exactOptional(v.picklist(["secret", "pin", "code"])),
+          why: v.exactOptional(why),
+          address: v.exactOptional(v.string()),
+          method: v.exactOptional(v.string()),
+          object: v.exactOptional(v.string()),
+          count: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+        }),
+      ),
+    }),
+    run: async (services, { limit }) => ({ entries: await services.audit(limit) }),
+  }),
+] as const;

@@ -4,46 +4,45 @@ import { allows, allRights, rightsOf } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
 import { healthReport } from "../schemas.ts";
 
-export const version = method({
-  name: "version",
-  right: "look",
-  docs: "The service's version (semver) and platform.",
-  params: noParams,
-  result: v.object({ platform: v.string(), version: v.string() }),
-  run: ({ platform, version }) => ({ platform, version }),
-});
-
-export const health = method({
-  name: "health",
-  right: "look",
-  docs: "Whether readers, database, disk, settings and players are well, with a sentence for each fault. Players that are not confined are a fault. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason`, because it may name files, readers and devices.",
-  params: noParams,
-  result: healthReport,
-  run(services, _params, caller) {
-    const health = services.health();
-    if (allows(caller.grant(), "change")) return health;
-    return { ...health, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
-  },
-});
-
-export const rights = method({
-  name: "rights",
-  right: "look",
-  docs: "The rights that the caller has now, the lowest first: `look`, `play`, `change`, `own`. Each method and notification names the one that it requires (`x-right`).",
-  params: noParams,
-  result: v.object({ rights: v.array(v.picklist(allRights)) }),
-  run: (_services, _params, caller) => ({ rights: rightsOf(caller.grant()) }),
-});
-
-export const rpcDiscover = method({
-  name: "rpc.discover",
-  right: "look",
-  docs: "This description, as an OpenRPC document.",
-  params: noParams,
-  result: v.object({
-    openrpc: v.string(),
-    info: v.looseObject({ title: v.string(), version: v.string() }),
-    methods: v.array(v.looseObject({ name: v.string() })),
+export const deviceMethods = [
+  method({
+    name: "version",
+    right: "look",
+    docs: "The service's version (semver) and platform.",
+    params: noParams,
+    result: v.object({ platform: v.string(), version: v.string() }),
+    run: ({ platform, version }) => ({ platform, version }),
   }),
-  run: async (services) => services.describe(),
-});
+  method({
+    name: "health",
+    right: "look",
+    docs: "Whether readers, database, disk, settings and players are well, with a sentence for each fault. Players that are not confined are a fault. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason`, because it may name files, readers and devices.",
+    params: noParams,
+    result: healthReport,
+    run(services, _params, caller) {
+      const health = services.health();
+      if (allows(caller.grant(), "change")) return health;
+      return { ...health, checks: health.checks.map(({ name, ok }) => ({ name, ok })) };
+    },
+  }),
+  method({
+    name: "rights",
+    right: "look",
+    docs: "The rights that the caller has now, the lowest first: `look`, `play`, `change`, `own`. Each method and notification names the one that it requires (`x-right`).",
+    params: noParams,
+    result: v.object({ rights: v.array(v.picklist(allRights)) }),
+    run: (_services, _params, caller) => ({ rights: rightsOf(caller.grant()) }),
+  }),
+  method({
+    name: "rpc.discover",
+    right: "look",
+    docs: "This description, as an OpenRPC document.",
+    params: noParams,
+    result: v.object({
+      openrpc: v.string(),
+      info: v.looseObject({ title: v.string(), version: v.string() }),
+      methods: v.array(v.looseObject({ name: v.string() })),
+    }),
+    run: async (services) => services.describe(),
+  }),
+] as const;

@@ -1,79 +1,25 @@
-/** Every method, one line each, in the order of docs/API.md. */
+/** Every method, in the order of docs/API.md. */
 import type * as v from "valibot";
 import type { Events } from "../../events.ts";
 import type { Method, ParamsSchema, ResultOf, ResultSchema } from "../method.ts";
-import {
-  audit,
-  clients,
-  clientsDelete,
-  clientsNew,
-  clientsPairCancel,
-  clientsPairStart,
-  pairing,
-  pairingCancel,
-  pairingOpen,
-  pairingWait,
-} from "./client-methods.ts";
-import { health, rights, rpcDiscover, version } from "./device-methods.ts";
-import { confirm, launch, run, stop } from "./launch-methods.ts";
-import { mappings, mappingsDelete, mappingsNew, mappingsUpdate } from "./mapping-methods.ts";
-import {
-  launchers,
-  media,
-  mediaActive,
-  mediaControl,
-  mediaIndex,
-  mediaIndexCancel,
-  mediaSearch,
-  systems,
-} from "./media-methods.ts";
-import { inputGamepad, inputKeyboard, readers, readersWrite, readersWriteCancel } from "./reader-methods.ts";
-import { playtime, playtimeLimitsUpdate, settings, settingsUpdate } from "./settings-methods.ts";
-import { tokens, tokensHistory, tokensScan } from "./token-methods.ts";
+import { clientMethods } from "./client-methods.ts";
+import { deviceMethods } from "./device-methods.ts";
+import { launchMethods } from "./launch-methods.ts";
+import { mappingMethods } from "./mapping-methods.ts";
+import { mediaMethods } from "./media-methods.ts";
+import { readerMethods } from "./reader-methods.ts";
+import { settingsMethods } from "./settings-methods.ts";
+import { tokenMethods } from "./token-methods.ts";
 
 export const methods = [
-  launch,
-  run,
-  stop,
-  confirm,
-  tokens,
-  tokensScan,
-  tokensHistory,
-  media,
-  mediaActive,
-  mediaControl,
-  mediaSearch,
-  mediaIndex,
-  mediaIndexCancel,
-  systems,
-  launchers,
-  settings,
-  settingsUpdate,
-  playtime,
-  playtimeLimitsUpdate,
-  mappings,
-  mappingsNew,
-  mappingsUpdate,
-  mappingsDelete,
-  readers,
-  readersWrite,
-  readersWriteCancel,
-  inputKeyboard,
-  inputGamepad,
-  clients,
-  clientsNew,
-  clientsDelete,
-  pairing,
-  pairingOpen,
-  pairingCancel,
-  pairingWait,
-  clientsPairStart,
-  clientsPairCancel,
-  audit,
-  version,
-  health,
-  rights,
-  rpcDiscover,
+  ...launchMethods,
+  ...tokenMethods,
+  ...mediaMethods,
+  ...settingsMethods,
+  ...mappingMethods,
+  ...readerMethods,
+  ...clientMethods,
+  ...deviceMethods,
 ] as const satisfies readonly Method[];
 
 const byName: ReadonlyMap<string, Method> = new Map(

@@ -3,50 +3,43 @@ import * as v from "valibot";
 import { method, noParams } from "../method.ts";
 import { mapping, mappingFields, mappingId, nothing } from "../schemas.ts";
 
-export const mappings = method({
-  name: "mappings",
-  right: "change",
-  docs: "All mappings, enabled or not, in the order in which they are tried. Those with `readOnly` are in files of the owner.",
-  params: noParams,
-  result: v.object({ mappings: v.array(mapping) }),
-  run: (services) => ({ mappings: services.mappings.list() }),
-});
-
-export const mappingsNew = method({
-  name: "mappings.new",
-  right: "change",
-  docs: "Stores a mapping after all others, and returns its id. An invalid `regex` pattern is refused with the place of the fault. A pattern that makes taps too slow, by itself or with the others, is refused with its cost and the limit. Regular expressions read the first 4,096 characters of a field.",
-  params: v.object(mappingFields),
-  changes: (_params, { id }) => `mapping ${id}`,
-  result: v.object({ id: v.pipe(v.number(), v.integer()) }),
-  errors: ["busy", "failed"],
-  run: (services, { label = "", ...fields }) => ({ id: services.mappings.add({ ...fields, label }) }),
-});
-
-export const mappingsUpdate = method({
-  name: "mappings.update",
-  right: "change",
-  docs: "Changes the given fields and no others.",
-  params: v.object({ id: mappingId, ...v.partial(v.object(mappingFields)).entries }),
-  changes: ({ id }) => `mapping ${id}`,
-  result: nothing,
-  errors: ["busy", "not-found", "forbidden", "failed"],
-  run(services, { id, ...changes }) {
-    services.mappings.update(id, changes);
-    return null;
-  },
-});
-
-export const mappingsDelete = method({
-  name: "mappings.delete",
-  right: "change",
-  docs: "Deletes a mapping. Its id is never used again.",
-  params: v.object({ id: mappingId }),
-  changes: ({ id }) => `mapping ${id}`,
-  result: nothing,
-  errors: ["not-found", "forbidden", "failed"],
-  run(services, { id }) {
-    services.mappings.remove(id);
-    return null;
-  },
-});
+export const mappingMethods = [
+  method({
+    name: "mappings",
+    right: "change",
+    docs: "All mappings, enabled or not, in the order in which they are tried. Those with `readOnly` are in files of the owner.",
+    params: noParams,
+    result: v.object({ mappings: v.array(mapping) }),
+    run: (services) => ({ mappings: services.mappings.list() }),
+  }),
+  method({
+    name: "mappings.new",
+    right: "change",
+    docs: "Stores a mapping after all others, and returns its id. An invalid `regex` pattern is refused with the place of the fault. A pattern that makes taps too slow, by itself or with the others, is refused with its cost and the limit. Regular expressions read the first 4,096 characters of a field.",
+    params: v.object(mappingFields),
+    changes: (_params, { id }) => `mapping ${id}`,
+    result: v.object({ id: v.pipe(v.number(), v.integer()) }),
+    errors: ["busy", "failed"],
+    run: (services, { label = "", ...fields }) => ({ id: services.mappings.add({ ...fields, label }) }),
+  }),
+  method({
+    name: "mappings.update",
+    right: "change",
+    docs: "Changes the given fields and no others.",
+    params: v.object({ id: mappingId, ...v.partial(v.object(mappingFields)).entries }),
+    changes: ({ id }) => `mapping ${id}`,
+    result: nothing,
+    errors: ["busy", "not-found", "forbidden", "failed"],
+    run: (services, { id, ...changes }) => services.mappings.update(id, changes),
+  }),
+  method({
+    name: "mappings.delete",
+    right: "change",
+    docs: "Deletes a mapping. Its id is never used again.",
+    params: v.object({ id: mappingId }),
+    changes: ({ id }) => `mapping ${id}`,
+    result: nothing,
+    errors: ["not-found", "forbidden", "failed"],
+    run: (services, { id }) => services.mappings.remove(id),
+  }),
+] as const;

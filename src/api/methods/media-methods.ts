@@ -20,72 +20,6 @@ import {
 const resultsDefault = 250;
 const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
 
-export const media = method({
-  name: "media",
-  right: "look",
-  docs: "State and statistics of the media index, the media that plays, and the loaded playlist.",
-  params: noParams,
-  result: v.object({
-    database: indexStatus,
-    active: v.array(activeMedia),
-    playlists: v.array(loadedPlaylist),
-  }),
-  async run(services) {
-    const active = await services.playback();
-    const loaded = services.playlist();
-    return {
-      database: services.media.status(),
-      active: active === undefined ? [] : [active],
-      playlists: loaded === undefined ? [] : [loaded],
-    };
-  },
-});
-
-export const mediaActive = method({
-  name: "media.active",
-  right: "look",
-  docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them.",
-  params: noParams,
-  result: v.nullable(activeMedia),
-  run: async (services) => (await services.playback()) ?? null,
-});
-
-export const mediaControl = method({
-  name: "media.control",
-  right: "play",
-  docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and the other actions of the script command `control`. `args` is a list of what that command has after the comma: a place, `+10`, `-10`, `1:30`, `1m30s` or `50%`, or a volume, `50`, `+5` or `-5`. A number is seconds from the start, or percent. Answers when the player has done it.",
-  params: v.object({
-    action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
-    args: v.optional(
-      v.nullable(
-        v.pipe(
-          v.array(
-            v.union([
-              v.pipe(v.string(), v.maxLength(64)),
-              v.pipe(v.number(), v.minValue(0), v.maxValue(999_999)),
-            ]),
-          ),
-          v.maxLength(1),
-        ),
-      ),
-    ),
-  }),
-  result: nothing,
-  errors: ["failed"],
-  // Both are files.
-  writes({ action }) {
-    const read = readAction(action, undefined);
-    return read.kind !== "error" && ["save-state", "screenshot"].includes(read.action.kind);
-  },
-  async run(services, { action, args }) {
-    const to = args?.[0];
-    const read = readAction(action, typeof to === "number" ? String(Number(to.toFixed(3))) : to);
-    if (read.kind === "error") throw new ServiceError("failed", read.message);
-    await services.control(read.action);
-    return null;
-  },
-});
-
 interface Asked {
   readonly query?: string | undefined;
   readonly systems?: readonly string[] | undefined;
@@ -105,75 +39,131 @@ function asksForSomething<Input extends Asked>() {
   return rule;
 }
 
-export const mediaSearch = method({
-  name: "media.search",
-  right: "look",
-  docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all. `total` counts all results; `results` has at most `maxResults` of them.",
-  params: v.pipe(
-    v.object({
-      query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
-      systems: v.optional(systemIds),
-      maxResults: v.optional(
-        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(searchResultsMax)),
-        resultsDefault,
+export const mediaMethods = [
+  method({
+    name: "media",
+    right: "look",
+    docs: "State and statistics of the media index, the media that plays, and the loaded playlist.",
+    params: noParams,
+    result: v.object({
+      database: indexStatus,
+      active: v.array(activeMedia),
+      playlists: v.array(loadedPlaylist),
+    }),
+    async run(services) {
+      const active = await services.playback();
+      const loaded = services.playlist();
+      return {
+        database: services.media.status(),
+        active: active === undefined ? [] : [active],
+        playlists: loaded === undefined ? [] : [loaded],
+      };
+    },
+  }),
+  method({
+    name: "media.active",
+    right: "look",
+    docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them.",
+    params: noParams,
+    result: v.nullable(activeMedia),
+    run: async (services) => (await services.playback()) ?? null,
+  }),
+  method({
+    name: "media.control",
+    right: "play",
+    docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and the other actions of the script command `control`. `args` is a list of what that command has after the comma: a place, `+10`, `-10`, `1:30`, `1m30s` or `50%`, or a volume, `50`, `+5` or `-5`. A number is seconds from the start, or percent. Answers when the player has done it.",
+    params: v.object({
+      action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
+      args: v.optional(
+        v.nullable(
+          v.pipe(
+            v.array(
+              v.union([
+                v.pipe(v.string(), v.maxLength(64)),
+                v.pipe(v.number(), v.minValue(0), v.maxValue(999_999)),
+              ]),
+            ),
+            v.maxLength(1),
+          ),
+        ),
       ),
     }),
-    asksForSomething(),
-  ),
-  result: v.object({ results: v.array(mediaItem), total: count }),
-  errors: ["not-found", "failed"],
-  run: (services, { query = "", systems = [], maxResults }) =>
-    services.media.search({ query, systems, maxResults }),
-});
-
-export const mediaIndex = method({
-  name: "media.index",
-  aliases: ["media.generate"],
-  right: "change",
-  isLong: true,
-  docs: "Indexes the media of all systems, or of those listed, and answers when that is done. `media.indexing` reports the progress.",
-  params: v.object({ systems: v.optional(v.nullable(systemIds)) }),
-  changes: ({ systems }) => `index ${systems?.join(" ") ?? "all"}`,
-  result: nothing,
-  errors: ["conflict", "not-found", "failed"],
-  async run(services, { systems }) {
-    await services.media.index(systems ?? []);
-    return null;
-  },
-});
-
-export const mediaIndexCancel = method({
-  name: "media.index.cancel",
-  right: "change",
-  docs: "Ends the indexing that runs. The index from before stays searchable.",
-  params: noParams,
-  result: nothing,
-  run(services) {
-    services.media.cancel();
-    return null;
-  },
-});
-
-export const systems = method({
-  name: "systems",
-  right: "look",
-  docs: "All systems that have media in the index.",
-  params: noParams,
-  result: v.object({ systems: v.array(system) }),
-  run: (services) => ({ systems: services.media.systems() }),
-});
-
-export const launchers = method({
-  name: "launchers",
-  right: "look",
-  docs: "The players of the config file and the built-in ones: what each plays, its kind, and whether its program is installed. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
-  params: noParams,
-  result: v.object({
-    launchers: v.array(launcherEntry),
+    result: nothing,
+    errors: ["failed"],
+    // Both are files.
+    writes({ action }) {
+      const read = readAction(action, undefined);
+      return read.kind !== "error" && ["save-state", "screenshot"].includes(read.action.kind);
+    },
+    async run(services, { action, args }) {
+      const to = args?.[0];
+      const read = readAction(action, typeof to === "number" ? String(Number(to.toFixed(3))) : to);
+      if (read.kind === "error") throw new ServiceError("failed", read.message);
+      await services.control(read.action);
+    },
   }),
-  run(services, _params, caller) {
-    const isShown = allows(caller.grant(), "change");
-    const launchers = services.launchers();
-    return { launchers: isShown ? launchers : launchers.map(({ reason: _reason, ...launcher }) => launcher) };
-  },
-});
+  method({
+    name: "media.search",
+    right: "look",
+    docs: "Searches file names: each word of `query` must occur, in any case. No `systems` means all. `total` counts all results; `results` has at most `maxResults` of them.",
+    params: v.pipe(
+      v.object({
+        query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
+        systems: v.optional(systemIds),
+        maxResults: v.optional(
+          v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(searchResultsMax)),
+          resultsDefault,
+        ),
+      }),
+      asksForSomething(),
+    ),
+    result: v.object({ results: v.array(mediaItem), total: count }),
+    errors: ["not-found", "failed"],
+    run: (services, { query = "", systems = [], maxResults }) =>
+      services.media.search({ query, systems, maxResults }),
+  }),
+  method({
+    name: "media.index",
+    aliases: ["media.generate"],
+    right: "change",
+    isLong: true,
+    docs: "Indexes the media of all systems, or of those listed, and answers when that is done. `media.indexing` reports the progress.",
+    params: v.object({ systems: v.optional(v.nullable(systemIds)) }),
+    changes: ({ systems }) => `index ${systems?.join(" ") ?? "all"}`,
+    result: nothing,
+    errors: ["conflict", "not-found", "failed"],
+    run: (services, { systems }) => services.media.index(systems ?? []),
+  }),
+  method({
+    name: "media.index.cancel",
+    right: "change",
+    docs: "Ends the indexing that runs. The index from before stays searchable.",
+    params: noParams,
+    result: nothing,
+    run: (services) => services.media.cancel(),
+  }),
+  method({
+    name: "systems",
+    right: "look",
+    docs: "All systems that have media in the index.",
+    params: noParams,
+    result: v.object({ systems: v.array(system) }),
+    run: (services) => ({ systems: services.media.systems() }),
+  }),
+  method({
+    name: "launchers",
+    right: "look",
+    docs: "The players of the config file and the built-in ones: what each plays, its kind, and whether its program is installed. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
+    params: noParams,
+    result: v.object({
+      launchers: v.array(launcherEntry),
+    }),
+    run(services, _params, caller) {
+      const isShown = allows(caller.grant(), "change");
+      const launchers = services.launchers();
+      return {
+        launchers: isShown ? launchers : launchers.map(({ reason: _reason, ...launcher }) => launcher),
+      };
+    },
+  }),
+] as const;

@@ -6,77 +6,63 @@ import { nothing, reader } from "../schemas.ts";
 
 const readerId = v.optional(v.pipe(v.string(), v.maxLength(128)));
 
-export const readers = method({
-  name: "readers",
-  right: "change",
-  docs: "The readers that are connected, and those of the config file that are not.",
-  params: noParams,
-  result: v.object({ readers: v.array(reader) }),
-  run: (services) => ({ readers: services.readers() }),
-});
-
-export const readersWrite = method({
-  name: "readers.write",
-  right: "change",
-  isLong: true,
-  docs: "Writes a launch script to the tag on a reader: on the named reader, or on the first that can write. Waits up to 30 s for a tag, and answers when the tag was written and read back equal. The tag is launched only after it was taken off and put on again. If the caller disconnects before a tag was found, the write is cancelled. With `force`, a tag that holds data of another kind is overwritten, too. With `newTag`, the tag of the write before is skipped while it stays on the reader; `record` `uri` writes a link that phones open, instead of a text. If a tag was not written, `data.cause` says why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
-  params: v.object({
-    text: v.pipe(v.string(), v.minLength(1)),
-    readerId,
-    force: v.optional(v.boolean()),
-    newTag: v.optional(v.boolean()),
-    record: v.optional(v.picklist(["text", "uri"])),
-  }),
-  changes: ({ readerId: id }) => `tag on ${id ?? "any reader"}`,
-  result: nothing,
-  errors: ["no-reader", "write-failed", "conflict", "not-found", "failed"],
-  async run(services, request, { gone }) {
-    await services.write(request, gone());
-    return null;
-  },
-});
-
-export const readersWriteCancel = method({
-  name: "readers.write.cancel",
-  right: "change",
-  docs: "Ends the write that waits for a tag, on the named reader or on any. That write answers `failed`. A write that has begun is completed.",
-  params: v.object({ readerId }),
-  result: nothing,
-  errors: ["not-found"],
-  run(services, { readerId: id }) {
-    services.cancelWrite(id);
-    return null;
-  },
-});
-
 const macro = v.pipe(v.string(), v.minLength(1), v.maxLength(scriptBytesMax));
 const docs =
   "Refused unless the config file says `script.allow_input = true`. Answers when all keys are released. [SCRIPT.md](SCRIPT.md) describes the text.";
 
-export const inputKeyboard = method({
-  name: "input.keyboard",
-  right: "change",
-  isLong: true,
-  docs: `Types on a virtual keyboard with US layout: \`abc{enter}{ctrl+c}\`. ${docs}`,
-  params: v.object({ keys: macro }),
-  result: nothing,
-  errors: ["busy", "failed", "forbidden"],
-  async run(services, { keys }) {
-    await services.input("keyboard", keys);
-    return null;
-  },
-});
-
-export const inputGamepad = method({
-  name: "input.gamepad",
-  right: "change",
-  isLong: true,
-  docs: `Presses buttons of a virtual gamepad: \`^^vv<><>BA{start}\`. ${docs}`,
-  params: v.object({ buttons: macro }),
-  result: nothing,
-  errors: ["busy", "failed", "forbidden"],
-  async run(services, { buttons }) {
-    await services.input("gamepad", buttons);
-    return null;
-  },
-});
+export const readerMethods = [
+  method({
+    name: "readers",
+    right: "change",
+    docs: "The readers that are connected, and those of the config file that are not.",
+    params: noParams,
+    result: v.object({ readers: v.array(reader) }),
+    run: (services) => ({ readers: services.readers() }),
+  }),
+  method({
+    name: "readers.write",
+    right: "change",
+    isLong: true,
+    docs: "Writes a launch script to the tag on a reader: on the named reader, or on the first that can write. Waits up to 30 s for a tag, and answers when the tag was written and read back equal. The tag is launched only after it was taken off and put on again. If the caller disconnects before a tag was found, the write is cancelled. With `force`, a tag that holds data of another kind is overwritten, too. With `newTag`, the tag of the write before is skipped while it stays on the reader; `record` `uri` writes a link that phones open, instead of a text. If a tag was not written, `data.cause` says why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
+    params: v.object({
+      text: v.pipe(v.string(), v.minLength(1)),
+      readerId,
+      force: v.optional(v.boolean()),
+      newTag: v.optional(v.boolean()),
+      record: v.optional(v.picklist(["text", "uri"])),
+    }),
+    changes: ({ readerId: id }) => `tag on ${id ?? "any reader"}`,
+    result: nothing,
+    errors: ["no-reader", "write-failed", "conflict", "not-found", "failed"],
+    run: (services, request, { gone }) => services.write(request, gone()),
+  }),
+  method({
+    name: "readers.write.cancel",
+    right: "change",
+    docs: "Ends the write that waits for a tag, on the named reader or on any. That write answers `failed`. A write that has begun is completed.",
+    params: v.object({ readerId }),
+    result: nothing,
+    errors: ["not-found"],
+    run: (services, { readerId: id }) => services.cancelWrite(id),
+  }),
+  method({
+    name: "input.keyboard",
+    right: "change",
+    isLong: true,
+    docs: `Types on a virtual keyboard with US layout: \`abc{enter}{ctrl+c}\`. ${docs}`,
+    params: v.object({ keys: macro }),
+    result: nothing,
+    errors: ["busy", "failed", "forbidden"],
+    run: (services, { keys }) => services.input("keyboard", keys),
+  }),
+  method({
+    name: "input.gamepad",
+    right: "change",
+    isLong: true,
+    docs: `Presses buttons of a virtual gamepad: \`^^vv<><>BA{start}\`. ${docs}`,
+    params: v.object({ buttons: macro }),
+    result: nothing,
+    errors: ["busy", "failed", "forbidden"],
+    run: (services, { buttons }) => services.input("gamepad", buttons),
+  }),
+] as const;

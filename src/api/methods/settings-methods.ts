@@ -18,57 +18,75 @@ const own = {
   debug: v.boolean(),
 };
 
-export const settings = method({
-  name: "settings",
-  right: "change",
-  docs: "The settings that the API offers. `reader` and `readers` have one value, and so do `rootFolder` and `rootFolders`: that of the config file, without detected readers and defaults.",
-  params: noParams,
-  result: v.object({
-    reader: readerStrings,
-    readers: readerStrings,
-    ...own,
-    systems: v.object({ rootFolder: texts, rootFolders: texts }),
+export const settingsMethods = [
+  method({
+    name: "settings",
+    right: "change",
+    docs: "The settings that the API offers. `reader` and `readers` have one value, and so do `rootFolder` and `rootFolders`: that of the config file, without detected readers and defaults.",
+    params: noParams,
+    result: v.object({
+      reader: readerStrings,
+      readers: readerStrings,
+      ...own,
+      systems: v.object({ rootFolder: texts, rootFolders: texts }),
+    }),
+    run(services) {
+      const { reader, rootFolder, ...rest } = services.settings.read();
+      return { reader, readers: reader, ...rest, systems: { rootFolder, rootFolders: rootFolder } };
+    },
   }),
-  run(services) {
-    const { reader, rootFolder, ...rest } = services.settings.read();
-    return { reader, readers: reader, ...rest, systems: { rootFolder, rootFolders: rootFolder } };
-  },
-});
-
-export const settingsUpdate = method({
-  name: "settings.update",
-  right: "change",
-  docs: "Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. `reader`, `readers`, `systems`, `consoleLogging` and `debug` name files, devices or traces, and require the right `own`. Settings that open the device to others can be changed in the file only.",
-  changes: (params) =>
-    Object.entries(params)
-      .flatMap(([name, value]) => (value === undefined ? [] : [name]))
-      .join(" "),
-  params: v.object({
-    reader: v.optional(readerStrings),
-    readers: v.optional(readerStrings),
-    ...v.partial(v.object(own)).entries,
-    systems: v.optional(v.object({ rootFolder: v.optional(texts), rootFolders: v.optional(texts) })),
+  method({
+    name: "settings.update",
+    right: "change",
+    docs: "Changes the given settings, at once and in the config file. The rest of the file stays as it is, with its comments. `reader`, `readers`, `systems`, `consoleLogging` and `debug` name files, devices or traces, and require the right `own`. Settings that open the device to others can be changed in the file only.",
+    changes: (params) =>
+      Object.entries(params)
+        .flatMap(([name, value]) => (value === undefined ? [] : [name]))
+        .join(" "),
+    params: v.object({
+      reader: v.optional(readerStrings),
+      readers: v.optional(readerStrings),
+      ...v.partial(v.object(own)).entries,
+      systems: v.optional(v.object({ rootFolder: v.optional(texts), rootFolders: v.optional(texts) })),
+    }),
+    result: nothing,
+    errors: ["failed"],
+    async run(services, { reader, readers, systems = {}, ...rest }, caller) {
+      const { consoleLogging, debug } = rest;
+      const local = { reader, readers, ...systems, consoleLogging, debug };
+      for (const [name, value] of Object.entries(local))
+        if (value !== undefined) requireRight(`settings.update of ${name}`, "own", caller);
+      await services.settings.update({
+        reader: eitherSpelling("reader", reader, "readers", readers),
+        rootFolder: eitherSpelling(
+          "systems.rootFolder",
+          systems.rootFolder,
+          "systems.rootFolders",
+          systems.rootFolders,
+        ),
+        ...rest,
+      });
+    },
   }),
-  result: nothing,
-  errors: ["failed"],
-  async run(services, { reader, readers, systems = {}, ...rest }, caller) {
-    const { consoleLogging, debug } = rest;
-    const local = { reader, readers, ...systems, consoleLogging, debug };
-    for (const [name, value] of Object.entries(local))
-      if (value !== undefined) requireRight(`settings.update of ${name}`, "own", caller);
-    await services.settings.update({
-      reader: eitherSpelling("reader", reader, "readers", readers),
-      rootFolder: eitherSpelling(
-        "systems.rootFolder",
-        systems.rootFolder,
-        "systems.rootFolders",
-        systems.rootFolders,
-      ),
-      ...rest,
-    });
-    return null;
-  },
-});
+  method({
+    name: "playtime",
+    right: "change",
+    docs: "The play time of today and of this session, and the time that is left. `enabled` is true if there is a time limit; 0 minutes are no limit. `volumeMax` is the highest volume that cards and programs may set, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
+    params: noParams,
+    result: playTimeState,
+    run: (services) => services.playTime(),
+  }),
+  method({
+    name: "playtime.limits.update",
+    right: "own",
+    docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
+    params: v.object(v.partial(v.object(playTimeLimits)).entries),
+    result: nothing,
+    errors: ["failed"],
+    run: (services, { dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax }) =>
+      services.settings.update({ dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax }),
+  }),
+] as const;
 
 /** Two fields have two spellings each, because known clients use either. */
 function eitherSpelling(
@@ -81,25 +99,3 @@ function eitherSpelling(
     throw new ServiceError("invalid-params", `${oneName} and ${otherName} are one setting: give one of them`);
   return one ?? other;
 }
-
-export const playtime = method({
-  name: "playtime",
-  right: "change",
-  docs: "The play time of today and of this session, and the time that is left. `enabled` is true if there is a time limit; 0 minutes are no limit. `volumeMax` is the highest volume that cards and programs may set, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
-  params: noParams,
-  result: playTimeState,
-  run: (services) => services.playTime(),
-});
-
-export const playtimeLimitsUpdate = method({
-  name: "playtime.limits.update",
-  right: "own",
-  docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
-  params: v.object(v.partial(v.object(playTimeLimits)).entries),
-  result: nothing,
-  errors: ["failed"],
-  async run(services, { dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax }) {
-    await services.settings.update({ dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax });
-    return null;
-  },
-});

@@ -4,60 +4,58 @@ import { historyPageMax, scanMsMax } from "../../core/limits.ts";
 import { method, noParams, requesterOf } from "../method.ts";
 import { hasContent, launchEntry, nothing, token, tokenFields, toToken } from "../schemas.ts";
 
-export const tokens = method({
-  name: "tokens",
-  right: "change",
-  docs: "The tokens that are on readers now, and the last one that arrived.",
-  params: noParams,
-  result: v.object({ active: v.array(token), last: v.nullable(token) }),
-  run(services) {
-    const { active, last } = services.tokens();
-    return { active, last: last ?? null };
-  },
-});
-
 const durationMsDefault = 500;
-
-export const tokensScan = method({
-  name: "tokens.scan",
-  right: "change",
-  launches: true,
-  docs: "Lays a virtual token on a reader for `duration` milliseconds: `tokens.added`, its launch, and `tokens.removed` follow. `readerId` names a simulated reader, whose bytes then run through the real driver.",
-  params: v.pipe(
-    v.object({
-      ...tokenFields,
-      duration: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(scanMsMax))),
-      readerId: v.optional(v.pipe(v.string(), v.maxLength(128))),
-    }),
-    hasContent(),
-  ),
-  shorthand: "text",
-  result: nothing,
-  errors: ["not-found", "busy"],
-  run(services, { duration = durationMsDefault, readerId, ...params }, caller) {
-    services.scan(toToken(params), duration, readerId, requesterOf(caller));
-    return null;
-  },
-});
 
 const limitDefault = 100;
 
-export const tokensHistory = method({
-  name: "tokens.history",
-  right: "change",
-  docs: "Recent launches, newest first; `before` pages back. A page of long texts has fewer than `limit` entries, so only an empty page is the last one.",
-  params: v.object({
-    limit: v.optional(
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(historyPageMax)),
-      limitDefault,
-    ),
-    before: v.optional(
-      v.pipe(v.string(), v.isoTimestamp("must be a time in RFC 3339, such as 2026-01-31T12:00:00Z")),
-    ),
+export const tokenMethods = [
+  method({
+    name: "tokens",
+    right: "change",
+    docs: "The tokens that are on readers now, and the last one that arrived.",
+    params: noParams,
+    result: v.object({ active: v.array(token), last: v.nullable(token) }),
+    run(services) {
+      const { active, last } = services.tokens();
+      return { active, last: last ?? null };
+    },
   }),
-  result: v.object({ entries: v.array(launchEntry) }),
-  run(services, { limit, before }) {
-    const page = before === undefined ? { limit } : { limit, beforeMs: Date.parse(before) };
-    return { entries: services.history(page) };
-  },
-});
+  method({
+    name: "tokens.scan",
+    right: "change",
+    launches: true,
+    docs: "Lays a virtual token on a reader for `duration` milliseconds: `tokens.added`, its launch, and `tokens.removed` follow. `readerId` names a simulated reader, whose bytes then run through the real driver.",
+    params: v.pipe(
+      v.object({
+        ...tokenFields,
+        duration: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(scanMsMax))),
+        readerId: v.optional(v.pipe(v.string(), v.maxLength(128))),
+      }),
+      hasContent(),
+    ),
+    shorthand: "text",
+    result: nothing,
+    errors: ["not-found", "busy"],
+    run: (services, { duration = durationMsDefault, readerId, ...params }, caller) =>
+      services.scan(toToken(params), duration, readerId, requesterOf(caller)),
+  }),
+  method({
+    name: "tokens.history",
+    right: "change",
+    docs: "Recent launches, newest first; `before` pages back. A page of long texts has fewer than `limit` entries, so only an empty page is the last one.",
+    params: v.object({
+      limit: v.optional(
+        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(historyPageMax)),
+        limitDefault,
+      ),
+      before: v.optional(
+        v.pipe(v.string(), v.isoTimestamp("must be a time in RFC 3339, such as 2026-01-31T12:00:00Z")),
+      ),
+    }),
+    result: v.object({ entries: v.array(launchEntry) }),
+    run(services, { limit, before }) {
+      const page = before === undefined ? { limit } : { limit, beforeMs: Date.parse(before) };
+      return { entries: services.history(page) };
+    },
+  }),
+] as const;
