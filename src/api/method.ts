@@ -5,8 +5,8 @@
 import * as v from "valibot";
 import { type ErrorCode, ServiceError } from "../core/errors.ts";
 import { allows, type Requester, type Right } from "../core/rights.ts";
+import type { Frozen } from "../core/shapes.ts";
 import type { CallerSession } from "./connection.ts";
-import type { Frozen } from "./schemas.ts";
 import type { Services } from "./services.ts";
 
 /** Params come by name, or by place in `entries`. A member that the schema does not have is ignored. */

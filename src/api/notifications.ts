@@ -2,8 +2,6 @@
 import type * as v from "valibot";
 import type { Bus } from "../bus.ts";
 import type { Right } from "../core/rights.ts";
-import type { EventName, Events } from "../events.ts";
-import { notificationText } from "./envelope.ts";
 import {
   indexStatus,
   launchFinished,
@@ -14,7 +12,9 @@ import {
   reader,
   running,
   token,
-} from "./schemas.ts";
+} from "../core/shapes.ts";
+import type { EventName, Events } from "../events.ts";
+import { notificationText } from "./envelope.ts";
 
 interface Facts<Payload> {
   /** The right that a caller needs to hear it. */

@@ -14,7 +14,7 @@ import { ruleSchemas } from "./schemas.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-export interface DescribedMethod {
+export type DescribedMethod = {
   readonly name: string;
   readonly description: string;
   readonly paramStructure: "by-name" | "either";
@@ -32,7 +32,7 @@ export interface DescribedMethod {
   readonly "x-params": JsonSchema;
   /** A string as params sets this one. */
   readonly "x-shorthand"?: string;
-}
+};
 
 /** `version` is the version of the service. */
 export function describeApi(version: string) {

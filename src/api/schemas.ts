@@ -3,32 +3,24 @@ import * as v from "valibot";
 import { ServiceError } from "../core/errors.ts";
 import { fromHex, toHex } from "../core/hex.ts";
 import {
+  exitDelaySecondsMax,
   mappingLabelCharsMax,
   mappingOverrideBytesMax,
   mappingPatternBytesMax,
   playTimeMinutesMax,
+  readersMax,
   scriptBytesMax,
+  settingsListMax,
+  settingsTextCharsMax,
   tokenDataCharsMax,
   tokenTypeCharsMax,
   uidCharsMax,
 } from "../core/limits.ts";
-import { playbackStates } from "../core/media.ts";
 import { playerKinds } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
-import { type TokenParams, tagProblems } from "../core/token.ts";
-
-/** Recursively read-only. */
-export type Frozen<T> = T extends readonly (infer Item)[]
-  ? readonly Frozen<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
-    : T;
+import { count, integer, mappingMatch, mappingType, type TokenParams, time } from "../core/shapes.ts";
 
 export const nothing = v.null();
-const time = v.pipe(v.string(), v.isoTimestamp());
-const wholeNumber = v.pipe(v.number(), v.integer());
-export const count = v.pipe(wholeNumber, v.minValue(0));
-
 /** The JSON Schema of rules that the library cannot convert, by the rule. */
 export const ruleSchemas = new WeakMap<object, Readonly<Record<string, unknown>>>();
 
@@ -78,114 +70,6 @@ export function toToken({
   return { type, uid, text, data: toHex(fromHex(data) ?? new Uint8Array()) };
 }
 
-export const token = v.object({
-  type: v.string(),
-  uid: v.string(),
-  text: v.string(),
-  data: v.string(),
-  scanTime: time,
-  readerId: v.string(),
-  problem: v.exactOptional(v.picklist(tagProblems)),
-  removable: v.exactOptional(v.literal(false)),
-});
-
-export const reader = v.object({
-  id: v.string(),
-  readerId: v.string(),
-  driver: v.string(),
-  path: v.string(),
-  info: v.string(),
-  connected: v.boolean(),
-  capabilities: v.array(v.picklist(["read", "write", "removable"])),
-});
-
-export const system = v.object({ id: v.string(), name: v.string(), category: v.string() });
-
-export const mediaItem = v.object({
-  system,
-  name: v.string(),
-  path: v.string(),
-  tags: v.array(v.string()),
-  zapScript: v.string(),
-});
-
-const startedMedia = {
-  systemId: v.string(),
-  systemName: v.string(),
-  mediaPath: v.string(),
-  mediaName: v.string(),
-  launcherId: v.string(),
-  started: time,
-};
-export const mediaStarted = v.object(startedMedia);
-export const mediaStopped = v.object({
-  ...startedMedia,
-  elapsed: count,
-  exitCode: v.nullable(wholeNumber),
-  reason: v.exactOptional(v.picklist(["ended", "stopped", "failed"])),
-  why: v.exactOptional(v.string()),
-});
-export const activeMedia = v.object({
-  ...startedMedia,
-  positionMs: v.exactOptional(count),
-  durationMs: v.exactOptional(count),
-  playbackState: v.exactOptional(v.picklist(playbackStates)),
-  volume: v.exactOptional(count),
-});
-
-export const indexStatus = v.object({
-  exists: v.boolean(),
-  indexing: v.boolean(),
-  optimizing: v.boolean(),
-  totalSteps: v.exactOptional(count),
-  currentStep: v.exactOptional(count),
-  currentStepDisplay: v.exactOptional(v.string()),
-  totalFiles: v.exactOptional(count),
-  totalMedia: v.exactOptional(count),
-});
-
-export const launchEntry = v.object({
-  type: v.string(),
-  uid: v.string(),
-  text: v.string(),
-  data: v.string(),
-  success: v.boolean(),
-  time,
-  readerId: v.exactOptional(v.string()),
-  script: v.exactOptional(v.string()),
-  error: v.exactOptional(v.string()),
-});
-
-export const running = v.object({
-  type: v.string(),
-  uid: v.string(),
-  text: v.string(),
-  data: v.string(),
-  time,
-  script: v.string(),
-});
-
-export const launchFinished = v.object({
-  time,
-  uid: v.string(),
-  text: v.string(),
-  success: v.boolean(),
-  error: v.exactOptional(v.string()),
-  note: v.exactOptional(v.string()),
-});
-
-export const launchGuarded = v.object({
-  time,
-  uid: v.string(),
-  text: v.string(),
-  playing: v.string(),
-  confirmMs: count,
-});
-
-export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]), minutesLeft: count });
-
-const mappingType = v.picklist(["uid", "text", "data"]);
-const mappingMatch = v.picklist(["exact", "partial", "regex"]);
 /** The params of `mappings.new`; `mappings.update` takes any of them. */
 export const mappingFields = {
   enabled: v.boolean(),
@@ -195,18 +79,6 @@ export const mappingFields = {
   pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingPatternBytesMax)),
   override: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingOverrideBytesMax)),
 };
-export const mapping = v.object({
-  id: wholeNumber,
-  added: time,
-  enabled: v.boolean(),
-  label: v.string(),
-  type: mappingType,
-  match: mappingMatch,
-  pattern: v.string(),
-  override: v.string(),
-  readOnly: v.exactOptional(v.boolean()),
-});
-
 /** A mapping's id: a number, or its digits as a string. */
 export const mappingId = v.pipe(
   v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.regex(/^-?\d{1,15}$/))]),
@@ -265,20 +137,57 @@ const healthCheck = v.object({
 });
 export const healthReport = v.object({
   status: v.picklist(["ok", "degraded"]),
-  readers: v.object({ connected: wholeNumber, configured: wholeNumber }),
-  uptime: wholeNumber,
+  readers: v.object({ connected: integer, configured: integer }),
+  uptime: integer,
   checks: v.array(healthCheck),
   tls: v.exactOptional(v.object({ fingerprint: v.string() })),
 });
 
-const minutes = v.pipe(wholeNumber, v.minValue(0), v.maxValue(playTimeMinutesMax));
+const setting = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
+const settingList = v.pipe(v.array(setting), v.maxLength(settingsListMax));
+const readerStrings = v.pipe(v.array(setting), v.maxLength(readersMax));
+export const settingsFields = {
+  reader: readerStrings,
+  readers: readerStrings,
+  audioFeedback: v.boolean(),
+  detectReaders: v.boolean(),
+  insertMode: v.boolean(),
+  insertModeBlocklist: settingList,
+  /** Seconds. */
+  insertModeExitDelay: v.pipe(v.number(), v.minValue(0), v.maxValue(exitDelaySecondsMax)),
+  consoleLogging: v.boolean(),
+  debug: v.boolean(),
+};
+export const rootFolders = v.object({ rootFolder: settingList, rootFolders: settingList });
+/** The settings that the API reads and changes, without the second spellings. */
+export const apiSettings = v.object({
+  ...v.omit(v.object(settingsFields), ["readers"]).entries,
+  rootFolder: settingList,
+});
+
+export const writeRequest = v.object({
+  text: v.pipe(v.string(), v.minLength(1)),
+  readerId: v.optional(v.pipe(v.string(), v.maxLength(128))),
+  force: v.optional(v.boolean()),
+  newTag: v.optional(v.boolean()),
+  record: v.optional(v.picklist(["text", "uri"])),
+});
+
+/** The members of any OpenRPC document (OpenRPC 1.3). */
+export const openRpcDocument = v.object({
+  openrpc: v.string(),
+  info: v.looseObject({ title: v.string(), version: v.string() }),
+  methods: v.array(v.looseObject({ name: v.string() })),
+});
+
+const minutes = v.pipe(integer, v.minValue(0), v.maxValue(playTimeMinutesMax));
 const playAccount = { usedMs: count, remainingMs: v.exactOptional(count) };
 /** Minutes of 0 are no limit; `volumeMax` is in percent. */
 export const playTimeLimits = {
   dailyMinutes: minutes,
   sessionMinutes: minutes,
   sessionResetMinutes: minutes,
-  volumeMax: v.pipe(wholeNumber, v.minValue(0), v.maxValue(100)),
+  volumeMax: v.pipe(integer, v.minValue(0), v.maxValue(100)),
 };
 export const playTimeState = v.object({
   enabled: v.boolean(),

@@ -1,22 +1,20 @@
 /** The functions of the service that the API may call. wiring/api-services.ts implements them. */
-import type * as v from "valibot";
 import type { AuditEntry } from "../core/audit.ts";
 import type { ActiveMedia, IndexStatus, Media, System } from "../core/media.ts";
 import type { ControlAction, LaunchEntry } from "../core/playback.ts";
 import type { Requester, Role } from "../core/rights.ts";
-import type { Mapping, MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
+import type { ListedMapping, ValueOf } from "../core/shapes.ts";
+import type { MappingParams, Reader, Token, TokenParams } from "../core/token.ts";
 import type { PairByPin } from "./pin-pairing-endpoint.ts";
 import type * as schemas from "./schemas.ts";
-import type { Frozen } from "./schemas.ts";
-
-/** The value of a schema, recursively read-only. */
-type ValueOf<Schema extends v.GenericSchema> = Frozen<v.InferOutput<Schema>>;
 
 export type ClientEntry = ValueOf<typeof schemas.client>;
 export type PairingOpening = ValueOf<typeof schemas.pairingOpening>;
 export type PairingEnd = ValueOf<typeof schemas.pairingEnd>;
 export type Health = ValueOf<typeof schemas.healthReport>;
 export type HealthCheck = Health["checks"][number];
+export type ApiSettings = ValueOf<typeof schemas.apiSettings>;
+export type OpenRpcDocument = ValueOf<typeof schemas.openRpcDocument>;
 type PlayTimeState = ValueOf<typeof schemas.playTimeState>;
 
 export interface Services {
@@ -39,10 +37,11 @@ export interface Services {
    */
   scan(token: TokenParams, durationMs: number, readerId: string | undefined, requester?: Requester): void;
   tokens(): { readonly active: readonly Token[]; readonly last: Token | undefined };
-  history(page: HistoryPage): readonly LaunchEntry[];
+  /** Only launches before `beforeMs`, in milliseconds since 1970. */
+  history(page: { readonly limit: number; readonly beforeMs?: number }): readonly LaunchEntry[];
   readers(): readonly Reader[];
   /** Resolves after the tag is written. Rejects with `no-reader`, `write-failed` with `data.cause`, `conflict` or `failed`. */
-  write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
+  write(request: ValueOf<typeof schemas.writeRequest>, signal?: AbortSignal): Promise<void>;
   /** Plays a macro, and resolves after its last key is up. Rejects with `invalid-params`, `busy` or `failed`. */
   input(kind: "keyboard" | "gamepad", text: string): Promise<void>;
   /** Ends the write that waits for a tag, on this reader or on all. Throws `not-found` for an unknown reader. */
@@ -65,37 +64,24 @@ export interface Services {
   describe(): Promise<OpenRpcDocument>;
 }
 
-interface WriteRequest {
-  readonly text: string;
-  readonly readerId?: string | undefined;
-  /** Also replaces data of another kind. */
-  readonly force?: boolean | undefined;
-  /** Ignores the tag of the previous write while it stays on the reader. */
-  readonly newTag?: boolean | undefined;
-  /** The NDEF record on the tag; absent: a Text record. */
-  readonly record?: "text" | "uri" | undefined;
-}
-
 interface MediaService {
   status(): IndexStatus;
   /** Systems that have media in the index. */
   systems(): readonly System[];
-  search(query: SearchQuery): { readonly results: readonly Media[]; readonly total: number };
+  /** No `systems` means all. */
+  search(query: {
+    readonly query: string;
+    readonly systems: readonly string[];
+    readonly maxResults: number;
+  }): { readonly results: readonly Media[]; readonly total: number };
   /** Resolves when done; no `systems` means all. Rejects with `conflict` while one runs, `not-found` for an unknown system. */
   index(systems: readonly string[]): Promise<void>;
   cancel(): void;
 }
 
-interface SearchQuery {
-  readonly query: string;
-  /** Empty: all. */
-  readonly systems: readonly string[];
-  readonly maxResults: number;
-}
-
 /** Throws `not-found` for an unknown id, `forbidden` for a mapping in a file, `invalid-params` with the field. */
 interface MappingService {
-  list(): readonly MappingEntry[];
+  list(): readonly ListedMapping[];
   add(params: MappingParams): number;
   update(id: number, changes: FieldChanges<MappingParams>): void;
   remove(id: number): void;
@@ -103,29 +89,10 @@ interface MappingService {
 
 type FieldChanges<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
-interface MappingEntry extends Mapping {
-  /** It is in a file of the owner's. */
-  readonly readOnly?: boolean;
-}
-
 interface SettingsService {
   read(): ApiSettings;
   /** Applies the changes before it returns; they are on the disk when it resolves. */
   update(changes: FieldChanges<ApiSettings & Omit<PlayTimeState["limits"], "warningMinutes">>): Promise<void>;
-}
-
-/** The settings that the API reads and changes. */
-export interface ApiSettings {
-  readonly reader: readonly string[];
-  readonly audioFeedback: boolean;
-  readonly detectReaders: boolean;
-  readonly insertMode: boolean;
-  readonly insertModeBlocklist: readonly string[];
-  /** Seconds. */
-  readonly insertModeExitDelay: number;
-  readonly consoleLogging: boolean;
-  readonly debug: boolean;
-  readonly rootFolder: readonly string[];
 }
 
 export interface ClientService {
@@ -150,17 +117,4 @@ export interface PairingService {
   /** Rejects with `not-found` if no pairing is open. */
   wait(): Promise<PairingEnd>;
   cancel(): void;
-}
-
-interface HistoryPage {
-  readonly limit: number;
-  /** Only launches before this time, in milliseconds since 1970. */
-  readonly beforeMs?: number;
-}
-
-/** The members of any OpenRPC document (OpenRPC 1.3). */
-export interface OpenRpcDocument {
-  readonly openrpc: string;
-  readonly info: { readonly title: string; readonly version: string };
-  readonly methods: readonly { readonly name: string }[];
 }

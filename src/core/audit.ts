@@ -1,4 +1,7 @@
 /** The content of the audit log: pairings, revocations, refusals, and remote launches and changes. It holds no secrets. */
+import type { AuditEntry } from "./shapes.ts";
+
+export type { AuditEntry } from "./shapes.ts";
 
 /** Events of pairing. */
 export type AuditNote =
@@ -8,22 +11,10 @@ export type AuditNote =
   /** A pairing link was not used in time. */
   | { readonly event: "expired"; readonly client: string; readonly name: string };
 
-/** `secret`: created on the device with its secret; `pin`: by a PIN (version 1); `code`: by a short code. */
-export type PairedBy = "secret" | "pin" | "code";
-
-/** Why a caller was refused. */
-export type RefusalReason =
-  | "host-or-origin"
-  | "too-many-requests"
-  | "too-many-connections"
-  | "encryption-required"
-  | "secure-failure"
-  | "too-many-failures"
-  | "wrong-pin"
-  | "wrong-code"
-  | "wrong-token"
-  | "launch-not-allowed"
-  | "forbidden-method";
+/** The method that made a change, and the object that it changed. */
+export type Change = Required<Pick<AuditEntry, "method" | "object">>;
+export type PairedBy = NonNullable<AuditEntry["by"]>;
+export type RefusalReason = NonNullable<AuditEntry["why"]>;
 
 /** A remote caller: its address, and its client id if it is authenticated. */
 export interface From {
@@ -39,29 +30,6 @@ export interface Audit {
   launched(from: From): void;
   /** A change by a remote caller, in a line of its own. */
   changed(from: From, change: Change): void;
-}
-
-/** A change by a remote caller. */
-export interface Change {
-  /** The method that made it. */
-  readonly method: string;
-  /** The changed object, such as `mapping 7`; no secret, and no text of a card. */
-  readonly object: string;
-}
-
-/** A line of the log. `time` is RFC 3339, and of counted events that of the last one. */
-export interface AuditEntry {
-  readonly time: string;
-  readonly event: AuditNote["event"] | "refused" | "launched" | "changed";
-  readonly client?: string;
-  readonly name?: string;
-  readonly by?: PairedBy;
-  readonly why?: RefusalReason;
-  readonly address?: string;
-  readonly method?: string;
-  readonly object?: string;
-  /** The number of events since the previous line of this kind; 1 if absent. */
-  readonly count?: number;
 }
 
 /** For tests and tools. */

@@ -1,23 +1,5 @@
 /** Media: what is playing, systems, files of the index, and media folders. Shapes are those of docs/API.md. */
-
-/** The media that is playing. */
-export interface ActiveMedia {
-  readonly systemId: string;
-  readonly systemName: string;
-  /** Absolute path of the file. */
-  readonly mediaPath: string;
-  /** File name without extension. */
-  readonly mediaName: string;
-  readonly launcherId: string;
-  /** RFC 3339. */
-  readonly started: string;
-  /** Position, duration and state are present only if the player reports them. */
-  readonly positionMs?: number;
-  readonly durationMs?: number;
-  readonly playbackState?: PlaybackState;
-  /** Percent. */
-  readonly volume?: number;
-}
+export type { ActiveMedia, IndexStatus, Media, System } from "./shapes.ts";
 
 /** The data to start media again. */
 export interface StartedMedia {
@@ -30,25 +12,6 @@ export interface StartedMedia {
 /** `loading`: started, and not yet visible; `buffering`: waiting for more of the file. */
 export const playbackStates = ["loading", "playing", "paused", "buffering"] as const;
 export type PlaybackState = (typeof playbackStates)[number];
-
-/** A game console or kind of media that files are grouped under. */
-export interface System {
-  readonly id: string;
-  readonly name: string;
-  readonly category: string;
-}
-
-/** A file of the index. */
-export interface Media {
-  readonly system: System;
-  /** File name without extension. */
-  readonly name: string;
-  /** `<system id>/<path below the system's folder>`, if it has that form. */
-  readonly path: string;
-  readonly tags: readonly string[];
-  /** A script that launches it. */
-  readonly zapScript: string;
-}
 
 /** A folder with media of one system, outside the root folders. */
 export interface SystemFolder {
@@ -88,18 +51,6 @@ export interface TitlePreferences {
   readonly regions: readonly string[];
   /** `En`, `Fr`. */
   readonly languages: readonly string[];
-}
-
-/** The state of the index. Counts are absent until they are known. */
-export interface IndexStatus {
-  readonly exists: boolean;
-  readonly indexing: boolean;
-  readonly optimizing: boolean;
-  readonly totalSteps?: number;
-  readonly currentStep?: number;
-  readonly currentStepDisplay?: string;
-  readonly totalFiles?: number;
-  readonly totalMedia?: number;
 }
 
 /** A file name without folders and extension, for people. */

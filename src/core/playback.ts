@@ -1,4 +1,5 @@
 /** Playback: kinds of players, control actions and volumes as cards and the API name them, and records of launches. */
+export type { LaunchEntry } from "./shapes.ts";
 
 /** How the service controls a player; a `process` is only started and stopped. */
 export const playerKinds = ["process", "mpv", "retroarch"] as const;
@@ -169,22 +170,6 @@ export function clampVolume(percent: number, ceiling: number): number {
 
 function error(message: string): ReadAction {
   return { kind: "error", message };
-}
-
-/** A row of the launch history, as `tokens.history` returns it. */
-export interface LaunchEntry {
-  readonly type: string;
-  readonly uid: string;
-  readonly text: string;
-  readonly data: string;
-  readonly success: boolean;
-  /** RFC 3339. */
-  readonly time: string;
-  readonly readerId?: string;
-  /** The text after mapping. */
-  readonly script?: string;
-  /** A sentence; present only if `success` is false. */
-  readonly error?: string;
 }
 
 /** The play time that is kept over restarts. Days are local dates, `2031-05-08`. */

@@ -2,6 +2,9 @@
  * The objects of a tap: a `Sighting` comes from a reader, a `Token` goes to everybody else, `TokenParams` request a
  * launch, a `Reader` describes the device, and a `Mapping` rewrites a token. Shapes are those of docs/API.md.
  */
+import type { Mapping, Reader } from "./shapes.ts";
+
+export type { Mapping, MappingParams, Reader, Token, TokenParams } from "./shapes.ts";
 
 /** Families of tags that readers report. A caller of the API may use any word. */
 export type TagType =
@@ -48,67 +51,9 @@ export interface Sighting {
   readonly removable?: false;
 }
 
-/** A token as the API returns it. Absent fields are empty strings, because existing clients expect that. */
-export interface Token {
-  readonly type: string;
-  readonly uid: string;
-  readonly text: string;
-  readonly data: string;
-  /** RFC 3339. */
-  readonly scanTime: string;
-  /** Empty for tokens that came over the API. */
-  readonly readerId: string;
-  readonly problem?: TagProblem;
-  /** As in `Sighting`: removal never stops the media. */
-  readonly removable?: false;
-}
-
-/** Launch parameters: at least one of uid, text and data is not empty. */
-export interface TokenParams {
-  readonly type: string;
-  readonly uid: string;
-  readonly text: string;
-  readonly data: string;
-}
-
-export type Capability = "read" | "write" | "removable";
-
-/** A reader as the API returns it. */
-export interface Reader {
-  /** The device path, like `path`, because existing clients show it. */
-  readonly id: string;
-  /** Stable over restarts and re-plugging of the same port. */
-  readonly readerId: string;
-  /** Driver id, such as `pn532-uart`. */
-  readonly driver: string;
-  readonly path: string;
-  /** A name for people, such as `PN532 v1.6`. */
-  readonly info: string;
-  readonly connected: boolean;
-  readonly capabilities: readonly Capability[];
-}
-
-/** The field of the token that a mapping's pattern is compared with. */
-export type MappingType = "uid" | "text" | "data";
-export type MappingMatch = "exact" | "partial" | "regex";
-
-/** A rule that replaces the text of matching tokens before they are launched. */
-export interface MappingParams {
-  readonly enabled: boolean;
-  /** May be empty. */
-  readonly label: string;
-  readonly type: MappingType;
-  readonly match: MappingMatch;
-  readonly pattern: string;
-  /** Replaces the token's text. */
-  readonly override: string;
-}
-
-export interface Mapping extends MappingParams {
-  readonly id: number;
-  /** RFC 3339. */
-  readonly added: string;
-}
+export type Capability = Reader["capabilities"][number];
+export type MappingType = Mapping["type"];
+export type MappingMatch = Mapping["match"];
 
 /** A UID in the form for comparison: lower case, without spaces and colons. */
 export function normalizeUid(uid: string): string {

@@ -1,31 +1,9 @@
 /** Paired clients, pairing by code or PIN, and the audit log. All of it can be called on the device itself only. */
 import * as v from "valibot";
 import { auditPageMax, clientNameCharsMax } from "../../core/limits.ts";
+import { auditEntry } from "../../core/shapes.ts";
 import { method, noParams } from "../method.ts";
 import { client, nothing, pairingEnd, pairingFacts, pairingOpening, role } from "../schemas.ts";
-
-const event = v.picklist([
-  "pairing-opened",
-  "paired",
-  "revoked",
-  "expired",
-  "refused",
-  "launched",
-  "changed",
-]);
-const why = v.picklist([
-  "host-or-origin",
-  "too-many-requests",
-  "too-many-connections",
-  "encryption-required",
-  "secure-failure",
-  "too-many-failures",
-  "wrong-pin",
-  "wrong-code",
-  "wrong-token",
-  "launch-not-allowed",
-  "forbidden-method",
-]);
 
 export const clientMethods = [
   method({
@@ -125,20 +103,7 @@ export const clientMethods = [
       limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(auditPageMax)), 100),
     }),
     result: v.object({
-      entries: v.array(
-        v.object({
-          time: v.pipe(v.string(), v.isoTimestamp()),
-          event,
-          client: v.exactOptional(v.string()),
-          name: v.exactOptional(v.string()),
-          by: v.exactOptional(v.picklist(["secret", "pin", "code"])),
-          why: v.exactOptional(why),
-          address: v.exactOptional(v.string()),
-          method: v.exactOptional(v.string()),
-          object: v.exactOptional(v.string()),
-          count: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
-        }),
-      ),
+      entries: v.array(auditEntry),
     }),
     run: async (services, { limit }) => ({ entries: await services.audit(limit) }),
   }),

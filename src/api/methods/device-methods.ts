@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { allows, allRights, rightsOf } from "../../core/rights.ts";
 import { method, noParams } from "../method.ts";
-import { healthReport } from "../schemas.ts";
+import { healthReport, openRpcDocument } from "../schemas.ts";
 
 export const deviceMethods = [
   method({
@@ -38,11 +38,7 @@ export const deviceMethods = [
     right: "look",
     docs: "This description, as an OpenRPC document.",
     params: noParams,
-    result: v.object({
-      openrpc: v.string(),
-      info: v.looseObject({ title: v.string(), version: v.string() }),
-      methods: v.array(v.looseObject({ name: v.string() })),
-    }),
+    result: openRpcDocument,
     run: async (services) => services.describe(),
   }),
 ] as const;

@@ -1,7 +1,8 @@
 /** Mappings from tokens to scripts: `mappings`, `mappings.new`, `mappings.update`, `mappings.delete`. */
 import * as v from "valibot";
+import { mapping } from "../../core/shapes.ts";
 import { method, noParams } from "../method.ts";
-import { mapping, mappingFields, mappingId, nothing } from "../schemas.ts";
+import { mappingFields, mappingId, nothing } from "../schemas.ts";
 
 export const mappingMethods = [
   method({

@@ -4,18 +4,9 @@ import { ServiceError } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
 import { readAction } from "../../core/playback.ts";
 import { allows } from "../../core/rights.ts";
+import { activeMedia, count, indexStatus, mediaItem, system } from "../../core/shapes.ts";
 import { method, noParams } from "../method.ts";
-import {
-  activeMedia,
-  count,
-  indexStatus,
-  launcherEntry,
-  loadedPlaylist,
-  mediaItem,
-  nothing,
-  ruleSchemas,
-  system,
-} from "../schemas.ts";
+import { launcherEntry, loadedPlaylist, nothing, ruleSchemas } from "../schemas.ts";
 
 const resultsDefault = 250;
 const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));

@@ -1,10 +1,9 @@
 /** Readers, writing to tags, and virtual input devices: `readers`, `readers.write`, `input.keyboard`, `input.gamepad`. */
 import * as v from "valibot";
 import { scriptBytesMax } from "../../core/limits.ts";
+import { reader } from "../../core/shapes.ts";
 import { method, noParams } from "../method.ts";
-import { nothing, reader } from "../schemas.ts";
-
-const readerId = v.optional(v.pipe(v.string(), v.maxLength(128)));
+import { nothing, writeRequest } from "../schemas.ts";
 
 const macro = v.pipe(v.string(), v.minLength(1), v.maxLength(scriptBytesMax));
 const docs =
@@ -24,13 +23,7 @@ export const readerMethods = [
     right: "change",
     isLong: true,
     docs: "Writes a launch script to the tag on a reader: on the named reader, or on the first that can write. Waits up to 30 s for a tag, and answers when the tag was written and read back equal. The tag is launched only after it was taken off and put on again. If the caller disconnects before a tag was found, the write is cancelled. With `force`, a tag that holds data of another kind is overwritten, too. With `newTag`, the tag of the write before is skipped while it stays on the reader; `record` `uri` writes a link that phones open, instead of a text. If a tag was not written, `data.cause` says why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
-    params: v.object({
-      text: v.pipe(v.string(), v.minLength(1)),
-      readerId,
-      force: v.optional(v.boolean()),
-      newTag: v.optional(v.boolean()),
-      record: v.optional(v.picklist(["text", "uri"])),
-    }),
+    params: writeRequest,
     changes: ({ readerId: id }) => `tag on ${id ?? "any reader"}`,
     result: nothing,
     errors: ["no-reader", "write-failed", "conflict", "not-found", "failed"],
@@ -40,7 +33,7 @@ export const readerMethods = [
     name: "readers.write.cancel",
     right: "change",
     docs: "Ends the write that waits for a tag, on the named reader or on any. That write answers `failed`. A write that has begun is completed.",
-    params: v.object({ readerId }),
+    params: v.pick(writeRequest, ["readerId"]),
     result: nothing,
     errors: ["not-found"],
     run: (services, { readerId: id }) => services.cancelWrite(id),

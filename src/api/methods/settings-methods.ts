@@ -1,22 +1,8 @@
 /** Settings and play-time limits: `settings`, `settings.update`, `playtime`, `playtime.limits.update`. */
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
-import { exitDelaySecondsMax, readersMax, settingsListMax, settingsTextCharsMax } from "../../core/limits.ts";
 import { method, noParams, requireRight } from "../method.ts";
-import { nothing, playTimeLimits, playTimeState } from "../schemas.ts";
-
-const text = v.pipe(v.string(), v.minLength(1), v.maxLength(settingsTextCharsMax));
-const texts = v.pipe(v.array(text), v.maxLength(settingsListMax));
-const readerStrings = v.pipe(v.array(text), v.maxLength(readersMax));
-const own = {
-  audioFeedback: v.boolean(),
-  detectReaders: v.boolean(),
-  insertMode: v.boolean(),
-  insertModeBlocklist: texts,
-  insertModeExitDelay: v.pipe(v.number(), v.minValue(0), v.maxValue(exitDelaySecondsMax)),
-  consoleLogging: v.boolean(),
-  debug: v.boolean(),
-};
+import { nothing, playTimeLimits, playTimeState, rootFolders, settingsFields } from "../schemas.ts";
 
 export const settingsMethods = [
   method({
@@ -24,12 +10,7 @@ export const settingsMethods = [
     right: "change",
     docs: "The settings that the API offers. `reader` and `readers` have one value, and so do `rootFolder` and `rootFolders`: that of the config file, without detected readers and defaults.",
     params: noParams,
-    result: v.object({
-      reader: readerStrings,
-      readers: readerStrings,
-      ...own,
-      systems: v.object({ rootFolder: texts, rootFolders: texts }),
-    }),
+    result: v.object({ ...settingsFields, systems: rootFolders }),
     run(services) {
       const { reader, rootFolder, ...rest } = services.settings.read();
       return { reader, readers: reader, ...rest, systems: { rootFolder, rootFolders: rootFolder } };
@@ -44,10 +25,8 @@ export const settingsMethods = [
         .flatMap(([name, value]) => (value === undefined ? [] : [name]))
         .join(" "),
     params: v.object({
-      reader: v.optional(readerStrings),
-      readers: v.optional(readerStrings),
-      ...v.partial(v.object(own)).entries,
-      systems: v.optional(v.object({ rootFolder: v.optional(texts), rootFolders: v.optional(texts) })),
+      ...v.partial(v.object(settingsFields)).entries,
+      systems: v.optional(v.partial(rootFolders)),
     }),
     result: nothing,
     errors: ["failed"],

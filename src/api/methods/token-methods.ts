@@ -1,8 +1,9 @@
 /** Tokens on the readers, virtual ones, and the launch history: `tokens`, `tokens.scan`, `tokens.history`. */
 import * as v from "valibot";
 import { historyPageMax, scanMsMax } from "../../core/limits.ts";
+import { launchEntry, token } from "../../core/shapes.ts";
 import { method, noParams, requesterOf } from "../method.ts";
-import { hasContent, launchEntry, nothing, token, tokenFields, toToken } from "../schemas.ts";
+import { hasContent, nothing, tokenFields, toToken } from "../schemas.ts";
 
 const durationMsDefault = 500;
 

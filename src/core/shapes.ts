@@ -1,0 +1,217 @@
+/**
+ * The data that the service keeps, sends and returns, as schemas of docs/API.md; the types are inferred from them. Times are
+ * RFC 3339. Other files import only the types, so that the jobs of the index and the screen load no schemas.
+ */
+import * as v from "valibot";
+import { playbackStates } from "./media.ts";
+import { tagProblems } from "./token.ts";
+
+/** Recursively read-only. */
+export type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T;
+
+/** The value of a schema, recursively read-only. */
+export type ValueOf<Schema extends v.GenericSchema> = Frozen<v.InferOutput<Schema>>;
+
+export const time = v.pipe(v.string(), v.isoTimestamp());
+export const integer = v.pipe(v.number(), v.integer());
+export const count = v.pipe(integer, v.minValue(0));
+const text = v.string();
+const optionalText = v.exactOptional(text);
+
+/** The content of a token. Absent fields are empty, because existing clients expect that. */
+const content = { type: text, uid: text, text, data: text };
+
+export const token = v.object({
+  ...content,
+  scanTime: time,
+  /** Empty for tokens that came over the API. */
+  readerId: text,
+  problem: v.exactOptional(v.picklist(tagProblems)),
+  /** As in `Sighting`: removal never stops the media. */
+  removable: v.exactOptional(v.literal(false)),
+});
+export type Token = ValueOf<typeof token>;
+/** Launch parameters: at least one of uid, text and data is not empty. */
+export type TokenParams = Pick<Token, keyof typeof content>;
+
+export const reader = v.object({
+  /** The device path, like `path`, because existing clients show it. */
+  id: text,
+  /** Stable over restarts and re-plugging of the same port. */
+  readerId: text,
+  /** Driver id, such as `pn532-uart`. */
+  driver: text,
+  path: text,
+  /** A name for people, such as `PN532 v1.6`. */
+  info: text,
+  connected: v.boolean(),
+  capabilities: v.array(v.picklist(["read", "write", "removable"])),
+});
+export type Reader = ValueOf<typeof reader>;
+
+/** The field of the token that a mapping's pattern is compared with. */
+export const mappingType = v.picklist(["uid", "text", "data"]);
+export const mappingMatch = v.picklist(["exact", "partial", "regex"]);
+/** A rule that replaces the text of matching tokens before they are launched. */
+export const mapping = v.object({
+  id: integer,
+  added: time,
+  enabled: v.boolean(),
+  /** May be empty. */
+  label: text,
+  type: mappingType,
+  match: mappingMatch,
+  pattern: text,
+  /** Replaces the token's text. */
+  override: text,
+  /** It is in a file of the owner's. */
+  readOnly: v.exactOptional(v.boolean()),
+});
+export type ListedMapping = ValueOf<typeof mapping>;
+export type Mapping = Omit<ListedMapping, "readOnly">;
+export type MappingParams = Omit<Mapping, "id" | "added">;
+
+/** A game console or kind of media that files are grouped under. */
+export const system = v.object({ id: text, name: text, category: text });
+export type System = ValueOf<typeof system>;
+
+/** A file of the index. */
+export const mediaItem = v.object({
+  system,
+  /** File name without extension. */
+  name: text,
+  /** `<system id>/<path below the system's folder>`, if it has that form. */
+  path: text,
+  tags: v.array(text),
+  /** A script that launches it. */
+  zapScript: text,
+});
+export type Media = ValueOf<typeof mediaItem>;
+
+const startedMedia = {
+  systemId: text,
+  systemName: text,
+  /** Absolute path of the file. */
+  mediaPath: text,
+  /** File name without extension. */
+  mediaName: text,
+  launcherId: text,
+  started: time,
+};
+export const mediaStarted = v.object(startedMedia);
+/** Media has ended. `elapsed` in seconds; `exitCode` is null if a signal ended the player. */
+export const mediaStopped = v.object({
+  ...startedMedia,
+  elapsed: count,
+  exitCode: v.nullable(integer),
+  /** `ended` by itself, `stopped` on request, or `failed`: a code other than 0, or a signal. */
+  reason: v.exactOptional(v.picklist(["ended", "stopped", "failed"])),
+  /** A sentence, if it was stopped because its USB stick was removed. */
+  why: optionalText,
+});
+export type MediaStopped = ValueOf<typeof mediaStopped>;
+/** The media that is playing. Position, duration, state and volume (percent) are present only if the player reports them. */
+export const activeMedia = v.object({
+  ...startedMedia,
+  positionMs: v.exactOptional(count),
+  durationMs: v.exactOptional(count),
+  playbackState: v.exactOptional(v.picklist(playbackStates)),
+  volume: v.exactOptional(count),
+});
+export type ActiveMedia = ValueOf<typeof activeMedia>;
+
+/** The state of the index. Counts are absent until they are known. */
+export const indexStatus = v.object({
+  exists: v.boolean(),
+  indexing: v.boolean(),
+  optimizing: v.boolean(),
+  totalSteps: v.exactOptional(count),
+  currentStep: v.exactOptional(count),
+  currentStepDisplay: optionalText,
+  totalFiles: v.exactOptional(count),
+  totalMedia: v.exactOptional(count),
+});
+export type IndexStatus = ValueOf<typeof indexStatus>;
+
+/** A row of the launch history, as `tokens.history` returns it. */
+export const launchEntry = v.object({
+  ...content,
+  success: v.boolean(),
+  time,
+  readerId: optionalText,
+  /** The text after mapping. */
+  script: optionalText,
+  /** A sentence; present only if `success` is false. */
+  error: optionalText,
+});
+export type LaunchEntry = ValueOf<typeof launchEntry>;
+
+/** A script joined the launch queue. `script` is the text after mapping. */
+export const running = v.object({ ...content, time, script: text });
+export type Running = ValueOf<typeof running>;
+
+/** A script ended. `time` is that of its `running`. */
+export const launchFinished = v.object({
+  time,
+  uid: text,
+  text,
+  success: v.boolean(),
+  error: optionalText,
+  /** The file that was chosen for a title, if several files matched or none matched exactly. */
+  note: optionalText,
+});
+export type LaunchFinished = ValueOf<typeof launchFinished>;
+
+/** The launch guard holds back a card that would end what plays. `time` is that of its `running`. */
+export const launchGuarded = v.object({
+  time,
+  uid: text,
+  text,
+  /** The name of what plays. */
+  playing: text,
+  /** The time to confirm it, in milliseconds. */
+  confirmMs: count,
+});
+export type LaunchGuarded = ValueOf<typeof launchGuarded>;
+
+/** Play time ends in `minutesLeft` minutes; 0 means now. */
+export const playTimeWarning = v.object({ limit: v.picklist(["day", "session"]), minutesLeft: count });
+export type PlayTimeWarning = ValueOf<typeof playTimeWarning>;
+
+/** A line of the audit log. `time` is, of counted events, that of the last one. */
+export const auditEntry = v.object({
+  time,
+  event: v.picklist(["pairing-opened", "paired", "revoked", "expired", "refused", "launched", "changed"]),
+  client: optionalText,
+  name: optionalText,
+  /** `secret`: created on the device with its secret; `pin`: by a PIN (version 1); `code`: by a short code. */
+  by: v.exactOptional(v.picklist(["secret", "pin", "code"])),
+  /** Why a caller was refused. */
+  why: v.exactOptional(
+    v.picklist([
+      "host-or-origin",
+      "too-many-requests",
+      "too-many-connections",
+      "encryption-required",
+      "secure-failure",
+      "too-many-failures",
+      "wrong-pin",
+      "wrong-code",
+      "wrong-token",
+      "launch-not-allowed",
+      "forbidden-method",
+    ]),
+  ),
+  address: optionalText,
+  /** The method that changed something. */
+  method: optionalText,
+  /** The changed object, such as `mapping 7`; no secret, and no text of a card. */
+  object: optionalText,
+  /** The number of events since the previous line of this kind; 1 if absent. */
+  count: v.exactOptional(v.pipe(integer, v.minValue(1))),
+});
+export type AuditEntry = ValueOf<typeof auditEntry>;
