@@ -22,22 +22,13 @@ export interface CallerSession {
   gone(): AbortSignal;
 }
 
-export interface ApiConnection extends CallerSession {
-  /** Sends an answer at once. */
-  answer(text: string): void;
-  /** Sends a notification, or keeps it while the connection is held; drops it if the caller lacks the right. */
-  notify(text: string, right: Right): void;
-  /** Keeps notifications back until the returned function is called; further calls of it do nothing. */
-  hold(): () => void;
-  /** The caller has gone. */
-  end(): void;
-}
+export type ApiConnection = ReturnType<typeof createConnection>;
 
 export function createConnection(
   { access, grant, from }: Pick<CallerSession, "access" | "grant" | "from">,
   send: (text: string) => void,
   isBehind?: () => boolean,
-): ApiConnection {
+) {
   let holds = 0;
   let kept: string[] = [];
   // Created on demand, because few methods ask for it.
@@ -50,21 +41,26 @@ export function createConnection(
     from,
     isBehind,
     inFlight: 0,
+    /** Aborts when the caller is gone. */
     gone() {
       leaving ??= new AbortController();
       if (hasEnded) abort();
       return leaving.signal;
     },
+    /** The caller has gone. */
     end() {
       hasEnded = true;
       abort();
     },
+    /** Sends an answer at once. */
     answer: send,
-    notify(text, right) {
+    /** Sends a notification, or keeps it while the connection is held; drops it if the caller lacks the right. */
+    notify(text: string, right: Right) {
       if (!allows(grant(), right)) return;
       if (holds > 0) kept.push(text);
       else send(text);
     },
+    /** Keeps notifications back until the returned function is called; further calls of it do nothing. */
     hold() {
       let isHeld = true;
       holds += 1;

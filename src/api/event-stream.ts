@@ -10,15 +10,6 @@ import type { Clock } from "../core/clock.ts";
 import { eventsKeptBytesMax, eventsKeptMax, unsentBytesMax } from "../core/limits.ts";
 import type { Right } from "../core/rights.ts";
 import type { Recipient, SendBacklog } from "./admission/connection-pool.ts";
-import type { NotificationReceiver } from "./notifications.ts";
-
-export interface EventStreams extends NotificationReceiver {
-  /** A stream of the kept events after `lastEventId`, if it is given, and of all events from now on. */
-  open(lastEventId: string | null, caller: StreamCaller): Response;
-  /** Ends the streams of callers that are no longer admitted. */
-  review(): void;
-  close(): void;
-}
 
 interface StreamCaller {
   /** Whether it may hear what requires this right. */
@@ -41,18 +32,13 @@ interface KeptEvent {
   readonly right: Right;
 }
 
-interface Stream {
-  /** Without a right, every listener gets it. */
-  send(bytes: Uint8Array, right?: Right): void;
-  isAdmitted(): boolean;
-  end(): void;
-}
+export type EventStreams = ReturnType<typeof createEventStreams>;
 
-export function createEventStreams(clock: Clock): EventStreams {
+export function createEventStreams(clock: Clock) {
   const start = clock.now().toString(36);
   const ids = createOpaqueIds();
   const idNow = () => `${start}-${ids.hide(sent)}`;
-  const streams = new Set<Stream>();
+  const streams = new Set<ReturnType<typeof createStream>>();
   const encoder = new TextEncoder();
   // By right: otherwise a stranger could infer from what is evicted how many events it may not hear.
   const kept = new Map<Right, ReturnType<typeof createKept>>();
@@ -74,7 +60,7 @@ export function createEventStreams(clock: Clock): EventStreams {
   };
 
   return {
-    notify(text, right) {
+    notify(text: string, right: Right) {
       sent += 1;
       const bytes = encoder.encode(`id: ${idNow()}\ndata: ${text}\n\n`);
       const ofRight = kept.get(right) ?? createKept();
@@ -82,7 +68,8 @@ export function createEventStreams(clock: Clock): EventStreams {
       ofRight.add({ number: sent, bytes, right });
       for (const stream of streams) stream.send(bytes, right);
     },
-    open(lastEventId, caller) {
+    /** A stream of the kept events after `lastEventId`, if it is given, and of all events from now on. */
+    open(lastEventId: string | null, caller: StreamCaller) {
       const body = new ReadableStream<Uint8Array>(
         {
           start(controller) {
@@ -107,6 +94,7 @@ export function createEventStreams(clock: Clock): EventStreams {
         headers: { "content-type": "text/event-stream", "cache-control": "no-store" },
       });
     },
+    /** Ends the streams of callers that are no longer admitted. */
     review() {
       for (const stream of streams) if (!stream.isAdmitted()) stream.end();
     },
@@ -118,12 +106,12 @@ export function createEventStreams(clock: Clock): EventStreams {
 }
 
 /** The last events within the limits. */
-function createKept(): { readonly events: readonly KeptEvent[]; add(event: KeptEvent): void } {
+function createKept() {
   const events: KeptEvent[] = [];
   let keptBytes = 0;
   return {
     events,
-    add(event) {
+    add(event: KeptEvent) {
       events.push(event);
       keptBytes += event.bytes.length;
       while (events.length > eventsKeptMax || keptBytes > eventsKeptBytesMax)
@@ -135,7 +123,7 @@ function createKept(): { readonly events: readonly KeptEvent[]; add(event: KeptE
 function createStream(
   controller: ReadableStreamDefaultController<Uint8Array>,
   { mayHear, isAdmitted, backlog, onSend, onOpen, onEnd }: StreamCaller,
-): Stream {
+) {
   let isOpen = true;
   const endBy = (close: () => void) => {
     if (!isOpen) return;
@@ -157,7 +145,8 @@ function createStream(
   };
   onOpen(drop);
   return {
-    send(bytes, right) {
+    /** Without a right, every listener gets it. */
+    send(bytes: Uint8Array, right?: Right) {
       if (!isOpen || (right !== undefined && !mayHear(right))) return;
       if ((controller.desiredSize ?? 0) < bytes.length) return drop();
       controller.enqueue(bytes);

@@ -16,16 +16,11 @@ interface Waiting {
   readonly bytes: number;
 }
 
-interface FairScheduler {
-  /** Runs `work` now or soon; `bytes` is what it keeps in memory until then. */
-  take(lane: Lane, work: () => void, bytes: number): void;
-}
-
 // Two turns, the work of a tap, and the socket stay below the 5 ms that a heartbeat may take.
 const turnMs = 1.5;
 const inOneGo = 64;
 
-export function createFairScheduler(): FairScheduler {
+export function createFairScheduler() {
   const lanes: Lane[] = [];
   let [count, bytes] = [0, 0];
   let turnEndMs = 0;
@@ -55,7 +50,8 @@ export function createFairScheduler(): FairScheduler {
   };
 
   return {
-    take(lane, work, size) {
+    /** Runs `work` now or soon; it keeps `size` bytes in memory until then. */
+    take(lane: Lane, work: () => void, size: number) {
       if (turnEndMs === 0) begin();
       if (lane.waiting.length === 0 && performance.now() < turnEndMs) return work();
       if (lane.waiting.length === 0) lanes.push(lane);

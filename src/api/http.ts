@@ -41,17 +41,14 @@ export function isJson({ headers }: Request): boolean {
   return /^application\/json\s*(;|$)/i.test(headers.get("content-type") ?? "");
 }
 
-/** Ends the HTTP requests of a client when it is revoked. Sockets are cut by sockets.ts. */
-export interface Revocation {
-  /** Calls `end` when the client is revoked, until disposed. */
-  watch(clientId: string, end: () => void): Disposable;
-  cut(clientId: string): void;
-}
+export type Revocation = ReturnType<typeof createRevocation>;
 
-export function createRevocation(): Revocation {
+/** Ends the HTTP requests of a client when it is revoked. Sockets are cut by sockets.ts. */
+export function createRevocation() {
   const watched = new Map<string, Set<() => void>>();
   return {
-    watch(clientId, end) {
+    /** Calls `end` when the client is revoked, until disposed. */
+    watch(clientId: string, end: () => void) {
       const ends = watched.get(clientId) ?? new Set();
       watched.set(clientId, ends);
       ends.add(end);
@@ -62,7 +59,7 @@ export function createRevocation(): Revocation {
         },
       };
     },
-    cut(clientId) {
+    cut(clientId: string) {
       for (const end of [...(watched.get(clientId) ?? [])]) end();
     },
   };

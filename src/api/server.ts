@@ -64,22 +64,12 @@ export interface ApiOptions extends OfAdmission, OfSockets, OfRoutes {
   readonly refuseAt: (port: number, addresses: readonly string[]) => boolean;
 }
 
-export interface ApiServer {
-  readonly port: number;
-  /** Shows another certificate from now on; connections that are open stay. */
-  showCertificate(tls: TlsOptions): void;
-  /** Ends the connections that the settings, as they are now, do not admit. */
-  review(): void;
-  /** Ends the sessions of a client that was deleted. */
-  cutClient(id: string): void;
-  /** Closes every connection (1001) and stops listening. */
-  close(): Promise<void>;
-}
-
 const farewellMs = 100;
 
+export type ApiServer = Awaited<ReturnType<typeof serveApi>>;
+
 /** Listens; throws `StartError` if it cannot. */
-export async function serveApi(options: ApiOptions): Promise<ApiServer> {
+export async function serveApi(options: ApiOptions) {
   const { bus, log, clock, socketPath } = options;
   const limits = createRemoteLimits(clock);
   const dispatch = createDispatch({ ...options, quota: limits.writes });
@@ -110,18 +100,22 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   const forwarding = forwardEvents(bus, receivers);
   return {
     port: plain.port,
-    showCertificate(shown) {
+    /** Shows another certificate from now on; connections that are open stay. */
+    showCertificate(shown: TlsOptions) {
       tls?.showCertificate(shown);
       refusals.apply();
     },
+    /** Ends the connections that the settings, as they are now, do not admit. */
     review() {
       sockets.review();
       streams.review();
     },
-    cutClient(id) {
+    /** Ends the sessions of a client that was deleted. */
+    cutClient(id: string) {
       revocation.cut(id);
       sockets.cut(id);
     },
+    /** Closes every connection (1001) and stops listening. */
     async close() {
       for (const part of [guard, refusals, forwarding]) part[Symbol.dispose]();
       streams.close();

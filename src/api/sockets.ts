@@ -51,15 +51,6 @@ export function socketDataOf(visit: Visit): SocketData {
   return { address, access, isPrivate, isAdmitted, grant, isV1App, ...known, hasSpoken: false, ...later };
 }
 
-interface Sockets {
-  readonly handler: WebSocketHandler<SocketData>;
-  /** Ends the sessions of a client that was deleted. */
-  cut(clientId: string): void;
-  /** Ends the connections that are no longer admitted. */
-  review(): void;
-  closeAll(): void;
-}
-
 export interface SocketParts {
   readonly dispatch: Dispatch;
   readonly clock: Clock;
@@ -82,7 +73,7 @@ const farewellMs = 1000; // The time that a peer has for the closing handshake.
 const idleSeconds = 120; // Bun sends pings on its own before; a peer that answers no ping in this time is gone.
 const [normal, goingAway, policyViolation, tooBig] = [1000, 1001, 1008, 1009];
 
-export function createSockets(parts: SocketParts): Sockets {
+export function createSockets(parts: SocketParts) {
   const { dispatch, clock, receivers, accept, acceptV1, pairing, grantOf, audit, onProved } = parts;
   const { connections, failures, backlog, unsealed, anonymous, answerBudget } = parts.limits;
   const sockets = new Set<Socket>();
@@ -221,11 +212,13 @@ export function createSockets(parts: SocketParts): Sockets {
   };
   return {
     handler,
-    cut(clientId) {
+    /** Ends the sessions of a client that was deleted. */
+    cut(clientId: string) {
       for (const socket of sockets)
         if ((socket.data.line?.clientId ?? socket.data.client) === clientId)
           socket.close(policyViolation, "this client was deleted");
     },
+    /** Ends the connections that are no longer admitted. */
     review() {
       for (const socket of sockets)
         if (!socket.data.isAdmitted()) socket.close(policyViolation, "the settings have changed");

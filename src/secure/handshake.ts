@@ -19,15 +19,6 @@ export type Accepted =
   /** The caller sends the error without an id and closes the connection. */
   | { readonly kind: "refused"; readonly error: ServiceError };
 
-export interface StartedHandshake {
-  /** The text to send first. */
-  readonly hello: string;
-  /** Takes the service's reply, once. Throws `SecureFailure` for any text but the reply to `hello`. */
-  finish(reply: string): SecureSession;
-  /** Gives up and wipes the keys. */
-  close(): void;
-}
-
 /**
  * Answers the first text of a remote connection. It refuses with `secure-failure`, `unsupported-secure-version`, or
  * `encryption-required` for a text that is no handshake. An unknown client and a wrong secret get the same bytes after the
@@ -38,7 +29,7 @@ export async function acceptHandshake(text: string, lookup: SecretLookup): Promi
 }
 
 /** Begins a session as a client. Throws `invalid-params` for an id or a secret of the wrong form. */
-export async function startHandshake(clientId: string, secret: string): Promise<StartedHandshake> {
+export async function startHandshake(clientId: string, secret: string) {
   return start(await loadPrimitives(), clientId, secret);
 }
 
@@ -58,7 +49,7 @@ export function accept(primitives: Primitives, text: string, lookup: SecretLooku
 }
 
 /** `startHandshake` with loaded primitives. */
-export function start(primitives: Primitives, clientId: string, secret: string): StartedHandshake {
+export function start(primitives: Primitives, clientId: string, secret: string) {
   if (!isClientId(clientId)) throw notPaired("id");
   const psk = readSecret(secret);
   if (psk === undefined) throw notPaired("secret");
@@ -71,8 +62,10 @@ export function start(primitives: Primitives, clientId: string, secret: string):
     handshake.wipe();
   };
   return {
+    /** The text to send first. */
     hello: helloText(clientId, message),
-    finish(text) {
+    /** Takes the service's reply, once. Throws `SecureFailure` for any text but the reply to `hello`. */
+    finish(text: string): SecureSession {
       if (isOver) throw new SecureFailure();
       isOver = true;
       const reply = readReply(text);
@@ -82,6 +75,7 @@ export function start(primitives: Primitives, clientId: string, secret: string):
       }
       return createSession({ ...handshake.split(), clientId, peerIsProved: true });
     },
+    /** Gives up and wipes the keys. */
     close,
   };
 }

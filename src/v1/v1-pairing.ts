@@ -39,18 +39,6 @@ export type PairingAnswer<T> =
   | ({ readonly kind: "answer" } & T)
   | { readonly kind: "refused"; readonly status: number; readonly error: string };
 
-export interface V1Pairing {
-  /** Opens a pairing with a new PIN. An earlier PIN is no longer valid. */
-  open(): OpenPinPairing;
-  cancel(): void;
-  readonly isOpen: boolean;
-  start(name: string, message: Uint8Array): PairingAnswer<{ session: string; message: Uint8Array }>;
-  finish(
-    session: string,
-    confirm: Uint8Array,
-  ): PairingAnswer<{ token: string; clientId: string; confirm: Uint8Array }>;
-}
-
 interface Exchange extends Transcript {
   readonly key: Uint8Array;
   readonly endsMs: number;
@@ -62,7 +50,9 @@ interface Opening extends OpenPinPairing {
   wrong: number;
 }
 
-export function createV1Pairing(parts: V1PairingParts): V1Pairing {
+export type V1Pairing = ReturnType<typeof createV1Pairing>;
+
+export function createV1Pairing(parts: V1PairingParts) {
   let opening: Opening | undefined;
   /** Stays true after the third wrong try, so that the phone can show the reason. */
   let isExhausted = false;
@@ -76,7 +66,8 @@ export function createV1Pairing(parts: V1PairingParts): V1Pairing {
   };
 
   return {
-    open() {
+    /** Opens a pairing with a new PIN. An earlier PIN is no longer valid. */
+    open(): OpenPinPairing {
       isExhausted = false;
       const endsMs = parts.now() + v1PinMsMax;
       opening = { pin: newPin(parts.randomBytes), endsMs, exchanges: new Map(), started: 0, wrong: 0 };
@@ -89,7 +80,7 @@ export function createV1Pairing(parts: V1PairingParts): V1Pairing {
     get isOpen() {
       return !("kind" in current());
     },
-    start(name, message) {
+    start(name: string, message: Uint8Array): PairingAnswer<{ session: string; message: Uint8Array }> {
       const now = current();
       if ("kind" in now) return now;
       const why = parts.full();
@@ -112,7 +103,10 @@ export function createV1Pairing(parts: V1PairingParts): V1Pairing {
       });
       return { kind: "answer", session, message: answer.message };
     },
-    finish(session, confirm) {
+    finish(
+      session: string,
+      confirm: Uint8Array,
+    ): PairingAnswer<{ token: string; clientId: string; confirm: Uint8Array }> {
       const now = current();
       if ("kind" in now) return now;
       const exchange = now.exchanges.get(session);

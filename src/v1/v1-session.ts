@@ -22,7 +22,7 @@ import {
 } from "../core/limits.ts";
 import { SecureFailure } from "../secure/failure.ts";
 import { payloadBytes, payloadText, readBytes, readObject } from "../secure/frames.ts";
-import type { SecureSession } from "../secure/secure-session.ts";
+import type { Opened, SecureSession } from "../secure/secure-session.ts";
 
 const [saltBytes, tagBytes, algorithm] = [16, 16, "aes-256-gcm"] as const;
 
@@ -52,12 +52,7 @@ interface V1SessionParts {
 }
 
 /** The client is proved after `openFirst` returned a payload. */
-interface V1Session extends SecureSession {
-  /** The payload of the first frame. Throws `SecureFailure` and ends the session if it does not open. */
-  openFirst(sealed: Uint8Array): string;
-}
-
-export function createV1Session({ clientId, token, pairingKey, salt }: V1SessionParts): V1Session {
+export function createV1Session({ clientId, token, pairingKey, salt }: V1SessionParts) {
   const { toService, toClient } = sessionSecrets(pairingKey, salt);
   const ad = new TextEncoder().encode(`${token}:ws`);
   let [received, sent] = [0n, 0n];
@@ -83,17 +78,18 @@ export function createV1Session({ clientId, token, pairingKey, salt }: V1Session
     get peerIsProved() {
       return isProved;
     },
-    seal(text) {
+    seal(text: string) {
       if (!isOpen) throw new SecureFailure();
       const sealed = sealAesGcm(toClient.key, nonceOf(toClient.nonce, sent), ad, payloadBytes(text));
       sent += 1n;
       return `{"e":"${sealed.toBase64()}"}`;
     },
-    open(text) {
+    open(text: string): Opened {
       const frame = readObject(text, sealedFrameCharsMax);
       const isSealed = frame !== undefined && frame.v === undefined;
       return { kind: "payload", text: openBytes(isSealed ? readBytes(frame.e) : undefined) };
     },
+    /** The payload of the first frame. Throws `SecureFailure` and ends the session if it does not open. */
     openFirst: openBytes,
     close,
   };
@@ -162,7 +158,7 @@ interface FirstFrameParts {
 /** A session that is open. Its first frame proved the client and brought a payload. */
 export interface AcceptedV1 {
   readonly kind: "accepted-v1";
-  readonly session: V1Session;
+  readonly session: SecureSession;
   readonly payload: string;
 }
 

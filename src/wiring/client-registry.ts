@@ -21,13 +21,8 @@ interface ClientParts {
   readonly onRevoked: (id: string) => void;
 }
 
-interface ClientRegistry extends ClientService, Disposable {
-  /** Adds a client that has chosen its name; a name in use gets a number. */
-  addPaired(name: string, role: Role): ClientEntry;
-}
-
 /** Deletes expired links, now and when they expire, until disposed. */
-export function createClientRegistry({ store, clock, log, audit, onRevoked }: ClientParts): ClientRegistry {
+export function createClientRegistry({ store, clock, log, audit, onRevoked }: ClientParts) {
   const { clients, v1Clients } = store;
   let timer: Disposable | undefined;
   const list = (): readonly ClientEntry[] => [
@@ -77,7 +72,7 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked }: Cl
   expire();
   return {
     list,
-    add({ name, role, isLink }) {
+    add({ name, role, isLink }: Parameters<ClientService["add"]>[0]) {
       expire();
       const wanted = name.trim();
       const holder = list().find((client) => isSameName(client.name, wanted));
@@ -88,7 +83,8 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked }: Cl
       expire();
       return made;
     },
-    addPaired: (name, role) => keep(freeName(name, list()), role, "code"),
+    /** Adds a client that has chosen its name; a name in use gets a number. */
+    addPaired: (name: string, role: Role) => keep(freeName(name, list()), role, "code"),
     remove,
     [Symbol.dispose]: () => timer?.[Symbol.dispose](),
   };

@@ -6,8 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { OpenInputDevice } from "../core/operating-system.ts";
 import type { LaunchFinished } from "../events.ts";
-import type { Devices } from "../launch/ports/device-ports.ts";
-import { createVirtualInput, type VirtualInput } from "../launch/ports/virtual-input.ts";
+import { createVirtualInput } from "../launch/ports/virtual-input.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
 import { createSounds } from "../system/sound.ts";
@@ -25,20 +24,12 @@ interface DeviceParts {
   readonly socketPath: string;
 }
 
-export interface AllDevices extends Devices {
-  /** As `Services.input` of the API. */
-  readonly inputText: VirtualInput["playText"];
-  /** As `Services.write` of the API. */
-  write(request: WriteRequest, signal?: AbortSignal): Promise<void>;
-  /** Plays sounds from now on. Subscribes after all that launches, so that a sound comes last in a tap. */
-  startSounds(): void;
-  close(): Promise<void>;
-}
-
 // The launch has the processor to itself for this time, which is too short to be heard.
 const behindTapMs = 30;
 
-export function createDevices(parts: DeviceParts): AllDevices {
+export type AllDevices = ReturnType<typeof createDevices>;
+
+export function createDevices(parts: DeviceParts) {
   const { openInput, pair, readers, settings, bus, clock, log, socketPath } = parts;
   const virtual = createVirtualInput({
     open: openInput,
@@ -55,7 +46,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
   const following = new DisposableStack();
   /** Held back by the launch guard, and not finished yet. */
   let held: Launch | undefined;
-  const write: AllDevices["write"] = async (request, signal) => {
+  const write = async (request: WriteRequest, signal?: AbortSignal) => {
     try {
       await readers().write(request, signal);
     } catch (error) {
@@ -70,6 +61,7 @@ export function createDevices(parts: DeviceParts): AllDevices {
     inputText: virtual.playText,
     write,
     writeTag: write,
+    /** Plays sounds from now on. Subscribes after all that launches, so that a sound comes last in a tap. */
     startSounds() {
       const subscriptions = [
         bus.on("tokens.added", () => void clock.after(behindTapMs, () => sounds.play("scanned"))),

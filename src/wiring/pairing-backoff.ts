@@ -13,23 +13,12 @@ import {
 } from "../core/limits.ts";
 import type { PairingGuesses } from "../store/client-table.ts";
 
-interface Guesses extends Disposable {
-  /** The wrong codes that are not forgotten yet. */
-  readonly wrong: number;
-  /** Milliseconds until the next proof may be checked; 0 if it may be now. */
-  waitMs(): number;
-  /** Counts a proof as wrong before it is checked. Throws `failed` if the disk refuses; then it must not be checked. */
-  count(): void;
-  /** The proof was right: sets the count back to `wrong`. */
-  forgive(wrong: number): void;
-}
-
 interface GuessesParts {
   readonly clock: Clock;
   readonly store: PairingGuesses;
 }
 
-export function createGuesses({ clock, store }: GuessesParts): Guesses {
+export function createGuesses({ clock, store }: GuessesParts) {
   let wrong = 0;
   let untilMs = 0;
   // Timers do not follow the clock of a board, which may jump, and which a neighbour may set by forging NTP answers.
@@ -53,19 +42,23 @@ export function createGuesses({ clock, store }: GuessesParts): Guesses {
   }
 
   return {
+    /** The wrong codes that are not forgotten yet. */
     get wrong() {
       return wrong;
     },
+    /** Milliseconds until the next proof may be checked; 0 if it may be now. */
     waitMs() {
       if (waiting === undefined) return 0;
       return Math.min(Math.max(untilMs - clock.now(), 1), delayAfter(wrong));
     },
+    /** Counts a proof as wrong before it is checked. Throws `failed` if the disk refuses; then it must not be checked. */
     count() {
       store.save({ wrong: wrong + 1, lastMs: clock.now() });
       wrong += 1;
       delay();
     },
-    forgive(before) {
+    /** The proof was right: sets the count back to `before`. */
+    forgive(before: number) {
       wrong = Math.min(wrong, before);
       waiting?.[Symbol.dispose]();
       waiting = undefined;

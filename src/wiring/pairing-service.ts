@@ -2,7 +2,7 @@
  * Pairing by a code: opened on the device for ten minutes and three tries of all phones together. A try is spent when a proof
  * arrives, before it is checked, so that many proofs at once are no more than three tries. A hello spends none.
  */
-import type { PairingDoor, PairingTry } from "../api/pairing-line.ts";
+import type { PairingTry } from "../api/pairing-line.ts";
 import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
 import type { Audit } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
@@ -24,25 +24,13 @@ import {
   generatorOfCode,
   newPairingCode,
   type PairingDevice,
+  type PairingHello,
   readPairingHello,
 } from "../secure/pairing.ts";
 import type { PairingGuesses } from "../store/client-table.ts";
 import { reachableHosts } from "../system/addresses.ts";
 import { createGuesses } from "./pairing-backoff.ts";
 import type { Screen } from "./screen.ts";
-
-interface Pairing extends PairingDoor {
-  /** Makes a new code, and cancels an open one. Rejects with `busy` while wrong codes delay the next one. */
-  open(role: Role): Promise<PairingOpening>;
-  /** Does nothing if no pairing is open. */
-  cancel(): void;
-  /** The opening without its code; undefined if none is open. */
-  current(): Omit<PairingOpening, "code"> | undefined;
-  /** Resolves when the opening has ended. Rejects with `not-found` if none is open. */
-  wait(): Promise<PairingEnd>;
-  /** Cancels, and stops all timers. */
-  close(): void;
-}
 
 interface CodePairingParts {
   readonly clock: Clock;
@@ -68,7 +56,9 @@ interface Opening {
   readonly ended: PromiseWithResolvers<PairingEnd>;
 }
 
-export function createPairing({ clock, log, addClient, guesses: store, audit }: CodePairingParts): Pairing {
+type Pairing = ReturnType<typeof createPairing>;
+
+export function createPairing({ clock, log, addClient, guesses: store, audit }: CodePairingParts) {
   const guesses = createGuesses({ clock, store });
   let opening: Opening | undefined;
 
@@ -123,7 +113,8 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
     if (opening !== undefined) end(opening, { reason: "cancelled" });
   };
   return {
-    async open(role) {
+    /** Makes a new code, and cancels an open one. Rejects with `busy` while wrong codes delay the next one. */
+    async open(role: Role): Promise<PairingOpening> {
       const code = await newPairingCode();
       const waitMs = guesses.waitMs();
       if (waitMs > 0) throw tooManyWrong(waitMs);
@@ -145,14 +136,18 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
       audit.note({ event: "pairing-opened", by: "code" });
       return { code, expires, triesLeft: fresh.triesLeft };
     },
+    /** Does nothing if no pairing is open. */
     cancel,
+    /** The opening without its code; undefined if none is open. */
     current: () => opening && { expires: opening.expires, triesLeft: opening.triesLeft },
+    /** Resolves when the opening has ended. Rejects with `not-found` if none is open. */
     async wait() {
       if (opening === undefined) throw new ServiceError("not-found", "no pairing is open");
       return opening.ended.promise;
     },
     read: readPairingHello,
-    async begin(hello, address) {
+    /** As `PairingDoor.begin`. */
+    async begin(hello: PairingHello, address: string) {
       const which = opening;
       if (which === undefined) {
         audit.refused("wrong-code", { address });
@@ -176,6 +171,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
       remember(which.shares, shareName(device.share));
       return attempt(which, device, hello.name, address);
     },
+    /** Cancels, and stops all timers. */
     close() {
       cancel();
       guesses[Symbol.dispose]();

@@ -26,21 +26,18 @@ const stopOrder = [
 
 type Closable = { close(): Promise<void> | void } | Disposable;
 
-/** The parts that have started. */
-export interface Stops {
-  /** Returns the part. */
-  add<Part extends Closable>(what: (typeof stopOrder)[number], part: Part): Part;
-  /** Stops each part, even if others fail. */
-  run(): Promise<void>;
-}
+export type Stops = ReturnType<typeof createStops>;
 
-export function createStops(log: Log): Stops {
+export function createStops(log: Log) {
+  /** The parts that have started. */
   const started = new Map<string, Closable>();
   return {
-    add(what, part) {
+    /** Returns the part. */
+    add<Part extends Closable>(what: (typeof stopOrder)[number], part: Part): Part {
       started.set(what, part);
       return part;
     },
+    /** Stops each part, even if others fail. */
     async run() {
       for (const what of stopOrder) {
         const part = started.get(what);

@@ -32,17 +32,12 @@ interface FollowerParts {
   readonly show: (tls: ShownTls) => void;
 }
 
-interface CertificateFollower extends Disposable {
-  /** In the form of browsers: `AB:CD:...`. */
-  fingerprint(): string;
-}
-
 /** Shows the owner's certificate after a change in the folder, and a new certificate of the device for its new addresses. */
 export function followCertificate(
   folder: string,
   { port, cert: first }: ShownTls,
   { clock, log, show }: FollowerParts,
-): CertificateFollower {
+) {
   let cert = first;
   let timer: Disposable | undefined;
   const look = async () => {
@@ -65,6 +60,7 @@ export function followCertificate(
   };
   let following = clock.after(addressesMs, lookAtAddresses);
   return {
+    /** In the form of browsers: `AB:CD:...`. */
     fingerprint: () => fingerprintOf(cert),
     [Symbol.dispose]() {
       following[Symbol.dispose]();

@@ -11,7 +11,7 @@
 import { readFile } from "node:fs/promises";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { type StartedHandshake, startHandshake } from "../../src/secure/handshake.ts";
+import { startHandshake } from "../../src/secure/handshake.ts";
 import {
   closeFrame,
   frameFrom,
@@ -92,7 +92,7 @@ async function talk(socket: Socket, bytes: Reader, { send = "", client }: OneVis
     say(send);
     return wordOf(await textOf(bytes));
   }
-  const started: StartedHandshake = await startHandshake(client.id, client.secret);
+  const started = await startHandshake(client.id, client.secret);
   say(started.hello);
   const reply = await textOf(bytes);
   if (wordOf(reply) !== "reply" || send === "") return wordOf(reply);

@@ -21,31 +21,12 @@ import {
 } from "../../core/limits.ts";
 import { sentence, type Visit } from "../http.ts";
 import type { Access } from "./access.ts";
-import {
-  createFailedAttempts,
-  createWriteQuota,
-  type FailedAttempts,
-  TokenBucket,
-  type WriteQuota,
-} from "./rate-limits.ts";
+import { createFailedAttempts, createWriteQuota, TokenBucket } from "./rate-limits.ts";
 
 export interface PoolMember {
   readonly address: string;
   /** Ends the member at once, without a farewell. */
   readonly drop: () => void;
-}
-
-/** A full pool evicts the member that was inactive longest: in a flood, one of the flood's own. */
-interface ConnectionPool {
-  /** Whether another member of this address may enter. False while the member to evict is within its stay. */
-  hasRoom(address: string): boolean;
-  /** Other members of this address may evict at once from now on. */
-  trust(address: string): void;
-  enter(member: PoolMember): void;
-  /** The member was active, so it is evicted last. */
-  touch(member: PoolMember): void;
-  leave(member: PoolMember): void;
-  has(member: PoolMember): boolean;
 }
 
 interface PoolLimits {
@@ -55,7 +36,8 @@ interface PoolLimits {
   readonly stay?: { readonly ms: number; readonly clock: Clock; readonly trustedMax: number };
 }
 
-export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits): ConnectionPool {
+/** A full pool evicts the member that was inactive longest: in a flood, one of the flood's own. */
+export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits) {
   const now = () => stay?.clock.now() ?? 0;
   /** With the time of entry; the member that was inactive longest comes first. */
   const members = new Map<PoolMember, number>();
@@ -69,42 +51,38 @@ export function createConnectionPool({ max, perAddressMax, stay }: PoolLimits): 
     return oldest;
   };
   return {
-    hasRoom(address) {
+    /** Whether another member of this address may enter. False while the member to evict is within its stay. */
+    hasRoom(address: string) {
       const oldest = trusted.has(address) ? undefined : nextEvicted(address);
       // The absolute value, so that a clock that was set back locks nobody out.
       return oldest === undefined || Math.abs(now() - (members.get(oldest) ?? 0)) >= (stay?.ms ?? 0);
     },
-    trust(address) {
+    /** Other members of this address may evict at once from now on. */
+    trust(address: string) {
       trusted.delete(address);
       trusted.add(address);
       const [first = ""] = trusted;
       if (trusted.size > (stay?.trustedMax ?? 0)) trusted.delete(first);
     },
-    enter(member) {
+    enter(member: PoolMember) {
       const oldest = nextEvicted(member.address);
       members.set(member, now());
       if (oldest === undefined) return;
       members.delete(oldest);
       oldest.drop();
     },
-    touch(member) {
+    /** The member was active, so it is evicted last. */
+    touch(member: PoolMember) {
       const enteredMs = members.get(member);
       if (enteredMs !== undefined && members.delete(member)) members.set(member, enteredMs);
     },
-    leave: (member) => void members.delete(member),
-    has: (member) => members.has(member),
+    leave: (member: PoolMember) => void members.delete(member),
+    has: (member: PoolMember) => members.has(member),
   };
 }
 
 /** Counts the connections that stay open, in all and by address. */
-interface ConnectionQuota {
-  /** Some connections are reserved for callers on the device, which have no limit by address. */
-  isFree(address: string, access: Access): boolean;
-  take(address: string): void;
-  giveBack(address: string): void;
-}
-
-export function createConnectionQuota(): ConnectionQuota {
+export function createConnectionQuota() {
   const byAddress = new Map<string, number>();
   let taken = 0;
   const count = (address: string, change: 1 | -1) => {
@@ -114,13 +92,14 @@ export function createConnectionQuota(): ConnectionQuota {
     else byAddress.set(address, left);
   };
   return {
-    isFree: (address, access) =>
+    /** Some connections are reserved for callers on the device, which have no limit by address. */
+    isFree: (address: string, access: Access) =>
       access === "device"
         ? taken < connectionsMax
         : taken < connectionsMax - connectionsForDevice &&
           (byAddress.get(address) ?? 0) < connectionsPerAddressMax,
-    take: (address) => count(address, 1),
-    giveBack: (address) => count(address, -1),
+    take: (address: string) => count(address, 1),
+    giveBack: (address: string) => count(address, -1),
   };
 }
 
@@ -131,14 +110,10 @@ export interface Recipient {
   readonly drop: () => void;
 }
 
-/** Limits the unread output of all remote callers together: above the limit, the largest is dropped. */
-export interface SendBacklog {
-  /** Something was sent to the recipient. */
-  note(recipient: Recipient): void;
-  forget(recipient: Recipient): void;
-}
+export type SendBacklog = ReturnType<typeof createSendBacklog>;
 
-export function createSendBacklog(bytesMax: number = unsentInAllBytesMax): SendBacklog {
+/** Limits the unread output of all remote callers together: above the limit, the largest is dropped. */
+export function createSendBacklog(bytesMax: number = unsentInAllBytesMax) {
   /** Recipients that had unread output when it was last measured. */
   const known = new Map<Recipient, number>();
   let total = 0;
@@ -153,7 +128,8 @@ export function createSendBacklog(bytesMax: number = unsentInAllBytesMax): SendB
     return found;
   };
   return {
-    note(recipient) {
+    /** Something was sent to the recipient. */
+    note(recipient: Recipient) {
       set(recipient, recipient.unsentBytes());
       if (total <= bytesMax) return;
       // Some may have read since they were measured.
@@ -165,7 +141,7 @@ export function createSendBacklog(bytesMax: number = unsentInAllBytesMax): SendB
         one.drop();
       }
     },
-    forget: (recipient) => set(recipient, 0),
+    forget: (recipient: Recipient) => set(recipient, 0),
   };
 }
 
@@ -176,14 +152,13 @@ type ReadBody =
   | { readonly kind: "dropped"; readonly answer: Response };
 
 /** Reads request bodies. Each may be kept up to its last byte, so a pool limits those of remote callers. */
-interface BodyReader {
-  read(visit: Pick<Visit, "request" | "address" | "access">, bytesMax: number): Promise<ReadBody>;
-}
-
-export function createBodyReader(): BodyReader {
+export function createBodyReader() {
   const pool = createConnectionPool({ max: bodiesMax, perAddressMax: bodiesPerAddressMax });
   return {
-    async read({ request, address, access }, bytesMax) {
+    async read(
+      { request, address, access }: Pick<Visit, "request" | "address" | "access">,
+      bytesMax: number,
+    ): Promise<ReadBody> {
       if (Number(request.headers.get("content-length") ?? 0) > bytesMax) return { kind: "too-long" };
       const dropped = Promise.withResolvers<undefined>();
       const member: PoolMember = { address, drop: () => dropped.resolve(undefined) };
@@ -206,30 +181,21 @@ function tooSlow(): Response {
   return sentence(503, "too many requests are being read: send it again", { connection: "close" });
 }
 
-/** The limits that all remote callers share. */
-export interface RemoteLimits {
-  readonly connections: ConnectionQuota;
-  /** Connections in the clear whose caller has not proved its secret yet. */
-  readonly unsealed: ConnectionPool;
-  /** Connections over TLS whose caller has no identity. */
-  readonly anonymous: ConnectionPool;
-  /** The bytes that anonymous callers may be sent. An answer costs memory and work before anybody reads it. */
-  readonly answerBudget: TokenBucket;
-  readonly backlog: SendBacklog;
-  readonly bodies: BodyReader;
-  readonly failures: FailedAttempts;
-  readonly writes: WriteQuota;
-}
+export type RemoteLimits = ReturnType<typeof createRemoteLimits>;
 
-export function createRemoteLimits(clock: Clock): RemoteLimits {
+/** The limits that all remote callers share. */
+export function createRemoteLimits(clock: Clock) {
   return {
     connections: createConnectionQuota(),
+    /** Connections in the clear whose caller has not proved its secret yet. */
     unsealed: createConnectionPool({
       max: unsealedMax,
       perAddressMax: unsealedPerAddressMax,
       stay: { ms: unsealedStayMs, clock, trustedMax: provenAddressesMax },
     }),
+    /** Connections over TLS whose caller has no identity. */
     anonymous: createConnectionPool({ max: anonymousMax, perAddressMax: anonymousPerAddressMax }),
+    /** The bytes that anonymous callers may be sent. An answer costs memory and work before anybody reads it. */
     answerBudget: new TokenBucket(clock, {
       tokenMs: 1000 / anonymousBytesPerSecondMax,
       burst: anonymousBytesBurst,

@@ -106,27 +106,20 @@ export function createOverloadGuard(
   return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
 }
 
-export interface KernelRefusals extends Disposable {
-  /** Counts a refusal of this address. True if it costs nothing more, because the kernel refuses the address now. */
-  note(address: string): boolean;
-  /** Applies the refusals to the new socket of the port. */
-  apply(): void;
-}
-
 const windowMs = 1000;
 
+export type KernelRefusals = ReturnType<typeof createKernelRefusals>;
+
 /** `refuse` has the kernel refuse these addresses and no others; false if it cannot. */
-export function createKernelRefusals(
-  clock: Clock,
-  refuse: (addresses: readonly string[]) => boolean,
-): KernelRefusals {
+export function createKernelRefusals(clock: Clock, refuse: (addresses: readonly string[]) => boolean) {
   const refused = new Map<string, { readonly sinceMs: number; readonly timer: Disposable }>();
   let counts = new Map<string, number>();
   let windowSinceMs = clock.now();
   const apply = () => refuse([...refused.keys()]);
 
   return {
-    note(address) {
+    /** Counts a refusal of this address. True if it costs nothing more, because the kernel refuses the address now. */
+    note(address: string) {
       const nowMs = clock.now();
       const known = refused.get(address);
       // Connections that were already accepted end within a second. Later ones have bypassed the kernel's refusal.
@@ -146,6 +139,7 @@ export function createKernelRefusals(
       refused.set(address, { sinceMs: nowMs, timer });
       return apply();
     },
+    /** Applies the refusals to the new socket of the port. */
     apply() {
       if (refused.size > 0) apply();
     },

@@ -66,17 +66,13 @@ export class TokenBucket {
   }
 }
 
-interface RateLimit {
-  /** Takes a token of the address; false if it has none. */
-  take(address: string): boolean;
-}
-
 /** A token bucket for each address. */
-export function createRateLimit(clock: Clock): RateLimit {
+export function createRateLimit(clock: Clock) {
   /** The address that was granted a request longest ago comes first. */
   const buckets = new Map<string, TokenBucket>();
   return {
-    take(address) {
+    /** Takes a token of the address; false if it has none. */
+    take(address: string) {
       const bucket = buckets.get(address) ?? new TokenBucket(clock, perAddress);
       if (!bucket.take()) return false;
       moveToEnd(buckets, address, bucket);
@@ -99,21 +95,17 @@ function evictOldest(map: Map<string, unknown>): void {
   map.delete(oldest);
 }
 
+export type FailedAttempts = ReturnType<typeof createFailedAttempts>;
+
 /**
  * Blocks addresses whose handshakes or bearer tokens fail again and again, longer each time. Nobody guesses a secret of 32
  * bytes; the block limits the work that the attempts cost.
  */
-export interface FailedAttempts {
-  note(address: string): void;
-  /** Milliseconds until the address may try again; 0 if it may now. */
-  blockedMs(address: string): number;
-}
-
-export function createFailedAttempts(clock: Clock): FailedAttempts {
+export function createFailedAttempts(clock: Clock) {
   /** The address that failed longest ago comes first. */
   const records = new Map<string, { failures: number; untilMs: number; lastMs: number }>();
   return {
-    note(address) {
+    note(address: string) {
       const nowMs = clock.now();
       const known = records.get(address);
       // Half an hour without a failure, or a clock that was set back, starts the count again.
@@ -124,7 +116,8 @@ export function createFailedAttempts(clock: Clock): FailedAttempts {
       moveToEnd(records, address, { failures, untilMs: nowMs + blockMs, lastMs: nowMs });
       evictOldest(records);
     },
-    blockedMs(address) {
+    /** Milliseconds until the address may try again; 0 if it may now. */
+    blockedMs(address: string) {
       const known = records.get(address);
       if (known === undefined || known.lastMs > clock.now()) return 0;
       return Math.max(0, known.untilMs - clock.now());
@@ -132,21 +125,19 @@ export function createFailedAttempts(clock: Clock): FailedAttempts {
   };
 }
 
+export type WriteQuota = ReturnType<typeof createWriteQuota>;
+
 /**
  * Disk writes that remote callers cause: an SD card wears, and each launch adds a row to the history. A client is counted by
  * its id. A caller without an identity is counted by its address (IPv6: by its /64 network), and with all such callers.
  */
-export interface WriteQuota {
-  /** Counts a write. Throws `busy` with the name of the limit if the caller has used up its minute or its day. */
-  take(from: From): void;
-}
-
-export function createWriteQuota(clock: Clock): WriteQuota {
+export function createWriteQuota(clock: Clock) {
   /** The account that wrote longest ago comes first. */
   const accounts = new Map<string, WriteAccount>();
   const strangers = newAccount();
   return {
-    take({ address, client }) {
+    /** Counts a write. Throws `busy` with the name of the limit if the caller has used up its minute or its day. */
+    take({ address, client }: From): void {
       const nowMs = clock.now();
       const key = client ?? `address ${networkOf(address)}`;
       const account = accounts.get(key) ?? newAccount();
@@ -160,14 +151,9 @@ export function createWriteQuota(clock: Clock): WriteQuota {
   };
 }
 
-interface WriteLimits {
-  readonly perMinute: number;
-  readonly perDay: number;
-}
-
 // Any minute has at most `perMinute` writes. A token bucket would allow twice as many in its first minute.
-const perClient: WriteLimits = { perMinute: writesPerMinuteMax, perDay: writesPerDayMax };
-const perStrangers: WriteLimits = { perMinute: strangerWritesPerMinuteMax, perDay: strangerWritesPerDayMax };
+const perClient = { perMinute: writesPerMinuteMax, perDay: writesPerDayMax };
+const perStrangers = { perMinute: strangerWritesPerMinuteMax, perDay: strangerWritesPerDayMax };
 
 interface WriteAccount {
   /** The times of the last writes, in ms: a ring of `perMinute` entries. */
@@ -181,7 +167,7 @@ function newAccount(): WriteAccount {
   return { recentMs: [], next: 0, dayStartMs: Number.NEGATIVE_INFINITY, inDay: 0 };
 }
 
-function refuseBeyond(account: WriteAccount, { perMinute, perDay }: WriteLimits, nowMs: number): void {
+function refuseBeyond(account: WriteAccount, { perMinute, perDay }: typeof perClient, nowMs: number): void {
   const { recentMs, next, dayStartMs, inDay } = account;
   const oldestMs = recentMs.length < perMinute ? undefined : recentMs[next];
   if (oldestMs !== undefined && isWithin(oldestMs, nowMs, minuteMs))
@@ -190,7 +176,7 @@ function refuseBeyond(account: WriteAccount, { perMinute, perDay }: WriteLimits,
     throw tooManyWrites("a day", perDay, "writesPerDayMax");
 }
 
-function countWrite(account: WriteAccount, { perMinute }: WriteLimits, nowMs: number): void {
+function countWrite(account: WriteAccount, { perMinute }: typeof perClient, nowMs: number): void {
   account.recentMs[account.next] = nowMs;
   account.next = (account.next + 1) % perMinute;
   if (!isWithin(account.dayStartMs, nowMs, dayMs)) {
