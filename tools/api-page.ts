@@ -1,7 +1,7 @@
 /** Makes docs/API.md from the API's own description: `bun tools/api-page.ts`. A test compares the page with its output. */
 import { join } from "node:path";
-import { rpcCodes } from "../src/api/envelope.ts";
 import { type DescribedMethod, describeApi } from "../src/api/openrpc.ts";
+import { rpcCodes } from "../src/core/errors.ts";
 
 interface Schema {
   readonly type?: string;

@@ -1,6 +1,7 @@
 /** JSON-RPC 2.0 (jsonrpc.org/specification), purely: a payload's text to requests, and answers to text. */
-import { type ErrorCode, ServiceError } from "../core/errors.ts";
+import { type ErrorCode, rpcCodes, ServiceError } from "../core/errors.ts";
 import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../core/limits.ts";
+import { parseJson } from "../core/text.ts";
 
 /** Echoed exactly. */
 type RequestId = string | number | null;
@@ -92,15 +93,6 @@ export function refusalText(id: RequestId | undefined, error: unknown): string {
   return errorText(id, "internal-error", "internal error");
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller reports it.
-    return undefined;
-  }
-}
-
 /** Counts before parsing, so that deep nesting costs no stack. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
@@ -118,22 +110,3 @@ function isTooDeep(text: string): boolean {
   }
   return false;
 }
-
-export const rpcCodes = {
-  "parse-error": -32700,
-  "invalid-request": -32600,
-  "method-not-found": -32601,
-  "invalid-params": -32602,
-  "internal-error": -32603,
-  busy: -32000,
-  "unsupported-secure-version": -32001,
-  "encryption-required": -32002,
-  "secure-failure": -32003,
-  failed: 1,
-  forbidden: 2,
-  "not-found": 3,
-  "no-reader": 4,
-  "write-failed": 5,
-  conflict: 6,
-  "reader-gone": 1,
-} as const satisfies Record<ErrorCode, number>;

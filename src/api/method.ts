@@ -41,10 +41,12 @@ interface MethodFacts<
   /** The one right that a caller needs. */
   readonly right: Required;
   readonly docs: string;
-  readonly params: Params;
+  /** None if absent. */
+  readonly params?: Params;
   /** A bare string as params stands for this field. */
   readonly shorthand?: Short;
-  readonly result: Result;
+  /** Null if absent. */
+  readonly result?: Result;
   /** It answers when something long has ended. The notifications that it causes are sent before the answer. */
   readonly isLong?: true;
   /** It launches, as a card does. A remote call is audited, and counts as a disk write because the history keeps it. */
@@ -68,7 +70,12 @@ export interface Method<
   Result extends ResultSchema = ResultSchema,
   Short extends string = string,
   Required extends Right = Right,
-> extends Omit<MethodFacts<Name, Params, Result, Short, Required>, "run" | "changes" | "writes"> {
+> extends Omit<
+    MethodFacts<Name, Params, Result, Short, Required>,
+    "run" | "changes" | "writes" | "params" | "result"
+  > {
+  readonly params: Params;
+  readonly result: Result;
   /**
    * Checks the caller's right and the params, and runs. Throws `ServiceError`: `forbidden` with `data.right`, or
    * `invalid-params` that names the field.
@@ -84,29 +91,38 @@ export interface Watch {
   readonly onChanged: (object: string) => void;
 }
 
-export const noParams = v.object({});
+const noParams = v.object({});
+const nothing = v.null();
 
 export function method<
   const Name extends string,
-  Params extends ParamsSchema,
-  Result extends ResultSchema,
   const Required extends Right,
+  Params extends ParamsSchema = typeof noParams,
+  Result extends ResultSchema = typeof nothing,
   const Short extends string = never,
->(facts: MethodFacts<Name, Params, Result, Short, Required>): Method<Name, Params, Result, Short, Required> {
-  const { changes, writes, ...shown } = facts;
-  const fields = Object.keys(facts.params.entries);
+>(facts: MethodFacts<Name, Params, Result, Short, Required>): Method<Name, Params, Result, Short, Required>;
+export function method({
+  changes,
+  writes,
+  params: schema = noParams,
+  result: answer = nothing,
+  ...facts
+}: MethodFacts<string, ParamsSchema, ResultSchema, string>): Method {
+  const fields = Object.keys(schema.entries);
   return {
-    ...shown,
+    ...facts,
+    params: schema,
+    result: answer,
     call(services, params, caller, watch) {
       requireRight(facts.name, facts.right, caller);
-      const checked = v.safeParse(facts.params, named(params ?? {}, fields, facts.shorthand), {
+      const checked = v.safeParse(schema, named(params ?? {}, fields, facts.shorthand), {
         abortEarly: true,
       });
       if (!checked.success) throw new ServiceError("invalid-params", complaint(checked.issues[0]));
       watch?.before(changes !== undefined || writes?.(checked.output) === true);
       const result = facts.run(services, checked.output, caller);
       if (changes === undefined || watch === undefined) return result;
-      const note = (made: Returned<Result>) => {
+      const note = (made: Returned<ResultSchema>) => {
         watch.onChanged(changes(checked.output, made));
         return made;
       };

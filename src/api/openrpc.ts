@@ -4,9 +4,8 @@
  */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
-import type { ErrorCode } from "../core/errors.ts";
+import { type ErrorCode, rpcCodes } from "../core/errors.ts";
 import type { Right } from "../core/rights.ts";
-import { rpcCodes } from "./envelope.ts";
 import type { Method } from "./method.ts";
 import { methods } from "./methods/index.ts";
 import { notifications } from "./notifications.ts";

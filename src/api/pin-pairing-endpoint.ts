@@ -9,6 +9,7 @@
 import type { Audit } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { v1PairBodyBytesMax, v1PakeBytesMax } from "../core/limits.ts";
+import { parseJson } from "../core/text.ts";
 import type { OpenPinPairing, PairingAnswer, V1Pairing } from "../v1/v1-pairing.ts";
 import type { RemoteLimits } from "./admission/connection-pool.ts";
 import { isJson, json, sentence, type Visit } from "./http.ts";
@@ -99,13 +100,8 @@ function corsOf({ headers }: Request): Readonly<Record<string, string>> {
 }
 
 function objectIn(bytes: Uint8Array): Body | undefined {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return typeof value === "object" && value !== null ? { ...value } : undefined;
-  } catch {
-    // The caller reports every malformed body alike.
-    return undefined;
-  }
+  const value = parseJson(new TextDecoder().decode(bytes));
+  return typeof value === "object" && value !== null ? { ...value } : undefined;
 }
 
 function bytesOf(value: unknown): Uint8Array | undefined {

@@ -20,7 +20,6 @@ import { playerKinds } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
 import { count, integer, mappingMatch, mappingType, type TokenParams, time } from "../core/shapes.ts";
 
-export const nothing = v.null();
 /** The JSON Schema of rules that the library cannot convert, by the rule. */
 export const ruleSchemas = new WeakMap<object, Readonly<Record<string, unknown>>>();
 

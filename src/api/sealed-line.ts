@@ -10,6 +10,7 @@ import {
   handshakeCharsMax,
   v1FirstFrameCharsMax,
 } from "../core/limits.ts";
+import { parseJson } from "../core/text.ts";
 import { SecureFailure } from "../secure/failure.ts";
 import type { Accepted } from "../secure/handshake.ts";
 import type { SecureSession } from "../secure/secure-session.ts";
@@ -131,11 +132,6 @@ const helloCharsMax = Math.max(handshakeCharsMax + 6 * clientNameCharsMax, v1Fir
 /** Whether a text begins a handshake or a pairing, of either version: an object with a version, and no JSON-RPC. */
 export function isHello(text: string): boolean {
   if (text.length > helloCharsMax || !text.includes('"v"') || text.includes('"jsonrpc"')) return false;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && "v" in value && ("e" in value || "p" in value);
-  } catch {
-    // Not JSON: dispatch says so.
-    return false;
-  }
+  const value = parseJson(text);
+  return typeof value === "object" && value !== null && "v" in value && ("e" in value || "p" in value);
 }

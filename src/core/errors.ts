@@ -1,21 +1,23 @@
-/** The kinds of errors. `src/api/envelope.ts` holds the number of each on the wire. */
-export type ErrorCode =
-  | "parse-error"
-  | "invalid-request"
-  | "method-not-found"
-  | "invalid-params"
-  | "internal-error"
-  | "busy"
-  | "unsupported-secure-version"
-  | "encryption-required"
-  | "secure-failure"
-  | "failed"
-  | "forbidden"
-  | "not-found"
-  | "no-reader"
-  | "write-failed"
-  | "conflict"
-  | "reader-gone";
+/** The kinds of errors, with the number of each on the wire. */
+export const rpcCodes = {
+  "parse-error": -32700,
+  "invalid-request": -32600,
+  "method-not-found": -32601,
+  "invalid-params": -32602,
+  "internal-error": -32603,
+  busy: -32000,
+  "unsupported-secure-version": -32001,
+  "encryption-required": -32002,
+  "secure-failure": -32003,
+  failed: 1,
+  forbidden: 2,
+  "not-found": 3,
+  "no-reader": 4,
+  "write-failed": 5,
+  conflict: 6,
+  "reader-gone": 1,
+} as const;
+export type ErrorCode = keyof typeof rpcCodes;
 
 interface ServiceErrorOptions {
   readonly cause?: unknown;

@@ -1,4 +1,4 @@
-/** Text for people: escaped for terminals, the age of a time, and the word that a typo probably means. */
+/** JSON of others, and text for people: escaped for terminals, the age of a time, and the word that a typo probably means. */
 
 // Control characters of both sets, and the marks that change the direction of writing (Unicode, 23.2 and 23.3).
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
@@ -13,6 +13,16 @@ export function printableJson(json: string): string {
 /** The text on one line, with each character that can control a terminal as `\u{1b}`. */
 export function printable(text: string): string {
   return text.replace(steering, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`);
+}
+
+/** The value of a JSON text; undefined if the text is malformed, or nested too deep for the parser. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller reports it.
+    return undefined;
+  }
 }
 
 const minuteMs = 60_000;

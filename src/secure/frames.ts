@@ -15,6 +15,7 @@ import {
   sealedClientIdCharsMax,
   sealedFrameCharsMax,
 } from "../core/limits.ts";
+import { parseJson } from "../core/text.ts";
 import { secureVersion } from "./failure.ts";
 import { keyBytes, tagBytes } from "./primitives.ts";
 
@@ -75,13 +76,8 @@ export function isClientId(value: unknown): value is string {
 /** The members of a JSON object; undefined for a longer text and for any other JSON. */
 export function readObject(text: string, charsMax: number): Readonly<Record<string, unknown>> | undefined {
   if (text.length > charsMax) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    // Text that is not JSON, or nested too deep for the parser, is no frame.
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

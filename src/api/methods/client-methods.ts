@@ -2,15 +2,14 @@
 import * as v from "valibot";
 import { auditPageMax, clientNameCharsMax } from "../../core/limits.ts";
 import { auditEntry } from "../../core/shapes.ts";
-import { method, noParams } from "../method.ts";
-import { client, nothing, pairingEnd, pairingFacts, pairingOpening, role } from "../schemas.ts";
+import { method } from "../method.ts";
+import { client, pairingEnd, pairingFacts, pairingOpening, role } from "../schemas.ts";
 
 export const clientMethods = [
   method({
     name: "clients",
     right: "own",
     docs: "All registered clients, connected or not, with their secrets, roles and last uses. A pairing link that nobody has used yet has `expires`.",
-    params: noParams,
     result: v.object({ clients: v.array(client) }),
     run: (services) => ({ clients: services.clients.list() }),
   }),
@@ -33,7 +32,6 @@ export const clientMethods = [
     right: "own",
     docs: "Deletes a client, which can no longer connect.",
     params: v.object({ id: v.pipe(v.string(), v.maxLength(128)) }),
-    result: nothing,
     errors: ["not-found", "failed"],
     run: (services, { id }) => services.clients.remove(id),
   }),
@@ -41,7 +39,6 @@ export const clientMethods = [
     name: "pairing",
     right: "own",
     docs: "The parts of a pairing link. `hosts` are the names and addresses of the device on the network, the best first. `port` is that of plain HTTP, and `fingerprint` that of the certificate. `open` is there while pairing by a code is open.",
-    params: noParams,
     result: pairingFacts,
     run: (services) => services.pairing.describe(),
   }),
@@ -58,8 +55,6 @@ export const clientMethods = [
     name: "pairing.cancel",
     right: "own",
     docs: "Closes pairing by a code, if it is open.",
-    params: noParams,
-    result: nothing,
     run: (services) => services.pairing.cancel(),
   }),
   method({
@@ -67,7 +62,6 @@ export const clientMethods = [
     right: "own",
     isLong: true,
     docs: "Answers when the opening has ended: `paired` with the client, `tries`, `expired` or `cancelled`.",
-    params: noParams,
     result: pairingEnd,
     errors: ["not-found"],
     run: (services) => services.pairing.wait(),
@@ -76,7 +70,6 @@ export const clientMethods = [
     name: "clients.pair.start",
     right: "own",
     docs: "Opens pairing by PIN for one client with version 1 of the secure layer, if the settings allow such clients. The `pin` is valid for five minutes and three wrong tries in all. `expiresAt` is in seconds since 1970. An earlier PIN is no longer valid.",
-    params: noParams,
     result: v.object({ pin: v.string(), expiresAt: v.pipe(v.number(), v.integer()) }),
     errors: ["failed"],
     run(services) {
@@ -88,7 +81,6 @@ export const clientMethods = [
     name: "clients.pair.cancel",
     right: "own",
     docs: "Ends pairing by PIN: the PIN is no longer valid.",
-    params: noParams,
     result: v.object({}),
     run(services) {
       services.pairByPin.cancel();

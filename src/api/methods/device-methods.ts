@@ -1,7 +1,7 @@
 /** The service itself: `version`, `health`, `rights`, and `rpc.discover` (spec.open-rpc.org, "Service Discovery Method"). */
 import * as v from "valibot";
 import { allows, allRights, rightsOf } from "../../core/rights.ts";
-import { method, noParams } from "../method.ts";
+import { method } from "../method.ts";
 import { healthReport, openRpcDocument } from "../schemas.ts";
 
 export const deviceMethods = [
@@ -9,7 +9,6 @@ export const deviceMethods = [
     name: "version",
     right: "look",
     docs: "The service's version (semver) and platform.",
-    params: noParams,
     result: v.object({ platform: v.string(), version: v.string() }),
     run: ({ platform, version }) => ({ platform, version }),
   }),
@@ -17,7 +16,6 @@ export const deviceMethods = [
     name: "health",
     right: "look",
     docs: "Whether readers, database, disk, settings and players are well, with a sentence for each fault. Players that are not confined are a fault. `uptime` is in seconds; `tls.fingerprint` is the SHA-256 of the certificate for TLS. The SD image also has `device`, the faults of its start, and `watchdog`, its actions within the last day. A caller without the right `change` gets no `reason`, because it may name files, readers and devices.",
-    params: noParams,
     result: healthReport,
     run(services, _params, caller) {
       const health = services.health();
@@ -29,7 +27,6 @@ export const deviceMethods = [
     name: "rights",
     right: "look",
     docs: "The rights that the caller has now, the lowest first: `look`, `play`, `change`, `own`. Each method and notification names the one that it requires (`x-right`).",
-    params: noParams,
     result: v.object({ rights: v.array(v.picklist(allRights)) }),
     run: (_services, _params, caller) => ({ rights: rightsOf(caller.grant()) }),
   }),
@@ -37,7 +34,6 @@ export const deviceMethods = [
     name: "rpc.discover",
     right: "look",
     docs: "This description, as an OpenRPC document.",
-    params: noParams,
     result: openRpcDocument,
     run: async (services) => services.describe(),
   }),

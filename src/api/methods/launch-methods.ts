@@ -1,8 +1,8 @@
 /** Launching and stopping: `launch`, `run`, `stop`, `confirm`. */
 import type * as v from "valibot";
 import { allows } from "../../core/rights.ts";
-import { type MethodCaller, method, noParams, requesterOf } from "../method.ts";
-import { nothing, tokenParams, toToken } from "../schemas.ts";
+import { type MethodCaller, method, requesterOf } from "../method.ts";
+import { tokenParams, toToken } from "../schemas.ts";
 import type { Services } from "../services.ts";
 
 /** `launch`, and `run`, its newer name. */
@@ -11,7 +11,6 @@ const launching = {
   launches: true,
   params: tokenParams,
   shorthand: "text",
-  result: nothing,
   run(services: Services, params: v.InferOutput<typeof tokenParams>, caller: MethodCaller) {
     const trusted = allows(caller.grant(), "change");
     services.launch(toToken(params), { trusted, requester: requesterOf(caller) });
@@ -33,16 +32,12 @@ export const launchMethods = [
     name: "stop",
     right: "play",
     docs: "Stops what plays and empties the launch queue. The answer does not say whether anything was stopped.",
-    params: noParams,
-    result: nothing,
     run: (services) => services.stop(),
   }),
   method({
     name: "confirm",
     right: "play",
     docs: "Launches the card that the launch guard holds back, as putting it on once more would.",
-    params: noParams,
-    result: nothing,
     errors: ["not-found", "busy"],
     run: (services) => services.confirm(),
   }),

@@ -1,15 +1,14 @@
 /** Mappings from tokens to scripts: `mappings`, `mappings.new`, `mappings.update`, `mappings.delete`. */
 import * as v from "valibot";
 import { mapping } from "../../core/shapes.ts";
-import { method, noParams } from "../method.ts";
-import { mappingFields, mappingId, nothing } from "../schemas.ts";
+import { method } from "../method.ts";
+import { mappingFields, mappingId } from "../schemas.ts";
 
 export const mappingMethods = [
   method({
     name: "mappings",
     right: "change",
     docs: "All mappings, enabled or not, in the order in which they are tried. Those with `readOnly` are in files of the owner.",
-    params: noParams,
     result: v.object({ mappings: v.array(mapping) }),
     run: (services) => ({ mappings: services.mappings.list() }),
   }),
@@ -29,7 +28,6 @@ export const mappingMethods = [
     docs: "Changes the given fields and no others.",
     params: v.object({ id: mappingId, ...v.partial(v.object(mappingFields)).entries }),
     changes: ({ id }) => `mapping ${id}`,
-    result: nothing,
     errors: ["busy", "not-found", "forbidden", "failed"],
     run: (services, { id, ...changes }) => services.mappings.update(id, changes),
   }),
@@ -39,7 +37,6 @@ export const mappingMethods = [
     docs: "Deletes a mapping. Its id is never used again.",
     params: v.object({ id: mappingId }),
     changes: ({ id }) => `mapping ${id}`,
-    result: nothing,
     errors: ["not-found", "forbidden", "failed"],
     run: (services, { id }) => services.mappings.remove(id),
   }),

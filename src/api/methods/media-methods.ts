@@ -5,8 +5,8 @@ import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../c
 import { readAction } from "../../core/playback.ts";
 import { allows } from "../../core/rights.ts";
 import { activeMedia, count, indexStatus, mediaItem, system } from "../../core/shapes.ts";
-import { method, noParams } from "../method.ts";
-import { launcherEntry, loadedPlaylist, nothing, ruleSchemas } from "../schemas.ts";
+import { method } from "../method.ts";
+import { launcherEntry, loadedPlaylist, ruleSchemas } from "../schemas.ts";
 
 const resultsDefault = 250;
 const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
@@ -35,7 +35,6 @@ export const mediaMethods = [
     name: "media",
     right: "look",
     docs: "State and statistics of the media index, the media that plays, and the loaded playlist.",
-    params: noParams,
     result: v.object({
       database: indexStatus,
       active: v.array(activeMedia),
@@ -55,7 +54,6 @@ export const mediaMethods = [
     name: "media.active",
     right: "look",
     docs: "The media that plays now, or null. `positionMs`, `durationMs`, `playbackState` (`loading`, `playing`, `paused`, `buffering`) and `volume` (percent) are there if the player reports them.",
-    params: noParams,
     result: v.nullable(activeMedia),
     run: async (services) => (await services.playback()) ?? null,
   }),
@@ -79,7 +77,6 @@ export const mediaMethods = [
         ),
       ),
     }),
-    result: nothing,
     errors: ["failed"],
     // Both are files.
     writes({ action }) {
@@ -121,7 +118,6 @@ export const mediaMethods = [
     docs: "Indexes the media of all systems, or of those listed, and answers when that is done. `media.indexing` reports the progress.",
     params: v.object({ systems: v.optional(v.nullable(systemIds)) }),
     changes: ({ systems }) => `index ${systems?.join(" ") ?? "all"}`,
-    result: nothing,
     errors: ["conflict", "not-found", "failed"],
     run: (services, { systems }) => services.media.index(systems ?? []),
   }),
@@ -129,15 +125,12 @@ export const mediaMethods = [
     name: "media.index.cancel",
     right: "change",
     docs: "Ends the indexing that runs. The index from before stays searchable.",
-    params: noParams,
-    result: nothing,
     run: (services) => services.media.cancel(),
   }),
   method({
     name: "systems",
     right: "look",
     docs: "All systems that have media in the index.",
-    params: noParams,
     result: v.object({ systems: v.array(system) }),
     run: (services) => ({ systems: services.media.systems() }),
   }),
@@ -145,7 +138,6 @@ export const mediaMethods = [
     name: "launchers",
     right: "look",
     docs: "The players of the config file and the built-in ones: what each plays, its kind, and whether its program is installed. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
-    params: noParams,
     result: v.object({
       launchers: v.array(launcherEntry),
     }),

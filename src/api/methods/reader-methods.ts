@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { scriptBytesMax } from "../../core/limits.ts";
 import { reader } from "../../core/shapes.ts";
-import { method, noParams } from "../method.ts";
-import { nothing, writeRequest } from "../schemas.ts";
+import { method } from "../method.ts";
+import { writeRequest } from "../schemas.ts";
 
 const macro = v.pipe(v.string(), v.minLength(1), v.maxLength(scriptBytesMax));
 const docs =
@@ -14,7 +14,6 @@ export const readerMethods = [
     name: "readers",
     right: "change",
     docs: "The readers that are connected, and those of the config file that are not.",
-    params: noParams,
     result: v.object({ readers: v.array(reader) }),
     run: (services) => ({ readers: services.readers() }),
   }),
@@ -25,7 +24,6 @@ export const readerMethods = [
     docs: "Writes a launch script to the tag on a reader: on the named reader, or on the first that can write. Waits up to 30 s for a tag, and answers when the tag was written and read back equal. The tag is launched only after it was taken off and put on again. If the caller disconnects before a tag was found, the write is cancelled. With `force`, a tag that holds data of another kind is overwritten, too. With `newTag`, the tag of the write before is skipped while it stays on the reader; `record` `uri` writes a link that phones open, instead of a text. If a tag was not written, `data.cause` says why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
     params: writeRequest,
     changes: ({ readerId: id }) => `tag on ${id ?? "any reader"}`,
-    result: nothing,
     errors: ["no-reader", "write-failed", "conflict", "not-found", "failed"],
     run: (services, request, { gone }) => services.write(request, gone()),
   }),
@@ -34,7 +32,6 @@ export const readerMethods = [
     right: "change",
     docs: "Ends the write that waits for a tag, on the named reader or on any. That write answers `failed`. A write that has begun is completed.",
     params: v.pick(writeRequest, ["readerId"]),
-    result: nothing,
     errors: ["not-found"],
     run: (services, { readerId: id }) => services.cancelWrite(id),
   }),
@@ -44,7 +41,6 @@ export const readerMethods = [
     isLong: true,
     docs: `Types on a virtual keyboard with US layout: \`abc{enter}{ctrl+c}\`. ${docs}`,
     params: v.object({ keys: macro }),
-    result: nothing,
     errors: ["busy", "failed", "forbidden"],
     run: (services, { keys }) => services.input("keyboard", keys),
   }),
@@ -54,7 +50,6 @@ export const readerMethods = [
     isLong: true,
     docs: `Presses buttons of a virtual gamepad: \`^^vv<><>BA{start}\`. ${docs}`,
     params: v.object({ buttons: macro }),
-    result: nothing,
     errors: ["busy", "failed", "forbidden"],
     run: (services, { buttons }) => services.input("gamepad", buttons),
   }),

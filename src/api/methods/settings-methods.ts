@@ -1,15 +1,14 @@
 /** Settings and play-time limits: `settings`, `settings.update`, `playtime`, `playtime.limits.update`. */
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
-import { method, noParams, requireRight } from "../method.ts";
-import { nothing, playTimeLimits, playTimeState, rootFolders, settingsFields } from "../schemas.ts";
+import { method, requireRight } from "../method.ts";
+import { playTimeLimits, playTimeState, rootFolders, settingsFields } from "../schemas.ts";
 
 export const settingsMethods = [
   method({
     name: "settings",
     right: "change",
     docs: "The settings that the API offers. `reader` and `readers` have one value, and so do `rootFolder` and `rootFolders`: that of the config file, without detected readers and defaults.",
-    params: noParams,
     result: v.object({ ...settingsFields, systems: rootFolders }),
     run(services) {
       const { reader, rootFolder, ...rest } = services.settings.read();
@@ -28,7 +27,6 @@ export const settingsMethods = [
       ...v.partial(v.object(settingsFields)).entries,
       systems: v.optional(v.partial(rootFolders)),
     }),
-    result: nothing,
     errors: ["failed"],
     async run(services, { reader, readers, systems = {}, ...rest }, caller) {
       const { consoleLogging, debug } = rest;
@@ -51,7 +49,6 @@ export const settingsMethods = [
     name: "playtime",
     right: "change",
     docs: "The play time of today and of this session, and the time that is left. `enabled` is true if there is a time limit; 0 minutes are no limit. `volumeMax` is the highest volume that cards and programs may set, in percent. `clockBelieved` is false while the clock of the device cannot be right: until it is set, no new day begins.",
-    params: noParams,
     result: playTimeState,
     run: (services) => services.playTime(),
   }),
@@ -60,7 +57,6 @@ export const settingsMethods = [
     right: "own",
     docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
     params: v.object(v.partial(v.object(playTimeLimits)).entries),
-    result: nothing,
     errors: ["failed"],
     run: (services, { dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax }) =>
       services.settings.update({ dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax }),

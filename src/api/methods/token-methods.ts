@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { historyPageMax, scanMsMax } from "../../core/limits.ts";
 import { launchEntry, token } from "../../core/shapes.ts";
-import { method, noParams, requesterOf } from "../method.ts";
-import { hasContent, nothing, tokenFields, toToken } from "../schemas.ts";
+import { method, requesterOf } from "../method.ts";
+import { hasContent, tokenFields, toToken } from "../schemas.ts";
 
 const durationMsDefault = 500;
 
@@ -14,7 +14,6 @@ export const tokenMethods = [
     name: "tokens",
     right: "change",
     docs: "The tokens that are on readers now, and the last one that arrived.",
-    params: noParams,
     result: v.object({ active: v.array(token), last: v.nullable(token) }),
     run(services) {
       const { active, last } = services.tokens();
@@ -35,7 +34,6 @@ export const tokenMethods = [
       hasContent(),
     ),
     shorthand: "text",
-    result: nothing,
     errors: ["not-found", "busy"],
     run: (services, { duration = durationMsDefault, readerId, ...params }, caller) =>
       services.scan(toToken(params), duration, readerId, requesterOf(caller)),
