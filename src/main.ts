@@ -36,7 +36,12 @@ async function main(argv: readonly string[]): Promise<number> {
     const asked = parseArguments(argv);
     return asked.kind === "serve"
       ? await serve(asked, lines.write)
-      : await runCommand(asked, { configOf, configPathOf, socketPathOf, version: tapdeckVersion });
+      : await runCommand(asked, {
+          configOf,
+          configPathOf: (options) => placesOf(options, process.env).configPath,
+          socketPathOf: (options) => placesOf(options, process.env).socketPath,
+          version: tapdeckVersion,
+        });
   } catch (error) {
     if (error instanceof StartError) lines.write(`tapdeck: ${error.message}`);
     else
@@ -63,14 +68,6 @@ async function serve(options: PlaceOptions, write: (line: string) => void): Prom
 async function configOf(options: PlaceOptions) {
   const { configPath, configNamed, dataFolder } = placesOf(options, process.env);
   return readConfig(configPath, { dataFolder, mustExist: configNamed });
-}
-
-function configPathOf(options: PlaceOptions): string {
-  return placesOf(options, process.env).configPath;
-}
-
-function socketPathOf(options: PlaceOptions): string {
-  return placesOf(options, process.env).socketPath;
 }
 
 function signalled(signals: readonly NodeJS.Signals[]): Promise<void> {

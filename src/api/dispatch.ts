@@ -1,7 +1,7 @@
 /** From a payload to its answer: finds the methods, checks quotas, runs them, and audits. Independent of the transport. */
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
-import { type ErrorCode, ServiceError } from "../core/errors.ts";
+import { type ErrorCode, limitReached, ServiceError } from "../core/errors.ts";
 import {
   auditObjectCharsMax,
   batchAnswersCharsMax,
@@ -43,10 +43,8 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
   const watchOf = (session: CallerSession, method: Method): Watch => ({
     before(writes) {
       if (method.launches !== true && !writes) return;
-      if (method.launches === true && !remoteLaunches.take()) {
-        const data = { limit: "launchesFromAfarPerSecondMax" };
-        throw new ServiceError("busy", "too many remote launches: wait a second", { data });
-      }
+      if (method.launches === true && !remoteLaunches.take())
+        throw limitReached("launchesFromAfarPerSecondMax", "too many remote launches: wait a second");
       quota.take(session.from);
     },
     onChanged: (object) =>
@@ -151,15 +149,11 @@ function batchText(answers: readonly (string | undefined)[]): string | undefined
 function find(session: CallerSession, name: string): Method {
   if (session.inFlight >= inFlightPerConnectionMax) {
     const sentence = `${inFlightPerConnectionMax} requests are in flight on this connection already`;
-    throw new ServiceError("busy", sentence, { data: { limit: "inFlightPerConnectionMax" } });
+    throw limitReached("inFlightPerConnectionMax", sentence);
   }
   if (session.isBehind?.() === true) {
-    const data = { limit: "unsentWhileAskingMax" };
-    throw new ServiceError(
-      "busy",
-      "too much was answered to callers like you: read it, wait a second, and ask again",
-      { data },
-    );
+    const sentence = "too much was answered to callers like you: read it, wait a second, and ask again";
+    throw limitReached("unsentWhileAskingMax", sentence);
   }
   const method = methodOf(name);
   if (method !== undefined) return method;

@@ -31,6 +31,11 @@ export function sentence(status: number, text: string, headers: Readonly<Record<
   return new Response(`${text}\n`, { status, headers: { ...plain, ...headers } });
 }
 
+/** Refuses a caller that may try again after `waitMs`. */
+export function tooMany(text: string, waitMs: number, headers: Readonly<Record<string, string>> = {}) {
+  return sentence(429, text, { "retry-after": String(Math.ceil(waitMs / 1000)), ...headers });
+}
+
 export function json(status: number, text: string, more: Readonly<Record<string, string>> = {}): Response {
   const headers = { "content-type": "application/json", "cache-control": "no-store", ...more };
   return new Response(text, { status, headers });

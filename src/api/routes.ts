@@ -10,7 +10,7 @@ import type { MaybeResponse } from "./admission/listeners.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import type { EventStreams } from "./event-stream.ts";
-import { hangUp, isJson, json, type Revocation, sentence, type Visit } from "./http.ts";
+import { hangUp, isJson, json, type Revocation, sentence, tooMany, type Visit } from "./http.ts";
 import { type AllowLaunch, answerLaunch, isLaunchPath } from "./launch-endpoint.ts";
 import { answerPair, isPairPath, type PairByPin } from "./pin-pairing-endpoint.ts";
 import type { Services } from "./services.ts";
@@ -69,11 +69,10 @@ function answerApi(parts: RouteParts, visit: Visit, server: Server<SocketData>):
   const blockedMs = isPrivate ? 0 : failures.blockedMs(address);
   if (blockedMs > 0) {
     parts.audit.refused("too-many-failures", { address });
-    const seconds = String(Math.ceil(blockedMs / 1000));
-    return sentence(429, "too many handshakes failed: wait", { "retry-after": seconds });
+    return tooMany("too many handshakes failed: wait", blockedMs);
   }
-  if (!connections.isFree(address, access)) return tooMany(parts.audit, address);
-  if (!isPrivate && !unsealed.hasRoom(address)) return tooMany(parts.audit, address);
+  const isFull = !connections.isFree(address, access) || (!isPrivate && !unsealed.hasRoom(address));
+  if (isFull) return noRoom(parts.audit, address);
   if (server.upgrade(request, { data: socketDataOf(visit) })) return undefined;
   return sentence(426, "connect with a WebSocket, or POST a JSON-RPC request", { upgrade: "websocket" });
 }
@@ -117,9 +116,9 @@ function openEvents(
   if (!isPrivate) return sentence(403, "encryption is required for remote connections");
   if (!allows(grant(), "look")) return sentence(403, "pair this client with the device first: tapdeck pair");
   if (!mayListen(request.headers)) return sentence(403, "pages of other sites may not listen here");
-  if (!connections.isFree(address, access)) return tooMany(audit, address);
   const isStranger = access !== "device" && client === undefined;
-  if (isStranger && answerBudget.isSpent()) return tooMany(audit, address);
+  const isFull = !connections.isFree(address, access) || (isStranger && answerBudget.isSpent());
+  if (isFull) return noRoom(audit, address);
   connections.take(address);
   server.timeout(request, 0);
   let member: PoolMember | undefined;
@@ -149,7 +148,7 @@ function onlyV1(): Response {
   return sentence(403, "this app may pair by PIN and use version 1 of the secure layer, and nothing else");
 }
 
-function tooMany(audit: Audit, address: string): Response {
+function noRoom(audit: Audit, address: string): Response {
   audit.refused("too-many-connections", { address });
   return sentence(503, "too many connections: close some, or try again in a second", {
     "retry-after": "1",

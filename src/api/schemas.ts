@@ -1,6 +1,6 @@
 /** Shapes of params and results that several methods and notifications share. */
 import * as v from "valibot";
-import { ServiceError } from "../core/errors.ts";
+import { limitReached } from "../core/errors.ts";
 import { fromHex, toHex } from "../core/hex.ts";
 import {
   exitDelaySecondsMax,
@@ -61,11 +61,8 @@ export function toToken({
   text = "",
   data = "",
 }: v.InferOutput<typeof tokenParams>): TokenParams {
-  if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax) {
-    throw new ServiceError("busy", `text: a script has at most ${scriptBytesMax} bytes`, {
-      data: { limit: "scriptBytesMax" },
-    });
-  }
+  if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)
+    throw limitReached("scriptBytesMax", `text: a script has at most ${scriptBytesMax} bytes`);
   return { type, uid, text, data: toHex(fromHex(data) ?? new Uint8Array()) };
 }
 

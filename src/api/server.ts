@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import type { Server } from "bun";
 import type { Bus } from "../bus.ts";
 import type { Clock } from "../core/clock.ts";
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { limitReached, messageOf } from "../core/errors.ts";
 import {
   descriptorsForTlsMax,
   descriptorsMax,
@@ -193,8 +193,8 @@ function limitedHandshakes(
     (over: AcceptHello): AcceptHello =>
     async (hello) => {
       if (bucket.take()) return over(hello);
-      const data = { limit: "handshakesPerSecondMax" };
-      return { kind: "refused", error: new ServiceError("busy", "too many handshakes: try again", { data }) };
+      const error = limitReached("handshakesPerSecondMax", "too many handshakes: try again");
+      return { kind: "refused", error };
     };
   return { accept: limited(accept), acceptV1: limited(acceptV1) };
 }

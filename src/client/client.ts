@@ -11,6 +11,7 @@
 import type { Calls, Notification } from "../api/methods/index.ts";
 import { toHex } from "../core/hex.ts";
 import {
+  abortable,
   type Deferred,
   deferred,
   isStranger,
@@ -171,16 +172,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   const over = deferred<void>();
   const timer = setTimeout(over.resolve, ms);
   return abortable(over.promise, signal).finally(() => clearTimeout(timer));
-}
-
-function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 function join<T>(set: Set<T>, member: T): Disposable {

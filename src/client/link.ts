@@ -63,27 +63,28 @@ export async function openPlainLink(
   return { send: (text) => socket.send(text), ping, ended: end.promise, close: () => socket.close() };
 }
 
-function opened(socket: WebSocket, signal: AbortSignal | undefined): Promise<void> {
+async function opened(socket: WebSocket, signal: AbortSignal | undefined): Promise<void> {
+  const connected = deferred<void>();
+  const fail = () => connected.reject(new Error("nobody answers there"));
+  socket.addEventListener("error", fail, { once: true });
+  socket.addEventListener("close", fail, { once: true });
+  socket.addEventListener("open", () => connected.resolve(), { once: true });
+  try {
+    await abortable(connected.promise, signal);
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+}
+
+/** Settles as the promise, or rejects with the signal's reason if it aborts first. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      reject(signal?.reason);
-      socket.close();
-    };
-    const fail = () => {
-      signal?.removeEventListener("abort", onAbort);
-      reject(new Error("nobody answers there"));
-    };
-    socket.addEventListener("error", fail, { once: true });
-    socket.addEventListener("close", fail, { once: true });
-    socket.addEventListener(
-      "open",
-      () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      },
-      { once: true },
-    );
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    if (signal.aborted) onAbort();
   });
 }
 

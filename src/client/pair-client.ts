@@ -3,7 +3,7 @@
 import { bearerToken } from "../secure/bearer-token.ts";
 import { readCode, startPairing } from "../secure/pairing.ts";
 import type { Identity } from "./link.ts";
-import { deferred, openPlainLink, readProtocolError } from "./link.ts";
+import { abortable, deferred, openPlainLink, readProtocolError } from "./link.ts";
 
 export interface PairOptions {
   /** The name of this client in the owner's list; at most 255 characters. */
@@ -39,13 +39,10 @@ export async function pair(url: string, code: string, options: PairOptions = {})
     },
   });
   void link.ended.then(granted.reject);
-  const giveUp = () => granted.reject(options.signal?.reason);
-  options.signal?.addEventListener("abort", giveUp, { once: true });
   try {
     link.send(pairing.hello);
-    return await granted.promise;
+    return await abortable(granted.promise, options.signal);
   } finally {
-    options.signal?.removeEventListener("abort", giveUp);
     link.close();
   }
 }

@@ -1,3 +1,6 @@
+/** Errors: refusals with their codes, failed starts with their exit codes, and faults of the service. */
+import type * as limits from "./limits.ts";
+
 /** The kinds of errors, with the number of each on the wire. */
 export const rpcCodes = {
   "parse-error": -32700,
@@ -44,6 +47,11 @@ export class ServiceError extends Error {
     this.data = options.data;
     this.isPublic = options.isPublic === true;
   }
+}
+
+/** A refusal at a limit of limits.ts, whose name is `data.limit`. */
+export function limitReached(limit: keyof typeof limits, message: string): ServiceError {
+  return new ServiceError("busy", message, { data: { limit } });
 }
 
 /** Exit codes of the program, from sysexits(3) if it has one. */

@@ -8,7 +8,7 @@
  * Unknown members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0, so
  * that a text with another character has other bytes, or none.
  */
-import { ServiceError } from "../core/errors.ts";
+import { limitReached } from "../core/errors.ts";
 import {
   handshakeCharsMax,
   messageBytesMax,
@@ -126,9 +126,7 @@ export function payloadBytes(text: string): Uint8Array {
   // No text has fewer bytes than UTF-16 units: a longer one needs no encoding to be refused.
   const bytes = text.length > messageBytesMax ? undefined : new TextEncoder().encode(text);
   if (bytes !== undefined && bytes.length <= messageBytesMax) return bytes;
-  throw new ServiceError("busy", `a sealed payload may have ${messageBytesMax} bytes`, {
-    data: { limit: "messageBytesMax" },
-  });
+  throw limitReached("messageBytesMax", `a sealed payload may have ${messageBytesMax} bytes`);
 }
 
 /** The text of an opened payload; undefined if it is not UTF-8. A byte order mark stays. */

@@ -6,7 +6,7 @@ import type { PairingTry } from "../api/pairing-line.ts";
 import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
 import type { Audit } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { limitReached, ServiceError } from "../core/errors.ts";
 import {
   pairingHellosMax,
   pairingHellosPerAddressMax,
@@ -226,9 +226,8 @@ function notOpen(): ServiceError {
 }
 
 function evicted(): ServiceError {
-  return new ServiceError("busy", "others began to pair at the same time, and took this place: try again", {
-    data: { limit: "pairingHellosMax" },
-  });
+  const sentence = "others began to pair at the same time, and took this place: try again";
+  return limitReached("pairingHellosMax", sentence);
 }
 
 function tooManyWrong(retryAfterMs: number): ServiceError {

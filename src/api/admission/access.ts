@@ -31,18 +31,12 @@ const appOrigins: readonly string[] = [
   "https://localhost",
 ];
 
-/** Headers that a browser sets, and a page cannot change. */
-interface RequestSource {
-  readonly host: string | null;
-  readonly origin: string | null;
-  /**
-   * A page of another site embeds the answer: an image, a script, a frame, a prefetch. Such a request has no Origin (Fetch
-   * Metadata Request Headers, W3C; Fetch Standard, 3.2). A followed link is not embedded, nor is a request with an Origin.
-   */
-  readonly isEmbedded: boolean;
-}
-
-export function requestSource(headers: Headers): RequestSource {
+/**
+ * Headers that a browser sets, and a page cannot change. `isEmbedded`: a page of another site embeds the answer as an image, a
+ * script, a frame or a prefetch. Such a request has no Origin (Fetch Metadata Request Headers, W3C; Fetch Standard, 3.2). A
+ * followed link is not embedded, nor is a request with an Origin.
+ */
+export function requestSource(headers: Headers) {
   const site = headers.get("sec-fetch-site");
   const isForeign = site === "cross-site" || site === "same-site";
   const mode = headers.get("sec-fetch-mode");
@@ -92,36 +86,31 @@ export function mayListen(headers: Headers): boolean {
 }
 
 type AccessVerdict =
-  | { readonly kind: "device" }
-  | { readonly kind: "remote" }
+  | { readonly kind: "device" | "remote" }
   /** A page of the known phone app, which may use version 1 of the secure layer only. */
   | { readonly kind: "v1-app" }
   | { readonly kind: "refused"; readonly why: string };
 
 export function judgeAccess(
-  source: RequestSource,
+  source: ReturnType<typeof requestSource>,
   isDevice: boolean,
   rules: AccessRules,
   own: OwnAddresses = () => [],
 ): AccessVerdict {
   const { host, origin, isEmbedded } = source;
-  if (isEmbedded)
-    return { kind: "refused", why: "pages of other sites may not take anything from here into themselves" };
-  if (host === null || !isHostAllowed(host, rules)) {
-    return {
-      kind: "refused",
-      why: "this name is not one of this device: use its address, or add it to api.allowed_hosts",
-    };
-  }
+  if (isEmbedded) return refused("pages of other sites may not take anything from here into themselves");
+  if (host === null || !isHostAllowed(host, rules))
+    return refused("this name is not one of this device: use its address, or add it to api.allowed_hosts");
   if (origin !== null && !isOriginAllowed(origin, { host, isDevice, own }, rules)) {
     // On the device itself, any page could have this origin and would get all rights.
     if (rules.allowV1Clients && !isDevice && appOrigins.includes(origin)) return { kind: "v1-app" };
-    return {
-      kind: "refused",
-      why: "pages of this origin may not use this device: add it to api.allowed_origins",
-    };
+    return refused("pages of this origin may not use this device: add it to api.allowed_origins");
   }
   return { kind: isDevice ? "device" : "remote" };
+}
+
+function refused(why: string): AccessVerdict {
+  return { kind: "refused", why };
 }
 
 /**
@@ -168,15 +157,9 @@ function isHostAllowed(host: string, { allowedHosts }: AccessRules): boolean {
   return isIpLiteral(name) || names.includes(name);
 }
 
-interface OriginContext {
-  readonly host: string;
-  readonly isDevice: boolean;
-  readonly own: OwnAddresses;
-}
-
 function isOriginAllowed(
   origin: string,
-  { host, isDevice, own }: OriginContext,
+  { host, isDevice, own }: { host: string; isDevice: boolean; own: OwnAddresses },
   rules: AccessRules,
 ): boolean {
   if (rules.allowedOrigins.includes(origin)) return true;

@@ -9,7 +9,7 @@ import type { Clock } from "../../core/clock.ts";
 import { requestsPerSecondMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { type Grant, lowerGrant } from "../../core/rights.ts";
-import { hangUp, sentence, type Visit } from "../http.ts";
+import { hangUp, sentence, tooMany, type Visit } from "../http.ts";
 import {
   type AccessRules,
   isDeviceAddress,
@@ -71,13 +71,7 @@ export function createAdmission<Data>({
   failures,
   onTurnedAway,
   answer,
-}: AdmissionOptions<Data>): {
-  readonly byTcp: Fetch<Data>;
-  readonly byTls: Fetch<Data>;
-  readonly byPath: Fetch<Data>;
-  /** The requests that the rate limits have refused so far. */
-  readonly turnedAway: Readonly<Record<"tcp" | "tls", () => number>>;
-} {
+}: AdmissionOptions<Data>) {
   const perAddress = createRateLimit(clock);
   const inAll = new TokenBucket(clock, { tokenMs: 1000 / requestsPerSecondMax, burst: requestsPerSecondMax });
   const own = cached(ownAddresses, clock);
@@ -100,8 +94,7 @@ export function createAdmission<Data>({
     const blockedMs = failures.blockedMs(address);
     if (blockedMs > 0) {
       audit.refused("too-many-failures", { address });
-      const seconds = String(Math.ceil(blockedMs / 1000));
-      return sentence(429, "too many tokens were wrong: wait", { "retry-after": seconds, ...hangUp });
+      return tooMany("too many tokens were wrong: wait", blockedMs, hangUp);
     }
     const client = bearer(authorization, address);
     const grant = () => (isAdmitted() ? (client?.grant() ?? "none") : "none");
@@ -132,7 +125,8 @@ export function createAdmission<Data>({
         // for it. Bun has noticed the closed connection after it has polled.
         await setImmediate();
         await setImmediate();
-        if (request.signal.aborted) return goneAway();
+        // Nobody reads this answer.
+        if (request.signal.aborted) return sentence(400, "the caller is gone", hangUp);
         // Not the cached list: an address that was lost within the last second may belong to another host.
         const isDevice = isLocal || (owner !== undefined && isDeviceAddress(address, ownAddresses));
         return enter(isDevice, isDevice ? owner : undefined);
@@ -148,7 +142,7 @@ export function createAdmission<Data>({
       if (!isTls) turnedAway.tcp += 1;
       else if (!onTurnedAway(address)) turnedAway.tls += 1;
       audit.refused("too-many-requests", { address });
-      return sentence(429, "too many requests: wait a minute", { "retry-after": "60", ...hangUp });
+      return tooMany("too many requests: wait a minute", 60_000, hangUp);
     }
     const source = requestSource(request.headers);
     const verdict = judgeAccess(source, isDevice, rules(), own);
@@ -175,9 +169,10 @@ export function createAdmission<Data>({
   return {
     byTcp: byNetwork(false),
     byTls: byNetwork(true),
+    /** The requests that the rate limits have refused so far. */
     turnedAway: { tcp: () => turnedAway.tcp, tls: () => turnedAway.tls },
     // The mode of the socket's file decides who may open it, and such a caller is on the device.
-    byPath(request, server) {
+    byPath(request: Request, server: Server<Data>): MaybeResponse {
       const source = requestSource(request.headers);
       const verdict = judgeAccess(source, true, rules(), own);
       if (verdict.kind === "refused") return sentence(403, verdict.why);
@@ -217,11 +212,6 @@ function lasting(
     isAdmitted = judge(rulesNow, addressesNow);
     return isAdmitted;
   };
-}
-
-/** Nobody reads this answer. */
-function goneAway(): Response {
-  return sentence(400, "the caller is gone", hangUp);
 }
 
 /** A request over TCP whose caller is not yet known. */
