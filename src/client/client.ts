@@ -212,36 +212,30 @@ function take(
   else for (const wait of pending.values()) wait.reject(error);
 }
 
-/** A queue of values for `for await`, with a limit. */
-interface Stream<T> {
-  push(value: T): void;
-  /** Values that were pushed before can still be taken. */
-  end(): void;
-  /** Calls `onReturn` when the loop ends, early or not. */
-  iterate(onReturn: () => void): AsyncIterableIterator<T>;
-}
-
 // A caller that falls this far behind gets an error, because memory must not grow without bound.
 const keptMax = 10_000;
 
-function createStream<T>(): Stream<T> {
+/** A queue of values for `for await`, with a limit. */
+function createStream<T>() {
   const kept: T[] = [];
   let isOpen = true;
   let hasLost = false;
   let wake = () => {};
 
   return {
-    push(value) {
+    push(value: T) {
       if (!isOpen) return;
       if (kept.length < keptMax) kept.push(value);
       else hasLost = true;
       wake();
     },
+    /** Values that were pushed before can still be taken. */
     end() {
       isOpen = false;
       wake();
     },
-    async *iterate(onReturn) {
+    /** Calls `onReturn` when the loop ends, early or not. */
+    async *iterate(onReturn: () => void): AsyncIterableIterator<T> {
       try {
         for (;;) {
           for (let next = kept.shift(); next !== undefined; next = kept.shift()) yield next;

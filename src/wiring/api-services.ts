@@ -13,7 +13,7 @@ import { confinementFault } from "../system/confine.ts";
 import { machineChecks } from "../system/machine-checks.ts";
 import { platform, tapdeckVersion } from "../system/own-program.ts";
 import type { AllDevices } from "./devices.ts";
-import { createHealth } from "./health-report.ts";
+import { createHealth, diskFault } from "./health-report.ts";
 
 interface ServiceSources extends Pick<Services, "clients" | "pairByPin" | "audit" | "pairing" | "media"> {
   readonly launcher: Launcher;
@@ -36,6 +36,10 @@ export function createServices(sources: ServiceSources): Services {
   const { dataFolder, savesFault, fingerprint, media, clients, pairByPin, audit, pairing } = sources;
   // Created on demand, because only `rpc.discover` needs it.
   let description: Promise<OpenRpcDocument> | undefined;
+  const databaseFault = () => {
+    store.check();
+    return "";
+  };
   const describe = async () => (await import("../api/openrpc.ts")).describeApi(tapdeckVersion);
   return {
     platform,
@@ -61,19 +65,21 @@ export function createServices(sources: ServiceSources): Services {
     health: createHealth({
       clock,
       startedMs: clock.now(),
-      dataFolder,
-      savesFault,
-      connected: () =>
-        readers()
+      readers: () => ({
+        connected: readers()
           .list()
           .filter((reader) => reader.connected).length,
-      configured: () => settings.current().readers.connect.length,
-      readerFaults: () => readers().faults(),
-      askDatabase: () => store.check(),
-      settingsFault: () => settings.fault(),
-      playersFault: confinementFault,
+        configured: settings.current().readers.connect.length,
+      }),
       fingerprint,
-      machine: machineChecks(process.env, clock),
+      checks: [
+        { name: "readers", ask: () => readers().faults().join("; ") },
+        { name: "database", ask: databaseFault },
+        { name: "disk", ask: () => [diskFault(dataFolder), savesFault()].filter(Boolean).join("; ") },
+        { name: "settings", ask: () => settings.fault() ?? "" },
+        { name: "players", ask: confinementFault },
+        ...machineChecks(process.env, clock),
+      ],
     }),
     media,
     mappings: mapper,

@@ -84,17 +84,14 @@ export interface TlsOptions {
   readonly key: string;
 }
 
-export interface TlsPort<Data> extends RemotePort<Data> {
-  /** Shows another certificate from now on; connections that are open stay. */
-  showCertificate(tls: TlsOptions): void;
-}
+export type TlsPort<Data> = ReturnType<typeof openTlsPort<Data>>;
 
 /** Over TLS 1.2 or newer. If the port is in use, the error is logged and the service runs without TLS. */
 export function openTlsPort<Data>(
   shown: TlsOptions & { readonly port: number },
   { log, listen: addresses }: { readonly log: Log; readonly listen: readonly string[] },
   handlers: Handlers<Data>,
-): TlsPort<Data> {
+) {
   let { port, cert, key } = shown;
   let isShut = false;
   const listenTls = () => {
@@ -123,7 +120,8 @@ export function openTlsPort<Data>(
       isShut = false;
       servers = listenTls();
     },
-    showCertificate(next) {
+    /** Shows another certificate from now on; connections that are open stay. */
+    showCertificate(next: TlsOptions) {
       ({ cert, key } = next);
       if (isShut) return;
       stopAll(servers);
