@@ -1,33 +1,23 @@
 /** Every event of the service and its payload. Names and shapes are those of the wire (docs/API.md). */
-import type {
-  ActiveMedia,
-  IndexStatus,
-  LaunchFinished,
-  LaunchGuarded,
-  MediaStopped,
-  PlayTimeWarning,
-  Reader,
-  Running,
-  Token,
-} from "./core/shapes.ts";
+import type * as shapes from "./core/shapes.ts";
 
-export type { LaunchFinished, LaunchGuarded, MediaStopped, PlayTimeWarning, Running };
+export type { LaunchFinished } from "./core/shapes.ts";
 
 export interface Events {
-  "readers.added": Reader;
-  "readers.removed": Reader;
-  "tokens.added": Token;
-  "tokens.removed": Token;
-  running: Running;
-  "media.started": ActiveMedia;
+  "readers.added": shapes.Reader;
+  "readers.removed": shapes.Reader;
+  "tokens.added": shapes.Token;
+  "tokens.removed": shapes.Token;
+  running: shapes.Running;
+  "media.started": shapes.ActiveMedia;
   /** mpv reports every pause; RetroArch only one by a card or over the API. */
-  "media.paused": ActiveMedia;
-  "media.resumed": ActiveMedia;
-  "media.stopped": MediaStopped;
-  "media.indexing": IndexStatus;
-  "launch.finished": LaunchFinished;
-  "launch.guarded": LaunchGuarded;
-  "playtime.warning": PlayTimeWarning;
+  "media.paused": shapes.ActiveMedia;
+  "media.resumed": shapes.ActiveMedia;
+  "media.stopped": shapes.MediaStopped;
+  "media.indexing": shapes.IndexStatus;
+  "launch.finished": shapes.LaunchFinished;
+  "launch.guarded": shapes.LaunchGuarded;
+  "playtime.warning": shapes.PlayTimeWarning;
 }
 
 export type EventName = keyof Events;

@@ -2,17 +2,7 @@
 import type * as v from "valibot";
 import type { Bus } from "../bus.ts";
 import type { Right } from "../core/rights.ts";
-import {
-  indexStatus,
-  launchFinished,
-  launchGuarded,
-  mediaStarted,
-  mediaStopped,
-  playTimeWarning,
-  reader,
-  running,
-  token,
-} from "../core/shapes.ts";
+import * as shapes from "../core/shapes.ts";
 import type { EventName, Events } from "../events.ts";
 import { notificationText } from "./envelope.ts";
 
@@ -30,44 +20,44 @@ export const notifications: { readonly [Name in EventName]: Facts<Events[Name]> 
   running: {
     right: "change",
     docs: "A launch was queued. `script` is the text after mapping.",
-    params: running,
+    params: shapes.running,
   },
   "launch.finished": {
     right: "change",
     docs: "A launch has ended; `time` is that of its `running`. If nothing started, `error` says why. If several files fitted a title, `note` names the one that was taken.",
-    params: launchFinished,
+    params: shapes.launchFinished,
   },
   "launch.guarded": {
     right: "change",
     docs: "The launch guard holds a card back because `playing` plays. The same card again, or `confirm`, switches within `confirmMs`. Its `launch.finished` follows.",
-    params: launchGuarded,
+    params: shapes.launchGuarded,
   },
   "playtime.warning": {
     right: "change",
     docs: "Play time ends in `minutesLeft` minutes. If that is 0, it has ended, and the player is stopped.",
-    params: playTimeWarning,
+    params: shapes.playTimeWarning,
   },
-  "tokens.added": { right: "change", docs: "A reader has a new token.", params: token },
-  "tokens.removed": { right: "change", docs: "A token left its reader.", params: token },
-  "media.started": { right: "look", docs: "A player plays.", params: mediaStarted },
+  "tokens.added": { right: "change", docs: "A reader has a new token.", params: shapes.token },
+  "tokens.removed": { right: "change", docs: "A token left its reader.", params: shapes.token },
+  "media.started": { right: "look", docs: "A player plays.", params: shapes.mediaStarted },
   "media.paused": {
     right: "look",
     docs: "The player was paused. mpv reports each pause; RetroArch only one by a card or over the API.",
-    params: mediaStarted,
+    params: shapes.mediaStarted,
   },
-  "media.resumed": { right: "look", docs: "The paused player continues.", params: mediaStarted },
+  "media.resumed": { right: "look", docs: "The paused player continues.", params: shapes.mediaStarted },
   "media.stopped": {
     right: "look",
     docs: "The player has ended after `elapsed` seconds. `exitCode` is null if a signal ended it. `reason`: it `ended` by itself, was `stopped`, or `failed`. If its USB stick was removed, `why` is a sentence.",
-    params: mediaStopped,
+    params: shapes.mediaStopped,
   },
   "media.indexing": {
     right: "look",
     docs: "The progress of indexing: at most four a second, and always at the start, at each system and at the end.",
-    params: indexStatus,
+    params: shapes.indexStatus,
   },
-  "readers.added": { right: "change", docs: "A reader was connected.", params: reader },
-  "readers.removed": { right: "change", docs: "A reader is gone.", params: reader },
+  "readers.added": { right: "change", docs: "A reader was connected.", params: shapes.reader },
+  "readers.removed": { right: "change", docs: "A reader is gone.", params: shapes.reader },
 };
 
 export interface NotificationReceiver {

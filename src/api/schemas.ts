@@ -55,12 +55,8 @@ export const tokenFields = {
 export const tokenParams = v.pipe(v.object(tokenFields), hasContent());
 
 /** Absent fields become empty strings. Throws `busy` for a text above the limit of a script. */
-export function toToken({
-  type = "",
-  uid = "",
-  text = "",
-  data = "",
-}: v.InferOutput<typeof tokenParams>): TokenParams {
+export function toToken(params: v.InferOutput<typeof tokenParams>): TokenParams {
+  const { type = "", uid = "", text = "", data = "" } = params;
   if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)
     throw limitReached("scriptBytesMax", `text: a script has at most ${scriptBytesMax} bytes`);
   return { type, uid, text, data: toHex(fromHex(data) ?? new Uint8Array()) };

@@ -3,7 +3,7 @@
  * a stranger; if its first text is a hello, it does the handshake instead, and continues as that client.
  */
 import type { ServerWebSocket, WebSocketHandler } from "bun";
-import type { Audit, From } from "../core/audit.ts";
+import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import {
@@ -14,14 +14,20 @@ import {
 } from "../core/limits.ts";
 import type { Grant } from "../core/rights.ts";
 import type { PoolMember, Recipient, RemoteLimits } from "./admission/connection-pool.ts";
-import { type ApiConnection, createConnection } from "./connection.ts";
+import { type ApiConnection, type CallerSession, createConnection } from "./connection.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
 import { errorText } from "./envelope.ts";
 import { createFairScheduler, type Lane } from "./fair-scheduler.ts";
 import type { Visit } from "./http.ts";
 import type { NotificationReceiver } from "./notifications.ts";
-import { type PairingDoor, withPairing } from "./pairing-line.ts";
-import { type AcceptHello, createSealedLine, isHello, type SealedLine } from "./sealed-line.ts";
+import {
+  type AcceptHello,
+  createSealedLine,
+  isHello,
+  type PairingDoor,
+  type SealedLine,
+  withPairing,
+} from "./sealed-line.ts";
 
 /** The data of a WebSocket. */
 export interface SocketData
@@ -87,7 +93,11 @@ export function createSockets(parts: SocketParts) {
     if (anonymous.has(remote)) answerBudget.spend(message.length);
   };
   /** Opens the socket for requests; `send` takes the answers. */
-  const admit = (socket: Socket, who: Identity, send: (text: string) => void): OpenConnection => {
+  const admit = (
+    socket: Socket,
+    who: Pick<CallerSession, "grant" | "from">,
+    send: (text: string) => void,
+  ): OpenConnection => {
     const { access } = socket.data;
     const connection = createConnection({ access, ...who }, send, () => {
       const { remote } = socket.data;
@@ -227,12 +237,6 @@ export function createSockets(parts: SocketParts) {
       for (const socket of sockets) socket.close(goingAway, "the service is stopping");
     },
   };
-}
-
-/** The identity of a caller that may send requests. */
-interface Identity {
-  readonly grant: () => Grant;
-  readonly from: From;
 }
 
 const pongBytes = new TextEncoder().encode("pong");

@@ -25,7 +25,7 @@ interface ClientAccessParts {
 export type ClientAccess = ReturnType<typeof createClientAccess>;
 
 export function createClientAccess(parts: ClientAccessParts) {
-  const { store, clock, log, dataFolder, isV1Allowed, fingerprint } = parts;
+  const { store, clock, log, dataFolder, isV1Allowed } = parts;
   const audit = createAuditLog({ folder: dataFolder, clock, log });
   const revokeListeners: ((id: string) => void)[] = [];
   // In this run. Their launches may outlive their connections.
@@ -49,7 +49,7 @@ export function createClientAccess(parts: ClientAccessParts) {
     pairByPin: createPairByPin(v1),
     grantOf,
     onProved,
-    bearer: createBearerCheck({ store, fingerprint, onProved, grantOf }),
+    bearer: createBearerCheck(parts, onProved, grantOf),
     /** Calls the listener with the id of each client that is deleted, to end all that it has under way. */
     onRevoked: (listener: (id: string) => void) => void revokeListeners.push(listener),
     /** Writes the entries that the audit log has not written yet. */
@@ -67,16 +67,6 @@ function grantOfClient({ clients, v1Clients }: Store, id: string): Grant {
   return v1Clients.list().some((one) => one.id === id) ? grantOfRole.member : "none";
 }
 
-interface BearerParts {
-  readonly store: Store;
-  /** Of the TLS certificate. */
-  readonly fingerprint: () => string | undefined;
-  /** A client has proved its token. Throws `ServiceError` if it may not continue all the same. */
-  readonly onProved: (id: string, address: string) => void;
-  /** The right of a client from now on. */
-  readonly grantOf: (id: string) => () => Grant;
-}
-
 // `<client id>:<token>`; a token has 64 hex characters, and no id is longer than a UUID.
 const form = /^Bearer +([0-9a-zA-Z-]{1,64}):([0-9a-f]{64})$/i;
 
@@ -84,7 +74,11 @@ const form = /^Bearer +([0-9a-zA-Z-]{1,64}):([0-9a-f]{64})$/i;
  * Checks an `Authorization` header (RFC 6750, 2.1). Undefined if its token is not that of a client. An unknown client takes as
  * long as a wrong token.
  */
-function createBearerCheck({ store, fingerprint, onProved, grantOf }: BearerParts) {
+function createBearerCheck(
+  { store, fingerprint }: ClientAccessParts,
+  onProved: ReturnType<typeof seenIn>,
+  grantOf: (id: string) => () => Grant,
+) {
   const proves = (id: string, address: string) => {
     try {
       onProved(id, address);

@@ -2,7 +2,7 @@
  * Pairing by a code: opened on the device for ten minutes and three tries of all phones together. A try is spent when a proof
  * arrives, before it is checked, so that many proofs at once are no more than three tries. A hello spends none.
  */
-import type { PairingTry } from "../api/pairing-line.ts";
+import type { PairingTry } from "../api/sealed-line.ts";
 import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
 import type { Audit } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";

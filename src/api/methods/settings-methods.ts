@@ -58,8 +58,7 @@ export const settingsMethods = [
     docs: "Changes the given limits, at once and in the config file. Time limits are in minutes, and 0 means none. `volumeMax` is in percent, and 100 means none; a player that is louder is turned down if it has a volume of its own (mpv).",
     params: v.object(v.partial(v.object(playTimeLimits)).entries),
     errors: ["failed"],
-    run: (services, { dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax }) =>
-      services.settings.update({ dailyMinutes, sessionMinutes, sessionResetMinutes, volumeMax }),
+    run: (services, limits) => services.settings.update(limits),
   }),
 ] as const;
 

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { type PairingTry, withPairing } from "../../../src/api/pairing-line.ts";
+import { type PairingTry, withPairing } from "../../../src/api/sealed-line.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import {
   pairingDelayMsMax,
