@@ -59,15 +59,8 @@ interface ServiceOptions {
   readonly write: (line: string) => void;
 }
 
-interface Service {
-  /** The port that the API listens on. */
-  readonly port: number;
-  /** Stops players, readers, connections and database, in this order, in under two seconds; a game that saves has five more. */
-  close(): Promise<void>;
-}
-
 /** Starts everything, or throws `StartError` with nothing left running. */
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService(options: ServiceOptions) {
   const { places } = options;
   const log = createLog({ debug: false, write: options.write });
   const settings = await openSettings(options, log);
@@ -86,7 +79,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     log.info("service", "listening", { port, version: tapdeckVersion, platform });
     return {
+      /** The port that the API listens on. */
       port,
+      /** Stops players, readers, connections and database, in this order, in under two seconds; a game that saves has five more. */
       close() {
         log.info("service", "stopping");
         return stops.run();

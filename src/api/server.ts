@@ -23,14 +23,8 @@ import {
   openTlsPort,
   type RemotePort,
   type TlsOptions,
-  type TlsPort,
 } from "./admission/listeners.ts";
-import {
-  createKernelRefusals,
-  createOverloadGuard,
-  type GuardedPort,
-  type KernelRefusals,
-} from "./admission/overload-guard.ts";
+import { createKernelRefusals, createOverloadGuard, type GuardedPort } from "./admission/overload-guard.ts";
 import { TokenBucket } from "./admission/rate-limits.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createEventStreams } from "./event-stream.ts";
@@ -93,10 +87,16 @@ export async function serveApi(options: ApiOptions) {
   const plain = openPlainPort(options.port, options.listen, { fetch: admission.byTcp, websocket });
   const path = tryPath(socketPath, { fetch: admission.byPath, websocket: openly }, log);
   const tls = options.tls && openTlsPort(options.tls, options, { fetch: admission.byTls, websocket: openly });
-  const guard = createOverloadGuard(
-    guardedPorts(plain, reopened(tls, refusals), admission.turnedAway, options.descriptors.limit),
-    options,
-  );
+  const reopenedTls = tls && {
+    ...tls,
+    /** The new socket keeps the refusals of the old one. */
+    open() {
+      tls.open();
+      refusals.apply();
+    },
+  };
+  const ports = guardedPorts(plain, reopenedTls, admission.turnedAway, options.descriptors.limit);
+  const guard = createOverloadGuard(ports, options);
   const forwarding = forwardEvents(bus, receivers);
   return {
     port: plain.port,
@@ -128,19 +128,6 @@ export async function serveApi(options: ApiOptions) {
       if (socketPath !== undefined) await rm(socketPath, { force: true });
     },
   };
-}
-
-/** The same port, whose new socket keeps the refusals of the old one. */
-function reopened(
-  tls: TlsPort<SocketData> | undefined,
-  refusals: KernelRefusals,
-): RemotePort<SocketData> | undefined {
-  if (tls === undefined) return undefined;
-  const open = () => {
-    tls.open();
-    refusals.apply();
-  };
-  return { ...tls, open };
 }
 
 /** The TLS port is shut at fewer descriptors, because a TLS connection takes 6 KB instead of 300 bytes. */

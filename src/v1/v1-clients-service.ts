@@ -72,7 +72,6 @@ export function createPairByPin({ store, clock, audit, nameFor, isAllowed }: V1P
     randomBytes,
     newId: () => crypto.randomUUID(),
     full: () => (store.v1Clients.isFull() ? "maximum paired clients reached" : undefined),
-    onWrongPin: () => {},
     keep({ name: chosen, token, key }) {
       const [id, name] = [crypto.randomUUID(), nameFor(chosen)];
       store.v1Clients.add({ id, name, token, key, address: "" }, clock.now());
@@ -81,6 +80,7 @@ export function createPairByPin({ store, clock, audit, nameFor, isAllowed }: V1P
     },
   });
   return {
+    ...pairing,
     isAllowed,
     open() {
       if (!isAllowed())
@@ -91,8 +91,5 @@ export function createPairByPin({ store, clock, audit, nameFor, isAllowed }: V1P
       audit.note({ event: "pairing-opened", by: "pin" });
       return pairing.open();
     },
-    cancel: pairing.cancel,
-    start: pairing.start,
-    finish: pairing.finish,
   };
 }

@@ -31,7 +31,6 @@ interface V1PairingParts {
   readonly keep: (client: { readonly name: string; readonly token: string; readonly key: string }) => string;
   /** Why no further client can be stored; undefined if one can. */
   readonly full: () => string | undefined;
-  readonly onWrongPin: () => void;
 }
 
 /** Refusals have the status and the words that known clients expect. */
@@ -76,9 +75,6 @@ export function createV1Pairing(parts: V1PairingParts) {
     cancel() {
       opening = undefined;
       isExhausted = false;
-    },
-    get isOpen() {
-      return !("kind" in current());
     },
     start(name: string, message: Uint8Array): PairingAnswer<{ session: string; message: Uint8Array }> {
       const now = current();
@@ -126,7 +122,6 @@ export function createV1Pairing(parts: V1PairingParts) {
           opening = undefined;
           isExhausted = true;
         }
-        parts.onWrongPin();
         return refused(401, "wrong PIN");
       }
       const token = parts.newId();

@@ -13,12 +13,7 @@ import {
 } from "../core/limits.ts";
 import type { PairingGuesses } from "../store/client-table.ts";
 
-interface GuessesParts {
-  readonly clock: Clock;
-  readonly store: PairingGuesses;
-}
-
-export function createGuesses({ clock, store }: GuessesParts) {
+export function createGuesses(clock: Clock, store: PairingGuesses) {
   let wrong = 0;
   let untilMs = 0;
   // Timers do not follow the clock of a board, which may jump, and which a neighbour may set by forging NTP answers.

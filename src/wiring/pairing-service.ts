@@ -59,7 +59,7 @@ interface Opening {
 type Pairing = ReturnType<typeof createPairing>;
 
 export function createPairing({ clock, log, addClient, guesses: store, audit }: CodePairingParts) {
-  const guesses = createGuesses({ clock, store });
+  const guesses = createGuesses(clock, store);
   let opening: Opening | undefined;
 
   const end = (which: Opening, how: PairingEnd) => {

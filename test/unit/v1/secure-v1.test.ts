@@ -123,7 +123,6 @@ function makePairing() {
     randomBytes,
     newId: () => crypto.randomUUID(),
     full: () => undefined,
-    onWrongPin: () => void wrong++,
     keep(client) {
       kept.push(client);
       return "id";
@@ -134,7 +133,12 @@ function makePairing() {
     const started = pairing.start(name, client.message);
     if (started.kind === "refused") return started;
     const { mac, key } = client.confirm(started.message, name);
-    return { kind: "begun" as const, key, finish: () => pairing.finish(started.session, mac) };
+    const finish = () => {
+      const answer = pairing.finish(started.session, mac);
+      if (answer.kind === "refused" && answer.status === 401) wrong += 1;
+      return answer;
+    };
+    return { kind: "begun" as const, key, finish };
   };
   const tryPin = (pin: string) => {
     const begun = begin(pin);
@@ -162,7 +166,7 @@ test("exchanges that run side by side are one guess each, and the third wrong on
     expect(tryPin("x")).toEqual({ kind: "refused", status: 401, error: "wrong PIN" });
   if (good.kind !== "begun") throw new Error(good.error);
   expect(good.finish()).toMatchObject({ status: 403 });
-  expect([wrongTries(), kept.length, pairing.isOpen]).toEqual([3, 0, false]);
+  expect([wrongTries(), kept.length, begin(pin).kind]).toEqual([3, 0, "refused"]);
 });
 
 test("an exchange is finished once, in time, and only so many are begun", async () => {
@@ -181,7 +185,7 @@ test("an exchange is finished once, in time, and only so many are begun", async 
 });
 
 test("messages that are none are refused in words, and cost no guess", () => {
-  const { pairing, wrongTries } = makePairing();
+  const { pairing, tryPin, wrongTries } = makePairing();
   pairing.open();
   const text = (value: unknown) => bytes(JSON.stringify(value));
   const { x, y } = generator;
@@ -201,7 +205,9 @@ test("messages that are none are refused in words, and cost no guess", () => {
   expect(pairing.start("ü".repeat(65), clientOf("1").message)).toMatchObject({
     error: "client name too long",
   });
-  expect(wrongTries()).toBe(0);
+  // None of them was a try, so three wrong PINs are still judged.
+  for (let n = 0; n < 3; n++) expect(tryPin("x")).toMatchObject({ status: 401, error: "wrong PIN" });
+  expect(wrongTries()).toBe(3);
 });
 
 const pairingKey = new Uint8Array(32).fill(7);
