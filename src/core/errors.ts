@@ -54,6 +54,16 @@ export function limitReached(limit: keyof typeof limits, message: string): Servi
   return new ServiceError("busy", message, { data: { limit } });
 }
 
+/** A refusal with the code `failed`. */
+export function failed(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("failed", message, { cause });
+}
+
+/** A refusal whose sentence every caller may read (`isPublic`). */
+export function publicError(code: ErrorCode, message: string): ServiceError {
+  return new ServiceError(code, message, { isPublic: true });
+}
+
 /** Exit codes of the program, from sysexits(3) if it has one. */
 export const exitCodes = {
   ok: 0,

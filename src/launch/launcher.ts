@@ -3,7 +3,7 @@
  * switches or stops media ends the scripts that wait. Each accepted launch has one history row and one `launch.finished`.
  */
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia } from "../core/media.ts";
@@ -46,10 +46,10 @@ interface Run extends QueuedScript {
 // Enough time to read the notice and to tap the card again, for the confirmation of the launch guard.
 export const confirmMs = 10_000;
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
-const stoppedReason = new ServiceError("failed", "it was stopped", { isPublic: true });
-const revoked = new ServiceError("failed", "its client was revoked");
+const stoppedReason = publicError("failed", "it was stopped");
+const revoked = failed("its client was revoked");
 const lostRight = new ServiceError("forbidden", "its caller may not start it any more");
-const takenOver = new ServiceError("failed", "another card took over", { isPublic: true });
+const takenOver = publicError("failed", "another card took over");
 
 export function createLauncher(parts: LauncherParts) {
   const { bus, clock, log, history, map, config } = parts;
@@ -81,11 +81,9 @@ export function createLauncher(parts: LauncherParts) {
   const runScript = async (run: Run, context: RunContext, aside: Aside): Promise<void> => {
     const { script, card, requester } = run;
     if (!mayLaunch(requester)) throw lostRight;
-    if (script === "") throw new ServiceError("failed", noTextSentence(run.problem), { isPublic: true });
+    if (script === "") throw publicError("failed", noTextSentence(run.problem));
     if (isPairingLink(script))
-      throw new ServiceError("failed", "this card lets a phone in: tap the phone on it, not the reader", {
-        isPublic: true,
-      });
+      throw publicError("failed", "this card lets a phone in: tap the phone on it, not the reader");
     const ready = readyScript(script, context.origin);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
       const playing = session.active();
@@ -97,8 +95,7 @@ export function createLauncher(parts: LauncherParts) {
   const heldBack = ({ token, time }: Run, playing: ActiveMedia): ServiceError => {
     const { uid, text } = token;
     bus.emit("launch.guarded", { time, uid, text, playing: playing.mediaName, confirmMs });
-    return new ServiceError(
-      "failed",
+    return failed(
       `${playing.mediaName} plays: put the same card on once more within ${confirmMs / 1000} seconds to switch`,
     );
   };
@@ -124,7 +121,7 @@ export function createLauncher(parts: LauncherParts) {
     );
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {
-    if (closed) throw new ServiceError("busy", "the service is stopping", { isPublic: true });
+    if (closed) throw publicError("busy", "the service is stopping");
     const { readerId = "", isTap = false, problem, requester } = from;
     const origin = originOf(from);
     refuseBeyond(
@@ -176,9 +173,7 @@ export function createLauncher(parts: LauncherParts) {
      */
     launch(token: TokenParams, from: LaunchSource = {}): void {
       if (token.uid === "" && token.text === "" && token.data === "")
-        throw new ServiceError("invalid-params", "at least one of uid, text and data must not be empty", {
-          isPublic: true,
-        });
+        throw publicError("invalid-params", "at least one of uid, text and data must not be empty");
       // Pairing secrets are neither stored nor sent in events.
       enqueue(withoutSecrets(token), from, false);
     },
@@ -187,7 +182,7 @@ export function createLauncher(parts: LauncherParts) {
     /** Ends the player and its playlist, and the running script of `card`. Returns at once. */
     stopMedia(why: string, card?: string): void {
       const ofCard = card === undefined ? [] : queue.begun().filter((run) => run.card === card);
-      for (const run of ofCard) run.ending.abort(new ServiceError("failed", why));
+      for (const run of ofCard) run.ending.abort(failed(why));
       logFailure(session.stopMedia());
     },
     /** As `stopMedia` if the current media is below the folder; `media.stopped` carries `why`. */
@@ -209,8 +204,7 @@ export function createLauncher(parts: LauncherParts) {
     /** Launches what the guard holds back; throws `not-found` if it holds nothing. */
     confirm(): void {
       const held = guard.take();
-      if (held === undefined)
-        throw new ServiceError("not-found", "nothing waits to be confirmed", { isPublic: true });
+      if (held === undefined) throw publicError("not-found", "nothing waits to be confirmed");
       const { token, readerId, origin, requester } = held.run;
       const [trusted, isFromReader] = [origin !== "untrusted", origin === "reader"];
       enqueue(token, { readerId, trusted, isFromReader, requester, isTap: true }, true);

@@ -1,7 +1,7 @@
 /** Launchers: those of the config file, then RetroArch and mpv if they are installed; and the choice of one for a file. */
 import { usualCommands } from "../config/launcher-settings.ts";
 import type { LauncherConfig } from "../config/shape.ts";
-import { ServiceError } from "../core/errors.ts";
+import { failed } from "../core/errors.ts";
 import type { System } from "../core/media.ts";
 import { extensionOf } from "../core/media.ts";
 import type { PlayerKind } from "../core/playback.ts";
@@ -132,11 +132,10 @@ export function chooseLauncher(
       wantedId === undefined
         ? `no player is set up for ${describe(file)}`
         : `there is no launcher ${wantedId}`;
-    throw new ServiceError("failed", `${what}: add one to the config file under [[launchers]]`);
+    throw failed(`${what}: add one to the config file under [[launchers]]`);
   }
   if (!plays(launcher, file))
-    throw new ServiceError(
-      "failed",
+    throw failed(
       `the launcher ${launcher.id} does not take ${describe(file)}: it takes ${takenBy(launcher)}`,
     );
   return orderOf(launcher, file);
@@ -148,8 +147,7 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
     (candidate) => candidate.systems.includes(system.id) && !takesFile(candidate),
   );
   if (launcher === undefined) {
-    throw new ServiceError(
-      "failed",
+    throw failed(
       `no player starts ${system.id} without a file: add one under [[launchers]] whose command has no {path}`,
     );
   }
@@ -187,8 +185,7 @@ function coreOf({ id, core, cores = noCores() }: AvailableLauncher, system: Syst
   const file = coreFileOf(systemId, core, cores);
   if (file !== undefined) return file;
   const [usual] = coreNamesOf(systemId);
-  throw new ServiceError(
-    "failed",
+  throw failed(
     core !== undefined
       ? `there is no libretro core ${core}: install it, or name another one in the launcher ${id}`
       : usual === undefined

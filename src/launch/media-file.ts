@@ -4,7 +4,7 @@
  */
 import { access, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
-import { ServiceError } from "../core/errors.ts";
+import { failed, publicError, type ServiceError } from "../core/errors.ts";
 import type { MediaFolders, System } from "../core/media.ts";
 import { extensionOf } from "../core/media.ts";
 import { noDescriptors } from "../core/operating-system.ts";
@@ -44,8 +44,7 @@ export async function findMediaFile(
   knownSystems: readonly string[],
   systemId?: string,
 ): Promise<MediaFile> {
-  if (wanted === "" || wanted.includes("\0"))
-    throw new ServiceError("failed", "the card names no file", { isPublic: true });
+  if (wanted === "" || wanted.includes("\0")) throw publicError("failed", "the card names no file");
   refuseStickAway(wanted, stated.removable, sticks);
   const folders = { ...stated, roots: [...stated.roots, ...sticks] };
   const closed = closedNow(folders.closed);
@@ -61,8 +60,7 @@ export async function findMediaFile(
   // The same error as for a missing file, so that it does not reveal files outside the media folders.
   if (base === undefined) throw notBelow(wanted);
   if (await closed.isClosed(found))
-    throw new ServiceError(
-      "failed",
+    throw failed(
       "this file lies in a folder of Tapdeck itself or of the kernel, from which nothing is played",
     );
   const path = readable(found);
@@ -107,12 +105,12 @@ async function findAbsolute(wanted: string, { roots, own }: MediaFolders): Promi
 
 function notBelow(wanted: string): ServiceError {
   const sentence = `${wanted} is not below a media folder: add its folder to systems.root_folders`;
-  return new ServiceError("failed", sentence);
+  return failed(sentence);
 }
 
 async function missing(wanted: string, { roots, own }: MediaFolders, names: Names): Promise<ServiceError> {
   if (/^[a-z][\w+.-]*:\/\//i.test(wanted))
-    return new ServiceError("failed", `${wanted} is an address and no file, and Tapdeck opens none`);
+    return failed(`${wanted} is an address and no file, and Tapdeck opens none`);
   const folders = [...roots, ...own.map(({ folder }) => folder)];
   // The error does not reveal files outside the media folders.
   if (isAbsolute(wanted) && !folders.some((folder) => isBelow(wanted, folder))) return notBelow(wanted);
@@ -122,7 +120,7 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   const there = await Promise.all(systems.map(isThere));
   const [away] = await emptyOnes([...asked, ...systems.filter((_, at) => there[at])], names);
   const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
-  return new ServiceError("failed", `there is no file ${wanted}${where}${why}`);
+  return failed(`there is no file ${wanted}${where}${why}`);
 }
 
 /** The folders that are unreadable or empty, such as the mount point of an absent drive. */
@@ -150,7 +148,7 @@ export function findSystem(name: string, knownSystems: readonly string[]): Syste
 /** Throws `ServiceError("failed")` for a name that is neither in the table of systems nor in the config. */
 function namedByCard(name: string, { own }: MediaFolders, knownSystems: readonly string[]): System {
   const fault = systemFault(name, [...knownSystems, ...own.map(({ system }) => system)]);
-  if (fault !== undefined) throw new ServiceError("failed", fault);
+  if (fault !== undefined) throw failed(fault);
   return findSystem(name, knownSystems);
 }
 
@@ -280,6 +278,6 @@ async function resolved(path: string): Promise<string | undefined> {
   return realpath(path).catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code !== "EMFILE" && code !== "ENFILE") return undefined;
-    throw new ServiceError("failed", noDescriptors, { cause: error });
+    throw failed(noDescriptors, error);
   });
 }

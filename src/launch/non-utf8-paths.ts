@@ -5,7 +5,7 @@
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { failed, messageOf } from "../core/errors.ts";
 import { filterInSlices } from "../core/slices.ts";
 import { type FileName, fileName, fsPath, joinNames, readable } from "../media/file-names.ts";
 import type { PlayerChoice } from "./launchers.ts";
@@ -53,7 +53,7 @@ async function linkReadably(file: Uint8Array): Promise<{ readonly path: string; 
     return { path, release: () => void rm(folder, { recursive: true, force: true }).catch(() => {}) };
   } catch (error) {
     const sentence = `the name of ${name} is not UTF-8, and no link to it can be made (${messageOf(error)}): rename it`;
-    throw new ServiceError("failed", sentence, { cause: error });
+    throw failed(sentence, error);
   }
 }
 

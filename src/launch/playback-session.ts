@@ -2,7 +2,7 @@
 import type { Bus } from "../bus.ts";
 import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { publicError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ClosedPlaces } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
@@ -112,7 +112,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     },
     /** As `stopMedia`, and ends the hooks that run, and a playlist that is paused. */
     stopAll(): Promise<void> {
-      stopping.abort(new ServiceError("failed", "it was stopped", { isPublic: true }));
+      stopping.abort(publicError("failed", "it was stopped"));
       stopping = new AbortController();
       playlists.clear();
       return starting.stop();
@@ -142,7 +142,7 @@ function createStarting({ playing, saves, refusal, before }: StartingParts) {
 
   const refuse = () => {
     const why = refusal();
-    if (why !== undefined) throw new ServiceError("forbidden", why, { isPublic: true });
+    if (why !== undefined) throw publicError("forbidden", why);
   };
   const startWith = async (file: MediaFile, choice: PlayerChoice, run: RunContext) => {
     const game = choice.kind === "retroarch" ? await saves?.bring(file.path) : undefined;

@@ -4,7 +4,7 @@
  */
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { failed, publicError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
 import { mediaNameOf } from "../core/media.ts";
@@ -82,7 +82,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
     bus.emit("media.stopped", { ...which.media, elapsed, exitCode, reason, ...why });
   };
   const playingNow = (): Current => {
-    if (current === undefined) throw new ServiceError("failed", "nothing plays", { isPublic: true });
+    if (current === undefined) throw publicError("failed", "nothing plays");
     return current;
   };
   return {
@@ -151,8 +151,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
       const { player, media } = playingNow();
       if (action.kind !== "volume") return player.control(action);
       if (await volume.change(action.change)) return;
-      throw new ServiceError(
-        "failed",
+      throw failed(
         `the player ${media.launcherId} has no volume of its own: **volume changes that of the device`,
       );
     },
@@ -195,7 +194,7 @@ function watchProof({ media, player, proof }: Current, clock: Clock): void {
     if (exit === undefined || exit.exitCode === 0) return proof.resolve();
     const ms = performance.now() - startedMs;
     const words = [player.complaint(), await player.process.lastWords()].filter(Boolean).join("\n");
-    proof.reject(new ServiceError("failed", failure(media.launcherId, exit.exitCode, ms, words)));
+    proof.reject(failed(failure(media.launcherId, exit.exitCode, ms, words)));
   });
 }
 
@@ -211,19 +210,14 @@ async function untilReady({ player, proof }: Current, clock: Clock, signal: Abor
   const onAbort = () => reject(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
   const late = clock.after(mediaReadyMsMax, () =>
-    reject(
-      new ServiceError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`, { isPublic: true }),
-    ),
+    reject(publicError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`)),
   );
   const isReady = player.ready ?? proof.promise;
   isReady.then(resolve, reject);
   // The reason of a failure comes before the general sentence.
   void player.process.exited
     .then(() => proof.promise)
-    .then(
-      () => reject(new ServiceError("failed", "it ended before it was ready", { isPublic: true })),
-      reject,
-    );
+    .then(() => reject(publicError("failed", "it ended before it was ready")), reject);
   try {
     await promise;
   } finally {

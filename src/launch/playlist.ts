@@ -7,7 +7,7 @@ import { constants } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { failed, messageOf, publicError, ServiceError } from "../core/errors.ts";
 import { playlistBytesMax, playlistFailuresMax, playlistItemsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { extensionOf } from "../core/media.ts";
@@ -67,13 +67,11 @@ export function createPlaylists(parts: PlaylistParts) {
 
   const need = (): Loaded => {
     if (loaded === undefined)
-      throw new ServiceError("failed", "no playlist is loaded: a card with **playlist.play starts one", {
-        isPublic: true,
-      });
+      throw publicError("failed", "no playlist is loaded: a card with **playlist.play starts one");
     return loaded;
   };
   const clear = () => {
-    loaded?.step.abort(new ServiceError("failed", "the playlist was ended", { isPublic: true }));
+    loaded?.step.abort(publicError("failed", "the playlist was ended"));
     loaded = undefined;
   };
   const load = async (path: string, how: PlaylistHow, owner: RunContext): Promise<Loaded> => {
@@ -97,9 +95,7 @@ export function createPlaylists(parts: PlaylistParts) {
 
   /** Starts the item at `from`, or the next in this direction that can be played, on behalf of the run `by`. */
   const playFrom = async (list: Loaded, from: number, direction: 1 | -1, by?: RunContext) => {
-    list.step.abort(
-      new ServiceError("failed", "another item of the playlist was asked for", { isPublic: true }),
-    );
+    list.step.abort(publicError("failed", "another item of the playlist was asked for"));
     list.step = new AbortController();
     const step = by === undefined ? list.step.signal : AbortSignal.any([list.step.signal, by.signal]);
     const { card, isHook } = list.owner;
@@ -124,7 +120,7 @@ export function createPlaylists(parts: PlaylistParts) {
       if (at === undefined) break;
     }
     if (loaded === list) clear();
-    throw new ServiceError("failed", `nothing more of the playlist can be played: ${why}`);
+    throw failed(`nothing more of the playlist can be played: ${why}`);
   };
   const playNext = async (list: Loaded, from: number) => {
     const { signal } = list.step;
@@ -154,10 +150,9 @@ export function createPlaylists(parts: PlaylistParts) {
       },
       async pause() {
         const list = need();
-        if (!list.isPlaying)
-          throw new ServiceError("failed", "the playlist does not play", { isPublic: true });
+        if (!list.isPlaying) throw publicError("failed", "the playlist does not play");
         list.isPlaying = false;
-        list.step.abort(new ServiceError("failed", "the playlist was paused", { isPublic: true }));
+        list.step.abort(publicError("failed", "the playlist was paused"));
         if (isItem(list)) await stop();
       },
       async move(by) {
@@ -165,19 +160,13 @@ export function createPlaylists(parts: PlaylistParts) {
         const direction = by < 0 ? -1 : 1;
         const to = placeAfter(list, list.at, direction);
         if (to === undefined)
-          throw new ServiceError("failed", `this is the ${by < 0 ? "first" : "last"} item of the playlist`, {
-            isPublic: true,
-          });
+          throw publicError("failed", `this is the ${by < 0 ? "first" : "last"} item of the playlist`);
         await playFrom(list, to, direction, owner);
       },
       async goTo(place) {
         const list = need();
         if (place > list.items.length)
-          throw new ServiceError(
-            "failed",
-            `the playlist has ${list.items.length} items, and no number ${place}`,
-            { isPublic: true },
-          );
+          throw publicError("failed", `the playlist has ${list.items.length} items, and no number ${place}`);
         await playFrom(list, place - 1, 1, owner);
       },
     }),
@@ -246,9 +235,9 @@ const byName = new Intl.Collator("en", { numeric: true }).compare;
 export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
   const isFolder = (await stat(path)).isDirectory();
   if (!isFolder && !lists.includes(extensionOf(path)))
-    throw new ServiceError("failed", `${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
+    throw failed(`${path} is no playlist: it takes a folder, .m3u, .m3u8 or .pls`);
   const items = (isFolder ? await inFolder(path, compare) : await inList(path)).slice(0, playlistItemsMax);
-  if (items.length === 0) throw new ServiceError("failed", `the playlist ${path} names nothing to play`);
+  if (items.length === 0) throw failed(`the playlist ${path} names nothing to play`);
   return items;
 }
 
@@ -269,7 +258,7 @@ async function inList(path: string): Promise<readonly string[]> {
 async function textOf(path: string): Promise<string> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   if (!(await file.stat()).isFile() || (await realpath(`/proc/self/fd/${file.fd}`)) !== path)
-    throw new ServiceError("failed", `${path} is no plain file, or was replaced while it was read`);
+    throw failed(`${path} is no plain file, or was replaced while it was read`);
   const bytes = new Uint8Array(playlistBytesMax);
   const { bytesRead } = await file.read(bytes, 0, playlistBytesMax, 0);
   return new TextDecoder().decode(bytes.subarray(0, bytesRead));

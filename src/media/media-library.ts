@@ -4,7 +4,7 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { messageOf, publicError, type ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { IndexStatus, Media, MediaFolders, System, TitlePreferences } from "../core/media.ts";
 import {
@@ -84,7 +84,7 @@ export function createMedia(options: MediaOptions): MediaLibrary {
   /** Throws if there is no answer because the first run is under way. */
   const orIndexing = <T>(answer: T | undefined): T | undefined => {
     if (answer === undefined && holder.current() === undefined && runs.status().indexing)
-      throw new ServiceError("failed", "the media are being indexed: try again then", { isPublic: true });
+      throw publicError("failed", "the media are being indexed: try again then");
     return answer;
   };
 
@@ -147,11 +147,10 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
   return {
     status,
     async index(systems) {
-      if (closed) throw new ServiceError("failed", "the service is stopping", { isPublic: true });
+      if (closed) throw publicError("failed", "the service is stopping");
       const unknown = systems.find((id) => systemById(id) === undefined);
       if (unknown !== undefined) throw unknownSystem(unknown);
-      if (running !== undefined)
-        throw new ServiceError("conflict", "the media are being indexed already", { isPublic: true });
+      if (running !== undefined) throw publicError("conflict", "the media are being indexed already");
       mkdirSync(folder, { recursive: true });
       const run = startRun({ path, folders: folders(), systems }, { command, log, onLine });
       progress = { totalFiles: 0 };
@@ -235,5 +234,5 @@ export function createTeller(
 }
 
 function unknownSystem(name: string): ServiceError {
-  return new ServiceError("not-found", noSystemNamed(name), { isPublic: true });
+  return publicError("not-found", noSystemNamed(name));
 }

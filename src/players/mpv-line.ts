@@ -9,7 +9,7 @@
  */
 import { closeSync, writeSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { failed, type ServiceError } from "../core/errors.ts";
 import { playerLineBytesMax, playerRequestsMax } from "../core/limits.ts";
 
 type MpvMessage =
@@ -38,7 +38,7 @@ export function openMpvLine(
     if (message.kind !== "answer") return;
     const asked = waiting.get(message.id);
     if (message.error === "success") asked?.resolve(message.data);
-    else asked?.reject(new ServiceError("failed", `mpv says: ${message.error}`));
+    else asked?.reject(failed(`mpv says: ${message.error}`));
   });
   const hangUp = () => {
     for (const { reject } of waiting.values()) reject(gone());
@@ -53,11 +53,11 @@ export function openMpvLine(
     /** Resolves with `data`. Rejects with `ServiceError("failed")` if mpv refuses, has ended, or does not answer. */
     async ask(command: readonly (string | number | boolean)[], msMax = answerMsMax): Promise<unknown> {
       if (!isOpen) throw gone();
-      if (waiting.size >= playerRequestsMax) throw new ServiceError("failed", "mpv does not answer");
+      if (waiting.size >= playerRequestsMax) throw failed("mpv does not answer");
       const id = ++lastId;
       const asked = Promise.withResolvers<unknown>();
       waiting.set(id, asked);
-      const late = clock.after(msMax, () => asked.reject(new ServiceError("failed", "mpv does not answer")));
+      const late = clock.after(msMax, () => asked.reject(failed("mpv does not answer")));
       try {
         say(line, `${JSON.stringify({ command, request_id: id })}\n`);
         return await asked.promise;
@@ -109,7 +109,7 @@ function say(line: number, text: string): void {
 }
 
 function gone(cause?: unknown): ServiceError {
-  return new ServiceError("failed", "mpv has ended", { cause });
+  return failed("mpv has ended", cause);
 }
 
 /**

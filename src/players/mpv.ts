@@ -1,5 +1,5 @@
 /** mpv: sound, film and pictures, controlled by its JSON IPC. */
-import { assert, messageOf, ServiceError } from "../core/errors.ts";
+import { assert, failed, messageOf } from "../core/errors.ts";
 import { clampVolume, type SeekTarget } from "../core/playback.ts";
 import { spawnPlayer } from "../system/process.ts";
 import { lastLines } from "../system/stderr-tail.ts";
@@ -155,7 +155,7 @@ async function control(line: MpvLine, action: PlayerAction): Promise<void> {
     case "load-state":
     case "reset":
     case "menu":
-      throw new ServiceError("failed", `mpv has no ${action.kind.replace("-", " ")}`);
+      throw failed(`mpv has no ${action.kind.replace("-", " ")}`);
   }
 }
 
@@ -165,7 +165,7 @@ async function seek(line: MpvLine, to: SeekTarget): Promise<void> {
   try {
     await line.ask(["seek", amount, `${flags[to.kind]}+exact`]);
   } catch (cause) {
-    throw new ServiceError("failed", `mpv cannot go there: ${messageOf(cause)}`, { cause });
+    throw failed(`mpv cannot go there: ${messageOf(cause)}`, cause);
   }
 }
 

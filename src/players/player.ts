@@ -1,6 +1,6 @@
 /** The contract of a player: a process with a state and controls; and the start of a player of any kind. */
 import type { Clock } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { failed } from "../core/errors.ts";
 import type { PlaybackState } from "../core/media.ts";
 import type { ControlAction, PlayerKind, Resuming, StopHow, VolumeChange } from "../core/playback.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
@@ -97,8 +97,7 @@ export function startPlain(
     state: async () => ({}),
     complaint: () => undefined,
     async control({ kind }) {
-      throw new ServiceError(
-        "failed",
+      throw failed(
         `the player ${name} can only be started and stopped: ${kind.replace("-", " ")} needs kind = "mpv" or "retroarch" in its [[launchers]]`,
       );
     },

@@ -6,7 +6,7 @@ import { mkdtempSync, rm, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, sleep } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { failed } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { PlainAction, Resuming } from "../core/playback.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
@@ -227,17 +227,14 @@ const commands: Partial<Readonly<Record<PlainAction | "fast-forward", string>>> 
 async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, clock: Clock): Promise<void> {
   const { kind } = action;
   const now = await ask(answerMsMax);
-  if (now === undefined) throw new ServiceError("failed", "RetroArch does not answer");
+  if (now === undefined) throw failed("RetroArch does not answer");
   if (kind === "pause" || kind === "resume" || kind === "toggle") {
     const isWanted = kind === "toggle" ? now !== "paused" : kind === "pause";
     return setPause({ line, ask, clock }, isWanted, now);
   }
   const command = kind === "seek" || kind === "rewind" ? undefined : commands[kind];
   if (command === undefined)
-    throw new ServiceError(
-      "failed",
-      `RetroArch has no ${kind.replace("-", " ")} that it could be told to do`,
-    );
+    throw failed(`RetroArch has no ${kind.replace("-", " ")} that it could be told to do`);
   line.say(command);
 }
 
@@ -254,5 +251,5 @@ async function setPause(
     await sleep(clock, askAgainMs);
     if ((await ask(stateMsMax)) === wanted) return;
   }
-  throw new ServiceError("failed", `RetroArch did not ${isWanted ? "pause" : "go on"}`);
+  throw failed(`RetroArch did not ${isWanted ? "pause" : "go on"}`);
 }

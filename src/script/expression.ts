@@ -2,7 +2,7 @@
  * Expressions, `[[ a == "b" && !c ]]`: their trees, the variables that they can read, and their evaluation. The parser checks
  * types, and bounds the size and depth of a tree. The result is text, and is never parsed as script again.
  */
-import { ServiceError } from "../core/errors.ts";
+import { failed } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import type { Text } from "./syntax.ts";
 
@@ -156,7 +156,7 @@ export function fill(text: Text, facts: Facts): string {
 
 function bounded(text: string): string {
   if (text.length > scriptBytesMax)
-    throw new ServiceError("failed", `an expression comes to more than ${scriptBytesMax} characters`);
+    throw failed(`an expression comes to more than ${scriptBytesMax} characters`);
   return text;
 }
 

@@ -1,5 +1,5 @@
 /** Runs a script: checks the arguments of all commands, then runs the commands in order until one fails. */
-import { ServiceError } from "../core/errors.ts";
+import { failed, publicError, type ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { Call, ScriptCommand, ScriptOrigin, ScriptPorts } from "./command.ts";
@@ -15,12 +15,11 @@ import type { Command } from "./syntax.ts";
  */
 export function readyScript(text: string, origin: ScriptOrigin) {
   const parsed = parseScript(text);
-  if (parsed.kind === "error")
-    throw new ServiceError("failed", `script, character ${parsed.offset + 1}: ${parsed.message}`);
+  if (parsed.kind === "error") throw failed(`script, character ${parsed.offset + 1}: ${parsed.message}`);
   const steps = parsed.commands.map((command) => ({ command, meaning: meaningOf(command) }));
   for (const { command, meaning } of steps) {
     const why = refusalOf(command.name, meaning, origin);
-    if (why !== undefined) throw new ServiceError("forbidden", why, { isPublic: true });
+    if (why !== undefined) throw publicError("forbidden", why);
   }
   const switchesMedia = steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);
   return {
@@ -74,8 +73,7 @@ function meaningOf(command: Command): ScriptCommand {
   if (given < argsMin || given > argsMax) {
     const wanted = argsMin === argsMax ? `${argsMin}` : `${argsMin} to ${argsMax}`;
     const which = args === "" ? "" : ` (${args})`;
-    throw new ServiceError(
-      "failed",
+    throw failed(
       `**${command.name} takes ${wanted} ${argsMax === 1 ? "argument" : "arguments"}${which}, not ${given}${given > argsMax && argsMax > 0 ? "; a comma that separates nothing is written ^," : ""}`,
     );
   }
@@ -83,15 +81,15 @@ function meaningOf(command: Command): ScriptCommand {
   const unknown = [...command.options.keys()].find((key) => !known.includes(key));
   if (unknown !== undefined) {
     const help = didYouMean(unknown, known) || "; a ? that begins no options is written ^?";
-    throw new ServiceError("failed", `**${command.name} has no option ${unknown.slice(0, 64)}${help}`);
+    throw failed(`**${command.name} has no option ${unknown.slice(0, 64)}${help}`);
   }
   return meaning;
 }
 
 function unknownCommand(name: string): ServiceError {
-  if (notYet.includes(name)) return new ServiceError("failed", `this version has no **${name} yet`);
+  if (notYet.includes(name)) return failed(`this version has no **${name} yet`);
   const meant = didYouMean(name, [...byName.keys()]);
-  return new ServiceError("failed", `this version knows no command **${name.slice(0, 64)}${meant}`);
+  return failed(`this version knows no command **${name.slice(0, 64)}${meant}`);
 }
 
 /** The command with its expressions evaluated; undefined if its `when` is false. */
@@ -106,18 +104,14 @@ function callOf({ name, args, options }: Command, facts: Facts): Call | undefine
   };
   const length = [...call.args, ...call.options.values()].reduce((sum, text) => sum + text.length, 0);
   if (length > scriptBytesMax)
-    throw new ServiceError(
-      "failed",
-      `what **${name} is given comes to more than ${scriptBytesMax} characters`,
-    );
+    throw failed(`what **${name} is given comes to more than ${scriptBytesMax} characters`);
   return call;
 }
 
 function holds(text: string): boolean {
   const truth = text === "" ? false : readFlag(text);
   if (truth === undefined) {
-    throw new ServiceError(
-      "failed",
+    throw failed(
       `when= must come to true or false, not "${text.slice(0, 64)}": compare it, as in when=[[platform == "linux"]]`,
     );
   }

@@ -5,7 +5,7 @@
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { ServiceError } from "../../core/errors.ts";
+import { failed } from "../../core/errors.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import { type Firmware, infoFolders, neededFirmware } from "../../players/firmware.ts";
 import { settingsFolder, statedFolders } from "../../players/retroarch-cores.ts";
@@ -39,7 +39,7 @@ export function createBios({ environment, sticks }: BiosParts): CheckBios {
     if (await isIn([...folders, dirname(file.path)], files)) return choice;
     for (const systemFolder of ofSticks)
       if (await isIn([systemFolder], files)) return { ...choice, systemFolder };
-    throw new ServiceError("failed", sentenceOf(files, folders[0] ?? ""));
+    throw failed(sentenceOf(files, folders[0] ?? ""));
   };
 }
 

@@ -1,6 +1,6 @@
 /** The devices of this machine: what scripts may do with them, and which readers are devices. */
 import type { Bus } from "../../bus.ts";
-import { ServiceError } from "../../core/errors.ts";
+import { failed } from "../../core/errors.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import type { RunContext } from "../run-context.ts";
 
@@ -28,7 +28,7 @@ export function createDevicePorts(
 }
 
 async function none(): Promise<void> {
-  throw new ServiceError("failed", "there are no devices here that a script may use");
+  throw failed("there are no devices here that a script may use");
 }
 
 interface DeviceReaders extends Disposable {

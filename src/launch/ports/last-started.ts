@@ -1,5 +1,5 @@
 /** The record of earlier starts for later ones: the media for `launch.last`, and games that crash when they resume. */
-import { ServiceError } from "../../core/errors.ts";
+import { publicError } from "../../core/errors.ts";
 import type { MediaFolders, StartedMedia } from "../../core/media.ts";
 import type { LastMedia } from "../../store/play-state.ts";
 import {
@@ -42,8 +42,7 @@ export function createLastStarted({ folders, players, saved }: LastStartedParts)
     },
     /** Finds the last media again. Rejects with `ServiceError` if there are none, or they may no longer start. */
     async find(): Promise<FileAndChoice> {
-      if (last === undefined)
-        throw new ServiceError("failed", "nothing has been started yet", { isPublic: true });
+      if (last === undefined) throw publicError("failed", "nothing has been started yet");
       const { launchers, knownSystems } = players();
       const { path, systemId, launcherId } = last;
       if (path === "") {

@@ -1,7 +1,7 @@
 /** Looks media up for scripts, and names the USB stick of media that are not there because it is unplugged. */
 
 import { basename, isAbsolute, relative, sep } from "node:path";
-import { ServiceError } from "../../core/errors.ts";
+import { failed, publicError, ServiceError } from "../../core/errors.ts";
 import type { MediaSource } from "../../media/index/answers.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import type { MediaLibrary } from "../../media/media-library.ts";
@@ -19,23 +19,20 @@ export function createMediaLookup(media: SearchedMedia, random: () => number = M
       if (found === undefined) {
         const stick = await media.stickWith?.({ kind: "title", system, title: wanted });
         if (stick !== undefined) throw stickAway(`${system}/${wanted}`, stick);
-        throw new ServiceError("failed", `there is no ${system}/${wanted} in the media index`);
+        throw failed(`there is no ${system}/${wanted} in the media index`);
       }
       const isPlain = found.how === "exact" && found.rivals === 0;
       return { path: found.media.path, ...(isPlain ? {} : { why: found.why }) };
     },
     async search(query) {
       const [best] = media.search({ ...wordsOf(query), maxResults: 1 }).results;
-      if (best === undefined)
-        throw new ServiceError("failed", `nothing in the media index fits ${query.pattern}`);
+      if (best === undefined) throw failed(`nothing in the media index fits ${query.pattern}`);
       return best.path;
     },
     async random(sources) {
       const found = await media.any(sources.map(mediaSourceOf), random);
       if (found === undefined)
-        throw new ServiceError("failed", "there is nothing in the media index to choose from", {
-          isPublic: true,
-        });
+        throw publicError("failed", "there is nothing in the media index to choose from");
       return found.path;
     },
   };
@@ -71,7 +68,7 @@ function folderOf(path: string): MediaSource {
 function idOf(name: string): string {
   const known = systemByName(name);
   if (known !== undefined) return known.id;
-  throw new ServiceError("not-found", `there is no system ${name.slice(0, 64)}`, { isPublic: true });
+  throw publicError("not-found", `there is no system ${name.slice(0, 64)}`);
 }
 
 interface KnownSticks {
@@ -99,8 +96,5 @@ export async function withStickName(error: unknown, path: string, media: KnownSt
 }
 
 function stickAway(wanted: string, stick: string): ServiceError {
-  return new ServiceError(
-    "failed",
-    `there is no file ${wanted}: it is on the USB stick ${stick}, which is not plugged in`,
-  );
+  return failed(`there is no file ${wanted}: it is on the USB stick ${stick}, which is not plugged in`);
 }

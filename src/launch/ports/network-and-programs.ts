@@ -3,7 +3,7 @@
  * file, must match the whole address or command line.
  */
 import type { Config } from "../../config/shape.ts";
-import { ServiceError } from "../../core/errors.ts";
+import { failed, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import { runProgram } from "../../system/program.ts";
@@ -45,7 +45,7 @@ export function createOutside({
       if (exitCode === 0) return;
       const last = output.trimEnd().split("\n").at(-1)?.slice(0, 200) ?? "";
       const how = exitCode === null ? "was ended by a signal" : `ended with code ${exitCode}`;
-      throw new ServiceError("failed", `${argv[0]} ${how}${last === "" ? "" : `: ${last}`}`);
+      throw failed(`${argv[0]} ${how}${last === "" ? "" : `: ${last}`}`);
     },
   };
 }

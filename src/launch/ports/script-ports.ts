@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import type { Config, LauncherConfig } from "../../config/shape.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
-import { ServiceError } from "../../core/errors.ts";
+import { failed, ServiceError } from "../../core/errors.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";
 import type { ActiveMedia, MediaFolders } from "../../core/media.ts";
 import type { ControlAction, VolumeChange } from "../../core/playback.ts";
@@ -115,11 +115,7 @@ function createDelay(clock: Clock, { origin }: RunContext): ScriptPorts["delay"]
   let leftMs = origin === "untrusted" ? untrustedDelayMsMax : Number.POSITIVE_INFINITY;
   return async (ms, signal) => {
     leftMs -= ms;
-    if (leftMs < 0)
-      throw new ServiceError(
-        "failed",
-        `a script of this source waits ${untrustedDelayMsMax / 1000} s at most`,
-      );
+    if (leftMs < 0) throw failed(`a script of this source waits ${untrustedDelayMsMax / 1000} s at most`);
     await sleep(clock, ms, signal);
   };
 }

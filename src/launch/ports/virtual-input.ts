@@ -3,7 +3,7 @@
  * because programs need a moment to detect one. Each plays one macro at a time, because two would mix their keys.
  */
 import { type Clock, sleep } from "../../core/clock.ts";
-import { ServiceError } from "../../core/errors.ts";
+import { failed, publicError, ServiceError } from "../../core/errors.ts";
 import { macrosWaitingMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import type {
@@ -83,7 +83,7 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
   function insistOnPermission(): void {
     if (isAllowed()) return;
     const sentence = "keys and buttons are pressed only with script.allow_input = true in the config file";
-    throw new ServiceError("forbidden", sentence, { isPublic: true });
+    throw publicError("forbidden", sentence);
   }
 
   /**
@@ -105,7 +105,7 @@ export function createVirtualInput({ open, isAllowed, clock, log }: VirtualInput
       await play(kind, macro.steps, closing.signal);
     },
     close() {
-      closing.abort(new ServiceError("failed", "the service is stopping"));
+      closing.abort(failed("the service is stopping"));
       players.keyboard.dispose();
       players.gamepad.dispose();
     },

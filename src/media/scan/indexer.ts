@@ -1,6 +1,6 @@
 /** Jobs of the media, seen from the service: runs of the index, and a watch on the media folders. Each is a child process. */
 import { join } from "node:path";
-import { messageOf, ServiceError } from "../../core/errors.ts";
+import { failed, messageOf, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { gently, jobEnvironment, ownCommand } from "../../system/own-program.ts";
@@ -36,11 +36,10 @@ export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
     }
     await child.exited;
     if (last?.kind === "done") return { files: last.files, changed: last.changed };
-    if (cancelled)
-      throw new ServiceError("failed", "the index was cancelled: what was indexed before is still there");
+    if (cancelled) throw failed("the index was cancelled: what was indexed before is still there");
     const why =
       last?.kind === "failed" ? last.why : `its process ended with ${child.signalCode ?? child.exitCode}`;
-    throw new ServiceError("failed", `the media could not be indexed: ${why}`);
+    throw failed(`the media could not be indexed: ${why}`);
   };
   return {
     /** Resolves when the new index is in its place; rejects with `ServiceError("failed")`. */
@@ -66,7 +65,7 @@ function spawnGently(argument: string, command: readonly string[] = ownCommand(a
     });
   } catch (error) {
     const sentence = `the media cannot be looked after: their process could not be started: ${messageOf(error)}`;
-    throw new ServiceError("failed", sentence, { cause: error });
+    throw failed(sentence, error);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Commands that start media: a file, a title, the result of a search, a system. */
-import { ServiceError } from "../../core/errors.ts";
+import { failed, publicError } from "../../core/errors.ts";
 import {
   type Call,
   type LaunchHow,
@@ -132,7 +132,7 @@ function resumeOf({ options }: Call): Pick<LaunchHow, "resume"> {
   if (text === undefined) return {};
   const resume = readFlag(text);
   if (resume !== undefined) return { resume };
-  throw new ServiceError("failed", `resume is yes or no, not "${text.slice(0, 64)}"`);
+  throw failed(`resume is yes or no, not "${text.slice(0, 64)}"`);
 }
 
 /** The system stands before the first slash, the tags in brackets at the end. Throws `ServiceError("failed")`. */
@@ -149,13 +149,12 @@ function titleOf(text: string): WantedTitle {
     title = title.slice(0, open).trimEnd();
   }
   if (system === "" || title === "")
-    throw new ServiceError("failed", `a title is written System/Title (tag), not "${text.slice(0, 64)}"`);
+    throw failed(`a title is written System/Title (tag), not "${text.slice(0, 64)}"`);
   return { system, title, tags: tags.filter((tag) => tag !== "") };
 }
 
 function randomSourceOf(text: string): RandomSource {
-  if (text === "")
-    throw new ServiceError("failed", "launch.random takes systems, folders and searches, not nothing");
+  if (text === "") throw failed("launch.random takes systems, folders and searches, not nothing");
   if (text.includes("*")) return { kind: "query", ...queryOf(text) };
   if (text.includes("/")) return { kind: "folder", path: text };
   return text.toLowerCase() === "all" ? { kind: "all" } : { kind: "system", system: text };
@@ -164,9 +163,7 @@ function randomSourceOf(text: string): RandomSource {
 /** Throws `ServiceError("failed")` if there is no index; `why` names what needs it. */
 function indexOf({ index }: ScriptPorts, why: string): MediaLookup {
   if (index === undefined)
-    throw new ServiceError("failed", `there is no media index here, and ${why}: write the path of a file`, {
-      isPublic: true,
-    });
+    throw publicError("failed", `there is no media index here, and ${why}: write the path of a file`);
   return index;
 }
 
@@ -174,7 +171,6 @@ function indexOf({ index }: ScriptPorts, why: string): MediaLookup {
 function queryOf(text: string): NameQuery {
   const slash = text.indexOf("/");
   const [system, pattern] = [text.slice(0, Math.max(0, slash)).trim(), text.slice(slash + 1).trim()];
-  if (pattern === "")
-    throw new ServiceError("failed", `a search says what to look for, not "${text.slice(0, 64)}"`);
+  if (pattern === "") throw failed(`a search says what to look for, not "${text.slice(0, 64)}"`);
   return system === "" || system.toLowerCase() === "all" ? { pattern } : { system, pattern };
 }

@@ -1,5 +1,5 @@
 /** Commands for what plays: stop it, control its player, change the volume, wait for it. */
-import { ServiceError } from "../../core/errors.ts";
+import { failed } from "../../core/errors.ts";
 import { delayMsMax } from "../../core/limits.ts";
 import { readAction, readVolume } from "../../core/playback.ts";
 import type { ScriptCommand } from "../command.ts";
@@ -30,9 +30,9 @@ const control: ScriptCommand = {
   async run({ args: [action = "", place], options }, ports) {
     const to = options.get("to");
     if (place !== undefined && to !== undefined)
-      throw new ServiceError("failed", "control: one place is enough, behind the comma or as to=");
+      throw failed("control: one place is enough, behind the comma or as to=");
     const read = readAction(action, place ?? to);
-    if (read.kind === "error") throw new ServiceError("failed", `control: ${read.message}`);
+    if (read.kind === "error") throw failed(`control: ${read.message}`);
     await ports.control(read.action);
   },
 };
@@ -46,10 +46,7 @@ const volume: ScriptCommand = {
   async run({ args: [text = ""] }, ports, signal) {
     const change = readVolume(text);
     if (change === undefined)
-      throw new ServiceError(
-        "failed",
-        `volume takes a number from 0 to 100, +5 or -5, not "${text.slice(0, 64)}"`,
-      );
+      throw failed(`volume takes a number from 0 to 100, +5 or -5, not "${text.slice(0, 64)}"`);
     await ports.changeVolume(change, signal);
   },
 };
@@ -73,8 +70,7 @@ export const playerCommands: readonly ScriptCommand[] = [stop, control, volume, 
 function delayMs(text: string): number {
   const ms = durationMs(text);
   if (ms === undefined || ms > delayMsMax) {
-    throw new ServiceError(
-      "failed",
+    throw failed(
       `delay takes milliseconds from 0 to ${delayMsMax}, a time such as 1m30s, or media_ready, not "${text.slice(0, 64)}"`,
     );
   }

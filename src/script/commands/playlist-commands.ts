@@ -1,5 +1,5 @@
 /** Commands for the playlist: many files, one after another. */
-import { ServiceError } from "../../core/errors.ts";
+import { failed, type ServiceError } from "../../core/errors.ts";
 import { type Call, type PlaylistHow, readFlag, type ScriptCommand } from "../command.ts";
 import { fileOptions, howOf } from "./launch-commands.ts";
 
@@ -88,10 +88,7 @@ const playlistGoto: ScriptCommand = {
   example: "**playlist.goto:3",
   async run({ args: [text = ""] }, { playlist }) {
     if (!/^[1-9]\d{0,5}$/.test(text))
-      throw new ServiceError(
-        "failed",
-        `playlist.goto takes the place of an item, from 1, not "${text.slice(0, 64)}"`,
-      );
+      throw failed(`playlist.goto takes the place of an item, from 1, not "${text.slice(0, 64)}"`);
     await playlist.goTo(Number(text));
   },
 };
@@ -120,5 +117,5 @@ function playlistHow(call: Call): PlaylistHow {
 }
 
 function wrong(option: string, text: string, right: string): ServiceError {
-  return new ServiceError("failed", `${option}= is ${right}, not "${text.slice(0, 64)}"`);
+  return failed(`${option}= is ${right}, not "${text.slice(0, 64)}"`);
 }

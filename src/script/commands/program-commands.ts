@@ -1,5 +1,5 @@
 /** Commands that write to the log, send web requests and run programs. No shell reads their arguments. */
-import { ServiceError } from "../../core/errors.ts";
+import { failed } from "../../core/errors.ts";
 import { argvMax } from "../../core/limits.ts";
 import type { ScriptCommand } from "../command.ts";
 
@@ -54,10 +54,7 @@ const execute: ScriptCommand = {
   async run({ args, hasExpressions }, ports, signal) {
     // The text of a card must stay within the one argument that its expression stands in.
     if (args.length === 1 && hasExpressions)
-      throw new ServiceError(
-        "failed",
-        "execute: where there is an expression, commas go between program and arguments",
-      );
+      throw failed("execute: where there is an expression, commas go between program and arguments");
     await ports.execute(argvOf(args), signal);
   },
 };
@@ -69,7 +66,7 @@ function argvOf(args: readonly string[]): readonly string[] {
   const [first = "", ...others] = args;
   const argv = others.length === 0 ? wordsOf(first) : args;
   if (argv[0] === undefined || argv[0] === "" || argv.length > argvMax)
-    throw new ServiceError("failed", `execute takes a program and at most ${argvMax - 1} arguments`);
+    throw failed(`execute takes a program and at most ${argvMax - 1} arguments`);
   return argv;
 }
 
@@ -79,8 +76,7 @@ function wordsOf(line: string): readonly string[] {
   const piece = /(\s+)|'([^']*)'|"([^"]*)"|([^\s'"]+)|(['"])/g;
   let begun = false;
   for (const [, blank, single, double, plain, stray] of line.matchAll(piece)) {
-    if (stray !== undefined)
-      throw new ServiceError("failed", `execute: ${stray} opens a text that has no end`);
+    if (stray !== undefined) throw failed(`execute: ${stray} opens a text that has no end`);
     if (blank !== undefined) {
       begun = false;
       continue;
