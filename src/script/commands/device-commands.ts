@@ -13,17 +13,50 @@ const macroDocs =
 
 const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: false } as const;
 
-const inputKeyboard = inputCommand("keyboard", {
-  args: "keys",
-  docs: `Types on a virtual keyboard with US layout: plain characters, other keys in braces, such as \`{enter}\` \`{esc}\` \`{f1}\` \`{up}\`, and several together, such as \`{ctrl+c}\`. ${macroDocs} ${permission}`,
-  example: "**input.keyboard:load{enter}{delay:2s}{f1}",
-});
-
-const inputGamepad = inputCommand("gamepad", {
-  args: "buttons",
-  docs: `Presses buttons of a virtual gamepad, which games see as an additional one: \`^\` \`v\` \`<\` \`>\` for the directions, \`A\` (east) \`B\` (south) \`X\` (north) \`Y\` (west) \`L\` \`R\`, and in braces \`{start}\` \`{select}\` \`{menu}\` \`{l2}\` \`{r2}\` \`{l3}\` \`{r3}\` \`{up}\` and so on. ${macroDocs} ${permission}`,
-  example: "**input.gamepad:^^vv<><>BA{start}",
-});
+export const deviceCommands: readonly ScriptCommand[] = [
+  inputCommand("keyboard", {
+    args: "keys",
+    docs: `Types on a virtual keyboard with US layout: plain characters, other keys in braces, such as \`{enter}\` \`{esc}\` \`{f1}\` \`{up}\`, and several together, such as \`{ctrl+c}\`. ${macroDocs} ${permission}`,
+    example: "**input.keyboard:load{enter}{delay:2s}{f1}",
+  }),
+  inputCommand("gamepad", {
+    args: "buttons",
+    docs: `Presses buttons of a virtual gamepad, which games see as an additional one: \`^\` \`v\` \`<\` \`>\` for the directions, \`A\` (east) \`B\` (south) \`X\` (north) \`Y\` (west) \`L\` \`R\`, and in braces \`{start}\` \`{select}\` \`{menu}\` \`{l2}\` \`{r2}\` \`{l3}\` \`{r3}\` \`{up}\` and so on. ${macroDocs} ${permission}`,
+    example: "**input.gamepad:^^vv<><>BA{start}",
+  }),
+  {
+    ...common,
+    names: ["input.key", "key"],
+    args: "key",
+    docs: `Presses one key of the virtual keyboard: by its name in the braces of \`input.keyboard\`, or by its number in Linux: \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
+    example: "**input.key:f12",
+    async run({ args: [key = ""] }, ports, signal) {
+      await ports.input("keyboard", pressedTimes(codesOfKey(key.trim()), 1), signal);
+    },
+  },
+  coinCommand(1, "5"),
+  coinCommand(2, "6"),
+  {
+    ...common,
+    names: ["write"],
+    args: "text",
+    waits: true,
+    docs: "Writes a text to the next tag, and reads it back. Take this card off and put the other tag on within 30 seconds. This card is not changed. The written tag starts nothing until it was taken off. In quotes, `||`, commas and a `?` of the text are plain characters.",
+    example: '**write:"SNES/Super Game.sfc"',
+    run: ({ args: [text = ""] }, ports, signal) => ports.write(text, signal),
+  },
+  {
+    ...common,
+    names: ["pair"],
+    argsMin: 0,
+    argsMax: 0,
+    args: "",
+    needsReader: true,
+    docs: "Shows a QR code and six digits on the screen of the SD image for ten minutes. A phone that scans the code, or on which the digits are typed, can use the device from then on. It is for devices without a keyboard; elsewhere, use `tapdeck pair`. It works only from a card on a reader of the device, not over the API and not from a simulated reader.",
+    example: "**pair",
+    run: (_call, ports) => ports.pair(),
+  },
+];
 
 function inputCommand(
   kind: InputKind,
@@ -43,17 +76,6 @@ function inputCommand(
     },
   };
 }
-
-const inputKey: ScriptCommand = {
-  ...common,
-  names: ["input.key", "key"],
-  args: "key",
-  docs: `Presses one key of the virtual keyboard: by its name in the braces of \`input.keyboard\`, or by its number in Linux: \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
-  example: "**input.key:f12",
-  async run({ args: [key = ""] }, ports, signal) {
-    await ports.input("keyboard", pressedTimes(codesOfKey(key.trim()), 1), signal);
-  },
-};
 
 /** MAME and most other arcade emulators take the keys 5 and 6 for coins of the players 1 and 2. */
 function coinCommand(player: 1 | 2, key: string): ScriptCommand {
@@ -75,38 +97,6 @@ function coinCommand(player: 1 | 2, key: string): ScriptCommand {
     },
   };
 }
-
-const write: ScriptCommand = {
-  ...common,
-  names: ["write"],
-  args: "text",
-  waits: true,
-  docs: "Writes a text to the next tag, and reads it back. Take this card off and put the other tag on within 30 seconds. This card is not changed. The written tag starts nothing until it was taken off. In quotes, `||`, commas and a `?` of the text are plain characters.",
-  example: '**write:"SNES/Super Game.sfc"',
-  run: ({ args: [text = ""] }, ports, signal) => ports.write(text, signal),
-};
-
-const pair: ScriptCommand = {
-  ...common,
-  names: ["pair"],
-  argsMin: 0,
-  argsMax: 0,
-  args: "",
-  needsReader: true,
-  docs: "Shows a QR code and six digits on the screen of the SD image for ten minutes. A phone that scans the code, or on which the digits are typed, can use the device from then on. It is for devices without a keyboard; elsewhere, use `tapdeck pair`. It works only from a card on a reader of the device, not over the API and not from a simulated reader.",
-  example: "**pair",
-  run: (_call, ports) => ports.pair(),
-};
-
-export const deviceCommands: readonly ScriptCommand[] = [
-  inputKeyboard,
-  inputGamepad,
-  inputKey,
-  coinCommand(1, "5"),
-  coinCommand(2, "6"),
-  write,
-  pair,
-];
 
 function speedOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;

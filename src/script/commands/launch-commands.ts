@@ -31,90 +31,78 @@ const common = {
   allowedUntrusted: true,
 } as const;
 
-const launch: ScriptCommand = {
-  ...common,
-  names: ["launch"],
-  args: "path",
-  options: {
-    ...fileOptions,
-    system:
-      "The system that the file is for, by any of its names. Its extension must belong to that system, or be listed by the player.",
-  },
-  docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list without a player of its own is played like `playlist.play`. A text that is not a command is an argument of this command.",
-  example: "SNES/Super Game.sfc?launcher=snes9x",
-  run: (call, ports) => ports.launch(call.args[0] ?? "", howOf(call)),
-};
-
-const launchTitle: ScriptCommand = {
-  ...common,
-  names: ["launch.title"],
-  args: "System/Title (tag)",
-  needsIndex: true,
-  docs: "Looks a title up in the media index and starts the file that fits best. Tags in brackets narrow the choice. `@System/Title (tag)` is the short form, in which commas are plain characters.",
-  example: "@SNES/Super Game (USA)",
-  async run(call, ports) {
-    const wanted = titleOf(call.args[0] ?? "");
-    const { path, why } = await indexOf(ports, "titles need it").title(wanted);
-    await ports.launch(path, { ...howOf(call), ...(why === undefined ? {} : { why }) });
-  },
-};
-
-const launchSearch: ScriptCommand = {
-  ...common,
-  names: ["launch.search", "search"],
-  args: "System/query",
-  needsIndex: true,
-  docs: "Starts the best result of a search in the media index. `*` stands for any text. Without a system, or with `all`, it searches all systems.",
-  example: "**launch.search:SNES/*super*game*",
-  async run(call, ports) {
-    const query = queryOf(call.args[0] ?? "");
-    await ports.launch(await indexOf(ports, "a search needs it").search(query), howOf(call));
-  },
-};
-
-const launchRandom: ScriptCommand = {
-  ...common,
-  names: ["launch.random", "random"],
-  argsMax: 64,
-  args: "system, folder or query, ...",
-  needsIndex: true,
-  docs: "Starts a random file of the given systems, folders (`/absolute` or `System/folder`) and searches (`System/*words*`). All files are equally likely. `all` stands for every system.",
-  example: "**launch.random:SNES,NES/Puzzles,all/*race*",
-  async run(call, ports) {
-    const sources = call.args.map(randomSourceOf);
-    await ports.launch(await indexOf(ports, "a random choice needs it").random(sources), howOf(call));
-  },
-};
-
-const launchSystem: ScriptCommand = {
-  ...common,
-  names: ["launch.system", "system"],
-  args: "system",
-  options: {},
-  docs: "Starts a system without media, such as its menu. It needs a launcher in the config file that names the system and has no `{path}` in its command.",
-  example: "**launch.system:SNES",
-  run: ({ args: [system = ""] }, ports) => ports.launchSystem(system),
-};
-
-const launchLast: ScriptCommand = {
-  ...common,
-  names: ["launch.last"],
-  argsMin: 0,
-  argsMax: 0,
-  args: "",
-  options: resumeOption,
-  docs: "Starts the media that was started last, also if it still plays, and also after a restart.",
-  example: "**launch.last",
-  run: (call, ports) => ports.launchLast(resumeOf(call)),
-};
-
 export const launchCommands: readonly ScriptCommand[] = [
-  launch,
-  launchTitle,
-  launchSearch,
-  launchRandom,
-  launchSystem,
-  launchLast,
+  {
+    ...common,
+    names: ["launch"],
+    args: "path",
+    options: {
+      ...fileOptions,
+      system:
+        "The system that the file is for, by any of its names. Its extension must belong to that system, or be listed by the player.",
+    },
+    docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list without a player of its own is played like `playlist.play`. A text that is not a command is an argument of this command.",
+    example: "SNES/Super Game.sfc?launcher=snes9x",
+    run: (call, ports) => ports.launch(call.args[0] ?? "", howOf(call)),
+  },
+  {
+    ...common,
+    names: ["launch.title"],
+    args: "System/Title (tag)",
+    needsIndex: true,
+    docs: "Looks a title up in the media index and starts the file that fits best. Tags in brackets narrow the choice. `@System/Title (tag)` is the short form, in which commas are plain characters.",
+    example: "@SNES/Super Game (USA)",
+    async run(call, ports) {
+      const wanted = titleOf(call.args[0] ?? "");
+      const { path, why } = await indexOf(ports, "titles need it").title(wanted);
+      await ports.launch(path, { ...howOf(call), ...(why === undefined ? {} : { why }) });
+    },
+  },
+  {
+    ...common,
+    names: ["launch.search", "search"],
+    args: "System/query",
+    needsIndex: true,
+    docs: "Starts the best result of a search in the media index. `*` stands for any text. Without a system, or with `all`, it searches all systems.",
+    example: "**launch.search:SNES/*super*game*",
+    async run(call, ports) {
+      const query = queryOf(call.args[0] ?? "");
+      await ports.launch(await indexOf(ports, "a search needs it").search(query), howOf(call));
+    },
+  },
+  {
+    ...common,
+    names: ["launch.random", "random"],
+    argsMax: 64,
+    args: "system, folder or query, ...",
+    needsIndex: true,
+    docs: "Starts a random file of the given systems, folders (`/absolute` or `System/folder`) and searches (`System/*words*`). All files are equally likely. `all` stands for every system.",
+    example: "**launch.random:SNES,NES/Puzzles,all/*race*",
+    async run(call, ports) {
+      const sources = call.args.map(randomSourceOf);
+      await ports.launch(await indexOf(ports, "a random choice needs it").random(sources), howOf(call));
+    },
+  },
+  {
+    ...common,
+    names: ["launch.system", "system"],
+    args: "system",
+    options: {},
+    docs: "Starts a system without media, such as its menu. It needs a launcher in the config file that names the system and has no `{path}` in its command.",
+    example: "**launch.system:SNES",
+    run: ({ args: [system = ""] }, ports) => ports.launchSystem(system),
+  },
+  {
+    ...common,
+    names: ["launch.last"],
+    argsMin: 0,
+    argsMax: 0,
+    args: "",
+    options: resumeOption,
+    docs: "Starts the media that was started last, also if it still plays, and also after a restart.",
+    example: "**launch.last",
+    run: (call, ports) => ports.launchLast(resumeOf(call)),
+  },
 ];
 
 /** Reads the options of a command that starts a file. Throws `ServiceError("failed")`. */

@@ -7,64 +7,61 @@ import { durationMs } from "../input-macro.ts";
 
 const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: true } as const;
 
-const stop: ScriptCommand = {
-  ...common,
-  names: ["stop"],
-  argsMin: 0,
-  argsMax: 0,
-  args: "",
-  endsMedia: true,
-  docs: "Stops what plays.",
-  example: '**stop?when=[[active_media.system_id == "Music"]]',
-  run: (_call, ports) => ports.stop(),
-};
-
-const control: ScriptCommand = {
-  ...common,
-  names: ["control"],
-  argsMax: 2,
-  args: "action, place or volume",
-  options: { to: "The place; the same as the second argument." },
-  docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume`, `mute`, `next`, `previous` (mpv), `save_state`, `load_state`, `reset`, `menu`, `screenshot` (RetroArch), as far as the player can. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
-  example: "**control:seek,+30||**control:resume",
-  async run({ args: [action = "", place], options }, ports) {
-    const to = options.get("to");
-    if (place !== undefined && to !== undefined)
-      throw failed("control: one place is enough, behind the comma or as to=");
-    const read = readAction(action, place ?? to);
-    if (read.kind === "error") throw failed(`control: ${read.message}`);
-    await ports.control(read.action);
+export const playerCommands: readonly ScriptCommand[] = [
+  {
+    ...common,
+    names: ["stop"],
+    argsMin: 0,
+    argsMax: 0,
+    args: "",
+    endsMedia: true,
+    docs: "Stops what plays.",
+    example: '**stop?when=[[active_media.system_id == "Music"]]',
+    run: (_call, ports) => ports.stop(),
   },
-};
-
-const volume: ScriptCommand = {
-  ...common,
-  names: ["volume"],
-  args: "percent",
-  docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`. A player with a volume of its own (mpv) is changed; otherwise the device is, by `wpctl`, `pactl` or `amixer`. The volume of a player stays for the next players. If nothing plays and the device has no volume, the value is for the next player.",
-  example: "**volume:40||Audio/Lullaby.mp3",
-  async run({ args: [text = ""] }, ports, signal) {
-    const change = readVolume(text);
-    if (change === undefined)
-      throw failed(`volume takes a number from 0 to 100, +5 or -5, not "${text.slice(0, 64)}"`);
-    await ports.changeVolume(change, signal);
+  {
+    ...common,
+    names: ["control"],
+    argsMax: 2,
+    args: "action, place or volume",
+    options: { to: "The place; the same as the second argument." },
+    docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume`, `mute`, `next`, `previous` (mpv), `save_state`, `load_state`, `reset`, `menu`, `screenshot` (RetroArch), as far as the player can. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
+    example: "**control:seek,+30||**control:resume",
+    async run({ args: [action = "", place], options }, ports) {
+      const to = options.get("to");
+      if (place !== undefined && to !== undefined)
+        throw failed("control: one place is enough, behind the comma or as to=");
+      const read = readAction(action, place ?? to);
+      if (read.kind === "error") throw failed(`control: ${read.message}`);
+      await ports.control(read.action);
+    },
   },
-};
-
-const delay: ScriptCommand = {
-  ...common,
-  names: ["delay"],
-  args: "milliseconds, time or media_ready",
-  waits: true,
-  docs: "Waits before the next command: a number of milliseconds, a time such as `1m30s` (`h`, `m`, `s`, `ms`), or `media_ready`. `media_ready` waits until the player shows its media; a player that cannot report this is ready after 3 s. Other cards run during the wait, and a card that starts or stops something ends it.",
-  example: "SNES/Super Game.sfc||**delay:2s||**echo:it should run by now",
-  async run({ args: [text = ""] }, ports, signal) {
-    if (text.toLowerCase() !== "media_ready") return ports.delay(delayMs(text), signal);
-    return ports.mediaReady(signal);
+  {
+    ...common,
+    names: ["volume"],
+    args: "percent",
+    docs: "Sets the volume from 0 to 100, or changes it by `+5` or `-5`. A player with a volume of its own (mpv) is changed; otherwise the device is, by `wpctl`, `pactl` or `amixer`. The volume of a player stays for the next players. If nothing plays and the device has no volume, the value is for the next player.",
+    example: "**volume:40||Audio/Lullaby.mp3",
+    async run({ args: [text = ""] }, ports, signal) {
+      const change = readVolume(text);
+      if (change === undefined)
+        throw failed(`volume takes a number from 0 to 100, +5 or -5, not "${text.slice(0, 64)}"`);
+      await ports.changeVolume(change, signal);
+    },
   },
-};
-
-export const playerCommands: readonly ScriptCommand[] = [stop, control, volume, delay];
+  {
+    ...common,
+    names: ["delay"],
+    args: "milliseconds, time or media_ready",
+    waits: true,
+    docs: "Waits before the next command: a number of milliseconds, a time such as `1m30s` (`h`, `m`, `s`, `ms`), or `media_ready`. `media_ready` waits until the player shows its media; a player that cannot report this is ready after 3 s. Other cards run during the wait, and a card that starts or stops something ends it.",
+    example: "SNES/Super Game.sfc||**delay:2s||**echo:it should run by now",
+    async run({ args: [text = ""] }, ports, signal) {
+      if (text.toLowerCase() !== "media_ready") return ports.delay(delayMs(text), signal);
+      return ports.mediaReady(signal);
+    },
+  },
+];
 
 /** Throws `ServiceError("failed")` for a text that is no time, and for a time above `delayMsMax`. */
 function delayMs(text: string): number {

@@ -13,94 +13,80 @@ const options = {
 } as const;
 const common = { options: {}, startsMedia: false, allowedUntrusted: true, argsMin: 0, argsMax: 0, args: "" };
 
-const playlistPlay: ScriptCommand = {
-  ...common,
-  names: ["playlist.play"],
-  argsMax: 1,
-  args: "folder or list",
-  options,
-  startsMedia: true,
-  docs: `Starts ${what}; without an argument, continues the loaded one. When an item ends by itself, the next one starts. An item that cannot be played is skipped. Another start ends a playlist that plays, and keeps one that is paused.`,
-  example: "**playlist.play:Audio/Bedtime?mode=shuffle&repeat=all",
-  run: (call, { playlist }) => {
-    const path = call.args[0] ?? "";
-    return playlist.play(path === "" ? undefined : path, playlistHow(call));
-  },
-};
-
-const playlistLoad: ScriptCommand = {
-  ...common,
-  names: ["playlist.load"],
-  argsMin: 1,
-  argsMax: 1,
-  args: "folder or list",
-  options,
-  docs: "Loads a playlist, as `playlist.play` does, without starting it.",
-  example: "**playlist.load:Audio/Bedtime.m3u",
-  run: (call, { playlist }) => playlist.load(call.args[0] ?? "", playlistHow(call)),
-};
-
-const playlistStop: ScriptCommand = {
-  ...common,
-  names: ["playlist.stop"],
-  docs: "Ends the playlist, and stops its item.",
-  example: "**playlist.stop",
-  run: (_call, { playlist }) => playlist.stop(),
-};
-
-const playlistPause: ScriptCommand = {
-  ...common,
-  names: ["playlist.pause"],
-  docs: "Stops the item of the playlist and keeps the place. `playlist.play` starts that item again.",
-  example: "**playlist.pause",
-  run: (_call, { playlist }) => playlist.pause(),
-};
-
-const playlistNext: ScriptCommand = {
-  ...common,
-  names: ["playlist.next"],
-  startsMedia: true,
-  goesOn: true,
-  docs: "Starts the next item of the playlist.",
-  example: "**playlist.next",
-  run: (_call, { playlist }) => playlist.move(1),
-};
-
-const playlistPrevious: ScriptCommand = {
-  ...common,
-  names: ["playlist.previous"],
-  startsMedia: true,
-  goesOn: true,
-  docs: "Starts the previous item of the playlist.",
-  example: "**playlist.previous",
-  run: (_call, { playlist }) => playlist.move(-1),
-};
-
-const playlistGoto: ScriptCommand = {
-  ...common,
-  names: ["playlist.goto"],
-  argsMin: 1,
-  argsMax: 1,
-  args: "place",
-  startsMedia: true,
-  goesOn: true,
-  docs: "Starts the item at this place of the playlist; the first is 1.",
-  example: "**playlist.goto:3",
-  async run({ args: [text = ""] }, { playlist }) {
-    if (!/^[1-9]\d{0,5}$/.test(text))
-      throw failed(`playlist.goto takes the place of an item, from 1, not "${text.slice(0, 64)}"`);
-    await playlist.goTo(Number(text));
-  },
-};
-
 export const playlistCommands: readonly ScriptCommand[] = [
-  playlistPlay,
-  playlistLoad,
-  playlistStop,
-  playlistPause,
-  playlistNext,
-  playlistPrevious,
-  playlistGoto,
+  {
+    ...common,
+    names: ["playlist.play"],
+    argsMax: 1,
+    args: "folder or list",
+    options,
+    startsMedia: true,
+    docs: `Starts ${what}; without an argument, continues the loaded one. When an item ends by itself, the next one starts. An item that cannot be played is skipped. Another start ends a playlist that plays, and keeps one that is paused.`,
+    example: "**playlist.play:Audio/Bedtime?mode=shuffle&repeat=all",
+    run: (call, { playlist }) => {
+      const path = call.args[0] ?? "";
+      return playlist.play(path === "" ? undefined : path, playlistHow(call));
+    },
+  },
+  {
+    ...common,
+    names: ["playlist.load"],
+    argsMin: 1,
+    argsMax: 1,
+    args: "folder or list",
+    options,
+    docs: "Loads a playlist, as `playlist.play` does, without starting it.",
+    example: "**playlist.load:Audio/Bedtime.m3u",
+    run: (call, { playlist }) => playlist.load(call.args[0] ?? "", playlistHow(call)),
+  },
+  {
+    ...common,
+    names: ["playlist.stop"],
+    docs: "Ends the playlist, and stops its item.",
+    example: "**playlist.stop",
+    run: (_call, { playlist }) => playlist.stop(),
+  },
+  {
+    ...common,
+    names: ["playlist.pause"],
+    docs: "Stops the item of the playlist and keeps the place. `playlist.play` starts that item again.",
+    example: "**playlist.pause",
+    run: (_call, { playlist }) => playlist.pause(),
+  },
+  {
+    ...common,
+    names: ["playlist.next"],
+    startsMedia: true,
+    goesOn: true,
+    docs: "Starts the next item of the playlist.",
+    example: "**playlist.next",
+    run: (_call, { playlist }) => playlist.move(1),
+  },
+  {
+    ...common,
+    names: ["playlist.previous"],
+    startsMedia: true,
+    goesOn: true,
+    docs: "Starts the previous item of the playlist.",
+    example: "**playlist.previous",
+    run: (_call, { playlist }) => playlist.move(-1),
+  },
+  {
+    ...common,
+    names: ["playlist.goto"],
+    argsMin: 1,
+    argsMax: 1,
+    args: "place",
+    startsMedia: true,
+    goesOn: true,
+    docs: "Starts the item at this place of the playlist; the first is 1.",
+    example: "**playlist.goto:3",
+    async run({ args: [text = ""] }, { playlist }) {
+      if (!/^[1-9]\d{0,5}$/.test(text))
+        throw failed(`playlist.goto takes the place of an item, from 1, not "${text.slice(0, 64)}"`);
+      await playlist.goTo(Number(text));
+    },
+  },
 ];
 
 const repeats = ["no", "all", "one"] as const;

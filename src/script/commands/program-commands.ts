@@ -5,61 +5,58 @@ import type { ScriptCommand } from "../command.ts";
 
 const common = { options: {}, startsMedia: false, waits: true, allowedUntrusted: false } as const;
 
-const echo: ScriptCommand = {
-  names: ["echo"],
-  argsMin: 0,
-  argsMax: 64,
-  args: "text, ...",
-  options: {},
-  startsMedia: false,
-  allowedUntrusted: true,
-  docs: "Writes its arguments to the log.",
-  example: "**echo:[[last_scanned.id]] was read on [[device.hostname]]",
-  async run({ args }, ports) {
-    ports.echo(args.join(", "));
+export const programCommands: readonly ScriptCommand[] = [
+  {
+    names: ["echo"],
+    argsMin: 0,
+    argsMax: 64,
+    args: "text, ...",
+    options: {},
+    startsMedia: false,
+    allowedUntrusted: true,
+    docs: "Writes its arguments to the log.",
+    example: "**echo:[[last_scanned.id]] was read on [[device.hostname]]",
+    async run({ args }, ports) {
+      ports.echo(args.join(", "));
+    },
   },
-};
-
-const httpGet: ScriptCommand = {
-  ...common,
-  names: ["http.get", "get"],
-  argsMin: 1,
-  argsMax: 1,
-  args: "url",
-  docs: "Sends a request to a server, and fails unless it succeeds. The address must match `script.allow_http` in the config file. The body of the answer is dropped.",
-  example: '**http.get:"https://example.com/lamp?on=1"',
-  run: ({ args: [url = ""] }, ports, signal) => ports.request({ method: "GET", url }, signal),
-};
-
-const httpPost: ScriptCommand = {
-  ...common,
-  names: ["http.post"],
-  argsMin: 3,
-  argsMax: 3,
-  args: "url, content type, body",
-  docs: "Sends a body to a server, and fails unless the request succeeds. The address must match `script.allow_http` in the config file.",
-  example: "**http.post:https://example.com/lamp,application/json,'{\"on\":true}'",
-  run: ({ args: [url = "", type = "", body = ""] }, ports, signal) =>
-    ports.request({ method: "POST", url, content: { type, body } }, signal),
-};
-
-const execute: ScriptCommand = {
-  ...common,
-  names: ["execute", "command", "shell"],
-  argsMin: 1,
-  argsMax: argvMax,
-  args: "program, argument, ...",
-  docs: "Runs a program to its end, at most a minute, and fails if the program fails. A single argument is split at spaces outside quotes. Several arguments are passed as they are, which is required if one has an expression. No shell is involved. The command line must match `script.allow_execute` in the config file.",
-  example: '**execute:/usr/bin/logger "a card was read"',
-  async run({ args, hasExpressions }, ports, signal) {
-    // The text of a card must stay within the one argument that its expression stands in.
-    if (args.length === 1 && hasExpressions)
-      throw failed("execute: where there is an expression, commas go between program and arguments");
-    await ports.execute(argvOf(args), signal);
+  {
+    ...common,
+    names: ["http.get", "get"],
+    argsMin: 1,
+    argsMax: 1,
+    args: "url",
+    docs: "Sends a request to a server, and fails unless it succeeds. The address must match `script.allow_http` in the config file. The body of the answer is dropped.",
+    example: '**http.get:"https://example.com/lamp?on=1"',
+    run: ({ args: [url = ""] }, ports, signal) => ports.request({ method: "GET", url }, signal),
   },
-};
-
-export const programCommands: readonly ScriptCommand[] = [echo, httpGet, httpPost, execute];
+  {
+    ...common,
+    names: ["http.post"],
+    argsMin: 3,
+    argsMax: 3,
+    args: "url, content type, body",
+    docs: "Sends a body to a server, and fails unless the request succeeds. The address must match `script.allow_http` in the config file.",
+    example: "**http.post:https://example.com/lamp,application/json,'{\"on\":true}'",
+    run: ({ args: [url = "", type = "", body = ""] }, ports, signal) =>
+      ports.request({ method: "POST", url, content: { type, body } }, signal),
+  },
+  {
+    ...common,
+    names: ["execute", "command", "shell"],
+    argsMin: 1,
+    argsMax: argvMax,
+    args: "program, argument, ...",
+    docs: "Runs a program to its end, at most a minute, and fails if the program fails. A single argument is split at spaces outside quotes. Several arguments are passed as they are, which is required if one has an expression. No shell is involved. The command line must match `script.allow_execute` in the config file.",
+    example: '**execute:/usr/bin/logger "a card was read"',
+    async run({ args, hasExpressions }, ports, signal) {
+      // The text of a card must stay within the one argument that its expression stands in.
+      if (args.length === 1 && hasExpressions)
+        throw failed("execute: where there is an expression, commas go between program and arguments");
+      await ports.execute(argvOf(args), signal);
+    },
+  },
+];
 
 /** Throws `ServiceError("failed")` if the program is missing, or a quote is not closed. */
 function argvOf(args: readonly string[]): readonly string[] {
