@@ -10,10 +10,7 @@ export interface Automaton {
 
 const unitsPerSlice = 512;
 
-/**
- * Builds an automaton of distinct words, none of them empty; the number of a word is its place. It yields between slices of
- * the work, so that a tap can run.
- */
+/** Numbers distinct words, none of them empty, by their places. Yields between slices of the work, so that a tap can run. */
 export function* buildAutomaton(words: readonly string[]): Generator<undefined, Automaton, undefined> {
   // The maximum is allocated at once, because growing a table of half a million nodes takes 70 ms.
   const nodesMax = words.reduce((sum, { length }) => sum + length, 1);
@@ -53,48 +50,36 @@ export function* buildAutomaton(words: readonly string[]): Generator<undefined, 
     open = open.filter((word) => (words[word]?.length ?? 0) > depth + 1);
   }
 
-  return { search: searcher({ advance, wordOf, nextEnd, words: words.length }) };
-}
-
-interface Tables {
-  readonly advance: (node: number, unit: number) => number;
-  readonly wordOf: Int32Array;
-  readonly nextEnd: Int32Array;
-  readonly words: number;
-}
-
-function searcher({ advance, wordOf, nextEnd, words }: Tables): Automaton["search"] {
   // The last search that found each word. Each word is reported once, so the work is bounded by text and words.
-  const seenIn = new Float64Array(words);
+  const seenIn = new Float64Array(words.length);
   let searches = 0;
-  return (text, found) => {
-    searches++;
-    let node = 0;
-    for (let place = 0; place < text.length; place++) {
-      node = advance(node, text.charCodeAt(place));
-      let end = (wordOf[node] ?? -1) >= 0 ? node : (nextEnd[node] ?? 0);
-      while (end !== 0) {
-        const word = wordOf[end] ?? 0;
-        // After a reported word, all of its shorter suffixes are reported too.
-        if (seenIn[word] === searches) break;
-        seenIn[word] = searches;
-        found(word);
-        end = nextEnd[end] ?? 0;
+  return {
+    search(text, found) {
+      searches++;
+      let node = 0;
+      for (let place = 0; place < text.length; place++) {
+        node = advance(node, text.charCodeAt(place));
+        let end = (wordOf[node] ?? -1) >= 0 ? node : (nextEnd[node] ?? 0);
+        while (end !== 0) {
+          const word = wordOf[end] ?? 0;
+          // After a reported word, all of its shorter suffixes are reported too.
+          if (seenIn[word] === searches) break;
+          seenIn[word] = searches;
+          found(word);
+          end = nextEnd[end] ?? 0;
+        }
       }
-    }
+    },
   };
 }
 
-interface Edges {
-  /** The child of `node` by `unit`, or 0. */
-  get(node: number, unit: number): number;
-  set(node: number, unit: number, child: number): void;
-}
-
 /** A hash table in flat arrays, at most half full: 10 bytes for each place, where a Map of Maps takes hundreds. */
-function createEdges(nodesMax: number): Edges {
+function createEdges(nodesMax: number) {
   const bits = Math.max(4, Math.ceil(Math.log2(2 * nodesMax)));
-  const { parents, units, children } = newTable(bits);
+  const parents = new Int32Array(2 ** bits);
+  const units = new Uint16Array(2 ** bits);
+  // 0 marks a free place, because the root is no child.
+  const children = new Int32Array(2 ** bits);
   const mask = children.length - 1;
   const placeOf = (node: number, unit: number): number => {
     let place = Math.imul(node ^ Math.imul(unit, 0x85ebca6b), 0x9e3779b1) >>> (32 - bits);
@@ -103,28 +88,13 @@ function createEdges(nodesMax: number): Edges {
     return place;
   };
   return {
-    get: (node, unit) => children[placeOf(node, unit)] ?? 0,
-    set(node, unit, child) {
+    /** The child of `node` by `unit`, or 0. */
+    get: (node: number, unit: number) => children[placeOf(node, unit)] ?? 0,
+    set(node: number, unit: number, child: number): void {
       const place = placeOf(node, unit);
       parents[place] = node;
       units[place] = unit;
       children[place] = child;
     },
-  };
-}
-
-interface EdgeTable {
-  readonly parents: Int32Array;
-  readonly units: Uint16Array;
-  /** 0 marks a free place, because the root is no child. */
-  readonly children: Int32Array;
-}
-
-function newTable(bits: number): EdgeTable {
-  const places = 2 ** bits;
-  return {
-    parents: new Int32Array(places),
-    units: new Uint16Array(places),
-    children: new Int32Array(places),
   };
 }

@@ -14,10 +14,7 @@ import type { MappingParams } from "../core/token.ts";
 import { normalizeUid } from "../core/token.ts";
 import { costOf, createRegexes, isFault, type Regexes } from "./regex.ts";
 
-/**
- * Throws `ServiceError("invalid-params")` with `data.field`, and with `data.offset` of a fault in a regular expression, in
- * UTF-16 units from the start of the pattern.
- */
+/** Throws `ServiceError("invalid-params")` with `data.field`, and `data.offset` in UTF-16 units of a regular expression. */
 export function checkMapping(params: MappingParams, regexes = createRegexes()): void {
   const { label, pattern, override } = params;
   if (label.length > mappingLabelCharsMax)

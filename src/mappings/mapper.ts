@@ -166,10 +166,7 @@ function merged(before: Mapping, changes: MappingChanges): MappingParams {
   };
 }
 
-/**
- * The enabled mappings of the database within the limits, in order; an earlier version may have stored more. This compiles
- * all expressions, so that no tap does.
- */
+/** The enabled mappings of the database within the limits, which an earlier version may exceed. Compiles every expression. */
 async function keptOf(
   stored: readonly Mapping[],
   { regexes, log, clock }: { readonly regexes: Regexes; readonly log: Log; readonly clock: Clock },

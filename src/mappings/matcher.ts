@@ -50,10 +50,7 @@ export function createMatcher(rules: readonly Rule[], clock: Clock, regexes = cr
       const late = recent.find((rule) => matches(rule, fields, regexes));
       return index.find(fields, late?.rank ?? Number.POSITIVE_INFINITY, (rule) => gone.has(rule)) ?? late;
     },
-    /**
-     * Removes and adds rules. Up to 64 together apply at once; more apply together once they are indexed, and until then the
-     * old rules apply.
-     */
+    /** Removes and adds rules, all at the same moment: up to 64 at once, and more as soon as they are indexed. */
     change(goneNow: readonly Rule[], fresh: readonly Rule[]): void {
       for (const rule of goneNow) present.delete(rule);
       for (const rule of fresh) present.add(rule);

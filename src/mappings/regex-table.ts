@@ -77,12 +77,7 @@ export function regexTableOf(regex: RE2JS): RegexTable | "entries" | "work" {
 // A kind is a byte; the end of the text has none.
 const kindsMax = 256;
 
-interface Pages {
-  readonly kinds: Uint8Array;
-  readonly pages: Uint16Array;
-}
-
-function pagesOf({ classBounds }: Engine, { kindOfClass }: Alphabet): Pages {
+function pagesOf({ classBounds }: Engine, { kindOfClass }: Alphabet) {
   const bounds = classBounds.filter((bound) => bound <= 0x10ffff);
   const lastPage = ((bounds.at(-1) ?? 0) >> 8) + 1;
   const pages = new Uint16Array(lastPage + 1);
@@ -107,7 +102,11 @@ function pagesOf({ classBounds }: Engine, { kindOfClass }: Alphabet): Pages {
 }
 
 /** Merges all states without a way to a match into one, and all states after a match into another. */
-function packed({ rows, work }: States, width: number, { kinds, pages }: Pages): RegexTable {
+function packed(
+  { rows, work }: States,
+  width: number,
+  { kinds, pages }: ReturnType<typeof pagesOf>,
+): RegexTable {
   const live = liveOf(rows);
   const places = new Int32Array(rows.length);
   let count = 2;

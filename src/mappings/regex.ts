@@ -1,7 +1,4 @@
-/**
- * Regular expressions of users, in RE2's syntax: each is compiled to a table before any tap, and has a worst-case cost for a
- * tap.
- */
+/** Regular expressions of users, in RE2's syntax, with a worst-case cost for a tap. Each is a table before any tap. */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 import { messageOf } from "../core/errors.ts";
 import {
@@ -33,20 +30,18 @@ export function costOf({ readsMax, bytes, work }: RegexTable, type: MappingType)
   return Math.min(readsMax, regexReads[type]) + ahead + regexCostFixed;
 }
 
-export interface Regexes {
-  /** The compiled expression, or its fault. */
-  get(pattern: string): RegexTable | RegexFault;
-}
+export type Regexes = ReturnType<typeof createRegexes>;
 
 // For the database, the files, and files that are about to replace them.
 const readyCostMax = 3 * regexCostMax;
 
 /** Compiles each expression once, and evicts the least recently used. */
-export function createRegexes(costMax = readyCostMax): Regexes {
+export function createRegexes(costMax = readyCostMax) {
   const ready = new Map<string, RegexTable | RegexFault>();
   let cost = 0;
   return {
-    get(pattern) {
+    /** The compiled expression, or its fault. */
+    get(pattern: string): RegexTable | RegexFault {
       const known = ready.get(pattern);
       const regex = known ?? tableOrFault(pattern);
       ready.delete(pattern);
