@@ -1,7 +1,4 @@
-/**
- * Names of files as on the disk. Linux names are bytes: a name that is UTF-8 is a string here, and any other stays bytes,
- * so that the file can be opened again.
- */
+/** Names of files as on the disk: a string if the bytes are UTF-8; otherwise bytes, so that the file can be opened. */
 export type FileName = string | Uint8Array;
 
 const encoder = new TextEncoder();

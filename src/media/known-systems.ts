@@ -17,15 +17,9 @@ export interface KnownSystem extends System {
   readonly releaseYear?: number;
   /** More names, as `systemKeyOf` writes them. */
   readonly aliases: readonly string[];
-  /**
-   * Names of its folder in MiSTer, Batocera, RetroPie, ES-DE and others, the most common first, as `systemKeyOf` writes
-   * them; empty if there is none.
-   */
+  /** Its folders in MiSTer, Batocera, RetroPie, ES-DE and others, the most common first, as `systemKeyOf` writes them. */
   readonly folders: readonly string[];
-  /**
-   * Lower case, with their dot; empty for systems without files. Of a CD, those of its sheet or image, not of its tracks.
-   * Several systems may share one.
-   */
+  /** Lower case, with their dot; several systems may share one. Of a CD, those of its sheet or image, not of its tracks. */
   readonly extensions: readonly string[];
   /** Ids of systems whose folders hold its files too (`systemOfFile`). */
   readonly livesWith?: readonly string[];

@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, publicError, type ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { IndexStatus, Media, MediaFolders, System, TitlePreferences } from "../core/media.ts";
+import type { IndexStatus, MediaFolders, System, TitlePreferences } from "../core/media.ts";
 import {
   answerOf,
   chooseAny,
@@ -41,35 +41,13 @@ export interface MediaOptions {
   readonly command?: readonly string[];
 }
 
-export interface MediaLibrary {
-  status(): IndexStatus;
-  /** Systems that have media in the index, by id. */
-  systems(): readonly System[];
-  search(query: MediaQuery): MediaAnswer;
-  /**
-   * Updates the index for these systems, or for all if the list is empty, and resolves when the new index is in use. Rejects
-   * with `conflict` during another run, `not-found` for an unknown system, and `failed`, also after `cancel`.
-   */
-  index(systems: readonly string[]): Promise<void>;
-  /**
-   * The file for `@System/Title (tag)`, in any spelling (`chooseTitle`). Undefined if there is none; rejects with `not-found`
-   * for an unknown system.
-   */
-  findTitle(system: string, title: string): Promise<FoundTitle | undefined>;
-  /** A random file, as `chooseAny`. */
-  any(sources: readonly MediaSource[], random: () => number): Promise<Media | undefined>;
-  /** The number of files that `any` chooses from. */
-  count(sources: readonly MediaSource[]): Promise<number>;
-  /** Ends the current run. */
-  cancel(): void;
-  close(): Promise<void>;
-}
+export type MediaLibrary = ReturnType<typeof createMedia>;
 
 /** After so many damaged indexes the disk is bad, and is not written again. */
 const repairsMax = 3;
 
 /** Opens the index if there is one; a run begins if it is damaged. */
-export function createMedia(options: MediaOptions): MediaLibrary {
+export function createMedia(options: MediaOptions) {
   const { folder, log } = options;
   const path = indexPath(folder, options.name);
   let repairs = 0;
@@ -91,34 +69,38 @@ export function createMedia(options: MediaOptions): MediaLibrary {
   return {
     status: runs.status,
     index: runs.index,
-    systems: () =>
+    /** Systems that have media in the index, by id. */
+    systems: (): readonly System[] =>
       (holder.current()?.usedSystemIds ?? []).map(systemOf).sort((a, b) => (a.id < b.id ? -1 : 1)),
-    search: (query) => orIndexing(holder.use((held) => answerOf(held, query))) ?? { results: [], total: 0 },
-    any: async (sources, random) =>
+    search: (query: MediaQuery): MediaAnswer =>
+      orIndexing(holder.use((held) => answerOf(held, query))) ?? { results: [], total: 0 },
+    /** A random file, as `chooseAny`. */
+    any: async (sources: readonly MediaSource[], random: () => number) =>
       orIndexing(
         await holder.walk(function* (held) {
           const file = yield* chooseAny(held, sources, random);
           return file === undefined ? undefined : mediaAt(held, file);
         }),
       ),
-    count: async (sources) => (await holder.walk((held) => countAny(held, sources))) ?? 0,
-    async findTitle(name, title) {
+    /** The number of files that `any` chooses from. */
+    count: async (sources: readonly MediaSource[]) =>
+      (await holder.walk((held) => countAny(held, sources))) ?? 0,
+    /** The file for `@System/Title (tag)`; undefined if there is none. Rejects with `not-found` for an unknown system. */
+    async findTitle(name: string, title: string): Promise<FoundTitle | undefined> {
       const system = systemByName(name);
       if (system === undefined) throw unknownSystem(name);
       return holder.walk((held) => findTitle(held, system.id, title, options.prefer()));
     },
     cancel: runs.cancel,
-    async close() {
+    async close(): Promise<void> {
       await runs.close();
       holder.close();
     },
   };
 }
 
-type Runs = Pick<MediaLibrary, "status" | "index" | "cancel" | "close">;
-
 /** Runs of the index, one at a time, and their progress. */
-function createRuns(options: MediaOptions, path: string, holder: IndexHolder): Runs {
+function createRuns(options: MediaOptions, path: string, holder: IndexHolder) {
   const { folder, folders, log, command } = options;
   let running: { readonly run: Run; readonly ended: Promise<void> } | undefined;
   let progress: Progress | undefined;
@@ -146,7 +128,11 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
 
   return {
     status,
-    async index(systems) {
+    /**
+     * Updates the index for these systems, or for all if the list is empty, and resolves when the new index is in use. Rejects
+     * with `conflict` during another run, `not-found` for an unknown system, and `failed`, also after `cancel`.
+     */
+    async index(systems: readonly string[]): Promise<void> {
       if (closed) throw publicError("failed", "the service is stopping");
       const unknown = systems.find((id) => systemById(id) === undefined);
       if (unknown !== undefined) throw unknownSystem(unknown);
@@ -159,6 +145,7 @@ function createRuns(options: MediaOptions, path: string, holder: IndexHolder): R
       tell();
       await ended;
     },
+    /** Ends the current run. */
     cancel: () => running?.run.cancel(),
     async close() {
       closed = true;

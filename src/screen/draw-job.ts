@@ -3,12 +3,12 @@
  * its standard input, and writes one line of JSON, how that went. The program starts it (`painter.ts`).
  */
 import { readFileSync } from "node:fs";
-import { constants, setPriority } from "node:os";
 import { initWasm, Resvg } from "@resvg/resvg-wasm";
 import renderer from "@resvg/resvg-wasm/index_bg.wasm" with { type: "file" };
 import font from "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf" with { type: "file" };
 import { messageOf } from "../core/errors.ts";
 import type { SetConsole } from "../core/operating-system.ts";
+import { lowerPriority } from "../system/own-program.ts";
 import { type FrameBuffer, type PackedFrame, packFrame, writeFrame } from "./frame-buffer.ts";
 
 export type DrawJob =
@@ -48,7 +48,7 @@ async function runJob(setConsole: SetConsole): Promise<DrawResult> {
   const job: DrawJob = JSON.parse(readFileSync(0, "utf8"));
   if (job.kind === "text")
     return { kind: "done", isConsoleOff: !setConsole(job.terminal, "text"), ms: 0, ahead: [] };
-  yieldToOthers();
+  lowerPriority();
   const rgba = await render(job.svg, job.frame);
   // Before the pixels: the kernel's text would be drawn over them.
   const isConsoleOff = setConsole(job.terminal, "graphics");
@@ -75,13 +75,4 @@ let started: Promise<void> | undefined;
 function startRenderer(): Promise<void> {
   started ??= initWasm(readFileSync(renderer));
   return started;
-}
-
-/** Gives all other programs priority. */
-function yieldToOthers(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_LOW);
-  } catch {
-    // Where that is forbidden, it works as fast as the others.
-  }
 }

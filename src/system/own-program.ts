@@ -1,4 +1,5 @@
 /** This program: its version, and how it starts itself again for jobs in the background. */
+import { constants, setPriority } from "node:os";
 import { version as packageVersion } from "../../package.json";
 
 /** Plain semver, because known clients switch features by it. */
@@ -22,6 +23,15 @@ export const gently: readonly string[] = [
   ["ionice", "-c", "3"],
   ["nice", "-n", "19"],
 ].flatMap((command) => (Bun.which(command[0] ?? "") === null ? [] : command));
+
+/** Lowers the priority of this process on the processor, from which the kernel derives that on the disk. */
+export function lowerPriority(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW);
+  } catch {
+    // Not allowed: it runs at the normal priority.
+  }
+}
 
 /** The command that starts this program with `argument`. Only a program that is not compiled needs the path of its source. */
 export function ownCommand(argument: string, source: string): readonly string[] {

@@ -74,8 +74,8 @@ export class NameColumn {
   }
 
   /** The name is between `startOf` and `endOf` of these bytes, which the caller must not change. */
-  chunkOf(place: number): Uint8Array {
-    return this.#chunkOf(place);
+  chunkOf(place: number): Buffer {
+    return this.#chunks[Math.floor(this.#starts.at(place) / chunkBytes)] ?? none;
   }
 
   startOf(place: number): number {
@@ -87,7 +87,7 @@ export class NameColumn {
   }
 
   name(place: number): FileName {
-    const chunk = this.#chunkOf(place);
+    const chunk = this.chunkOf(place);
     const [start, end] = [this.startOf(place), this.endOf(place)];
     const text = chunk.toString("utf8", start, end);
     // U+FFFD may stand for bytes that are not UTF-8.
@@ -119,10 +119,6 @@ export class NameColumn {
       if (difference !== 0) return difference;
     }
     return lengthA - lengthB;
-  }
-
-  #chunkOf(place: number): Buffer {
-    return this.#chunks[Math.floor(this.#starts.at(place) / chunkBytes)] ?? none;
   }
 
   /** The last chunk if it has room for so many bytes, else a new one. */
@@ -178,7 +174,7 @@ export class WordTable {
   }
 
   /** All words in order, a line each, and the start of each; one more start than words. */
-  done(): { readonly words: Uint8Array; readonly starts: Uint32Array } {
+  done() {
     return { words: this.#words.slice(0, this.#used), starts: this.#starts.toArray() };
   }
 
@@ -226,15 +222,12 @@ function hashOf(bytes: Uint8Array, start: number, end: number): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/**
- * The members of each group, in order: those of a group are between its start and the next one. `memberOf` is called with
- * ascending places.
- */
+/** The members of each group, between its start and the next one. `memberOf` is called with ascending places. */
 export function groupMembers(
   groupOf: { readonly length: number; at(place: number): number | undefined },
   groups: number,
   memberOf: (place: number) => number = (place) => place,
-): { readonly members: Uint32Array; readonly starts: Uint32Array } {
+) {
   const starts = new Uint32Array(groups + 1);
   for (let at = 0; at < groupOf.length; at++) {
     const after = (groupOf.at(at) ?? 0) + 1;

@@ -18,10 +18,7 @@ const plain: Readonly<Record<string, string>> = {
 
 const asciiOnly = /^[\x20-\x7e]*$/;
 
-/**
- * Compatibility decomposition, full case folding by way of upper case (`ß` and `ẞ` are `ss`), marks removed, white space
- * collapsed and trimmed. Folding is idempotent.
- */
+/** Decomposes (NFKD), folds case by way of upper case (`ß` is `ss`), drops marks, collapses and trims space. Idempotent. */
 export function fold(text: string): string {
   if (asciiOnly.test(text)) return narrow(text.toLowerCase());
   const bare = text
@@ -40,10 +37,7 @@ export function foldedWords(query: string): readonly string[] {
   return [...new Set(fold(query).split(" "))].filter((word) => word !== "");
 }
 
-/**
- * True if a word may begin after this byte of a folded UTF-8 text: a space or ASCII punctuation. All bytes beyond ASCII
- * count as letters.
- */
+/** True if a word may begin after this byte of a folded UTF-8 text: a space or ASCII punctuation. */
 export function endsWord(byte: number): boolean {
   const isDigit = byte >= 0x30 && byte <= 0x39;
   const isLetter = byte >= 0x61 && byte <= 0x7a;

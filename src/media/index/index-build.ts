@@ -12,10 +12,7 @@ import { groupMembers, NameColumn, NumberColumn } from "./columns.ts";
 import { buildDictionary, type Dictionary } from "./dictionary.ts";
 import { addFolded } from "./fold.ts";
 
-/**
- * Writes the index at `path` and returns the number of files; empties `found` on the way. The old index stays whole until
- * the rename.
- */
+/** Writes the index by rename, and returns the number of files. Empties `found`. */
 export function buildMediaIndex(path: string, found: ScanResult): number {
   const folded = foldAll(found);
   const order = sortedFiles(found, folded);

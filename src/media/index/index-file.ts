@@ -18,10 +18,7 @@ export interface LoadedIndex extends MediaIndexFile {
   search(asked: IndexQuery): SearchHits;
 }
 
-/**
- * Opens the index; each step reads a piece of at most 256 KiB. Undefined if there is none; throws `IndexDamage` if it must
- * be made again.
- */
+/** Opens the index in steps of at most 256 KiB; undefined if there is none. Throws `IndexDamage` if it must be made again. */
 export function* openIndex(path: string): Generator<void, LoadedIndex | undefined, void> {
   const file = openMediaIndex(path);
   if (file === undefined) return undefined;
@@ -36,29 +33,19 @@ export function* openIndex(path: string): Generator<void, LoadedIndex | undefine
 }
 
 function* read(file: MediaIndexFile): Generator<void, LoadedIndex, void> {
-  const words = yield* file.piece("words");
-  const starts = numbers(yield* file.piece("starts"));
-  const files = { bytes: yield* file.piece("lists"), starts: numbers(yield* file.piece("list-starts")) };
-  const systems = {
-    bytes: yield* file.piece("systems"),
-    starts: numbers(yield* file.piece("system-starts")),
-  };
-  const systemIds = file.systems.map(({ id }) => id);
   const source: SearchSource = {
     count: file.count,
-    words,
-    starts,
-    files,
-    systems,
+    words: yield* file.piece("words"),
+    starts: numbers(yield* file.piece("starts")),
+    files: { bytes: yield* file.piece("lists"), starts: numbers(yield* file.piece("list-starts")) },
+    systems: { bytes: yield* file.piece("systems"), starts: numbers(yield* file.piece("system-starts")) },
     name: (number) => foldedName(file.name(number)),
-    shortcut: (key) => file.shortcut(key),
+    shortcut: file.shortcut,
   };
-  return {
-    ...file,
-    systemIds,
-    usedSystemIds: systemIds.filter((_, at) => (systems.starts[at + 1] ?? 0) > (systems.starts[at] ?? 0)),
-    search: createSearch(source),
-  };
+  const { starts } = source.systems;
+  const systemIds = file.systems.map(({ id }) => id);
+  const usedSystemIds = systemIds.filter((_, at) => (starts[at + 1] ?? 0) > (starts[at] ?? 0));
+  return { ...file, systemIds, usedSystemIds, search: createSearch(source) };
 }
 
 function numbers(bytes: Uint8Array): Uint32Array {
@@ -81,10 +68,10 @@ export function holdIndex(
   let reading: ReturnType<typeof openIndex> | undefined = openIndex(path);
 
   const giveUp = (error: unknown) => {
-    const why = damageOf(error);
+    if (!(error instanceof IndexDamage)) throw error;
     index?.close();
     index = undefined;
-    onDamage(why);
+    onDamage(error.message);
   };
   /** One step; true at the end. */
   const step = (of: NonNullable<typeof reading>): boolean => {
@@ -127,10 +114,7 @@ export function holdIndex(
         return undefined;
       }
     },
-    /**
-     * As `use`, for work in steps: yields to the event loop after each slice of 2 ms. Starts again if another index
-     * replaced the one in use meanwhile.
-     */
+    /** As `use`, with a pause after each 2 ms. Starts again if another index replaces the one in use meanwhile. */
     async walk<T>(ask: (index: LoadedIndex) => Generator<void, T, void>): Promise<T | undefined> {
       for (;;) {
         const held = current();
@@ -161,10 +145,4 @@ export function holdIndex(
       index = undefined;
     },
   };
-}
-
-/** The sentence of the damage; throws any other error. */
-function damageOf(error: unknown): string {
-  if (!(error instanceof IndexDamage)) throw error;
-  return error.message;
 }

@@ -4,11 +4,11 @@
  * for each event; it ends when nobody reads its output.
  */
 import { readFileSync, writeSync } from "node:fs";
-import { constants, setPriority } from "node:os";
 import { messageOf } from "../../core/errors.ts";
 import { scanComplaintsMax } from "../../core/limits.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { IndexDamage, type MediaIndexFile, openMediaIndex } from "../../store/media-index-file.ts";
+import { lowerPriority } from "../../system/own-program.ts";
 import { buildMediaIndex } from "../index/index-build.ts";
 import { type ScanStep, scan } from "./scan.ts";
 import { knownOf, nothingKnown, ScanResult } from "./scan-result.ts";
@@ -146,13 +146,4 @@ function takeOver(old: MediaIndexFile, found: ScanResult, asked: ReadonlySet<str
     found.file(name, to, place);
   }
   for (const base of old.bases()) found.base(base);
-}
-
-/** Lowers the priority on the processor, from which the kernel derives that on the disk. */
-function lowerPriority(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_LOW);
-  } catch {
-    // Not allowed: it runs at the normal priority.
-  }
 }

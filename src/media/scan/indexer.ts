@@ -95,9 +95,7 @@ interface WatchOptions {
   readonly command?: readonly string[];
 }
 
-/**
- * Indexes the systems of changed folders, until disposed. If the kernel has no room for the watches, it only logs that.
- */
+/** Indexes the systems of changed folders, until disposed. If the kernel has no room for the watches, it only logs that. */
 export function watchMedia({ media, folders, log, command }: WatchOptions): Disposable {
   const child = spawnGently(watchArgument, command);
   child.stdin.write(`${JSON.stringify({ folders })}\n`);

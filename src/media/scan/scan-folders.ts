@@ -78,14 +78,8 @@ function isGone(path: FileName): boolean {
 /** A file of this name in a folder keeps the folder and all below it out of the index. */
 const ignoreMark = ".tapdeckignore";
 
-/** Names in a folder by kind, without hidden ones. */
-export interface Entries {
-  readonly files: readonly FileName[];
-  readonly folders: readonly FileName[];
-  readonly links: readonly FileName[];
-  /** The folder has the mark, so it is left out. */
-  readonly ignored: boolean;
-}
+/** Names in a folder by kind, without hidden ones. `ignored` is true for a folder with the mark, which is left out. */
+export type Entries = ReturnType<typeof readOddFolder>;
 
 /** Reads a folder; throws as `readdir` does. */
 export function readFolder(path: FileName): Entries {
@@ -110,7 +104,7 @@ export function readFolder(path: FileName): Entries {
 }
 
 /** As `readFolder`, by bytes and with the kind of each entry: slower, and needed seldom. */
-function readOddFolder(path: FileName, ignored: boolean): Entries {
+function readOddFolder(path: FileName, ignored: boolean) {
   const files: FileName[] = [];
   const folders: FileName[] = [];
   const links: FileName[] = [];

@@ -105,10 +105,7 @@ export type Known = ReturnType<typeof knownOf>;
 
 export const nothingKnown: Known = { basesIn: () => [], keep() {} };
 
-/**
- * The folders of the old index: the files of an unplugged drive stay in the index, so that they are there at once when it
- * returns.
- */
+/** The folders of the old index, because the files of an unplugged drive stay in the index. */
 export function knownOf(old: MediaIndexFile) {
   return {
     /** The systems' folders in a media folder. */

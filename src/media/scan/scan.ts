@@ -106,8 +106,9 @@ function systemFolders(walk: Walk): readonly Place[] {
     else if (!bases.some(({ path }) => isInside(real, realPathOf(path) ?? exactText(path))))
       bases.push({ path: real, root, isMount: false, isAway: false });
   }
-  const asked = ({ host }: Place) =>
-    walk.systems.size === 0 || walk.systems.has(host.id) || [...walk.systems].some((id) => livesIn(id, host));
+  const asked = ({ host: { id: host } }: Place) =>
+    walk.systems.size === 0 ||
+    [...walk.systems].some((id) => id === host || systemById(id)?.livesWith?.includes(host));
   return [...places.values()].filter(asked).sort((a, b) => (a.host.id < b.host.id ? -1 : 1));
 }
 
@@ -241,10 +242,6 @@ function extensionTable(walk: Walk, host: KnownSystem): Tree["systemOf"] {
     known.set(extension, place);
     return place;
   };
-}
-
-function livesIn(id: string, host: KnownSystem): boolean {
-  return systemById(id)?.livesWith?.includes(host.id) === true;
 }
 
 function entriesOf(walk: Walk, path: FileName): Entries {

@@ -4,6 +4,7 @@
  */
 import { type FSWatcher, readFileSync, realpathSync, type Stats, statSync, watch } from "node:fs";
 import { relative } from "node:path";
+import { createInterface } from "node:readline";
 import { messageOf } from "../../core/errors.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { knownSystems, systemByFolder, systemByName } from "../known-systems.ts";
@@ -25,13 +26,8 @@ type About = (path: string) => readonly string[];
 export async function runWatchJob(): Promise<number> {
   const tell = (line: WatchLine) => void process.stdout.write(`${JSON.stringify(line)}\n`);
   const burst = createBurst(tell);
-  let text = "";
-  const decoder = new TextDecoder();
-  for await (const bytes of Bun.stdin.stream()) {
-    const isRead = text.includes("\n");
-    text += decoder.decode(bytes, { stream: true });
-    if (isRead || !text.includes("\n")) continue;
-    const { folders }: { readonly folders: MediaFolders } = JSON.parse(text);
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { folders }: { readonly folders: MediaFolders } = JSON.parse(line);
     for (const root of folders.roots) watchFolder(root, systemsAt, burst, tell);
     for (const { system, folder } of folders.own) {
       const systems = withGuests(systemByName(system)?.id);

@@ -62,8 +62,6 @@ function startsWordIn(name: Buffer, word: Uint8Array): boolean {
   return false;
 }
 
-const ways: readonly FoundTitle["how"][] = ["exact", "folded", "close"];
-
 /** The best by spelling; of equals the first library's. */
 export async function joinedTitle(
   libraries: Libraries,
@@ -71,11 +69,8 @@ export async function joinedTitle(
   title: string,
 ): Promise<FoundTitle | undefined> {
   const found = await Promise.all(libraries.map((library) => library.findTitle(system, title)));
-  for (const way of ways) {
-    const best = found.find((one) => one?.how === way);
-    if (best !== undefined) return best;
-  }
-  return undefined;
+  const by = (how: FoundTitle["how"]) => found.find((one) => one?.how === how);
+  return by("exact") ?? by("folded") ?? by("close");
 }
 
 /** Equal odds for each file of all libraries. */

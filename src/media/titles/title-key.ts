@@ -20,10 +20,7 @@ export function plainTitleKey(name: string): string {
   return titleWords(fold(name)).join("");
 }
 
-/**
- * The marks that distinguish a title from its sequels and sister games, and so are never slips: its numbers, Roman ones as
- * digits, and a single letter at its end, as in `Pokémon X`.
- */
+/** The marks of sequels, which are never slips: numbers, Roman ones as digits, and a single letter at the end (`Pokémon X`). */
 export function marksOf(name: string): string {
   const words = numbered(titleWords(fold(name)));
   const last = words.at(-1) ?? "";
@@ -68,11 +65,9 @@ interface NameKeys {
 export function keysOf(folded: NameColumn, place: number): NameKeys {
   const chunk = folded.chunkOf(place);
   const [start, end] = [folded.startOf(place), folded.endOf(place)];
-  const from = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  return asciiKeys(from, start, endOfTitle(from, start, end)) ?? textKeys(from.toString("utf8", start, end));
-}
-
-function textKeys(name: string): NameKeys {
+  const ascii = asciiKeys(chunk, start, endOfTitle(chunk, start, end));
+  if (ascii !== undefined) return ascii;
+  const name = chunk.toString("utf8", start, end);
   const [key, plain] = [titleKey(name), plainTitleKey(name)];
   return { key: titleKeyBytes(key), plain: plain === key ? undefined : titleKeyBytes(plain) };
 }
@@ -130,16 +125,12 @@ function splitAscii(bytes: Uint8Array, start: number, end: number): number {
     else if (byte !== 0x27 && byte !== 0x60) {
       if (length > wordStart) wordEnds[words++] = wordStart = length;
       if (byte !== ampersand) continue;
-      length = putAnd(length);
+      plainScratch.set(andBytes, length);
+      length += andBytes.length;
       wordEnds[words++] = wordStart = length;
     }
   }
   return words;
-}
-
-function putAnd(at: number): number {
-  plainScratch.set(andBytes, at);
-  return at + andBytes.length;
 }
 
 const andBytes = encoder.encode("and");
@@ -187,9 +178,7 @@ export function mayBeNear(a: number, b: number, most: number): boolean {
 
 const rows = [new Uint16Array(512), new Uint16Array(512)] as const;
 
-/**
- * The Levenshtein distance; `most + 1` if it is more than `most`. The lists have at most 511 elements.
- */
+/** The Levenshtein distance; `most + 1` if it is more than `most`. The lists have at most 511 elements. */
 export function slipsBetween(a: ArrayLike<unknown>, b: ArrayLike<unknown>, most: number): number {
   const far = most + 1;
   if (Math.abs(a.length - b.length) > most || b.length >= rows[0].length) return far;
