@@ -167,10 +167,7 @@ export function createLauncher(parts: LauncherParts) {
     );
 
   return {
-    /**
-     * Queues the token's script and returns. Throws `ServiceError`: `busy` if the queue is full, `invalid-params` for an empty
-     * token, `forbidden` for a script that its source may not run.
-     */
+    /** Queues the script. Throws `busy` for a full queue, `invalid-params` for an empty token, `forbidden` for its origin. */
     launch(token: TokenParams, from: LaunchSource = {}): void {
       if (token.uid === "" && token.text === "" && token.data === "")
         throw publicError("invalid-params", "at least one of uid, text and data must not be empty");

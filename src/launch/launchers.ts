@@ -4,7 +4,6 @@ import type { LauncherConfig } from "../config/shape.ts";
 import { failed } from "../core/errors.ts";
 import type { System } from "../core/media.ts";
 import { extensionOf } from "../core/media.ts";
-import type { PlayerKind } from "../core/playback.ts";
 import { kindOf, mediaExtensions, systemByName } from "../media/known-systems.ts";
 import type { PlayerOrder } from "../players/player.ts";
 import { type Cores, coredSystems, coreFileOf, coreNamesOf } from "../players/retroarch-cores.ts";
@@ -29,7 +28,7 @@ const retroArch: LauncherConfig = {
 export interface PlayerChoice extends PlayerOrder {
   readonly launcherId: string;
   /** The file of the core, for RetroArch. */
-  readonly core?: string;
+  readonly core?: string | undefined;
 }
 
 export interface AvailableLauncher extends LauncherConfig {
@@ -69,30 +68,19 @@ export function availableLaunchers(
   });
 }
 
-interface LauncherState {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: PlayerKind;
-  readonly systems: readonly string[];
-  readonly extensions: readonly string[];
-  readonly available: boolean;
-  /** A sentence, if it is not available. */
-  readonly reason?: string;
-}
-
-/** Every launcher, the built-in ones too, in the order of choice, and whether it is available. */
+/** Every launcher, the built-in ones too, in the order of choice; `reason` is a sentence if it is not available. */
 export function describeLaunchers(
   configured: readonly LauncherConfig[],
   find: Find,
   findCores: FindCores = noCores,
-): readonly LauncherState[] {
+) {
   const known = availableLaunchers(configured, find, findCores);
   const missing = [retroArch, mpv].filter(({ id }) => !known.some((one) => one.id === id));
   return [...known, ...missing].map((launcher) => {
     const { id, systems, extensions, kind = "process" } = launcher;
     const reason = missingOf(launcher, find);
-    const state = { id, name: id, kind, systems, extensions, available: reason === undefined };
-    return reason === undefined ? state : { ...state, reason };
+    const why = reason === undefined ? {} : { reason };
+    return { id, name: id, kind, systems, extensions, available: reason === undefined, ...why };
   });
 }
 
@@ -114,10 +102,7 @@ export function isPlayed(file: MediaFile, launchers: readonly AvailableLauncher[
   return launchers.some((candidate) => plays(candidate, file));
 }
 
-/**
- * The first launcher that plays the file, or the one with the id `wantedId`, which must play it as well. Throws
- * `ServiceError("failed")` with a remedy.
- */
+/** The first launcher that plays the file, or `wantedId` if it plays it. Throws `ServiceError("failed")` with a remedy. */
 export function chooseLauncher(
   file: MediaFile,
   launchers: readonly AvailableLauncher[],
@@ -146,11 +131,10 @@ export function chooseSystemLauncher(system: System, launchers: readonly Launche
   const launcher = launchers.find(
     (candidate) => candidate.systems.includes(system.id) && !takesFile(candidate),
   );
-  if (launcher === undefined) {
+  if (launcher === undefined)
     throw failed(
       `no player starts ${system.id} without a file: add one under [[launchers]] whose command has no {path}`,
     );
-  }
   return orderOf(launcher, { path: "", system });
 }
 
@@ -165,11 +149,7 @@ function orderOf(launcher: AvailableLauncher, { path, system }: MediaFile): Play
     kind,
     argv: command.toSpliced(optionsAt, 0, ...options).map((part) => part.replaceAll("{path}", () => path)),
     optionsAt: optionsAt + options.length,
-    ...(core === undefined ? {} : { core }),
-    ...(environment === undefined ? {} : { environment }),
-    ...(folder === undefined ? {} : { folder }),
-    ...(isUnconfined === undefined ? {} : { isUnconfined }),
-    ...(stop === undefined ? {} : { stop }),
+    ...{ core, environment, folder, isUnconfined, stop },
   };
 }
 

@@ -2,7 +2,7 @@
  * Finds the file that a card names: an absolute path, or `<System>/<relative path>` below a media folder. The file never lies
  * outside the media folders, neither by `..` nor by link.
  */
-import { access, readdir, realpath } from "node:fs/promises";
+import { exists, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { failed, publicError, type ServiceError } from "../core/errors.ts";
 import type { MediaFolders, System } from "../core/media.ts";
@@ -117,7 +117,7 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   const where = isAbsolute(wanted) ? "" : " below the media folders";
   const asked = folders.filter((folder) => !isAbsolute(wanted) || isBelow(wanted, folder));
   const systems = roots.map((root) => join(root, wanted.split("/")[0] ?? ""));
-  const there = await Promise.all(systems.map(isThere));
+  const there = await Promise.all(systems.map((path) => exists(path)));
   const [away] = await emptyOnes([...asked, ...systems.filter((_, at) => there[at])], names);
   const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
   return failed(`there is no file ${wanted}${where}${why}`);
@@ -127,13 +127,6 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
 async function emptyOnes(folders: readonly string[], names: Names): Promise<readonly string[]> {
   const entries = await Promise.all(folders.map(names));
   return folders.filter((_, at) => entries[at]?.length === 0);
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function isBelow(path: string, folder: string): boolean {
@@ -217,10 +210,7 @@ type Resolve = (base: string, segments: readonly string[]) => Promise<FileName |
 
 const resolvedBelow: Resolve = (base, segments) => resolved(join(base, ...segments));
 
-/**
- * Ignores case, as FAT and exFAT do, and the form of accents, which a Mac writes apart from their letters (NFD). Of several
- * names the first in the order of their characters is taken.
- */
+/** Ignores case, as FAT and exFAT do, and the form of accents, which a Mac writes apart (NFD). The first name in order counts. */
 async function resolvedLoosely(
   base: string,
   segments: readonly string[],

@@ -57,10 +57,7 @@ async function linkReadably(file: Uint8Array): Promise<{ readonly path: string; 
   }
 }
 
-/**
- * Calls `start`. If the name is not UTF-8, the player gets a link instead, which is removed when the player is gone or the
- * start fails.
- */
+/** Calls `start`. For a name that is not UTF-8, the player gets a link, removed at its end or after a failed start. */
 export async function startReadably<T>(
   file: MediaFile,
   choice: PlayerChoice,

@@ -65,10 +65,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       if (!wasStopped) playlists.ended(exitCode);
     },
   });
-  const starting = createStarting({
-    ...{ playing, saves: parts.saves, refusal },
-    before: (what, run) => hooks.before(what, run),
-  });
+  const starting = createStarting(playing, parts.saves, refusal, (what, run) => hooks.before(what, run));
   const playlists = createPlaylists({
     clock,
     log,
@@ -80,10 +77,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     launch: (path, how, run) => portsOf(run).launch(path, { ...how, isItem: true }),
     stop: starting.stop,
   });
-  const portsOf = createScriptPorts({
-    ...parts,
-    ...{ folders, playing, starting, playlists, token },
-  });
+  const portsOf = createScriptPorts({ ...parts, folders, playing, starting, playlists, token });
   const hooks = createHooks({
     hooks: () => config().hooks,
     bus,
@@ -126,18 +120,15 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
   };
 }
 
-interface StartingParts {
-  readonly playing: Playing;
-  readonly saves: SaveKeeper | undefined;
-  readonly refusal: () => string | undefined;
-  /** Runs before a start; its rejection prevents the start. */
-  readonly before: (what: Launching, run: RunContext) => Promise<void> | undefined;
-}
-
 export type Starting = ReturnType<typeof createStarting>;
 
-/** Starts of cards, hooks and playlists run one at a time, so that there are never two players. */
-function createStarting({ playing, saves, refusal, before }: StartingParts) {
+/** Starts players one at a time, so that there are never two. `before` runs first, and its rejection prevents the start. */
+function createStarting(
+  playing: Playing,
+  saves: SaveKeeper | undefined,
+  refusal: () => string | undefined,
+  before: (what: Launching, run: RunContext) => Promise<void> | undefined,
+) {
   const inTurn = createSerialQueue();
 
   const refuse = () => {
@@ -158,9 +149,8 @@ function createStarting({ playing, saves, refusal, before }: StartingParts) {
     /** Stops what plays, and starts the player. Rejects with `ServiceError`, or with the reason of the run's signal. */
     async start(file: MediaFile, choice: PlayerChoice, run: RunContext): Promise<Proof> {
       refuse();
-      if (!run.isHook) {
+      if (!run.isHook)
         await before({ path: file.path, systemId: file.system.id, launcherId: choice.launcherId }, run);
-      }
       return inTurn(async () => {
         run.signal.throwIfAborted();
         await playing.stop();

@@ -3,7 +3,7 @@
  * has run for a while and, if the player reports it, has shown its media; a failure before that is a failed launch.
  */
 import type { Bus } from "../bus.ts";
-import { type Clock, rfc3339 } from "../core/clock.ts";
+import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { failed, publicError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
 import type { ActiveMedia } from "../core/media.ts";
@@ -206,23 +206,20 @@ function failure(launcherId: string, exitCode: number | null, ms: number, words:
 
 async function untilReady({ player, proof }: Current, clock: Clock, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  const late = clock.after(mediaReadyMsMax, () =>
-    reject(publicError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`)),
-  );
-  const isReady = player.ready ?? proof.promise;
-  isReady.then(resolve, reject);
+  const done = new AbortController();
+  const late = sleep(clock, mediaReadyMsMax, AbortSignal.any([signal, done.signal])).then(() => {
+    throw publicError("failed", `it was not ready within ${mediaReadyMsMax / 1000} s`);
+  });
   // The reason of a failure comes before the general sentence.
-  void player.process.exited
+  const ended = player.process.exited
     .then(() => proof.promise)
-    .then(() => reject(publicError("failed", "it ended before it was ready")), reject);
+    .then(() => {
+      throw publicError("failed", "it ended before it was ready");
+    });
   try {
-    await promise;
+    await Promise.race([late, player.ready ?? proof.promise, ended]);
   } finally {
-    late[Symbol.dispose]();
-    signal.removeEventListener("abort", onAbort);
+    done.abort();
   }
 }
 

@@ -1,8 +1,4 @@
-/**
- * The playlist: one at a time. The next item starts when one ends by itself. A stop, another start, and two crashes in a row
- * end the playlist.
- */
-
+/** The playlist: one at a time. A stop, another start, and two crashes in a row end it. */
 import { constants } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -31,16 +27,6 @@ interface PlaylistParts {
   readonly find: (path: string) => Promise<string>;
   readonly launch: (path: string, how: LaunchHow, run: RunContext) => Promise<void>;
   readonly stop: () => Promise<void>;
-}
-
-interface PlaylistState {
-  readonly path: string;
-  /** The place of the item that plays or is next, from 1. */
-  readonly place: number;
-  readonly count: number;
-  readonly state: "playing" | "paused";
-  readonly isShuffled: boolean;
-  readonly repeat: "no" | "all" | "one";
 }
 
 export type Playlists = ReturnType<typeof createPlaylists>;
@@ -170,12 +156,13 @@ export function createPlaylists(parts: PlaylistParts) {
         await playFrom(list, place - 1, 1, owner);
       },
     }),
-    state: (): PlaylistState | undefined =>
+    state: () =>
       loaded && {
         path: loaded.path,
+        /** The place of the item that plays or is next, from 1. */
         place: loaded.at + 1,
         count: loaded.items.length,
-        state: loaded.isPlaying ? "playing" : "paused",
+        state: loaded.isPlaying ? ("playing" as const) : ("paused" as const),
         isShuffled: loaded.how.isShuffled,
         repeat: loaded.how.repeat,
       },
@@ -229,9 +216,7 @@ export async function isFolderOrList(path: string): Promise<boolean> {
 /** By name, numbers as numbers. */
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
-/**
- * At most `playlistItemsMax` items: as listed, or sorted by `compare`. Throws `ServiceError("failed")` if there are none.
- */
+/** At most `playlistItemsMax` items: as listed, or sorted by `compare`. Throws `ServiceError("failed")` if there are none. */
 export async function playlistItems(path: string, compare = byName): Promise<readonly string[]> {
   const isFolder = (await stat(path)).isDirectory();
   if (!isFolder && !lists.includes(extensionOf(path)))

@@ -1,7 +1,4 @@
-/**
- * The queue of scripts. They run one at a time, in the order of their arrival. While one waits, the script of a tap may run,
- * so that a sleep timer does not block the reader.
- */
+/** Scripts run one at a time, in order. While one waits, that of a tap may run, so that a sleep timer blocks no reader. */
 
 /** Lets others run during `wait`, and settles as it does once the script has its turn again. */
 export type Aside = <T>(wait: () => Promise<T>) => Promise<T>;

@@ -112,10 +112,7 @@ function gone(cause?: unknown): ServiceError {
   return failed("mpv has ended", cause);
 }
 
-/**
- * Returns a sink that cuts chunks of UTF-8 into lines. `take` gets each line of at most `bytesMax` bytes, without its line
- * feed; longer lines are dropped.
- */
+/** Cuts chunks of UTF-8 into lines without their line feed. Drops lines of more than `bytesMax` bytes. */
 export function cutLines(bytesMax: number, take: (line: string) => void): (chunk: Uint8Array) => void {
   let parts: Uint8Array[] = [];
   let bytes = 0;

@@ -130,33 +130,21 @@ function stateOf(known: Known): PlayerState {
   };
 }
 
+const commands: Partial<Readonly<Record<PlayerAction["kind"], readonly (string | boolean)[]>>> = {
+  pause: ["set_property", "pause", true],
+  resume: ["set_property", "pause", false],
+  toggle: ["cycle", "pause"],
+  mute: ["cycle", "mute"],
+  next: ["playlist-next"],
+  previous: ["playlist-prev"],
+  screenshot: ["screenshot"],
+};
+
 async function control(line: MpvLine, action: PlayerAction): Promise<void> {
-  switch (action.kind) {
-    case "pause":
-      return void (await line.ask(["set_property", "pause", true]));
-    case "resume":
-      return void (await line.ask(["set_property", "pause", false]));
-    case "toggle":
-      return void (await line.ask(["cycle", "pause"]));
-    case "mute":
-      return void (await line.ask(["cycle", "mute"]));
-    case "next":
-      return void (await line.ask(["playlist-next"]));
-    case "previous":
-      return void (await line.ask(["playlist-prev"]));
-    case "screenshot":
-      return void (await line.ask(["screenshot"]));
-    case "seek":
-    case "fast-forward":
-    case "rewind":
-      return seek(line, action.to);
-    case "stop":
-    case "save-state":
-    case "load-state":
-    case "reset":
-    case "menu":
-      throw failed(`mpv has no ${action.kind.replace("-", " ")}`);
-  }
+  if ("to" in action) return seek(line, action.to);
+  const command = commands[action.kind];
+  if (command === undefined) throw failed(`mpv has no ${action.kind.replace("-", " ")}`);
+  await line.ask(command);
 }
 
 async function seek(line: MpvLine, to: SeekTarget): Promise<void> {

@@ -13,12 +13,12 @@ export interface PlayerOrder {
   readonly argv: readonly string[];
   /** The index in `argv` for further options, before the file. */
   readonly optionsAt: number;
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly folder?: string;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  readonly folder?: string | undefined;
   /** It runs without tapdeck-confine. */
-  readonly isUnconfined?: true;
+  readonly isUnconfined?: true | undefined;
   /** Absent for the usual stop by signals. */
-  readonly stop?: StopHow;
+  readonly stop?: StopHow | undefined;
   /** RetroArch only: loads and saves a state. Neither if absent. */
   readonly resuming?: Resuming;
   /** RetroArch only: the folder of saves. Its own settings decide if absent. */

@@ -3,9 +3,7 @@ import type { InputKind, InputStep } from "../core/operating-system.ts";
 import type { ControlAction, VolumeChange } from "../core/playback.ts";
 import type { Facts } from "./expression.ts";
 
-/**
- * The source of a script: a page or link by anyone, a trusted caller or file, or a card on a reader of the device.
- */
+/** The source of a script: a page or link by anyone, a trusted caller or file, or a card on a reader of the device. */
 export type ScriptOrigin = "untrusted" | "trusted" | "reader";
 
 export interface LaunchHow {

@@ -88,7 +88,12 @@ function readOperand(
   for (let at = start; ; at = skipWhiteSpace(source, at + 1)) {
     const char = text[at] ?? "";
     if (char === "!" || char === "(") {
-      if (waiting.length >= expressionDepthMax) return tooDeep(open, at);
+      if (waiting.length >= expressionDepthMax)
+        return failure(
+          `an expression is nested too deep: ${expressionDepthMax} is the most`,
+          open,
+          at - open,
+        );
       waiting.push({ operator: char, offset: at });
       continue;
     }
@@ -102,10 +107,6 @@ function readOperand(
       1,
     );
   }
-}
-
-function tooDeep(open: number, at: number): Failure {
-  return failure(`an expression is nested too deep: ${expressionDepthMax} is the most`, open, at - open);
 }
 
 function noEnd({ text }: ScriptSource, open: number): Failure {
@@ -151,13 +152,10 @@ function readWord(source: ScriptSource, start: number): Operand | Failure {
   const end = start + word.length;
   if (word === "true" || word === "false")
     return { kind: "operand", expression: { kind: "flag", value: word === "true" }, type: "flag", end };
-  if (isVariable(word))
-    return {
-      kind: "operand",
-      expression: { kind: "variable", name: word },
-      type: variables[word].type,
-      end,
-    };
+  if (isVariable(word)) {
+    const { type } = variables[word];
+    return { kind: "operand", expression: { kind: "variable", name: word }, type, end };
+  }
   const meant = didYouMean(word, variableNames);
   const group = variableNames.filter((name) => name.startsWith(`${word.split(".")[0]}.`));
   const help =
@@ -275,13 +273,8 @@ function joined(
     const what = `${typeWords[left.type]} and ${typeWords[right.type]}`;
     return failure(`${operator} does not take ${what}`, offset, operator.length);
   }
-  const expression = {
-    kind: "binary",
-    operator,
-    left: left.expression,
-    right: right.expression,
-  } as const;
-  return { kind: "operand", expression, type, end: right.end };
+  const sides = { left: left.expression, right: right.expression };
+  return { kind: "operand", expression: { kind: "binary", operator, ...sides }, type, end: right.end };
 }
 
 function isBinaryOperator(text: string): text is BinaryOperator {

@@ -9,10 +9,7 @@ import { type Facts, fill } from "./expression.ts";
 import { parseScript } from "./parser.ts";
 import type { Command } from "./syntax.ts";
 
-/**
- * Reads a script and checks each command: its name, its arguments and whether this origin may run it. Throws
- * `ServiceError`: `forbidden` for the origin, `failed` for other faults.
- */
+/** Reads a script and checks each command. Throws `ServiceError`: `forbidden` for the origin, `failed` for other faults. */
 export function readyScript(text: string, origin: ScriptOrigin) {
   const parsed = parseScript(text);
   if (parsed.kind === "error") throw failed(`script, character ${parsed.offset + 1}: ${parsed.message}`);
@@ -28,10 +25,7 @@ export function readyScript(text: string, origin: ScriptOrigin) {
     switchesMedia,
     /** Whether it ends the scripts before it, because it switches or stops media. */
     takesOver: switchesMedia || steps.some(({ meaning }) => meaning.endsMedia === true),
-    /**
-     * Rejects with `ServiceError` at the first command that fails, and with the signal's reason when it aborts. `aside` runs
-     * the commands that wait.
-     */
+    /** Rejects at the first command that fails, and with the signal's reason. `aside` runs the commands that wait. */
     async run(
       ports: ScriptPorts,
       signal: AbortSignal,
@@ -110,10 +104,9 @@ function callOf({ name, args, options }: Command, facts: Facts): Call | undefine
 
 function holds(text: string): boolean {
   const truth = text === "" ? false : readFlag(text);
-  if (truth === undefined) {
+  if (truth === undefined)
     throw failed(
       `when= must come to true or false, not "${text.slice(0, 64)}": compare it, as in when=[[platform == "linux"]]`,
     );
-  }
   return truth;
 }

@@ -2,7 +2,7 @@
  * A game whose BIOS file is missing fails before RetroArch starts, with the name and MD5 of the file. A file is
  * looked for in RetroArch's system folder, beside the game, and in the folder `bios` of each USB stick.
  */
-import { access } from "node:fs/promises";
+import { exists } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { failed } from "../../core/errors.ts";
@@ -64,16 +64,7 @@ function isUsual({ argv, environment = {} }: PlayerChoice): boolean {
 
 async function isIn(folders: readonly string[], files: readonly Firmware[]): Promise<boolean> {
   const paths = folders.flatMap((folder) => files.map(({ path }) => join(folder, path)));
-  const found = await Promise.all(
-    paths.map((path) =>
-      access(path).then(
-        () => true,
-        // RetroArch treats an unreadable file as missing.
-        () => false,
-      ),
-    ),
-  );
-  return found.includes(true);
+  return (await Promise.all(paths.map((path) => exists(path)))).includes(true);
 }
 
 const shownMax = 3;

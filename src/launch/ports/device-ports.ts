@@ -31,13 +31,8 @@ async function none(): Promise<void> {
   throw failed("there are no devices here that a script may use");
 }
 
-interface DeviceReaders extends Disposable {
-  /** False for the API's virtual reader, for a simulated reader, and for an unknown id. */
-  has(readerId: string): boolean;
-}
-
 /** Listens until disposed. A reader is announced before its first card. */
-export function followDeviceReaders(bus: Bus): DeviceReaders {
+export function followDeviceReaders(bus: Bus) {
   // Bounded by the number of ports of this machine.
   const ids = new Set<string>();
   const listening = bus.on("readers.added", ({ readerId, driver }) => {
@@ -45,7 +40,8 @@ export function followDeviceReaders(bus: Bus): DeviceReaders {
     else ids.add(readerId);
   });
   return {
-    has: (readerId) => readerId !== "" && ids.has(readerId),
+    /** False for the API's virtual reader, for a simulated reader, and for an unknown id. */
+    has: (readerId: string) => readerId !== "" && ids.has(readerId),
     [Symbol.dispose]: () => listening[Symbol.dispose](),
   };
 }

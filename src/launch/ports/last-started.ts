@@ -11,11 +11,6 @@ import {
 import { findMediaFile, findSystem, type MediaFile } from "../media-file.ts";
 import type { Proof } from "../playing.ts";
 
-interface FileAndChoice {
-  readonly file: MediaFile;
-  readonly choice: PlayerChoice;
-}
-
 interface LastStartedParts {
   readonly folders: () => MediaFolders;
   readonly players: () => {
@@ -31,7 +26,7 @@ export function createLastStarted({ folders, players, saved }: LastStartedParts)
   let last: StartedMedia | undefined = saved?.read();
   return {
     /** To be called after a start. Its media outlast a restart of the service once the player has proved itself. */
-    note({ file, choice }: FileAndChoice, proof: Proof): void {
+    note(file: MediaFile, choice: PlayerChoice, proof: Proof): void {
       const media = { path: file.path, systemId: file.system.id, launcherId: choice.launcherId };
       last = media;
       proof.settled.then(
@@ -41,7 +36,7 @@ export function createLastStarted({ folders, players, saved }: LastStartedParts)
       );
     },
     /** Finds the last media again. Rejects with `ServiceError` if there are none, or they may no longer start. */
-    async find(): Promise<FileAndChoice> {
+    async find(): Promise<{ readonly file: MediaFile; readonly choice: PlayerChoice }> {
       if (last === undefined) throw publicError("failed", "nothing has been started yet");
       const { launchers, knownSystems } = players();
       const { path, systemId, launcherId } = last;
@@ -62,18 +57,14 @@ export function createResuming(isUsual: () => boolean) {
   let failedPath: string | undefined;
   return {
     /** `asked` is the option of the card; `why` explains a start without the state. Other players stay unchanged. */
-    of(
-      path: string,
-      choice: PlayerChoice,
-      asked: boolean | undefined,
-    ): { readonly choice: PlayerChoice; readonly why?: string } {
-      if (choice.kind !== "retroarch") return { choice };
+    of(path: string, choice: PlayerChoice, asked: boolean | undefined) {
+      if (choice.kind !== "retroarch") return { choice, why: undefined };
       const isWanted = asked ?? isUsual();
       const hasFailed = isWanted && path === failedPath;
       // A game that starts fresh still saves its state if the config resumes games.
       const resuming = { loadsState: isWanted && !hasFailed, savesState: isWanted || isUsual() };
       const why = "it begins anew: its last start, with the state of the time before, failed";
-      return { choice: { ...choice, resuming }, ...(hasFailed ? { why } : {}) };
+      return { choice: { ...choice, resuming }, why: hasFailed ? why : undefined };
     },
     /** To be called after a start. After a failure, the next start of this game loads no state. */
     note(path: string, { resuming }: PlayerChoice, proof: Proof): void {

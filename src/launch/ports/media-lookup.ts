@@ -1,14 +1,14 @@
 /** Looks media up for scripts, and names the USB stick of media that are not there because it is unplugged. */
-
 import { basename, isAbsolute, relative, sep } from "node:path";
 import { failed, publicError, ServiceError } from "../../core/errors.ts";
 import type { MediaSource } from "../../media/index/answers.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import type { MediaLibrary } from "../../media/media-library.ts";
-import type { SoughtMedia } from "../../media/sticks/stick-library.ts";
+import type { MediaWithSticks } from "../../media/sticks/stick-library.ts";
 import type { MediaLookup, NameQuery, RandomSource } from "../../script/command.ts";
 
-export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search"> & KnownSticks;
+export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search"> &
+  Partial<Pick<MediaWithSticks, "stickWith">>;
 
 /** `random` returns a number from 0 up to 1, without 1. */
 export function createMediaLookup(media: SearchedMedia, random: () => number = Math.random): MediaLookup {
@@ -71,11 +71,6 @@ function idOf(name: string): string {
   throw publicError("not-found", `there is no system ${name.slice(0, 64)}`);
 }
 
-interface KnownSticks {
-  /** The name of the unplugged stick that holds this media. */
-  stickWith?(sought: SoughtMedia): Promise<string | undefined>;
-}
-
 /** Throws `ServiceError` for an absolute path on a stick that is not among `sticks`; `removable` are the folders of sticks. */
 export function refuseStickAway(
   wanted: string,
@@ -89,9 +84,9 @@ export function refuseStickAway(
 }
 
 /** Replaces the error of a search for `<System>/<path>` if the file is on an unplugged stick. */
-export async function withStickName(error: unknown, path: string, media: KnownSticks = {}): Promise<unknown> {
+export async function withStickName(error: unknown, path: string, media?: SearchedMedia): Promise<unknown> {
   if (!(error instanceof ServiceError) || isAbsolute(path)) return error;
-  const stick = await media.stickWith?.({ kind: "path", path });
+  const stick = await media?.stickWith?.({ kind: "path", path });
   return stick === undefined ? error : stickAway(path, stick);
 }
 

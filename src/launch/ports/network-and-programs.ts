@@ -5,7 +5,6 @@
 import type { Config } from "../../config/shape.ts";
 import { failed, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
-import type { ScriptPorts } from "../../script/command.ts";
 import { runProgram } from "../../system/program.ts";
 import { createWebClient, type Resolve } from "../../system/web-request.ts";
 import { createPatterns } from "../rules/allow-patterns.ts";
@@ -17,11 +16,7 @@ interface OutsideParts {
   readonly resolve?: Resolve;
 }
 
-export function createOutside({
-  config,
-  log,
-  resolve,
-}: OutsideParts): Pick<ScriptPorts, "request" | "execute"> {
+export function createOutside({ config, log, resolve }: OutsideParts) {
   const patterns = createPatterns();
   const matching = (listed: readonly string[], text: string) =>
     listed.filter((pattern) => patterns.test(pattern, text));
@@ -31,15 +26,14 @@ export function createOutside({
     ownPorts: () => [config().api.port, config().api.tlsPort],
   });
   return {
-    request: (request, signal) => web.request(request, signal),
-    async execute(argv, signal) {
+    request: web.request,
+    async execute(argv: readonly string[], signal: AbortSignal): Promise<void> {
       const line = commandLine(argv);
-      if (matching(config().script.allowExecute, line).length === 0) {
+      if (matching(config().script.allowExecute, line).length === 0)
         throw new ServiceError(
           "forbidden",
           `cards may not run ${argv[0]} like this: add a pattern for the whole command line to script.allow_execute in the config file`,
         );
-      }
       const { exitCode, output } = await runProgram(argv, signal);
       log.debug("script", "a program ended", { program: argv[0], exitCode: exitCode ?? "signal", output });
       if (exitCode === 0) return;

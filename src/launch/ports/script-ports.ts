@@ -59,7 +59,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     if (why !== undefined) run.explain?.(why);
     const proof = await startReadably(file, choice, (...named) => starting.start(...named, run));
     resuming.note(file.path, choice, proof);
-    last.note({ file, choice }, proof);
+    last.note(file, choice, proof);
     run.onStarted?.(proof);
   };
   const outside = createOutside({ config, log });
@@ -68,12 +68,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     ...outside,
     ...createDevicePorts(parts.devices, run),
     facts: () =>
-      factsNow({
-        config: config(),
-        token: run.origin === "untrusted" ? undefined : token(),
-        media: playing.active(),
-        event: run.event,
-      }),
+      factsNow(config(), run.origin === "untrusted" ? undefined : token(), playing.active(), run.event),
     async launch(path, how) {
       const { launchers, knownSystems } = players();
       const file = await findMediaFile(path, folders(), knownSystems, how.system).catch(
@@ -135,18 +130,15 @@ function createPlayers(configured: () => readonly LauncherConfig[]) {
   };
 }
 
-interface Moment {
-  readonly config: Config;
-  /** The token that was launched last; undefined for an untrusted script. */
-  readonly token: TokenParams | undefined;
-  readonly media: ActiveMedia | undefined;
-  readonly event?: HookEvent | undefined;
-}
-
-function factsNow(moment: Moment): Facts {
-  const { config, event } = moment;
-  const token = event?.token ?? moment.token;
-  const media = event?.media ?? moment.media;
+/** `last` is the token that was launched last; undefined for an untrusted script. */
+function factsNow(
+  config: Config,
+  last: TokenParams | undefined,
+  active: ActiveMedia | undefined,
+  event: HookEvent | undefined,
+): Facts {
+  const token = event?.token ?? last;
+  const media = event?.media ?? active;
   return {
     platform,
     version: tapdeckVersion,
@@ -158,7 +150,7 @@ function factsNow(moment: Moment): Facts {
     "last_scanned.id": normalizeUid(token?.uid ?? ""),
     "last_scanned.value": token?.text ?? "",
     "last_scanned.data": token?.data ?? "",
-    media_playing: moment.media !== undefined,
+    media_playing: active !== undefined,
     "active_media.launcher_id": media?.launcherId ?? "",
     "active_media.system_id": media?.systemId ?? "",
     "active_media.system_name": media?.systemName ?? "",
@@ -180,51 +172,39 @@ interface ControlParts {
 }
 
 export function createControlPorts(
-  parts: ControlParts,
+  { playing, playlists, stop, volumeMax, find = Bun.which }: ControlParts,
   run: RunContext,
-): Pick<ScriptPorts, "control" | "changeVolume" | "mediaReady"> {
+) {
+  const isListed = () => playlists.state()?.state === "playing";
   return {
-    control: (action) => controlMedia(parts, action, run),
-    changeVolume: (change, signal) => changeVolume(parts, change, signal),
-    mediaReady: parts.playing.ready,
+    mediaReady: playing.ready,
+    /** Handles `stop`, and `next` and `previous` of a playlist, for all players; the player handles the rest. */
+    async control(action: ControlAction): Promise<void> {
+      if (action.kind === "next" && isListed()) await playlists.portsOf(run).move(1);
+      else if (action.kind === "previous" && isListed()) await playlists.portsOf(run).move(-1);
+      else if (action.kind === "stop" && playing.active() !== undefined) await stop();
+      else await playing.control(action);
+    },
+    /**
+     * Changes the volume of the current player if it has one. Between two items of a playlist, the change is kept for the next
+     * item. Otherwise the device's volume changes, and players start at their default, so that two volumes do not add up. If
+     * nothing plays and the device's volume cannot be set, the change is kept for the next player.
+     */
+    async changeVolume(change: VolumeChange, signal: AbortSignal): Promise<void> {
+      const { volume } = playing;
+      if (await volume.change(change)) return;
+      const isIdle = playing.active() === undefined;
+      const isKept = isListed() || (change.kind === "by" && volume.isWanted());
+      if (isIdle && isKept) return volume.want(change);
+      try {
+        await changeSystemVolume(change, volumeMax(), find, signal);
+      } catch (error) {
+        if (!isIdle || signal.aborted || !(error instanceof ServiceError)) throw error;
+        return volume.want(change);
+      }
+      if (change.kind === "to") volume.forget();
+    },
   };
-}
-
-/**
- * Changes the volume of the current player if it has one. Between two items of a playlist, the change is kept for the next
- * item. Otherwise the device's volume changes, and players start at their default, so that two volumes do not add up. If
- * nothing plays and the device's volume cannot be set, the change is kept for the next player.
- */
-async function changeVolume(
-  { playing, playlists, volumeMax, find = Bun.which }: ControlParts,
-  change: VolumeChange,
-  signal: AbortSignal,
-): Promise<void> {
-  const { volume } = playing;
-  if (await volume.change(change)) return;
-  const isIdle = playing.active() === undefined;
-  const isBetween = isIdle && playlists.state()?.state === "playing";
-  if (isBetween || (isIdle && change.kind === "by" && volume.isWanted())) return volume.want(change);
-  try {
-    await changeSystemVolume(change, volumeMax(), find, signal);
-  } catch (error) {
-    if (!isIdle || signal.aborted || !(error instanceof ServiceError)) throw error;
-    return volume.want(change);
-  }
-  if (change.kind === "to") volume.forget();
-}
-
-/** Handles `stop`, and `next` and `previous` of a playlist, for all players; the player handles the rest. */
-async function controlMedia(
-  { playing, playlists, stop }: ControlParts,
-  action: ControlAction,
-  run: RunContext,
-): Promise<void> {
-  const isListed = playlists.state()?.state === "playing";
-  if (isListed && action.kind === "next") await playlists.portsOf(run).move(1);
-  else if (isListed && action.kind === "previous") await playlists.portsOf(run).move(-1);
-  else if (action.kind === "stop" && playing.active() !== undefined) await stop();
-  else await playing.control(action);
 }
 
 export const installedCores = () => findCores(coreFolders(process.env));

@@ -1,5 +1,4 @@
 /** Patterns of the config file, each of which must match a whole text, and the rule `api.allow_launch` for remote launches. */
-
 import type { RE2JS } from "re2js";
 import { patternMemoryBytesMax, patternsReadyMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
@@ -43,13 +42,8 @@ const hasEscapes = /\^|\[\[/;
 // `SNES/../Audio/x` begins like a file of SNES.
 const leadsUp = /(^|[/\\])\.\.([/\\]|$)/;
 
-export interface Patterns {
-  /** True if the pattern matches the whole text, with any flags and line ends; false for an invalid pattern. */
-  test(pattern: string, text: string): boolean;
-}
-
 /** Compiles patterns at their first use, in an engine of linear time, and evicts the least recently used. */
-export function createPatterns(readyMax = patternsReadyMax): Patterns {
+export function createPatterns(readyMax = patternsReadyMax) {
   const ready = new Map<string, RE2JS | undefined>();
   const get = (pattern: string): RE2JS | undefined => {
     const known = ready.get(pattern);
@@ -62,7 +56,10 @@ export function createPatterns(readyMax = patternsReadyMax): Patterns {
     ready.set(pattern, regex);
     return regex;
   };
-  return { test: (pattern, text) => get(`\\A(?:${pattern})\\z`)?.test(text) ?? false };
+  return {
+    /** True if the pattern matches the whole text, with any flags and line ends; false for an invalid pattern. */
+    test: (pattern: string, text: string) => get(`\\A(?:${pattern})\\z`)?.test(text) ?? false,
+  };
 }
 
 function compiled(pattern: string): RE2JS | undefined {

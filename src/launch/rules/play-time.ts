@@ -29,22 +29,6 @@ interface PlayTimeParts {
 
 type Limit = "day" | "session";
 
-interface PlayTimeState {
-  /** Whether any limit is set. */
-  readonly enabled: boolean;
-  readonly limits: PlayTimeLimits;
-  readonly day: { readonly date: string } & Account;
-  readonly session: Account;
-  /** False while the clock shows an impossible time. */
-  readonly clockBelieved: boolean;
-}
-
-export interface Account {
-  readonly usedMs: number;
-  /** Absent without a limit. */
-  readonly remainingMs?: number;
-}
-
 export type PlayTimeLimiter = ReturnType<typeof createPlayTime>;
 
 const minuteMs = 60_000;
@@ -142,7 +126,8 @@ export function createPlayTime(parts: PlayTimeParts) {
       count();
       return refusalOf(ledger, limits());
     },
-    state(): PlayTimeState {
+    /** `remainingMs` is absent without a limit. */
+    state() {
       count();
       const left = leftOf(ledger, limits());
       const { day, isBelieved } = ledger;
@@ -151,6 +136,7 @@ export function createPlayTime(parts: PlayTimeParts) {
         limits: limits(),
         day: { date: day, ...accountOf(usedOn(ledger, day), left.day) },
         session: accountOf(ledger.sessionMs, left.session),
+        /** False while the clock shows an impossible time. */
         clockBelieved: isBelieved,
       };
     },
@@ -170,12 +156,9 @@ export function createPlayTime(parts: PlayTimeParts) {
   };
 }
 
-interface Left {
-  readonly day?: number;
-  readonly session?: number;
-}
+/** Milliseconds left for each limit; below 0 if more was played. Absent without a limit. */
+type Left = Partial<Readonly<Record<Limit, number>>>;
 
-/** Milliseconds left for each limit; below 0 if more was played. */
 function leftOf(ledger: Ledger, { dailyMinutes, sessionMinutes }: PlayTimeLimits): Left {
   return {
     ...(dailyMinutes === 0 ? {} : { day: dailyMinutes * minuteMs - usedOn(ledger, ledger.day) }),
@@ -196,11 +179,9 @@ function minutesOf(count: number): string {
   return count === 1 ? "1 minute" : `${count} minutes`;
 }
 
-function accountOf(usedMs: number, leftMs: number | undefined): Account {
-  const used = Math.round(usedMs);
-  return leftMs === undefined
-    ? { usedMs: used }
-    : { usedMs: used, remainingMs: Math.max(0, Math.round(leftMs)) };
+function accountOf(usedMs: number, leftMs: number | undefined) {
+  const left = leftMs === undefined ? {} : { remainingMs: Math.max(0, Math.round(leftMs)) };
+  return { usedMs: Math.round(usedMs), ...left };
 }
 
 function localDay(wallMs: number): string {

@@ -1,7 +1,4 @@
-/**
- * Launches cards on readers, and in hold mode stops the media of removed cards. The rules are in `hold.ts`; this file connects
- * them to the bus, the settings and the clock.
- */
+/** Launches cards on readers, and stops the media of removed cards by the rules of `hold.ts`. */
 import type { Bus } from "../../bus.ts";
 import type { Config } from "../../config/shape.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -62,8 +59,21 @@ export function createTapLauncher(parts: TapLauncherParts) {
     return { card, readerId: token.readerId, isLaunching: launcher.isLaunching(card) };
   };
   const launch = (token: Token) => {
-    const isFromReader = readers.has(token.readerId);
-    launchToken({ launcher, log }, token, { isFromReader, requester: requesterOf(token) });
+    const { readerId, problem } = token;
+    const from: LaunchSource = {
+      isFromReader: readers.has(readerId),
+      requester: requesterOf(token),
+      isTap: true,
+      ...(readerId === "" ? {} : { readerId }),
+      ...(problem === undefined ? {} : { problem }),
+    };
+    try {
+      launcher.launch(token, from);
+    } catch (error) {
+      // A tap has no caller to answer.
+      if (!(error instanceof ServiceError)) throw error;
+      log.warn("launch", error.message, { uid: token.uid });
+    }
   };
   const listening = [
     bus.on("readers.added", ({ readerId, capabilities }) => {
@@ -102,20 +112,4 @@ function rulesOf({ insertMode, insertModeBlocklist, insertModeExitDelay }: Confi
 /** The id of a system by any of its names, in lower case. */
 function known(systemId: string): string {
   return (systemByName(systemId)?.id ?? systemId).toLowerCase();
-}
-
-/** Launches a tap; a refusal is logged, because a tap has no caller to answer. */
-function launchToken(
-  { launcher, log }: Pick<TapLauncherParts, "log"> & { readonly launcher: Pick<Launcher, "launch"> },
-  token: Token,
-  by: Pick<LaunchSource, "isFromReader" | "requester">,
-): void {
-  const { readerId, problem } = token;
-  const from = { ...by, isTap: true, ...(readerId === "" ? {} : { readerId }) };
-  try {
-    launcher.launch(token, problem === undefined ? from : { ...from, problem });
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    log.warn("launch", error.message, { uid: token.uid });
-  }
 }

@@ -47,20 +47,11 @@ export async function newGameFolder(memory: string): Promise<string> {
   }
 }
 
-interface FoundSave {
-  readonly from: string;
-  readonly file: SaveFile;
-}
-
 /** The files that a game needs: from home, and newer ones from games whose saves could not be carried home yet. */
-export async function findSaves(
-  path: string,
-  home: string,
-  left: readonly Pick<Game, "memory" | "home">[],
-): Promise<readonly FoundSave[]> {
+export async function findSaves(path: string, home: string, left: readonly Pick<Game, "memory" | "home">[]) {
   const { folder, game } = gameNamesOf(path);
   const newer = left.filter((one) => one.home === home).map(({ memory }) => join(memory, filesFolder));
-  const found = new Map<string, FoundSave>();
+  const found = new Map<string, { readonly from: string; readonly file: SaveFile }>();
   for (const from of [home, ...newer])
     for (const file of await listSaves(from, folder, (name) => isForGame(name, game)))
       found.set(file.path, { from, file });
@@ -75,7 +66,7 @@ export async function findSaves(
  * moved, so that an older one is never carried home after a newer one.
  */
 export async function putSaves(
-  found: readonly FoundSave[],
+  found: Awaited<ReturnType<typeof findSaves>>,
   home: string,
   memory: string,
 ): Promise<readonly SaveFile[]> {

@@ -53,7 +53,7 @@ export function createGame(parts: GameParts) {
     if ((mayBeCut || isMemoryFull) && bytes < ((await saveFileAt(home, path))?.bytes ?? 0))
       return keep("it is shorter than before, and its player did not end well");
     const keepsOld = brought !== undefined && !backedUp.has(path);
-    const end = await replaceSave({ from: files, file, home, keepsOld });
+    const end = await replaceSave(files, file, home, keepsOld);
     if (end === "cut") return keep("it was not written to its end");
     if (end === "changed") return;
     carried.set(path, version);
@@ -88,7 +88,8 @@ export function createGame(parts: GameParts) {
   };
   const lookInTurn = (writer?: Writer): Promise<boolean> =>
     inTurn(() => look(writer)).catch((error) => {
-      const sentence = `saves cannot be kept in ${home}: ${sentenceOf(error)}`;
+      const why = hasCode(error, "ENOSPC") ? "the disk is full: free some space" : messageOf(error);
+      const sentence = `saves cannot be kept in ${home}: ${why}`;
       if (fault !== sentence) log.error("saves", sentence);
       fault = sentence;
       return false;
@@ -139,8 +140,4 @@ async function openedBy(pid: number): Promise<ReadonlySet<string>> {
 async function isFull(folder: string): Promise<boolean> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize < savesMemoryFreeMin;
-}
-
-function sentenceOf(error: unknown): string {
-  return hasCode(error, "ENOSPC") ? "the disk is full: free some space" : messageOf(error);
 }

@@ -13,18 +13,11 @@
  *           then for each chunk 4 bytes its packed size, and as many bytes
  *   state   "RASTATE" version; then blocks of 4 characters and 4 bytes size, padded to a multiple of 8; the last is "END "
  */
-
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, extname } from "node:path";
 
-interface GameNames {
-  readonly folder: string;
-  /** The names of its own files begin with this and a dot. */
-  readonly game: string;
-}
-
-/** The names for a file that is played; if its name is not UTF-8, `startReadably` passes `_` to RetroArch. */
-export function gameNamesOf(path: string): GameNames {
+/** The folder of a file, and the name before the dot of its saves, with `_` for bytes that are not UTF-8 (`startReadably`). */
+export function gameNamesOf(path: string) {
   const clean = path.replaceAll("\ufffd", "_");
   return { folder: basename(dirname(clean)), game: basename(clean, extname(clean)) };
 }

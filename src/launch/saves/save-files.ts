@@ -89,48 +89,36 @@ async function copyInto(copy: FileHandle, from: string, path: string): Promise<v
   }
 }
 
-interface Replacing {
-  /** The folder and the file of the new version. */
-  readonly from: string;
-  readonly file: SaveFile;
-  readonly home: string;
-  /** Keeps the old version as `<name>.bak`. */
-  readonly keepsOld: boolean;
-}
-
 /**
- * Replaces the file at home, and resolves once it is on the disk. The old version stays with `cut` if the new one is
- * incomplete, and with `changed` if it was written meanwhile.
+ * Replaces the file at home by that in `from`, and resolves once it is on the disk. The old version stays with `cut` if the
+ * new one is incomplete, and with `changed` if it was written meanwhile. `keepsOld` keeps the old version as `<name>.bak`.
  */
-export async function replaceSave(replacing: Replacing): Promise<"kept" | "cut" | "changed"> {
-  const { home, file } = replacing;
+export async function replaceSave(
+  from: string,
+  file: SaveFile,
+  home: string,
+  keepsOld: boolean,
+): Promise<"kept" | "cut" | "changed"> {
   await makeFolder(home);
   await using folder = await openFolder(home, dirname(file.path), true);
   const fresh = join(folder.path, freshName);
+  const to = join(folder.path, basename(file.path));
   await rm(fresh, { force: true });
   try {
-    return await replaceIn(folder, replacing);
+    await using copy = await makePlainFile(folder, freshName);
+    await copyInto(copy, from, file.path);
+    const after = await saveFileAt(from, file.path);
+    if (after?.version !== file.version) return "changed";
+    if (!(await isComplete(descriptorPath(copy)))) return "cut";
+    await copy.sync();
+    if (keepsOld) await keepOld(to);
+    await rename(fresh, to);
+    await syncFolderBehind(folder.path);
+    return "kept";
   } finally {
     // A left-over file takes space of a full disk. After the rename there is none.
     await rm(fresh, { force: true }).catch(() => {});
   }
-}
-
-async function replaceIn(
-  folder: OpenFolder,
-  { from, file, keepsOld }: Replacing,
-): Promise<"kept" | "cut" | "changed"> {
-  const to = join(folder.path, basename(file.path));
-  await using copy = await makePlainFile(folder, freshName);
-  await copyInto(copy, from, file.path);
-  const after = await saveFileAt(from, file.path);
-  if (after?.version !== file.version) return "changed";
-  if (!(await isComplete(descriptorPath(copy)))) return "cut";
-  await copy.sync();
-  if (keepsOld) await keepOld(to);
-  await rename(join(folder.path, freshName), to);
-  await syncFolderBehind(folder.path);
-  return "kept";
 }
 
 /** Links the old version to its backup name, which keeps it when the rename replaces the file. */

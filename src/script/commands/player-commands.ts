@@ -66,10 +66,9 @@ export const playerCommands: readonly ScriptCommand[] = [
 /** Throws `ServiceError("failed")` for a text that is no time, and for a time above `delayMsMax`. */
 function delayMs(text: string): number {
   const ms = durationMs(text);
-  if (ms === undefined || ms > delayMsMax) {
+  if (ms === undefined || ms > delayMsMax)
     throw failed(
       `delay takes milliseconds from 0 to ${delayMsMax}, a time such as 1m30s, or media_ready, not "${text.slice(0, 64)}"`,
     );
-  }
   return ms;
 }
