@@ -10,8 +10,7 @@ import {
   partialCharsMax,
   regexCostMax,
 } from "../core/limits.ts";
-import type { MappingParams } from "../core/token.ts";
-import { normalizeUid } from "../core/token.ts";
+import { type MappingParams, normalizeUid } from "../core/token.ts";
 import { costOf, createRegexes, isFault, type Regexes } from "./regex.ts";
 
 /** Throws `ServiceError("invalid-params")` with `data.field`, and `data.offset` in UTF-16 units of a regular expression. */

@@ -28,7 +28,7 @@ interface MapperParts {
 export async function createMapper({ store, files, log, clock }: MapperParts) {
   const { mappings } = store;
   const regexes = createRegexes();
-  const book = openBook(await keptOf(mappings.list(), { regexes, log, clock }), { regexes, clock });
+  const book = openBook(await keptOf(mappings.list(), regexes, log, clock), regexes, clock);
   const judge: MappingJudge = {
     check: (params) => checkMapping(params, regexes),
     admit: (params, breathe) => admitted(params, regexes, breathe),
@@ -104,10 +104,7 @@ export async function createMapper({ store, files, log, clock }: MapperParts) {
 const firstFileRank = 2 ** 50;
 
 /** The rules of the mappings; only enabled mappings have one. */
-function openBook(
-  kept: readonly Mapping[],
-  { regexes, clock }: { readonly regexes: Regexes; readonly clock: Clock },
-) {
+function openBook(kept: readonly Mapping[], regexes: Regexes, clock: Clock) {
   const rules = new Map(kept.map((mapping) => [mapping.id, ruleOf(mapping, mapping.id)]));
   const loads = new Map(kept.map((mapping) => [mapping.id, loadOf(mapping, regexes)]));
   const matcher = createMatcher([...rules.values()], clock, regexes);
@@ -169,7 +166,9 @@ function merged(before: Mapping, changes: MappingChanges): MappingParams {
 /** The enabled mappings of the database within the limits, which an earlier version may exceed. Compiles every expression. */
 async function keptOf(
   stored: readonly Mapping[],
-  { regexes, log, clock }: { readonly regexes: Regexes; readonly log: Log; readonly clock: Clock },
+  regexes: Regexes,
+  log: Log,
+  clock: Clock,
 ): Promise<readonly Mapping[]> {
   const breathe = breather(clock);
   const kept: Mapping[] = [];
