@@ -15,8 +15,15 @@ import { readyScript } from "../script/run-script.ts";
 import type { History } from "../store/history.ts";
 import { createPlaybackSession, type SessionParts } from "./playback-session.ts";
 import type { Proof } from "./playing.ts";
-import type { RunContext } from "./run-context.ts";
-import { cardOf, type LaunchSource, mayLaunch, noTextSentence, originNow, originOf } from "./run-context.ts";
+import {
+  cardOf,
+  type LaunchSource,
+  mayLaunch,
+  noTextSentence,
+  originNow,
+  originOf,
+  type RunContext,
+} from "./run-context.ts";
 import { type Aside, createScriptQueue, type QueuedScript } from "./script-queue.ts";
 
 export interface LauncherParts extends SessionParts {

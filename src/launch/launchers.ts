@@ -2,8 +2,7 @@
 import { usualCommands } from "../config/launcher-settings.ts";
 import type { LauncherConfig } from "../config/shape.ts";
 import { failed } from "../core/errors.ts";
-import type { System } from "../core/media.ts";
-import { extensionOf } from "../core/media.ts";
+import { extensionOf, type System } from "../core/media.ts";
 import { kindOf, mediaExtensions, systemByName } from "../media/known-systems.ts";
 import type { PlayerOrder } from "../players/player.ts";
 import { type Cores, coredSystems, coreFileOf, coreNamesOf } from "../players/retroarch-cores.ts";
@@ -192,12 +191,10 @@ function plays(launcher: AvailableLauncher, file: MediaFile): boolean {
   if (!playsIn(launcher, path, system)) return false;
   if (toldSystem === undefined || launcher.extensions.length > 0) return true;
   if (systemByName(system.id)?.extensions.includes(extensionOf(path)) === true) return true;
-  return playsIn(launcher, path, toldSystem) && hasCoreFor(launcher, toldSystem);
-}
-
-/** RetroArch chooses the core by the system alone if the launcher names no systems. */
-function hasCoreFor({ kind, core, cores = noCores() }: AvailableLauncher, { id }: System): boolean {
-  return kind !== "retroarch" || coreFileOf(systemIdOf(id), core, cores) !== undefined;
+  // RetroArch chooses the core by the system alone if the launcher names no systems.
+  const { kind, core, cores = noCores() } = launcher;
+  const hasCore = kind !== "retroarch" || coreFileOf(systemIdOf(toldSystem.id), core, cores) !== undefined;
+  return hasCore && playsIn(launcher, path, toldSystem);
 }
 
 function playsIn(launcher: LauncherConfig, path: string, system: System): boolean {

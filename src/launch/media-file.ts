@@ -5,8 +5,7 @@
 import { exists, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { failed, publicError, type ServiceError } from "../core/errors.ts";
-import type { MediaFolders, System } from "../core/media.ts";
-import { extensionOf } from "../core/media.ts";
+import { extensionOf, type MediaFolders, type System } from "../core/media.ts";
 import { noDescriptors } from "../core/operating-system.ts";
 import { filterInSlices } from "../core/slices.ts";
 import { type FileName, nameBytes, readable } from "../media/file-names.ts";
@@ -118,15 +117,12 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   const asked = folders.filter((folder) => !isAbsolute(wanted) || isBelow(wanted, folder));
   const systems = roots.map((root) => join(root, wanted.split("/")[0] ?? ""));
   const there = await Promise.all(systems.map((path) => exists(path)));
-  const [away] = await emptyOnes([...asked, ...systems.filter((_, at) => there[at])], names);
+  const mayBeAway = [...asked, ...systems.filter((_, at) => there[at])];
+  const entries = await Promise.all(mayBeAway.map(names));
+  // Unreadable or empty, such as the mount point of an absent drive.
+  const away = mayBeAway.find((_, at) => entries[at]?.length === 0);
   const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
   return failed(`there is no file ${wanted}${where}${why}`);
-}
-
-/** The folders that are unreadable or empty, such as the mount point of an absent drive. */
-async function emptyOnes(folders: readonly string[], names: Names): Promise<readonly string[]> {
-  const entries = await Promise.all(folders.map(names));
-  return folders.filter((_, at) => entries[at]?.length === 0);
 }
 
 function isBelow(path: string, folder: string): boolean {

@@ -4,7 +4,7 @@ import { type Config, mediaFolders } from "../config/shape.ts";
 import type { Clock } from "../core/clock.ts";
 import { publicError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { ClosedPlaces } from "../core/media.ts";
+import type { ClosedPlaces, StartedMedia } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { LastMedia } from "../store/play-state.ts";
@@ -16,7 +16,7 @@ import type { Devices } from "./ports/device-ports.ts";
 import type { SearchedMedia } from "./ports/media-lookup.ts";
 import { createScriptPorts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
-import type { Launching, RunContext } from "./run-context.ts";
+import type { RunContext } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
 import { createSerialQueue } from "./script-queue.ts";
 
@@ -59,7 +59,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
       hooks.started(media, owner);
       playlists.started(owner);
     },
-    onEnded(media, owner, { exitCode, wasStopped }) {
+    onEnded(media, owner, exitCode, wasStopped) {
       if (isClosed) return;
       hooks.ended(media, owner);
       if (!wasStopped) playlists.ended(exitCode);
@@ -127,7 +127,7 @@ function createStarting(
   playing: Playing,
   saves: SaveKeeper | undefined,
   refusal: () => string | undefined,
-  before: (what: Launching, run: RunContext) => Promise<void> | undefined,
+  before: (what: StartedMedia, run: RunContext) => Promise<void> | undefined,
 ) {
   const inTurn = createSerialQueue();
 

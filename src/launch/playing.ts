@@ -6,8 +6,7 @@ import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";
 import { failed, publicError } from "../core/errors.ts";
 import { mediaReadyMsMax } from "../core/limits.ts";
-import type { ActiveMedia } from "../core/media.ts";
-import { mediaNameOf } from "../core/media.ts";
+import { type ActiveMedia, mediaNameOf } from "../core/media.ts";
 import {
   type ControlAction,
   clampVolume,
@@ -44,13 +43,13 @@ interface PlayingParts {
   /** The owner's ceiling, in percent. */
   readonly volumeMax: () => number;
   readonly onStarted: (media: ActiveMedia, owner: RunContext) => void;
-  readonly onEnded: (media: ActiveMedia, owner: RunContext, end: MediaEnd) => void;
-}
-
-interface MediaEnd {
-  /** Null if a signal ended the player. */
-  readonly exitCode: number | null;
-  readonly wasStopped: boolean;
+  /** `exitCode` is null if a signal ended the player. */
+  readonly onEnded: (
+    media: ActiveMedia,
+    owner: RunContext,
+    exitCode: number | null,
+    wasStopped: boolean,
+  ) => void;
 }
 
 interface Current {
@@ -78,7 +77,7 @@ export function createPlaying({ bus, clock, volumeMax, onStarted, onEnded }: Pla
     const elapsed = Math.round((clock.now() - which.startedMs) / 1000);
     const reason = which.isStopping ? "stopped" : exitCode === 0 ? "ended" : "failed";
     const why = which.why === undefined ? {} : { why: which.why };
-    onEnded(which.media, which.owner, { exitCode, wasStopped: which.isStopping });
+    onEnded(which.media, which.owner, exitCode, which.isStopping);
     bus.emit("media.stopped", { ...which.media, elapsed, exitCode, reason, ...why });
   };
   const playingNow = (): Current => {

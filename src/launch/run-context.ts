@@ -1,8 +1,7 @@
 /** The source of a launch, its token, and the context in which its script runs. */
-import type { ActiveMedia } from "../core/media.ts";
+import type { ActiveMedia, StartedMedia } from "../core/media.ts";
 import { allows, type Requester } from "../core/rights.ts";
-import type { TagProblem, Token, TokenParams } from "../core/token.ts";
-import { normalizeUid } from "../core/token.ts";
+import { normalizeUid, type TagProblem, type Token, type TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 import type { Proof } from "./playing.ts";
 
@@ -62,14 +61,8 @@ export interface RunContext {
 export interface HookEvent {
   readonly token?: Token;
   readonly media?: ActiveMedia;
-  readonly launching?: Launching;
-}
-
-/** Media before their start. */
-export interface Launching {
-  readonly path: string;
-  readonly systemId: string;
-  readonly launcherId: string;
+  /** Media before their start. */
+  readonly launching?: StartedMedia;
 }
 
 const andNoMapping = "and no mapping for it";

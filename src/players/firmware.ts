@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { coreInfoBytesMax, firmwareFilesMax } from "../core/limits.ts";
-import { statedFolders } from "./retroarch-cores.ts";
+import { type ServiceEnvironment, statedFolders } from "./retroarch-cores.ts";
 
 export interface Firmware {
   /** Below RetroArch's `system_directory`. */
@@ -44,9 +44,10 @@ export function neededFirmware(
   coreFile: string,
   infoFolders: readonly string[],
 ): readonly Firmware[] {
-  const core = coreNameOf(coreFile);
+  const core = basename(coreFile).replace(/_libretro\.so$/, "");
   const listed = readListed(core, infoFolders);
-  const stated = neededBySystem[systemId] ?? (isPlayStation(systemId, core) ? playStation : undefined);
+  const isPlayStation = systemId === "PSX" && playStationCores.includes(core);
+  const stated = isPlayStation ? playStation : neededBySystem[systemId];
   if (stated !== undefined) {
     const own = Object.entries(stated).map(([path, md5]) => ({ path, md5 }));
     const others = listed.filter(({ path }) => isLike(path, Object.keys(stated)));
@@ -57,27 +58,16 @@ export function neededFirmware(
 }
 
 /** The folders that may hold the `.info` file of a core. */
-export function infoFolders(
-  coreFile: string,
-  environment: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
+export function infoFolders(coreFile: string, environment: ServiceEnvironment): readonly string[] {
   const stated = statedFolders("libretro_info_path", environment);
   const beside = [dirname(coreFile), join(dirname(coreFile), "../info")];
   return [...stated, ...beside, "/usr/share/libretro/info", "/usr/share/libretro/core_info"];
-}
-
-function isPlayStation(systemId: string, core: string): boolean {
-  return systemId === "PSX" && playStationCores.includes(core);
 }
 
 /** True for another version of a file: syscard2.pce replaces syscard3.pce. */
 function isLike(path: string, names: readonly string[]): boolean {
   const stem = (name: string) => name.replace(/\d*\.[a-z]+$/i, "").toLowerCase();
   return names.some((name) => stem(name) === stem(path));
-}
-
-function coreNameOf(file: string): string {
-  return basename(file).replace(/_libretro\.so$/, "");
 }
 
 function readListed(core: string, folders: readonly string[]): readonly ListedFirmware[] {

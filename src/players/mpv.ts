@@ -33,7 +33,6 @@ const fileOnly = [
 
 const noScripts = new TextEncoder().encode("load-scripts=no\nscripts=\nytdl=no\n");
 
-/** The last known state. */
 interface Known {
   isLoaded: boolean;
   positionMs: number | undefined;

@@ -1,7 +1,7 @@
 /** The contract of a player: a process with a state and controls; and the start of a player of any kind. */
 import type { Clock } from "../core/clock.ts";
 import { failed } from "../core/errors.ts";
-import type { PlaybackState } from "../core/media.ts";
+import type { ActiveMedia } from "../core/media.ts";
 import type { ControlAction, PlayerKind, Resuming, StopHow, VolumeChange } from "../core/playback.ts";
 import { type Player, spawnPlayer } from "../system/process.ts";
 import { startMpv } from "./mpv.ts";
@@ -43,13 +43,7 @@ export interface PlayerParts {
   readonly onPause: (isPaused: boolean) => void;
 }
 
-export interface PlayerState {
-  readonly positionMs?: number;
-  readonly durationMs?: number;
-  readonly playbackState?: PlaybackState;
-  /** Percent. */
-  readonly volume?: number;
-}
+export type PlayerState = Pick<ActiveMedia, "positionMs" | "durationMs" | "playbackState" | "volume">;
 
 /** A control of a player, without the volume (`changeVolume`). */
 export type PlayerAction = Exclude<ControlAction, { readonly kind: "volume" }>;

@@ -115,7 +115,7 @@ export function findCores(folders: readonly string[]): Cores {
 }
 
 /** The folder of cores in RetroArch's settings, and then the usual folders. */
-export function coreFolders(environment: Environment): readonly string[] {
+export function coreFolders(environment: ServiceEnvironment): readonly string[] {
   const home = environment.HOME ?? homedir();
   const settings = settingsFolder(environment);
   const flatpak = join(home, ".var/app/org.libretro.RetroArch/config/retroarch");
@@ -151,15 +151,16 @@ function filesIn(folder: string): readonly string[] {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** The variables of the service; `HOME` and `XDG_CONFIG_HOME` count. */
+export type ServiceEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** RetroArch's folder of settings. */
-export function settingsFolder({ HOME = homedir(), XDG_CONFIG_HOME }: Environment): string {
+export function settingsFolder({ HOME = homedir(), XDG_CONFIG_HOME }: ServiceEnvironment): string {
   return join(XDG_CONFIG_HOME ?? join(HOME, ".config"), "retroarch");
 }
 
 /** The folders for this key in RetroArch's settings of the user, and then of the machine. */
-export function statedFolders(key: string, environment: Environment): readonly string[] {
+export function statedFolders(key: string, environment: ServiceEnvironment): readonly string[] {
   const home = environment.HOME ?? homedir();
   return [join(settingsFolder(environment), "retroarch.cfg"), "/etc/retroarch.cfg"].flatMap(
     (file) => statedFolder(file, key)?.replace(/^~(?=\/)/, home) ?? [],

@@ -101,17 +101,11 @@ export function startRetroArch(
 /** Undefined without an answer within `msMax`. */
 type Ask = (msMax: number) => Promise<RetroArchStatus | undefined>;
 
-interface SettingsFile {
-  readonly path: string;
-  /** Removes the file. */
-  release(): void;
-}
-
 /** In a folder of this user alone. RetroArch reads the file again when a core or a game changes. */
-function writeSettings(settings: RetroArchSettings, parent = tmpdir()): SettingsFile {
+function writeSettings(settings: RetroArchSettings, parent = tmpdir()) {
   const folder = mkdtempSync(join(parent, "tapdeck-retroarch-"));
   const path = join(folder, "settings.cfg");
-  // Nothing waits for the removal.
+  // Removes the file; nothing waits for that.
   const release = () => rm(folder, { recursive: true, force: true }, () => {});
   const lines = Object.entries(settings).map(([key, value]) => `${key} = "${value}"\n`);
   writeFileSync(path, lines.join(""), { mode: 0o600 });
@@ -119,7 +113,7 @@ function writeSettings(settings: RetroArchSettings, parent = tmpdir()): Settings
 }
 
 /** Removes the file after the player's end, or at once if the player cannot be started. */
-function startWith(settings: SettingsFile, start: () => Player): Player {
+function startWith(settings: ReturnType<typeof writeSettings>, start: () => Player): Player {
   try {
     const player = start();
     void player.gone.finally(settings.release);

@@ -17,7 +17,6 @@ export interface LaunchHow {
   readonly why?: string;
 }
 
-/** The result of a title look-up. */
 interface FoundPath {
   /** In the form that `launch` takes. */
   readonly path: string;

@@ -102,18 +102,21 @@ const buttons = {
   right: 0x223,
 } as const;
 
-const buttonChars: Readonly<Record<string, number>> = {
-  "^": buttons.up,
-  v: buttons.down,
-  V: buttons.down,
-  "<": buttons.left,
-  ">": buttons.right,
-  ...bothCases({ a: buttons.east, b: buttons.south, x: buttons.north, y: buttons.west }),
-  ...bothCases({ l: buttons.l1, r: buttons.r1 }),
-};
+const buttonChars: readonly (readonly [chars: string, code: number])[] = [
+  ["^", buttons.up],
+  ["vV", buttons.down],
+  ["<", buttons.left],
+  [">", buttons.right],
+  ["aA", buttons.east],
+  ["bB", buttons.south],
+  ["xX", buttons.north],
+  ["yY", buttons.west],
+  ["lL", buttons.l1],
+  ["rR", buttons.r1],
+];
 
 export const gamepad: InputTable = {
-  chars: new Map(Object.entries(buttonChars).map(([char, code]) => [char, [code]] as const)),
+  chars: new Map(buttonChars.flatMap(([chars, code]) => [...chars].map((char) => [char, [code]] as const))),
   names: new Map(
     Object.entries({ ...buttons, guide: buttons.menu, home: buttons.menu }).map(
       ([name, code]) => [name, [code]] as const,
@@ -127,13 +130,4 @@ export const inputTables: Readonly<Record<InputKind, InputTable>> = { keyboard, 
 export function codesOf({ chars, names }: InputTable): readonly number[] {
   const all = new Set([...chars.values(), ...names.values()].flat());
   return [...all].sort((a, b) => a - b);
-}
-
-function bothCases(letters: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    Object.entries(letters).flatMap(([letter, code]) => [
-      [letter, code],
-      [letter.toUpperCase(), code],
-    ]),
-  );
 }

@@ -2,8 +2,7 @@
 import { failed, publicError, type ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
-import type { Call, ScriptCommand, ScriptOrigin, ScriptPorts } from "./command.ts";
-import { readFlag } from "./command.ts";
+import { type Call, readFlag, type ScriptCommand, type ScriptOrigin, type ScriptPorts } from "./command.ts";
 import { notYet, scriptCommands } from "./commands/index.ts";
 import { type Facts, fill } from "./expression.ts";
 import { parseScript } from "./parser.ts";

@@ -8,19 +8,14 @@ import { basename, dirname, join } from "node:path";
 import { failed } from "../../core/errors.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import { type Firmware, infoFolders, neededFirmware } from "../../players/firmware.ts";
-import { settingsFolder, statedFolders } from "../../players/retroarch-cores.ts";
+import { type ServiceEnvironment, settingsFolder, statedFolders } from "../../players/retroarch-cores.ts";
 import type { PlayerChoice } from "../launchers.ts";
 import type { MediaFile } from "../media-file.ts";
-
-interface BiosParts {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly sticks: () => readonly string[];
-}
 
 /** Returns the choice with the folder of the BIOS; throws `ServiceError("failed")` for a game whose BIOS is missing. */
 export type CheckBios = (file: MediaFile, choice: PlayerChoice) => Promise<PlayerChoice>;
 
-export function createBios({ environment, sticks }: BiosParts): CheckBios {
+export function createBios(environment: ServiceEnvironment, sticks: () => readonly string[]): CheckBios {
   /** By system and core, so that a tap reads no file. */
   const known = new Map<string, readonly Firmware[]>();
   const needed = (systemId: string, core: string) => {
@@ -44,7 +39,7 @@ export function createBios({ environment, sticks }: BiosParts): CheckBios {
 }
 
 /** The system folder in RetroArch's settings, and then its default folders. */
-function systemFolders(environment: BiosParts["environment"]): readonly string[] {
+function systemFolders(environment: ServiceEnvironment): readonly string[] {
   const home = environment.HOME ?? homedir();
   const flatpak = join(home, ".var/app/org.libretro.RetroArch/config/retroarch/system");
   const usual = join(settingsFolder(environment), "system");

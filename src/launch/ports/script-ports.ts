@@ -6,8 +6,7 @@ import { failed, ServiceError } from "../../core/errors.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";
 import type { ActiveMedia, MediaFolders } from "../../core/media.ts";
 import type { ControlAction, VolumeChange } from "../../core/playback.ts";
-import type { TokenParams } from "../../core/token.ts";
-import { normalizeUid } from "../../core/token.ts";
+import { normalizeUid, type TokenParams } from "../../core/token.ts";
 import { coreFolders, findCores } from "../../players/retroarch-cores.ts";
 import type { ScriptPorts } from "../../script/command.ts";
 import type { Facts } from "../../script/expression.ts";
@@ -53,7 +52,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
   const control = { playing, playlists, stop, volumeMax: () => config().audio.volumeMax };
   const last = createLastStarted({ folders, players, saved: parts.lastMedia });
   const resuming = createResuming(() => config().retroarch.resume);
-  const withBios = createBios({ environment: process.env, sticks: () => folders().sticks ?? [] });
+  const withBios = createBios(process.env, () => folders().sticks ?? []);
   const start = async (file: MediaFile, chosen: PlayerChoice, run: RunContext, resume?: boolean) => {
     const { choice, why } = resuming.of(file.path, await withBios(file, chosen), resume);
     if (why !== undefined) run.explain?.(why);

@@ -46,13 +46,10 @@ const leadsUp = /(^|[/\\])\.\.([/\\]|$)/;
 export function createPatterns(readyMax = patternsReadyMax) {
   const ready = new Map<string, RE2JS | undefined>();
   const get = (pattern: string): RE2JS | undefined => {
-    const known = ready.get(pattern);
-    if (known === undefined && !ready.has(pattern) && ready.size >= readyMax) {
-      const oldest = ready.keys().next();
-      if (!oldest.done) ready.delete(oldest.value);
-    }
-    const regex = known ?? (ready.has(pattern) ? undefined : compiled(pattern));
+    const regex = ready.has(pattern) ? ready.get(pattern) : compiled(pattern);
     ready.delete(pattern);
+    const [oldest] = ready.keys();
+    if (ready.size >= readyMax && oldest !== undefined) ready.delete(oldest);
     ready.set(pattern, regex);
     return regex;
   };

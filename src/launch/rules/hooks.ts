@@ -12,11 +12,11 @@ import type { Hooks } from "../../config/shape.ts";
 import { messageOf, ServiceError } from "../../core/errors.ts";
 import { hooksRunningMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
-import type { ActiveMedia } from "../../core/media.ts";
+import type { ActiveMedia, StartedMedia } from "../../core/media.ts";
 import type { ScriptOrigin, ScriptPorts } from "../../script/command.ts";
 import { readyScript } from "../../script/run-script.ts";
 import { followDeviceReaders } from "../ports/device-ports.ts";
-import type { HookEvent, Launching, RunContext } from "../run-context.ts";
+import type { HookEvent, RunContext } from "../run-context.ts";
 
 interface HookRunnerParts {
   readonly hooks: () => Hooks;
@@ -25,14 +25,6 @@ interface HookRunnerParts {
   readonly portsOf: (run: RunContext) => ScriptPorts;
   readonly stopping: () => AbortSignal;
 }
-
-const keys = {
-  onScan: "on_scan",
-  onRemove: "on_remove",
-  beforeStart: "before_start",
-  onStart: "on_start",
-  onStop: "on_stop",
-} as const satisfies Record<keyof Hooks, string>;
 
 /** Listens until disposed. */
 export function createHooks(parts: HookRunnerParts) {
@@ -52,8 +44,10 @@ export function createHooks(parts: HookRunnerParts) {
   const beside = (name: keyof Hooks, event: HookEvent) => {
     const script = hooks()[name];
     if (script === undefined) return;
+    // As the config file names it: `on_scan`.
+    const key = name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`);
     const complain = (error: unknown) =>
-      log.warn("launch", `the hook ${keys[name]} failed`, { error: messageOf(error) });
+      log.warn("launch", `the hook ${key} failed`, { error: messageOf(error) });
     if (running >= hooksRunningMax) return complain(new Error(`${hooksRunningMax} hooks run already`));
     running++;
     // A microtask later, so that a hook does not delay its tap.
@@ -70,7 +64,7 @@ export function createHooks(parts: HookRunnerParts) {
   ];
   return {
     /** Undefined without such a hook. Rejects with `ServiceError("forbidden")` if the hook failed. */
-    before(launching: Launching, { signal, origin }: RunContext): Promise<void> | undefined {
+    before(launching: StartedMedia, { signal, origin }: RunContext): Promise<void> | undefined {
       const script = hooks().beforeStart;
       if (script === undefined) return undefined;
       const by = origin === "reader" ? origin : "trusted";

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
+import type { SavePlace } from "../../players/player.ts";
 import { createSerialQueue } from "../script-queue.ts";
 import { endOrphans, findSaves, leftGames, newGameFolder, privateFolder, putSaves } from "./bring.ts";
 import { createGame, type FollowedPlayer, filesFolder, type Game, type GameParts } from "./game.ts";
@@ -22,11 +23,8 @@ interface KeeperParts {
   readonly log: Log;
 }
 
-export interface SavedGame {
-  /** The folder in which RetroArch reads and writes its saves. */
-  readonly folder: string;
-  /** The folder for the settings of this start; undefined if saves are written in place. */
-  readonly settings?: string;
+/** Its `settings` are absent if saves are written in place. */
+export interface SavedGame extends SavePlace {
   /** To be called after the start of the player. */
   follow(player: FollowedPlayer): void;
   /** To be called if the player was not started. */

@@ -43,10 +43,8 @@ async function machine(infos: Readonly<Record<string, string>>) {
   );
   for (const [core, text] of Object.entries(infos)) await put(`info/${core}_libretro.info`, text);
   const sticks: string[] = [];
-  const check = createBios({
-    environment: { HOME: folder, XDG_CONFIG_HOME: join(folder, "config") },
-    sticks: () => sticks,
-  });
+  const environment = { HOME: folder, XDG_CONFIG_HOME: join(folder, "config") };
+  const check = createBios(environment, () => sticks);
   return { folder, put, system, sticks, check };
 }
 
