@@ -1,7 +1,6 @@
 /** Queries of the index in the shapes of the API: searches, titles on cards, and random choices. */
 import { titleCandidatesMax } from "../../core/limits.ts";
-import type { Media, System, TitlePreferences } from "../../core/media.ts";
-import { mediaNameOf } from "../../core/media.ts";
+import { type Media, mediaNameOf, type System, type TitlePreferences } from "../../core/media.ts";
 import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
 import { systemById } from "../known-systems.ts";
@@ -154,7 +153,6 @@ function* pileOf(index: LoadedIndex, sources: readonly MediaSource[]): Generator
   return allOf(piles);
 }
 
-/** Piles one after the other. */
 function allOf(piles: readonly Pile[]): Pile {
   return {
     count: piles.reduce((sum, { count }) => sum + count, 0),

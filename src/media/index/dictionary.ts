@@ -73,7 +73,6 @@ function filesByWord(ends: Uint32Array, wordOf: NumberColumn, words: number): Pa
   return packed(groupMembers(wordOf, words, fileOf), ends.length);
 }
 
-/** A list for each group. */
 function packed({ members, starts }: ReturnType<typeof groupMembers>, files: number): PackedLists {
   const writer = new ListWriter(files);
   for (let group = 0, at = 0; group + 1 < starts.length; group++) {
@@ -122,10 +121,12 @@ export function* findShortcuts(dictionary: Words, files: number): Generator<Stor
 }
 
 function join(dictionary: Words, files: number, key: number, entries: Uint32Array): StoredShortcut {
+  const { starts, bytes } = dictionary.files;
   const anywhere = new Uint8Array(bitmapBytes(files));
   const atStart = new Uint8Array(bitmapBytes(files));
   for (const entry of entries) {
-    const list = listOf(dictionary, entry >>> 1);
+    const word = entry >>> 1;
+    const list = bytes.subarray(starts[word], starts[word + 1]);
     orList(anywhere, list);
     if (entry % 2 === 1) orList(atStart, list);
   }
@@ -161,8 +162,4 @@ function eachKey(
     for (const key of met) visit(key, word, seenAtStart[key] === 1);
     met.length = 0;
   }
-}
-
-function listOf({ files: { starts, bytes } }: Words, word: number): Uint8Array {
-  return bytes.subarray(starts[word], starts[word + 1]);
 }

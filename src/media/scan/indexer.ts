@@ -31,7 +31,10 @@ export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
     let last: JobLine | undefined;
     for await (const line of linesOf<JobLine>(child.stdout)) {
       last = line;
-      logLine(log, line);
+      if (line.kind === "complaint")
+        log.warn("media", "left out of the index", { path: line.path, why: line.why });
+      if (line.kind === "complaints")
+        log.warn("media", "more were left out of the index", { count: line.more });
       onLine(line);
     }
     await child.exited;
@@ -80,15 +83,9 @@ async function* linesOf<Line>(stream: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-function logLine(log: Log, line: JobLine): void {
-  if (line.kind === "complaint")
-    log.warn("media", "left out of the index", { path: line.path, why: line.why });
-  if (line.kind === "complaints") log.warn("media", "more were left out of the index", { count: line.more });
-}
-
-/** The library for `watchMedia`, and the folders to watch: after a change of the settings the caller starts a new watch. */
 interface WatchOptions {
   readonly media: Pick<MediaLibrary, "index">;
+  /** After a change of the settings the caller starts a new watch. */
   readonly folders: MediaFolders;
   readonly log: Log;
   /** The command of the job; this program's own if absent. */

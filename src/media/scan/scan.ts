@@ -7,8 +7,7 @@
 import { statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
 import { folderDepthMax, indexedFilesMax } from "../../core/limits.ts";
-import type { MediaFolders } from "../../core/media.ts";
-import { extensionOf } from "../../core/media.ts";
+import { extensionOf, type MediaFolders } from "../../core/media.ts";
 import type { StoredBase } from "../../store/media-index-write.ts";
 import { type ClosedIndex, closedFor } from "../../system/closed-places.ts";
 import { byReadable, exactText, type FileName, fsPath, joinNames, readable } from "../file-names.ts";
@@ -79,15 +78,10 @@ interface Base extends StoredBase {
   readonly isAway: boolean;
 }
 
-interface Place {
-  readonly host: KnownSystem;
-  readonly bases: Base[];
-}
-
 /** The folders of the asked systems, and those of other systems that hold their files too; by system, in order of the roots. */
-function systemFolders(walk: Walk): readonly Place[] {
-  const places = new Map<string, Place>();
-  const placeOf = (host: KnownSystem): Place => {
+function systemFolders(walk: Walk) {
+  const places = new Map<string, { readonly host: KnownSystem; readonly bases: Base[] }>();
+  const placeOf = (host: KnownSystem) => {
     const place = places.get(host.id) ?? { host, bases: [] };
     places.set(host.id, place);
     return place;
@@ -106,10 +100,12 @@ function systemFolders(walk: Walk): readonly Place[] {
     else if (!bases.some(({ path }) => isInside(real, realPathOf(path) ?? exactText(path))))
       bases.push({ path: real, root, isMount: false, isAway: false });
   }
-  const asked = ({ host: { id: host } }: Place) =>
+  const isAsked = (host: string) =>
     walk.systems.size === 0 ||
     [...walk.systems].some((id) => id === host || systemById(id)?.livesWith?.includes(host));
-  return [...places.values()].filter(asked).sort((a, b) => (a.host.id < b.host.id ? -1 : 1));
+  return [...places.values()]
+    .filter(({ host }) => isAsked(host.id))
+    .sort((a, b) => (a.host.id < b.host.id ? -1 : 1));
 }
 
 /** The systems' folders in a media folder; those of the old index if the media folder or a drive below it is away. */

@@ -28,7 +28,9 @@ export async function runWatchJob(): Promise<number> {
   const burst = createBurst(tell);
   for await (const line of createInterface({ input: process.stdin })) {
     const { folders }: { readonly folders: MediaFolders } = JSON.parse(line);
-    for (const root of folders.roots) watchFolder(root, systemsAt, burst, tell);
+    // The first folder below a root names the system.
+    const about: About = (path) => withGuests(systemByFolder(path.split("/")[0] ?? "")?.id);
+    for (const root of folders.roots) watchFolder(root, about, burst, tell);
     for (const { system, folder } of folders.own) {
       const systems = withGuests(systemByName(system)?.id);
       watchFolder(folder, () => systems, burst, tell);
@@ -91,11 +93,7 @@ function mountsAt(folder: string): readonly string[] {
   }
 }
 
-/** The system of a path below a root, and the systems with files in the same folder. */
-function systemsAt(path: string): readonly string[] {
-  return withGuests(systemByFolder(path.split("/")[0] ?? "")?.id);
-}
-
+/** The system, and the systems with files in the same folder. */
 function withGuests(host: string | undefined): readonly string[] {
   if (host === undefined) return [];
   const guests = knownSystems().filter(({ livesWith }) => livesWith?.includes(host));

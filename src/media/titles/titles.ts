@@ -50,15 +50,11 @@ export function chooseTitle(
   return { place: best.place, how, rivals: fitting.length - 1 };
 }
 
-interface Candidate extends Title {
-  readonly place: number;
-}
-
 /** The nearest, without sequels and sister games. */
-function closest(asked: string, titles: readonly Candidate[]): readonly Candidate[] {
+function closest<T extends Title>(asked: string, titles: readonly T[]): readonly T[] {
   const [key, marks] = [titleKey(asked), marksOf(asked)];
   let most = slipsMax(key.length);
-  let near: Candidate[] = [];
+  let near: T[] = [];
   for (const candidate of titles) {
     const distance = slipsBetween(key, titleKey(candidate.title), most);
     if (distance > most || marksOf(candidate.title) !== marks) continue;
