@@ -5,7 +5,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";
-import { messageOf } from "../core/errors.ts";
+import { codeOf, messageOf } from "../core/errors.ts";
 import { mappingFileBytesMax, mappingFilesMax, mappingsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Mapping, MappingParams } from "../core/token.ts";
@@ -153,7 +153,7 @@ async function namesIn(folder: string, log: Log): Promise<readonly string[]> {
     return names.slice(0, mappingFilesMax);
   } catch (error) {
     // An absent folder holds no mappings; the watch notices when it appears.
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (codeOf(error) === "ENOENT") return [];
     throw error;
   }
 }

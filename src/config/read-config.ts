@@ -2,7 +2,7 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "@decimalturn/toml-patch";
-import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { codeOf, exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { configBytesMax } from "../core/limits.ts";
 import { SettingError } from "./checks.ts";
 
@@ -28,8 +28,7 @@ export async function readConfigText(path: string, mustExist: boolean): Promise<
     // A byte order mark stays in the text, so that the saved text has it too.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
-    const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (isAbsent && !mustExist) return undefined;
+    if (codeOf(error) === "ENOENT" && !mustExist) return undefined;
     throw new StartError(exitCodes.config, `cannot read the config file ${path}: ${messageOf(error)}`, error);
   }
 }

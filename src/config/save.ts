@@ -5,7 +5,7 @@
 import { constants } from "node:fs";
 import { access, type FileHandle, mkdir, open, readdir, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { messageOf } from "../core/errors.ts";
+import { codeOf, ifThere, messageOf } from "../core/errors.ts";
 
 const newFileMode = 0o600;
 const linksMax = 40; // As the kernel follows (path_resolution(7)).
@@ -94,7 +94,7 @@ export async function sweepTemporaries(target: string): Promise<void> {
 
 /** Why a file could not be saved, as words for people, without a path. */
 export function savingFault(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
@@ -107,7 +107,7 @@ export function savingFault(error: unknown): string {
     case "EFBIG":
       return "it would be too large";
     default:
-      return typeof code === "string" ? `the system says ${code}` : messageOf(error);
+      return code === "" ? messageOf(error) : `the system says ${code}`;
   }
 }
 
@@ -121,15 +121,6 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM means a process of another user.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
-
-async function ifThere<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
+    return codeOf(error) === "EPERM";
   }
 }

@@ -86,6 +86,11 @@ export class StartError extends Error {
   }
 }
 
+/** The program has failed: exit code 1. */
+export function exitFailure(message: string, cause?: unknown): StartError {
+  return new StartError(exitCodes.failed, message, cause);
+}
+
 /** For faults of the service: the error ends the request, is logged with its stack, and does not reach the wire. */
 export function assert(condition: boolean, whatMustHold: string): asserts condition {
   if (!condition) throw new Error(`must hold: ${whatMustHold}`);
@@ -94,4 +99,19 @@ export function assert(condition: boolean, whatMustHold: string): asserts condit
 /** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The system's code of an error, such as `ENOENT`; empty if it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** Undefined if the promise rejects because there is no such file. */
+export async function ifThere<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { exitCodes, StartError } from "../core/errors.ts";
+import { exitCodes, ifThere, StartError } from "../core/errors.ts";
 
 /** The files hold secrets of clients, so only their owner may read them. */
 const privateMode = 0o600;
@@ -95,13 +95,9 @@ export async function syncFolderBehind(folder: string): Promise<void> {
  * SQLite locks, because closing it here would drop those locks. SQLite does not lock the log (`-wal`).
  */
 export async function syncBehind(path: string): Promise<void> {
-  try {
-    await using file = await open(path, "r");
-    await file.datasync();
-  } catch (error) {
-    // Without a log the database is written in place, and synced with each commit.
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
+  // Without a log the database is written in place, and synced with each commit.
+  await using file = await ifThere(open(path, "r"));
+  await file?.datasync();
 }
 
 // A service that is stopping has ended by then.

@@ -13,7 +13,7 @@ import { chmod, open, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Audit, AuditEntry, From, RefusalReason } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { messageOf } from "../core/errors.ts";
+import { ifThere, messageOf } from "../core/errors.ts";
 import { auditBufferBytesMax, auditFileBytesMax, auditFilesMax, auditKindsMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 
@@ -166,13 +166,13 @@ function createRotatedLines(options: RotatedLinesOptions) {
   const path = (age: number) =>
     join(options.folder, age === 0 ? `${options.name}.jsonl` : `${options.name}.${age}.jsonl`);
   const rotate = async () => {
-    for (let age = filesMax - 2; age >= 0; age--) await unlessMissing(rename(path(age), path(age + 1)));
+    for (let age = filesMax - 2; age >= 0; age--) await ifThere(rename(path(age), path(age + 1)));
     size = 0;
   };
   const append = async (lines: string) => {
     // A power cut may have left half a line: the first write starts a new one.
     const isFirst = size === undefined;
-    size ??= (await unlessMissing(stat(path(0))))?.size ?? 0;
+    size ??= (await ifThere(stat(path(0))))?.size ?? 0;
     const text = isFirst && size > 0 ? `\n${lines}` : lines;
     const bytes = Buffer.byteLength(text);
     if (size > 0 && size + bytes > fileBytesMax) await rotate();
@@ -215,7 +215,7 @@ function createRotatedLines(options: RotatedLinesOptions) {
       await writing;
       const found = waiting.toReversed();
       for (let age = 0; age < filesMax && found.length < count; age++) {
-        const text = (await unlessMissing(readFile(path(age), "utf8"))) ?? "";
+        const text = (await ifThere(readFile(path(age), "utf8"))) ?? "";
         found.push(
           ...text
             .split("\n")
@@ -226,13 +226,4 @@ function createRotatedLines(options: RotatedLinesOptions) {
       return found.slice(0, count);
     },
   };
-}
-
-async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
-  try {
-    return await result;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }

@@ -3,7 +3,7 @@
  * environment that finds its family (descendants.ts). The spare (spare-player.ts) replaces this start for most players.
  */
 
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { codeOf, messageOf, ServiceError } from "../core/errors.ts";
 import { noDescriptors } from "../core/operating-system.ts";
 import { confined, type ProgramReach } from "./confine.ts";
 import { type Family, markName, nextMark } from "./descendants.ts";
@@ -74,8 +74,7 @@ function spawn(
 
 /** Why a program could not be started, as half a sentence. */
 export function startFaultOf(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return startFaults[code] ?? messageOf(error);
+  return startFaults[codeOf(error)] ?? messageOf(error);
 }
 
 const startFaults: Readonly<Record<string, string>> = {

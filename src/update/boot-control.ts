@@ -2,7 +2,7 @@
  * The two slots of a system that updates itself: one runs, the other is written. A start takes the kept slot, unless the
  * other one is armed for one try; a tried slot is kept only by an explicit `keep`.
  */
-import { exitCodes, StartError } from "../core/errors.ts";
+import { exitFailure } from "../core/errors.ts";
 import { type BootFiles, removeFile, replaceFile } from "./disk.ts";
 
 export type BootSlot = "a" | "b";
@@ -54,8 +54,7 @@ export function createTryboot(files: BootFiles, running: BootSlot): BootControl 
     async kept() {
       const slot = slotOfConfig(new TextDecoder().decode(await files.read(configPath)));
       if (slot === undefined)
-        throw new StartError(
-          exitCodes.failed,
+        throw exitFailure(
           "config.txt on the boot partition names no slot: its line os_prefix=slot-a/ or os_prefix=slot-b/ is missing",
         );
       return slot;
@@ -105,8 +104,7 @@ export function createUboot(files: BootFiles, running: BootSlot): BootControl {
     running: async () => running,
     async kept() {
       const slot = slotOfKept(new TextDecoder().decode(await files.read(keptPath)));
-      if (slot === undefined)
-        throw new StartError(exitCodes.failed, "kept.env on the boot partition names no slot");
+      if (slot === undefined) throw exitFailure("kept.env on the boot partition names no slot");
       return slot;
     },
     tryOnce: (slot) => replaceFile(files, trialPath, `tries=1\nslot=${slot}\nend=yes\n`),
@@ -140,8 +138,7 @@ export async function bootControlOf(files: BootFiles, running: BootSlot): Promis
   if ((await files.read(keptPath)) !== undefined) return createUboot(files, running);
   const config = new TextDecoder().decode(await files.read(configPath));
   if (slotOfConfig(config) !== undefined) return createTryboot(files, running);
-  throw new StartError(
-    exitCodes.failed,
+  throw exitFailure(
     "the boot partition does not say which slot starts: is it mounted at /boot, and is config.txt whole?",
   );
 }

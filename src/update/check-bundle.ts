@@ -1,6 +1,6 @@
 /** Checks of a whole bundle before anything is written: may this machine install it? */
 import { createHash } from "node:crypto";
-import { exitCodes, StartError } from "../core/errors.ts";
+import { exitFailure, type StartError } from "../core/errors.ts";
 import { type BootControl, type BootSlot, otherSlot, slotFolder } from "./boot-control.ts";
 import type { BundleSource } from "./disk.ts";
 import type { Machine } from "./machine.ts";
@@ -51,8 +51,8 @@ export async function checkUpdate(installation: Installation): Promise<Checked> 
   const total = totalBytes(parts);
   const end = (parts.at(-1)?.offset ?? 0) + (parts.at(-1)?.bytes ?? 0);
   if (source.bytes < end)
-    throw refused(`the file is cut short: ${source.bytes} of ${end} bytes are there; fetch it again`);
-  if (source.bytes > end) throw refused("the file is longer than its manifest says; fetch it again");
+    throw exitFailure(`the file is cut short: ${source.bytes} of ${end} bytes are there; fetch it again`);
+  if (source.bytes > end) throw exitFailure("the file is longer than its manifest says; fetch it again");
   await judgeRoom(manifest, installation, slot);
   let done = 0;
   for (const part of parts) {
@@ -71,19 +71,15 @@ export function totalBytes(parts: readonly BundlePart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-export function refused(sentence: string): StartError {
-  return new StartError(exitCodes.failed, sentence);
-}
-
 export function damaged({ name }: BundlePart): StartError {
-  return refused(`the file is damaged: its part ${name} is not what was signed; fetch it again`);
+  return exitFailure(`the file is damaged: its part ${name} is not what was signed; fetch it again`);
 }
 
 /** The slot to write: the one that neither runs nor is kept. */
 export async function freeSlot(control: BootControl): Promise<BootSlot> {
   const [running, kept] = [await control.running(), await control.kept()];
   if (running !== kept)
-    throw refused("this system is itself being tried: wait until it is kept, a minute after its start");
+    throw exitFailure("this system is itself being tried: wait until it is kept, a minute after its start");
   return otherSlot(running);
 }
 
@@ -103,7 +99,7 @@ export async function* chunksOf(
 ): AsyncGenerator<Uint8Array, void, void> {
   for (let at = 0; at < bytes; ) {
     const chunk = await source.read(offset + at, Math.min(chunkBytes, bytes - at));
-    if (chunk.length === 0) throw refused(`the file is cut short within ${name}; fetch it again`);
+    if (chunk.length === 0) throw exitFailure(`the file is cut short within ${name}; fetch it again`);
     yield chunk;
     at += chunk.length;
   }
@@ -111,23 +107,23 @@ export async function* chunksOf(
 
 async function signedManifest({ source, keys }: Installation) {
   const head = readHead(await source.read(0, headBytes));
-  if (typeof head === "string") throw refused(`this file cannot be used: ${head}`);
+  if (typeof head === "string") throw exitFailure(`this file cannot be used: ${head}`);
   const bytes = await source.read(headBytes, head.manifestBytes);
-  if (bytes.length < head.manifestBytes) throw refused("the file is cut short; fetch it again");
+  if (bytes.length < head.manifestBytes) throw exitFailure("the file is cut short; fetch it again");
   if (keys.length === 0)
-    throw refused("this system trusts nobody's updates: its image was made without a key for them");
+    throw exitFailure("this system trusts nobody's updates: its image was made without a key for them");
   if (!(await isSignedBy(keys, { head, manifest: bytes })))
-    throw refused("the file was altered, or signed by a key that this system does not trust");
+    throw exitFailure("the file was altered, or signed by a key that this system does not trust");
   const manifest = readManifest(bytes);
-  if (typeof manifest === "string") throw refused(`this file cannot be used: ${manifest}`);
+  if (typeof manifest === "string") throw exitFailure(`this file cannot be used: ${manifest}`);
   return { manifest, manifestText: new TextDecoder().decode(bytes) };
 }
 
 function judgeVersion(manifest: Manifest, { board, version, allowOlder }: Installation): void {
   if (manifest.board !== board)
-    throw refused(`this update is for the board ${manifest.board}, and this one is ${board}`);
+    throw exitFailure(`this update is for the board ${manifest.board}, and this one is ${board}`);
   if (!allowOlder && compareVersions(manifest.version, version) < 0)
-    throw refused(
+    throw exitFailure(
       `this update is version ${manifest.version}, older than the ${version} that runs: --allow-older installs it all the same`,
     );
 }
@@ -139,18 +135,18 @@ async function judgeRoom(
 ): Promise<void> {
   const paths = new Set(manifest.parts.map(bootPathOf));
   const missing = control.needs(slot).find((name) => !paths.has(name));
-  if (missing !== undefined) throw refused(`this update cannot start: it lacks boot/${missing}`);
+  if (missing !== undefined) throw exitFailure(`this update cannot start: it lacks boot/${missing}`);
   const partition = await root(slot);
   const needed = rootPartOf(manifest)?.bytes ?? 0;
   if (needed > partition.bytes)
-    throw refused(
+    throw exitFailure(
       `the update needs ${needed} bytes, and its slot has ${partition.bytes}: flash the card anew`,
     );
   const old = await files.list(slotFolder(slot));
   const free = old.reduce((sum, { bytes }) => sum + bytes, await files.freeBytes());
   const most = bootBytesOf(manifest) + spareBytes;
   if (most > free)
-    throw refused(`the boot partition has room for ${free} bytes, and the update needs ${most} there`);
+    throw exitFailure(`the boot partition has room for ${free} bytes, and the update needs ${most} there`);
 }
 
 // Files take whole clusters, and a small file is written beside the one that it replaces.

@@ -4,6 +4,7 @@
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { ifThere } from "../core/errors.ts";
 import { updateNoteBytesMax } from "../core/limits.ts";
 
 export interface OpenFile {
@@ -174,13 +175,4 @@ async function sizeOf(path: string): Promise<number> {
   if (found.isFile()) return found.size;
   // In sectors of 512 bytes, whatever the sectors of the disk (Linux, "Documentation/ABI/stable/sysfs-block").
   return Number(await readFile(`/sys/class/block/${basename(path)}/size`, "utf8")) * 512;
-}
-
-async function ifThere<Value>(asked: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }

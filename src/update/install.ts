@@ -3,6 +3,7 @@
  * without a manifest, so the manifest is removed first and written last.
  */
 import { createHash } from "node:crypto";
+import { exitFailure } from "../core/errors.ts";
 import { type BootControl, type BootSlot, slotFolder } from "./boot-control.ts";
 import {
   type Checked,
@@ -11,7 +12,6 @@ import {
   freeSlot,
   type Installation,
   type Placed,
-  refused,
   totalBytes,
 } from "./check-bundle.ts";
 import {
@@ -44,7 +44,7 @@ export async function writeUpdate(
     });
   const wrong = await findDamage(manifest, target, (count) => progress("reading back", count, total));
   if (wrong !== undefined)
-    throw refused(
+    throw exitFailure(
       `the card did not keep what was written (${wrong}): it may be worn out; nothing was changed`,
     );
   await replaceFile(files, slotFolder(slot) + manifestName, manifestText);
@@ -58,11 +58,12 @@ export async function goBack(
   const { files, control, progress } = installation;
   const slot = await freeSlot(control);
   const manifest = await manifestOf(files, slot);
-  if (manifest === undefined) throw refused("there is nothing to go back to: the other slot holds no system");
+  if (manifest === undefined)
+    throw exitFailure("there is nothing to go back to: the other slot holds no system");
   const total = totalBytes(manifest.parts);
   const target: Target = { files, slot, partition: await installation.root(slot) };
   const wrong = await findDamage(manifest, target, (count) => progress("checking", count, total));
-  if (wrong !== undefined) throw refused(`the other slot is damaged (${wrong}): install an update there`);
+  if (wrong !== undefined) throw exitFailure(`the other slot is damaged (${wrong}): install an update there`);
   await control.tryOnce(slot);
   return manifest.version;
 }

@@ -1,6 +1,6 @@
 /** The machine to update, as its image describes it: slot, board, version, trusted keys and paths. */
 import { join } from "node:path";
-import { exitCodes, StartError } from "../core/errors.ts";
+import { exitFailure } from "../core/errors.ts";
 import { type BootSlot, bootControlOf } from "./boot-control.ts";
 import { bootFilesAt, forgetCaches, readNote, rootPartitionAt } from "./disk.ts";
 import { readKeys } from "./update-bundle.ts";
@@ -37,14 +37,12 @@ export type Machine = Awaited<ReturnType<typeof openMachine>>;
 export async function openMachine(paths: MachinePaths) {
   const [, running] = /(?:^|\s)tapdeck\.slot=([ab])(?:\s|$)/.exec(await readNote(paths.commandLine)) ?? [];
   if (running !== "a" && running !== "b")
-    throw new StartError(
-      exitCodes.failed,
+    throw exitFailure(
       "this system does not update itself: that is for Tapdeck's own image, which was started from one of two slots",
     );
   const files = bootFilesAt(paths.boot, paths.forgetCaches);
   const keys = readKeys(await readNote(join(paths.settings, "tapdeck/update-keys")));
-  if (typeof keys === "string")
-    throw new StartError(exitCodes.failed, `/etc/tapdeck/update-keys cannot be read: ${keys}`);
+  if (typeof keys === "string") throw exitFailure(`/etc/tapdeck/update-keys cannot be read: ${keys}`);
   return {
     files,
     control: await bootControlOf(files, running),
@@ -62,6 +60,6 @@ async function said(command: readonly string[]): Promise<string> {
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  if (code !== 0) throw new StartError(exitCodes.failed, `${command.join(" ")}: ${complaint.trim()}`);
+  if (code !== 0) throw exitFailure(`${command.join(" ")}: ${complaint.trim()}`);
   return text;
 }
