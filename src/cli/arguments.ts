@@ -1,10 +1,10 @@
 /** Parses the command line, or reports its fault in a sentence. */
 import { parseArgs } from "node:util";
-import { exitCodes, StartError } from "../core/errors.ts";
+import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { auditPageMax } from "../core/limits.ts";
 import { type Role, roles } from "../core/rights.ts";
 import { didYouMean } from "../core/text.ts";
-import { type CommandName, commandHelp, commandNames } from "./help.ts";
+import { commandHelp, commandNames, isCommand } from "./help.ts";
 import type { UpdateAction } from "./update-command.ts";
 
 export interface Common {
@@ -12,43 +12,8 @@ export interface Common {
   readonly data: string | undefined;
 }
 
-export interface CommandLine extends Common {
-  readonly kind: "command";
-  readonly command: CommandName;
-  readonly words: readonly string[];
-  readonly port: number | undefined;
-  readonly uid: string | undefined;
-  readonly durationMs: number | undefined;
-  readonly timeoutMs: number | undefined;
-  readonly json: boolean;
-  readonly write: boolean;
-  readonly list: string | undefined;
-  readonly reader: string | undefined;
-  readonly force: boolean;
-  readonly lines: number | undefined;
-  readonly pair: PairFlags;
-  /** Of `update`; undefined for the others. */
-  readonly update: UpdateAction | undefined;
-}
-
-/** The options of `pair`; at most one of its modes is set. */
-interface PairFlags {
-  readonly card: boolean;
-  readonly code: boolean;
-  readonly pin: boolean;
-  readonly list: boolean;
-  readonly revoke: string | undefined;
-  readonly host: string | undefined;
-  /** The name of the program for a bearer token. */
-  readonly bearer: string | undefined;
-  readonly role: Role;
-}
-
-export type Invocation =
-  | (Common & { readonly kind: "serve" })
-  | CommandLine
-  | { readonly kind: "help"; readonly command: CommandName | undefined }
-  | { readonly kind: "version" };
+export type CommandLine = Extract<Invocation, { readonly kind: "command" }>;
+export type Invocation = ReturnType<typeof parseArguments>;
 
 const options = {
   config: { type: "string" },
@@ -81,29 +46,29 @@ const options = {
 const flagNames = Object.keys(options).map((name) => `--${name}`);
 
 /** Throws `StartError` with exit code 64. */
-export function parseArguments(argv: readonly string[]): Invocation {
+export function parseArguments(argv: readonly string[]) {
   const { values, positionals } = parse(argv);
   const [first, ...words] = positionals;
   if (first !== undefined && !isCommand(first)) {
     throw usage(`there is no command ${first}${didYouMean(first, commandNames)}`);
   }
-  if (values.help) return { kind: "help", command: first };
-  if (values.version) return { kind: "version" };
+  if (values.help) return { kind: "help", command: first } as const;
+  if (values.version) return { kind: "version" } as const;
   const common = { config: values.config, data: values.data };
   if (first === undefined) {
     const { config: _config, data: _data, ...ofCommands } = values;
     const [stray] = Object.keys(ofCommands);
     if (stray !== undefined) throw usage(`--${stray} belongs to a command: tapdeck --help lists them`);
-    return { kind: "serve", ...common };
+    return { kind: "serve", ...common } as const;
   }
-  const { options: own, wordsMin, wordsMax, usage: form } = commandHelp[first];
+  const { options: own = [], words: [wordsMin, wordsMax] = [0, 0], usage: form } = commandHelp[first];
   const stray = Object.keys(values).find((name) => !own.includes(name) && !everywhere.includes(name));
   if (stray !== undefined) throw usage(strayOption(stray, form));
   if (words.length < wordsMin || words.length > wordsMax) throw usage(`use it as: tapdeck ${form}`);
   if (first === "write" && (words.length === 1) === (values.list !== undefined))
     throw usage(`use it as: tapdeck ${form}`);
   return {
-    kind: "command",
+    kind: "command" as const,
     ...common,
     command: first,
     words,
@@ -118,6 +83,9 @@ export function parseArguments(argv: readonly string[]): Invocation {
     force: values.force ?? false,
     lines: wholeNumber("lines", values.lines, 1, auditPageMax),
     pair: pairFlags(values, words),
+    /** Of `call`. */
+    params: first === "call" && words[1] !== undefined ? parseJson(words[1]) : undefined,
+    /** Of `update`; undefined for the others. */
     update: first === "update" ? updateAction(words, values) : undefined,
   };
 }
@@ -126,16 +94,17 @@ export function parseArguments(argv: readonly string[]): Invocation {
 const everywhere: readonly string[] = ["config", "data", "port", "timeout"];
 
 function strayOption(name: string, form: string): string {
-  const owners = commandNames.filter((command) => commandHelp[command].options.includes(name));
+  const owners = commandNames.filter((command) => commandHelp[command].options?.includes(name));
   return `--${name} belongs to tapdeck ${owners.join(", ")}: use it as: tapdeck ${form}`;
 }
 
 type Values = ReturnType<typeof parse>["values"];
 
+/** The options of `pair`; at most one of its modes is set. `bearer` is the name of the program for a token. */
 function pairFlags(
   { card = false, code = false, pin = false, list, revoke, host, bearer, role }: Values,
   words: readonly string[],
-): PairFlags {
+) {
   const flags = { card, code, pin, list: list === true, revoke, host, bearer, role: roleOf(role) };
   const own = [code, pin, flags.list, revoke !== undefined, bearer !== undefined].filter(Boolean).length;
   if (own + (card ? 1 : 0) > 1 || (own === 1 && words.length > 0 && typeof list !== "string"))
@@ -180,8 +149,12 @@ function updateAction([path]: readonly string[], values: Values): UpdateAction {
   return { kind: "install", path: path ?? "", allowOlder: values["allow-older"] ?? false };
 }
 
-function isCommand(word: string): word is CommandName {
-  return commandNames.some((name) => name === word);
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new StartError(exitCodes.usage, `the params are not JSON: ${messageOf(error)}`, error);
+  }
 }
 
 function wholeNumber(name: string, text: string | undefined, min: number, max: number): number | undefined {

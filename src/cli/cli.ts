@@ -4,14 +4,14 @@ import { dirname } from "node:path";
 import { type Client, connect, type Notification, RpcError } from "../client/client.ts";
 import { template } from "../config/settings-table.ts";
 import type { Config } from "../config/shape.ts";
-import { assert, exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { assert, codeOf, exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
 import { printable, printableJson } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine, Common, Invocation } from "./arguments.ts";
-import { helpText } from "./help.ts";
+import { type CommandName, helpText } from "./help.ts";
 import { indexMedia, searchMedia } from "./media-command.ts";
 import { pairPhone } from "./pair-command.ts";
-import { auditText, notificationLine, readersTable } from "./show.ts";
+import { auditText, notificationLine, readersTable, type Terminal } from "./show.ts";
 import { runUpdate } from "./update-command.ts";
 import { writeTags } from "./write-tags.ts";
 
@@ -29,72 +29,66 @@ const connectMs = 3000;
 const queuedMs = 5000; // A tap joins the queue at once, unless its media is still playing in hold mode.
 const patienceMs = 10_000; // A script may wait for minutes; after this time a person gets a hint.
 
-const terminal = {
+const terminal: Terminal = {
   isTerminal: process.stdout.isTTY === true,
-  write: (text: string) => void process.stdout.write(text),
-  print,
-  prompt: (line: string) => void process.stderr.write(`${line}\n`),
+  write: (text) => void process.stdout.write(text),
+  print: (line) => void process.stdout.write(`${line}\n`),
+  prompt: (line) => void process.stderr.write(`${line}\n`),
 };
+const { print } = terminal;
 
 /** Prints to stdout and returns the exit code. Throws `StartError` with a sentence for stderr. */
 export async function runCommand(
   asked: Exclude<Invocation, { kind: "serve" }>,
   parts: CliParts,
 ): Promise<number> {
-  if (asked.kind === "help") return print(helpText(asked.command).trimEnd());
-  if (asked.kind === "version") return print(`tapdeck ${parts.version}`);
-  if (asked.command === "config")
-    return await printConfig(asked.write ? parts.configPathOf(asked) : undefined);
-  if (asked.command === "update") return await updateSystem(asked, parts);
-  const params = asked.command === "call" ? parseJson(asked.words[1]) : undefined;
+  if (asked.kind === "help") print(helpText(asked.command).trimEnd());
+  else if (asked.kind === "version") print(`tapdeck ${parts.version}`);
+  else if (asked.command === "config") await printConfig(asked.write ? parts.configPathOf(asked) : undefined);
+  else if (asked.command === "update") return await updateSystem(asked, parts);
+  else await askService(commands[asked.command], asked, parts);
+  return exitCodes.ok;
+}
+
+type Command = (client: Client, asked: CommandLine) => Promise<void>;
+
+/** The commands that need a service. */
+const commands: Readonly<Record<Exclude<CommandName, "config" | "update">, Command>> = {
+  async ping(client, { timeoutMs = connectMs }) {
+    await within(timeoutMs, client.ping());
+    print("pong");
+  },
+  async call(client, { words: [method = ""], params }) {
+    const result = await client.callAny(method, params);
+    print(printableJson(JSON.stringify(result, null, terminal.isTerminal ? 2 : undefined)));
+  },
+  async readers(client, { json }) {
+    const { readers } = await client.call("readers");
+    print(json ? JSON.stringify(readers) : readersTable(readers));
+  },
+  tap,
+  watch,
+  async audit(client, { lines = auditLines, json }) {
+    print(await auditText(client, lines, json));
+  },
+  index: (client, { words }) => indexMedia(client, words, terminal),
+  async search(client, { words, json }) {
+    const query = words.join(" ");
+    print(
+      json ? JSON.stringify(await client.call("media.search", { query })) : await searchMedia(client, query),
+    );
+  },
+  pair: (client, asked) => pairPhone(client, asked, terminal),
+  write: (client, { words: [text], list, reader: readerId, force }) =>
+    writeTags(client, { text, list, readerId, force, ...terminal }),
+};
+
+async function askService(command: Command, asked: CommandLine, parts: CliParts): Promise<void> {
   const client = await reach(asked, parts);
   try {
-    switch (asked.command) {
-      case "ping":
-        await within(asked.timeoutMs ?? connectMs, client.ping());
-        return print("pong");
-      case "call":
-        return print(
-          printableJson(
-            JSON.stringify(
-              await client.callAny(asked.words[0] ?? "", params),
-              null,
-              process.stdout.isTTY ? 2 : undefined,
-            ),
-          ),
-        );
-      case "readers": {
-        const { readers } = await client.call("readers");
-        return print(asked.json ? JSON.stringify(readers) : readersTable(readers));
-      }
-      case "tap":
-        return await tap(client, asked);
-      case "watch":
-        return await watch(client, asked.json);
-      case "audit":
-        return print(await auditText(client, asked.lines ?? auditLines, asked.json));
-      case "index":
-        await indexMedia(client, asked.words, terminal);
-        return exitCodes.ok;
-      case "search":
-        return print(
-          asked.json
-            ? JSON.stringify(await client.call("media.search", { query: asked.words.join(" ") }))
-            : await searchMedia(client, asked.words.join(" ")),
-        );
-      case "pair":
-        return await pairPhone(client, asked, terminal);
-      case "write":
-        return await writeTags(client, {
-          text: asked.words[0],
-          list: asked.list,
-          readerId: asked.reader,
-          force: asked.force,
-          ...terminal,
-        });
-    }
+    await command(client, asked);
   } catch (error) {
-    if (error instanceof RpcError) throw new StartError(exitCodes.failed, printable(error.message), error);
+    if (error instanceof RpcError) throw exitFailure(printable(error.message), error);
     throw error;
   } finally {
     client.close();
@@ -110,15 +104,15 @@ async function updateSystem(asked: CommandLine, { configOf }: CliParts): Promise
   });
 }
 
-async function printConfig(path: string | undefined): Promise<number> {
+async function printConfig(path: string | undefined): Promise<void> {
   if (path === undefined) return print(template().trimEnd());
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writeFile(path, template(), { flag: "wx", mode: 0o600 });
-    return print(`wrote ${path}`);
+    print(`wrote ${path}`);
   } catch (error) {
-    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
-    const why = isThere ? "there is a file already, and it is left alone" : messageOf(error);
+    const why =
+      codeOf(error) === "EEXIST" ? "there is a file already, and it is left alone" : messageOf(error);
     throw new StartError(exitCodes.cannotCreate, `${path}: ${why}`, error);
   }
 }
@@ -146,7 +140,7 @@ async function reach(asked: CommandLine, { configOf, socketPathOf }: CliParts): 
 }
 
 /** Taps on the simulated reader if there is one, waits for the end of the script, and prints the result. */
-async function tap(client: Client, { words: [text = ""], uid, durationMs }: CommandLine): Promise<number> {
+async function tap(client: Client, { words: [text = ""], uid, durationMs }: CommandLine): Promise<void> {
   const { readers } = await client.call("readers");
   const simulated = readers.find((reader) => reader.driver === "simulated" && reader.connected);
   if (uid !== undefined) await untilOff(client, uid);
@@ -179,9 +173,9 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
     process.stderr.write("its script takes its time; Ctrl-C ends the waiting, and not the script\n");
   }, patienceMs);
   const { success, error, note } = await finished.promise.finally(() => clearTimeout(impatient));
-  if (!success) throw new StartError(exitCodes.failed, printable(error ?? "the launch failed"));
+  if (!success) throw exitFailure(printable(error ?? "the launch failed"));
   const what = started === "" ? "done" : `started ${started}`;
-  return print(printable(note === undefined ? what : `${what}: ${note}`));
+  print(printable(note === undefined ? what : `${what}: ${note}`));
 }
 
 const lyingMsMax = 5000;
@@ -199,7 +193,7 @@ async function untilOff(client: Client, uid: string): Promise<void> {
   await within(lyingMsMax, off.promise, `a card with the UID ${uid} lies on the reader: take it off first`);
 }
 
-async function watch(client: Client, json: boolean): Promise<number> {
+async function watch(client: Client, { json }: CommandLine): Promise<void> {
   const interrupted = new Promise<"interrupted">((resolve) =>
     process.once("SIGINT", () => resolve("interrupted")),
   );
@@ -207,17 +201,7 @@ async function watch(client: Client, json: boolean): Promise<number> {
     print(json ? JSON.stringify(notification) : notificationLine(notification, new Date()));
   });
   const end = await Promise.race([interrupted, client.closed]);
-  if (end === "interrupted") return exitCodes.ok;
-  throw new StartError(exitCodes.failed, "the service has ended");
-}
-
-function parseJson(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new StartError(exitCodes.usage, `the params are not JSON: ${messageOf(error)}`, error);
-  }
+  if (end !== "interrupted") throw exitFailure("the service has ended");
 }
 
 async function within<T>(
@@ -227,16 +211,11 @@ async function within<T>(
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StartError(exitCodes.failed, sentence)), ms);
+    timer = setTimeout(() => reject(exitFailure(sentence)), ms);
   });
   try {
     return await Promise.race([promise, late]);
   } finally {
     clearTimeout(timer);
   }
-}
-
-function print(text: string): number {
-  process.stdout.write(`${text}\n`);
-  return exitCodes.ok;
 }

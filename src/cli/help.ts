@@ -1,33 +1,16 @@
-/** The help text of the program and of each command. */
-
-/** In the order of the help text. */
-export const commandNames = [
-  "tap",
-  "write",
-  "index",
-  "search",
-  "call",
-  "watch",
-  "readers",
-  "pair",
-  "ping",
-  "audit",
-  "config",
-  "update",
-] as const;
-export type CommandName = (typeof commandNames)[number];
+/** The help text of the program and of each command, in the order of the help text. */
 
 interface CommandHelp {
   readonly usage: string;
   readonly summary: string;
   readonly more: string;
   /** Without the dashes; options that every command takes are not listed. */
-  readonly options: readonly string[];
-  readonly wordsMin: number;
-  readonly wordsMax: number;
+  readonly options?: readonly string[];
+  /** How many words follow the command; none if absent. */
+  readonly words?: readonly [min: number, max: number];
 }
 
-export const commandHelp: Readonly<Record<CommandName, CommandHelp>> = {
+const help = {
   tap: {
     usage: "tap TEXT [--uid HEX] [--for MS]",
     summary: "tap a card that says TEXT, and tell what came of it",
@@ -36,8 +19,7 @@ export const commandHelp: Readonly<Record<CommandName, CommandHelp>> = {
   --for MS    take it off after so many milliseconds (500)
 Exit code 1 where the launch failed.`,
     options: ["uid", "for"],
-    wordsMin: 1,
-    wordsMax: 1,
+    words: [1, 1],
   },
   write: {
     usage: "write TEXT | --list FILE",
@@ -49,49 +31,39 @@ there already is taken at once. It is formatted where needed, read back, and not
   --force       also a tag that holds data of another kind
 Exit code 1 where the tag was not written.`,
     options: ["list", "reader", "force"],
-    wordsMin: 0,
-    wordsMax: 1,
+    words: [0, 1],
   },
   index: {
     usage: "index [SYSTEM ...]",
     summary: "look for media, and show how far it is",
     more: "SYSTEM is an id such as SNES; without one, all systems are looked through.",
-    options: [],
-    wordsMin: 0,
-    wordsMax: 64,
+    words: [0, 64],
   },
   search: {
     usage: "search WORDS [--json]",
     summary: "list media whose name holds every word",
     more: "Each line can be put on a card as it is: tapdeck write LINE\n  --json   as the API gives them",
     options: ["json"],
-    wordsMin: 1,
-    wordsMax: 32,
+    words: [1, 32],
   },
   call: {
     usage: "call METHOD [JSON]",
     summary: "call a method of the API and print its result",
     more: `JSON holds the params: tapdeck call tokens.history '{"limit":5}'
 Exit code 1 where the service refused.`,
-    options: [],
-    wordsMin: 1,
-    wordsMax: 2,
+    words: [1, 2],
   },
   watch: {
     usage: "watch [--json]",
     summary: "show taps, launches and media as they happen",
     more: "  --json   whole notifications, one a line\nEnd it with Ctrl-C.",
     options: ["json"],
-    wordsMin: 0,
-    wordsMax: 0,
   },
   readers: {
     usage: "readers [--json]",
     summary: "list the readers",
     more: "  --json   as the API gives them",
     options: ["json"],
-    wordsMin: 0,
-    wordsMax: 0,
   },
   pair: {
     usage: "pair [NAME] [--role ROLE] [--card | --code | --pin | --bearer NAME | --list | --revoke ID]",
@@ -109,16 +81,12 @@ A link that nobody opens within ten minutes expires.
 Behind the link, the SHA-256 of the certificate, as browsers show it for https.
 Exit code 1 where nothing was paired.`,
     options: ["card", "code", "pin", "list", "revoke", "host", "bearer", "role", "reader", "force", "json"],
-    wordsMin: 0,
-    wordsMax: 1,
+    words: [0, 1],
   },
   ping: {
     usage: "ping [--timeout MS]",
     summary: "exit code 0 where the service answers",
     more: "  --timeout MS   wait so long (3000)",
-    options: [],
-    wordsMin: 0,
-    wordsMax: 0,
   },
   audit: {
     usage: "audit [-n N] [--json]",
@@ -127,16 +95,12 @@ Exit code 1 where nothing was paired.`,
   --json          an entry a line, as the API gives them
 Refusals and launches of a kind are counted together; tapdeck call tokens.history tells what was launched.`,
     options: ["lines", "json"],
-    wordsMin: 0,
-    wordsMax: 0,
   },
   config: {
     usage: "config [--write]",
     summary: "print a settings file with every key and its default",
     more: `  --write   make it where the service looks for its settings; a file that is there is left alone`,
     options: ["write"],
-    wordsMin: 0,
-    wordsMax: 0,
   },
   update: {
     usage: "update FILE | --status | --undo",
@@ -148,18 +112,25 @@ runs, read back, and tried: kept after a healthy minute, else the system before 
   --undo          try the system before the last update again
 Exit code 1 where the file was refused; then nothing was written.`,
     options: ["allow-older", "status", "undo", "confirm"],
-    wordsMin: 0,
-    wordsMax: 1,
+    words: [0, 1],
   },
-};
+} as const satisfies Readonly<Record<string, CommandHelp>>;
+
+export type CommandName = keyof typeof help;
+export const commandHelp: Readonly<Record<CommandName, CommandHelp>> = help;
+export const commandNames = Object.keys(help).filter(isCommand);
+
+export function isCommand(word: string): word is CommandName {
+  return Object.hasOwn(help, word);
+}
 
 export function helpText(command: CommandName | undefined): string {
   if (command !== undefined) {
     const { usage, summary, more } = commandHelp[command];
     return `tapdeck ${usage}\n\n${summary}\n\n${more}\n`;
   }
-  const list = commandNames.map(
-    (name) => `  tapdeck ${commandHelp[name].usage.padEnd(34)} ${commandHelp[name].summary}`,
+  const list = Object.values(commandHelp).map(
+    ({ usage, summary }) => `  tapdeck ${usage.padEnd(34)} ${summary}`,
   );
   return `Tap a card, and the game, song or film on it starts.
 

@@ -2,12 +2,7 @@
 import { type Client, RpcError } from "../client/client.ts";
 import type { IndexStatus } from "../core/media.ts";
 import { printable } from "../core/text.ts";
-
-export interface TerminalOutput {
-  /** On a terminal one line is updated, instead of many lines. */
-  readonly isTerminal: boolean;
-  write(text: string): void;
-}
+import { createStatusLine, type Terminal } from "./show.ts";
 
 /**
  * Indexes all systems or those given, and shows the progress. If a run is in progress, it waits for that one first, and then
@@ -16,15 +11,10 @@ export interface TerminalOutput {
 export async function indexMedia(
   client: Client,
   systems: readonly string[],
-  screen: TerminalOutput,
+  screen: Terminal,
 ): Promise<void> {
-  let shown = "";
-  const show = (text: string) => {
-    if (text === shown) return;
-    shown = text;
-    screen.write(screen.isTerminal ? `\r\x1b[K${text}` : `${text}\n`);
-  };
-  const listening = client.onNotification(({ method, params }) => {
+  const show = createStatusLine(screen);
+  using _listening = client.onNotification(({ method, params }) => {
     if (method === "media.indexing" && params.indexing) show(progressLine(params, screen.isTerminal));
   });
   const index = () => client.call("media.index", systems.length === 0 ? {} : { systems: [...systems] });
@@ -33,7 +23,6 @@ export async function indexMedia(
     const { database } = await client.call("media");
     show(`${database.totalMedia ?? 0} files`);
   } finally {
-    listening[Symbol.dispose]();
     if (screen.isTerminal) screen.write("\n");
   }
 }
@@ -52,16 +41,12 @@ async function isTaken(asked: Promise<unknown>): Promise<boolean> {
 /** Resolves when no run is in progress; rejects if the service has ended. */
 async function untilIdle(client: Client): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const listening = client.onNotification(({ method, params }) => {
+  using _listening = client.onNotification(({ method, params }) => {
     if (method === "media.indexing" && !params.indexing) resolve();
   });
-  try {
-    // The run may have ended before the listener was added.
-    const { database } = await client.call("media");
-    if (database.indexing) await Promise.race([promise, client.closed]);
-  } finally {
-    listening[Symbol.dispose]();
-  }
+  // The run may have ended before the listener was added.
+  const { database } = await client.call("media");
+  if (database.indexing) await Promise.race([promise, client.closed]);
 }
 
 const conflictCode = 6; // `conflict` in docs/API.md.

@@ -2,22 +2,15 @@
 
 import { encode } from "uqr";
 import { bearerOf, type Calls, type Client } from "../client/client.ts";
-import { exitCodes, StartError } from "../core/errors.ts";
+import { exitCodes, exitFailure, StartError } from "../core/errors.ts";
 import { pairingLink } from "../core/pairing-link.ts";
 import { ago, printable } from "../core/text.ts";
 import type { CommandLine } from "./arguments.ts";
-import { inColumns } from "./show.ts";
+import { inColumns, type Terminal } from "./show.ts";
 import { onInterrupt, writeTags } from "./write-tags.ts";
 
-interface PairScreen {
-  readonly isTerminal: boolean;
-  /** `print` writes to stdout; `prompt` writes hints for a person to stderr. */
-  readonly print: (line: string) => void;
-  readonly prompt: (line: string) => void;
-}
-
-/** Returns the exit code. Throws `StartError`, and `RpcError` if the service refuses. */
-export async function pairPhone(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
+/** Throws `StartError`, and `RpcError` if the service refuses. */
+export async function pairPhone(client: Client, asked: CommandLine, screen: Terminal): Promise<void> {
   const { card, code, pin, list, revoke, bearer } = asked.pair;
   if (list) return await listClients(client, asked.json, screen);
   if (revoke !== undefined) return await revokeClient(client, revoke, screen);
@@ -27,7 +20,7 @@ export async function pairPhone(client: Client, asked: CommandLine, screen: Pair
   return card ? await pairByCard(client, asked, screen) : await pairByLink(client, asked, screen);
 }
 
-async function pairByLink(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
+async function pairByLink(client: Client, asked: CommandLine, screen: Terminal): Promise<void> {
   const { link, facts } = await newLink(client, asked);
   if (screen.isTerminal) screen.print(`${qrText(link)}\nPoint the phone's camera at it, or open there:`);
   screen.print(link);
@@ -40,11 +33,10 @@ async function pairByLink(client: Client, asked: CommandLine, screen: PairScreen
     );
     if (facts.fingerprint !== undefined) screen.print(`Certificate (SHA-256): ${facts.fingerprint}`);
   }
-  return exitCodes.ok;
 }
 
 /** Deletes the new client again if the card was not written. */
-async function pairByCard(client: Client, asked: CommandLine, screen: PairScreen): Promise<number> {
+async function pairByCard(client: Client, asked: CommandLine, screen: Terminal): Promise<void> {
   const { link, id } = await newLink(client, asked);
   try {
     await writeTags(client, {
@@ -59,7 +51,6 @@ async function pairByCard(client: Client, asked: CommandLine, screen: PairScreen
         ),
       prompt: screen.prompt,
     });
-    return exitCodes.ok;
   } catch (error) {
     await client.call("clients.delete", { id });
     throw error;
@@ -70,8 +61,7 @@ async function newLink(client: Client, { words, pair }: CommandLine) {
   const facts = await client.call("pairing");
   const host = pair.host ?? facts.hosts[0];
   if (host === undefined)
-    throw new StartError(
-      exitCodes.failed,
+    throw exitFailure(
       "the service is not reached from the network: see api.listen in the settings, or name its address with --host",
     );
   const made = await client.call("clients.new", { name: words[0] ?? "", role: pair.role, link: true });
@@ -89,12 +79,11 @@ async function makeBearer(
   client: Client,
   name: string,
   { pair }: CommandLine,
-  { isTerminal, print }: PairScreen,
-): Promise<number> {
+  { isTerminal, print }: Terminal,
+): Promise<void> {
   const { fingerprint } = await client.call("pairing");
   if (fingerprint === undefined)
-    throw new StartError(
-      exitCodes.failed,
+    throw exitFailure(
       "a bearer token goes over TLS, and TLS is off: set api.tls_port in the settings to 7498",
     );
   print(bearerOf(await client.call("clients.new", { name, role: pair.role }), fingerprint));
@@ -102,10 +91,9 @@ async function makeBearer(
     print("Send it over https as: Authorization: Bearer <the line above>. It is not shown again.");
     print(`It belongs to this certificate (SHA-256): ${fingerprint}`);
   }
-  return exitCodes.ok;
 }
 
-async function pairByCode(client: Client, { pair }: CommandLine, screen: PairScreen): Promise<number> {
+async function pairByCode(client: Client, { pair }: CommandLine, screen: Terminal): Promise<void> {
   const { code } = await client.call("pairing.open", { role: pair.role });
   using interruption = onInterrupt(() => {
     // The pairing may have ended already; then there is nothing to cancel.
@@ -119,27 +107,20 @@ async function pairByCode(client: Client, { pair }: CommandLine, screen: PairScr
   const { reason, client: paired } = await client.call("pairing.wait");
   switch (reason) {
     case "paired":
-      screen.print(`paired ${printable(paired?.name || "a phone without a name")}`);
-      return exitCodes.ok;
+      return screen.print(`paired ${printable(paired?.name || "a phone without a name")}`);
     case "tries":
-      throw new StartError(
-        exitCodes.failed,
-        "three tries were made, and none had the code: somebody may be guessing",
-      );
+      throw exitFailure("three tries were made, and none had the code: somebody may be guessing");
     case "expired":
-      throw new StartError(exitCodes.failed, "nobody typed it in time");
+      throw exitFailure("nobody typed it in time");
     case "cancelled":
-      throw new StartError(
-        exitCodes.failed,
-        interruption.happened() ? "called off" : "it was called off elsewhere",
-      );
+      throw exitFailure(interruption.happened() ? "called off" : "it was called off elsewhere");
   }
 }
 
 const pinPollMs = 500;
 
 /** For apps with version 1 of the secure layer. No notification reports their pairing, so this polls the list. */
-async function pairByPin(client: Client, screen: PairScreen): Promise<number> {
+async function pairByPin(client: Client, screen: Terminal): Promise<void> {
   const known = await olderClients(client);
   const { pin, expiresAt } = await client.call("clients.pair.start");
   using interruption = onInterrupt(() => {
@@ -149,14 +130,10 @@ async function pairByPin(client: Client, screen: PairScreen): Promise<number> {
   screen.prompt("Type it into the phone's app. It is good for five minutes and three tries; Ctrl-C ends it.");
   while (!interruption.happened() && Date.now() < expiresAt * 1000) {
     const added = (await olderClients(client)).find(({ id }) => !known.some((one) => one.id === id));
-    if (added !== undefined) {
-      screen.print(`paired ${printable(added.name)}`);
-      return exitCodes.ok;
-    }
+    if (added !== undefined) return screen.print(`paired ${printable(added.name)}`);
     await Bun.sleep(pinPollMs);
   }
-  throw new StartError(
-    exitCodes.failed,
+  throw exitFailure(
     interruption.happened() ? "called off" : "nobody typed it in time, or not as it was shown",
   );
 }
@@ -170,14 +147,13 @@ function inThrees(digits: string): string {
   return `${digits.slice(0, 3)} ${digits.slice(3)}`;
 }
 
-async function listClients(client: Client, json: boolean, { print }: PairScreen): Promise<number> {
+async function listClients(client: Client, json: boolean, { print }: Terminal): Promise<void> {
   const { clients } = await client.call("clients");
   // Secrets are never printed.
   const shown = clients.map(({ secret: _secret, ...rest }) => rest);
   if (json) print(JSON.stringify(shown));
   else if (shown.length === 0) print("Nobody was let in yet. (tapdeck pair)");
   else for (const line of clientLines(shown, Date.now())) print(line);
-  return exitCodes.ok;
 }
 
 /** A line for each client, in columns: id, name, role, age, last use. */
@@ -192,23 +168,16 @@ export function clientLines(clients: readonly Omit<Listed, "secret">[], nowMs: n
 
 type Listed = Calls["clients"]["result"]["clients"][number];
 
-async function revokeClient(client: Client, which: string, { print }: PairScreen): Promise<number> {
+async function revokeClient(client: Client, which: string, { print }: Terminal): Promise<void> {
   const { clients } = await client.call("clients");
   const found = clients.filter(({ id, name }) => id === which || name === which);
   const [first]: readonly (Listed | undefined)[] = found;
   if (first === undefined)
-    throw new StartError(
-      exitCodes.failed,
-      `nobody with the id or name ${which} was let in: tapdeck pair --list`,
-    );
+    throw exitFailure(`nobody with the id or name ${which} was let in: tapdeck pair --list`);
   if (found.length > 1)
-    throw new StartError(
-      exitCodes.failed,
-      `${found.length} have the name ${which}: say which by its id (tapdeck pair --list)`,
-    );
+    throw exitFailure(`${found.length} have the name ${which}: say which by its id (tapdeck pair --list)`);
   await client.call("clients.delete", { id: first.id });
   print(`${printable(first.name) || first.id} can no longer come in`);
-  return exitCodes.ok;
 }
 
 const quietModules = 4; // The border that a reader needs (ISO/IEC 18004).

@@ -1,7 +1,29 @@
 /** The texts that commands print: readers, notifications, and the audit log. */
-import type { Client, Notification } from "../client/client.ts";
+import type { Calls, Client, Notification } from "../client/client.ts";
 import { printable } from "../core/text.ts";
 import type { Reader } from "../core/token.ts";
+
+/** Where a command writes. */
+export interface Terminal {
+  /** False for a file or a pipe. */
+  readonly isTerminal: boolean;
+  /** To stdout. */
+  write(text: string): void;
+  /** A line to stdout. */
+  print(line: string): void;
+  /** A line to stderr: a hint for a person. */
+  prompt(line: string): void;
+}
+
+/** Shows the newest text: on one line of a terminal, or on a line for each text in a log. */
+export function createStatusLine({ isTerminal, write }: Pick<Terminal, "isTerminal" | "write">) {
+  let shown = "";
+  return (text: string) => {
+    if (text === shown) return;
+    shown = text;
+    write(isTerminal ? `\r\x1b[K${text}` : `${text}\n`);
+  };
+}
 
 /** A table with a head, or a sentence if there is no reader. */
 export function readersTable(readers: readonly Reader[]): string {
@@ -64,15 +86,11 @@ function detail({ method, params }: Notification): string {
   }
 }
 
-type Entry = Awaited<ReturnType<typeof readAudit>>[number];
-
-async function readAudit(client: Client, limit: number) {
-  return (await client.call("audit", { limit })).entries;
-}
+type Entry = Calls["audit"]["result"]["entries"][number];
 
 /** `tapdeck audit`: the newest entry last; with `json`, one JSON object for each line. */
 export async function auditText(client: Client, limit: number, json: boolean): Promise<string> {
-  const entries = (await readAudit(client, limit)).toReversed();
+  const entries = (await client.call("audit", { limit })).entries.toReversed();
   if (json) return entries.map((entry) => JSON.stringify(entry)).join("\n");
   if (entries.length === 0) return "Nobody was let in or turned away yet.";
   return entries.map(auditLine).join("\n");

@@ -1,6 +1,6 @@
 /** `tapdeck update`: installs a bundle, shows the slots, reverts, and, for the init script, decides on a trial. */
 import { existsSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { exitCodes, exitFailure, messageOf } from "../core/errors.ts";
 import { otherSlot, slots } from "../update/boot-control.ts";
 import { checkUpdate, type Step } from "../update/check-bundle.ts";
 import { openSource } from "../update/disk.ts";
@@ -14,14 +14,14 @@ import {
   type Trial,
   writeUpdateNote,
 } from "../update/trial.ts";
-import type { TerminalOutput } from "./media-command.ts";
+import { createStatusLine, type Terminal } from "./show.ts";
 
 export type UpdateAction =
   | { readonly kind: "install"; readonly path: string; readonly allowOlder: boolean }
   | { readonly kind: "status" | "undo" | "confirm" };
 
 export interface UpdateParts {
-  readonly screen: TerminalOutput;
+  readonly screen: Pick<Terminal, "isTerminal" | "write">;
   readonly paths?: MachinePaths;
   /** Of the service on this device. */
   readonly port: number;
@@ -44,7 +44,7 @@ export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promi
   const { paths = imagePaths } = parts;
   if (action.kind === "status") return showStatus(await openMachine(paths), paths, parts);
   if (paths === imagePaths && process.getuid?.() !== 0)
-    throw new StartError(exitCodes.failed, "only root may change the system: use its shell, by SSH");
+    throw exitFailure("only root may change the system: use its shell, by SSH");
   if (action.kind === "confirm") return await confirm(await openMachine(paths), paths, parts);
   using _lock = lock(parts.lockPath ?? "/run/tapdeck-update.pid");
   const machine = await openMachine(paths);
@@ -79,7 +79,7 @@ async function install(
   { screen, paths }: KnownParts,
 ): Promise<string> {
   await using source = await openSource(path).catch((error: unknown) => {
-    throw new StartError(exitCodes.failed, `${path}: ${messageOf(error)}`, error);
+    throw exitFailure(`${path}: ${messageOf(error)}`, error);
   });
   const progress = createProgress(screen);
   const installation = { ...machine, source, allowOlder, progress };
@@ -145,10 +145,7 @@ async function confirm(
     if (judged.verdict === "keep") break;
     if (judged.verdict === "give-up") {
       const why = pong ? complaint : "the service did not answer";
-      throw new StartError(
-        exitCodes.failed,
-        `${version} is not kept: it was not healthy for a minute (${why})`,
-      );
+      throw exitFailure(`${version} is not kept: it was not healthy for a minute (${why})`);
     }
     trial = judged.trial;
     await time.sleep(askEveryMs);
@@ -190,32 +187,31 @@ async function whileWritable<Value>(paths: MachinePaths, work: () => Promise<Val
 
 const barWidth = 24;
 
-/** One changing line on a terminal; in a log, one line for each tenth of a step. */
-function createProgress(screen: TerminalOutput): (step: Step, done: number, total: number) => void {
-  let shown = "";
-  return (step, done, total) => {
+/** In a log, a line for each tenth of a step. */
+function createProgress(screen: UpdateParts["screen"]) {
+  const show = createStatusLine(screen);
+  return (step: Step, done: number, total: number) => {
     const share = done / total;
     const percent = Math.floor(share * 100);
-    const text = screen.isTerminal
-      ? `[${"#".repeat(Math.floor(share * barWidth)).padEnd(barWidth, ".")}] ${step}, ${percent} %`
-      : `${step}, ${percent - (percent % 10)} %`;
-    if (text === shown) return;
-    shown = text;
-    screen.write(screen.isTerminal ? `\r\x1b[K${text}` : `${text}\n`);
+    show(
+      screen.isTerminal
+        ? `[${"#".repeat(Math.floor(share * barWidth)).padEnd(barWidth, ".")}] ${step}, ${percent} %`
+        : `${step}, ${percent - (percent % 10)} %`,
+    );
   };
 }
 
 /** The restart also ends this process. */
 async function spawnRestart(command: readonly string[]): Promise<void> {
   const code = await Bun.spawn([...command], { stdio: ["ignore", "inherit", "inherit"] }).exited;
-  if (code !== 0) throw new StartError(exitCodes.failed, `${command.join(" ")} ended with ${code}`);
+  if (code !== 0) throw exitFailure(`${command.join(" ")} ended with ${code}`);
 }
 
 /** Prevents two updates at once. A lock of a process that has ended is ignored. */
 function lock(path: string): Disposable {
   const holder = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
   if (holder > 0 && existsSync(`/proc/${holder}`))
-    throw new StartError(exitCodes.failed, `another update is being installed (process ${holder})`);
+    throw exitFailure(`another update is being installed (process ${holder})`);
   writeFileSync(path, `${process.pid}\n`);
   return { [Symbol.dispose]: () => unlinkSync(path) };
 }

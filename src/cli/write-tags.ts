@@ -1,10 +1,11 @@
 /** `tapdeck write`: one text to one tag, or the lines of a list to as many tags, one after another. */
 import { readFile, stat } from "node:fs/promises";
 import { type Calls, type Client, RpcError } from "../client/client.ts";
-import { exitCodes, messageOf, StartError } from "../core/errors.ts";
+import { exitCodes, exitFailure, messageOf, StartError } from "../core/errors.ts";
 import { writeListBytesMax } from "../core/limits.ts";
+import type { Terminal } from "./show.ts";
 
-interface WriteTagsOptions {
+interface WriteTagsOptions extends Pick<Terminal, "print" | "prompt"> {
   /** One of `text` and `list`. */
   readonly text: string | undefined;
   /** The path of a file with one text on each line; blank lines are skipped. */
@@ -14,13 +15,10 @@ interface WriteTagsOptions {
   readonly force: boolean;
   /** The NDEF record for the text: Text, or URI, which phones open. */
   readonly record?: "text" | "uri";
-  /** `print` writes to stdout; `prompt` writes hints for a person to stderr. */
-  readonly print: (line: string) => void;
-  readonly prompt: (line: string) => void;
 }
 
-/** Returns the exit code. Throws `StartError`, and `RpcError` if the service refuses permanently. */
-export async function writeTags(client: Client, options: WriteTagsOptions): Promise<number> {
+/** Throws `StartError`, and `RpcError` if the service refuses permanently. */
+export async function writeTags(client: Client, options: WriteTagsOptions): Promise<void> {
   const texts = options.list === undefined ? [options.text ?? ""] : await linesOf(options.list);
   const { readers } = await client.call("readers");
   // Each call names the reader, so that Ctrl-C cancels this write only.
@@ -52,7 +50,6 @@ export async function writeTags(client: Client, options: WriteTagsOptions): Prom
     }
     options.print(texts.length === 1 ? "written" : `written ${text}`);
   }
-  return exitCodes.ok;
 }
 
 interface Refusal {
@@ -76,10 +73,9 @@ async function tryWrite(
   }
 }
 
-function ended({ list, prompt }: WriteTagsOptions, written: number): number {
-  if (list === undefined) throw new StartError(exitCodes.failed, "nothing was written");
+function ended({ list, prompt }: WriteTagsOptions, written: number): void {
+  if (list === undefined) throw exitFailure("nothing was written");
   prompt(`${written} written`);
-  return exitCodes.ok;
 }
 
 async function linesOf(path: string): Promise<readonly string[]> {

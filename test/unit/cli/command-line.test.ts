@@ -25,7 +25,7 @@ test.each(wrong)("tapdeck %p is refused with a sentence", (words, sentence) => {
 
 test("every command takes the options that its help names, and each of its options is in its help", () => {
   for (const name of commandNames) {
-    const { options, wordsMin } = commandHelp[name];
+    const { options = [], words: [wordsMin] = [0] } = commandHelp[name];
     const help = helpText(name);
     // What the image's own scripts use is not for people.
     for (const option of options.filter((one) => one !== "confirm"))
