@@ -3,11 +3,8 @@ import { messageOf } from "../../core/errors.ts";
 
 type Child = Node | string | undefined;
 
-interface Props {
-  readonly class?: string;
-  readonly onclick?: () => void;
-  readonly [attribute: string]: string | (() => void) | undefined;
-}
+/** Attributes by name, and listeners by `on` and the event. */
+type Props = Readonly<Record<string, string | (() => void) | undefined>>;
 
 export function el<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -25,6 +22,24 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
 
 export function section(title: string, ...children: readonly Child[]): HTMLElement {
   return el("section", { "aria-label": title }, el("h2", {}, title), ...children);
+}
+
+/** A button that runs `onclick`; an error of it becomes a note. */
+export function button(text: string, run: () => Promise<unknown>, props: Props = {}): HTMLButtonElement {
+  return el("button", { type: "button", onclick: telling(run), ...props }, text);
+}
+
+/** The name of a thing, and a line of facts below it. */
+export function named(name: string, facts: string, isBad = false): readonly HTMLElement[] {
+  return [el("span", { class: "name" }, name), el("span", { class: isBad ? "more bad" : "more" }, facts)];
+}
+
+/** A card with a list. `show` replaces its rows; without rows it shows the sentence `empty`. */
+export function listCard(title: string, empty: string, ...below: readonly Child[]) {
+  const list = el("ul", { class: "rows" });
+  const show = (rows: readonly HTMLElement[]) =>
+    list.replaceChildren(...(rows.length === 0 ? [el("li", { class: "quiet" }, empty)] : rows));
+  return { card: section(title, list, ...below), show };
 }
 
 /** An element of the page's own HTML. */

@@ -1,6 +1,6 @@
 /** The page: connects, shows the cards that its rights allow, and updates them by notifications. */
 import type { Client, Notification } from "../../client/client.ts";
-import { byId, el, note, telling } from "./dom.ts";
+import { button, byId, el, note } from "./dom.ts";
 import { searchCard } from "./page-search.ts";
 import { type Entry, enter, forget, kept, takeCodeFromAddress, takeFromAddress } from "./page-session.ts";
 import { indexCard, playingCard, readersCard, tapsCard } from "./page-status.ts";
@@ -116,11 +116,8 @@ function makeCards({ client, rights, isPaired }: Inside) {
     if (method === "readers.added" || method === "readers.removed") void readers?.refresh();
     if (method === "launch.guarded") {
       guarded = params.time;
-      const confirm = telling(() => client.call("confirm"));
-      note(
-        `${params.playing} plays.`,
-        el("button", { type: "button", onclick: confirm }, "Switch all the same"),
-      );
+      const confirm = button("Switch all the same", () => client.call("confirm"));
+      note(`${params.playing} plays.`, confirm);
     }
     if (method !== "launch.finished") return;
     void taps?.refresh();

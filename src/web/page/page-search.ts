@@ -1,16 +1,12 @@
 /** Search as you type. Results can be launched or written to a card, if the rights allow it. */
-import type { Client } from "../../client/client.ts";
+import type { Calls, Client } from "../../client/client.ts";
 import { messageOf } from "../../core/errors.ts";
-import { el, note, openDialog, section, telling } from "./dom.ts";
+import { button, el, named, note, openDialog, section, telling } from "./dom.ts";
 
 const waitMs = 120;
 const shownMax = 40;
 
-interface Found {
-  readonly name: string;
-  readonly system: { readonly name: string };
-  readonly zapScript: string;
-}
+type Found = Calls["media.search"]["result"]["results"][number];
 
 interface Abilities {
   readonly canPlay: boolean;
@@ -40,17 +36,15 @@ export function searchCard(client: Client, { canPlay, canChange, canWrite }: Abi
       // The playing card shows the new media.
       note(canChange ? `Starting ${name}` : "Asked the device to start it.");
     });
-    const write = telling(() => writeToCard(client, name, zapScript));
-    const what = [el("span", { class: "name" }, name), el("span", { class: "more" }, system.name)];
+    const write = () => writeToCard(client, name, zapScript);
+    const what = named(name, system.name);
     return el(
       "li",
       {},
       canPlay
         ? el("button", { type: "button", class: "row", onclick: launch }, ...what)
         : el("div", { class: "what" }, ...what),
-      canWrite()
-        ? el("button", { type: "button", "aria-label": `Write ${name} to a card`, onclick: write }, "Card")
-        : undefined,
+      canWrite() ? button("Card", write, { "aria-label": `Write ${name} to a card` }) : undefined,
     );
   };
   const search = async () => {

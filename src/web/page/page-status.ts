@@ -2,7 +2,7 @@
 import type { Client } from "../../client/client.ts";
 import type { ActiveMedia, IndexStatus } from "../../core/media.ts";
 import type { LaunchEntry } from "../../core/playback.ts";
-import { el, section, telling } from "./dom.ts";
+import { button, el, listCard, named, section, telling } from "./dom.ts";
 
 export function playingCard(client: Client, canPlay: boolean) {
   const body = el("div", { "aria-live": "polite" });
@@ -14,14 +14,9 @@ export function playingCard(client: Client, canPlay: boolean) {
       return;
     }
     const since = new Date(media.started).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    const onclick = telling(() => client.call("stop"));
-    const stop = canPlay ? el("button", { type: "button", class: "main", onclick }, "Stop") : undefined;
-    const what = el(
-      "div",
-      { class: "what" },
-      el("span", { class: "name" }, media.mediaName),
-      el("span", { class: "more" }, `${media.systemName || "Media"} · since ${since}`),
-    );
+    const stop = canPlay ? button("Stop", () => client.call("stop"), { class: "main" }) : undefined;
+    const facts = `${media.systemName || "Media"} · since ${since}`;
+    const what = el("div", { class: "what" }, ...named(media.mediaName, facts));
     body.replaceChildren(el("div", { class: "playing rows" }, what, stop));
   };
   return { card, refresh: async () => show(await client.call("media.active")) };
@@ -30,20 +25,10 @@ export function playingCard(client: Client, canPlay: boolean) {
 export function indexCard(client: Client, canStart: boolean) {
   const text = el("p", { class: "quiet" });
   const bar = el("progress", { "aria-label": "Indexing" });
-  const start = el(
-    "button",
-    { type: "button", onclick: telling(() => client.call("media.index", {})) },
-    "Look for media",
-  );
+  const start = button("Look for media", () => client.call("media.index", {}));
   const card = section("Library", bar, text, canStart ? el("div", { class: "bar" }, start) : undefined);
-  const show = ({ indexing, optimizing, exists, ...counts }: IndexStatus) => {
-    const {
-      totalSteps = 0,
-      currentStep = 0,
-      currentStepDisplay = "",
-      totalFiles = 0,
-      totalMedia = 0,
-    } = counts;
+  const show = ({ indexing, optimizing, exists, currentStepDisplay, ...counts }: IndexStatus) => {
+    const { totalSteps = 0, currentStep = 0, totalFiles = 0, totalMedia = 0 } = counts;
     bar.hidden = !indexing;
     start.hidden = indexing;
     if (totalSteps > 0) {
@@ -62,8 +47,7 @@ export function indexCard(client: Client, canStart: boolean) {
 const shownMax = 10;
 
 export function tapsCard(client: Client) {
-  const list = el("ul", { class: "rows" });
-  const card = section("Last taps", list);
+  const { card, show } = listCard("Last taps", "No card was tapped yet.");
   const row = ({ time, text, uid, data, success, error }: LaunchEntry) => {
     const when = new Date(time).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
     const again = telling(() => client.call("launch", { text, uid, data }));
@@ -74,43 +58,27 @@ export function tapsCard(client: Client) {
       el(
         "button",
         { type: "button", class: "row", title: "Launch it again", onclick: again },
-        el("span", { class: "name" }, text || `Card ${uid}`),
-        el("span", { class: success ? "more" : "more bad" }, outcome),
+        ...named(text || `Card ${uid}`, outcome, !success),
       ),
     );
   };
   const refresh = async () => {
     const { entries } = await client.call("tokens.history", { limit: shownMax });
-    list.replaceChildren(
-      ...(entries.length === 0
-        ? [el("li", { class: "quiet" }, "No card was tapped yet.")]
-        : entries.map(row)),
-    );
+    show(entries.map(row));
   };
   return { card, refresh };
 }
 
 export function readersCard(client: Client, onChange: (canWrite: boolean) => void) {
-  const list = el("ul", { class: "rows" });
-  const card = section("Readers", list);
+  const { card, show } = listCard("Readers", "No reader is plugged in.");
   const refresh = async () => {
     const { readers } = await client.call("readers");
-    const rows = readers.map(({ connected, info, driver, path }) =>
-      el(
-        "li",
-        {},
-        el("span", { class: connected ? "dot on" : "dot" }),
-        el(
-          "div",
-          { class: "what" },
-          el("span", { class: "name" }, info || driver),
-          el("span", { class: "more" }, connected ? path : `${path} · not connected`),
-        ),
-      ),
-    );
-    list.replaceChildren(
-      ...(rows.length === 0 ? [el("li", { class: "quiet" }, "No reader is plugged in.")] : rows),
-    );
+    const rows = readers.map(({ connected, info, driver, path }) => {
+      const facts = connected ? path : `${path} · not connected`;
+      const dot = el("span", { class: connected ? "dot on" : "dot" });
+      return el("li", {}, dot, el("div", { class: "what" }, ...named(info || driver, facts)));
+    });
+    show(rows);
     onChange(readers.some(({ connected, capabilities }) => connected && capabilities.includes("write")));
   };
   return { card, refresh };

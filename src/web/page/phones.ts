@@ -3,10 +3,9 @@ import { encode } from "uqr";
 import type { Client } from "../../client/client.ts";
 import { pairingLink } from "../../core/pairing-link.ts";
 import { ago } from "../../core/text.ts";
-import { el, note, openDialog, section, telling } from "./dom.ts";
+import { button, el, listCard, named, note, openDialog } from "./dom.ts";
 
 export function phonesCard(client: Client) {
-  const list = el("ul", { class: "rows" });
   const name = el("input", {
     placeholder: "Whose phone is it?",
     "aria-label": "Whose phone is it?",
@@ -19,13 +18,10 @@ export function phonesCard(client: Client) {
     el("option", { value: "player" }, "Player: plays only"),
   );
   const chosenRole = () => (role.value === "player" ? "player" : "member");
-  const byLink = el(
-    "button",
-    { type: "button", class: "main", onclick: telling(() => pairByLink()) },
-    "Pair a phone",
-  );
-  const byCode = el("button", { type: "button", onclick: telling(() => pairByCode()) }, "Show a short code");
-  const card = section("Phones", list, name, role, el("div", { class: "bar" }, byLink, byCode));
+  const byLink = button("Pair a phone", () => pairByLink(), { class: "main" });
+  const byCode = button("Show a short code", () => pairByCode());
+  const bar = el("div", { class: "bar" }, byLink, byCode);
+  const { card, show } = listCard("Phones", "No phone was let in yet.", name, role, bar);
 
   const refresh = async () => {
     const { clients } = await client.call("clients");
@@ -33,37 +29,28 @@ export function phonesCard(client: Client) {
       const label = name || `Phone ${id.slice(0, 8)}`;
       const used =
         lastUsed === undefined ? "not used yet" : `last used ${ago(lastUsed, Date.now())} at ${address}`;
-      const revoke = telling(async () => {
+      const revoke = async () => {
         await client.call("clients.delete", { id });
         note(`${label} can no longer come in.`);
         await refresh();
-      });
+      };
+      const facts = [role, `paired ${ago(added, Date.now())}`, used].join(" · ");
       return el(
         "li",
         {},
-        el(
-          "div",
-          { class: "what" },
-          el("span", { class: "name" }, label),
-          el("span", { class: "more" }, [role, `paired ${ago(added, Date.now())}`, used].join(" · ")),
-        ),
-        el("button", { type: "button", "aria-label": `Revoke ${label}`, onclick: revoke }, "Revoke"),
+        el("div", { class: "what" }, ...named(label, facts)),
+        button("Revoke", revoke, { "aria-label": `Revoke ${label}` }),
       );
     });
-    list.replaceChildren(
-      ...(rows.length === 0 ? [el("li", { class: "quiet" }, "No phone was let in yet.")] : rows),
-    );
+    show(rows);
   };
   const pairByLink = async () => {
     const { hosts, port } = await client.call("pairing");
     const [host] = hosts;
     if (host === undefined)
       throw new Error("No network that a phone could be on: see api.listen in the settings.");
-    const made = await client.call("clients.new", {
-      name: name.value.trim(),
-      role: chosenRole(),
-      link: true,
-    });
+    const asked = { name: name.value.trim(), role: chosenRole(), link: true } as const;
+    const made = await client.call("clients.new", asked);
     const link = pairingLink(`http://${host}:${port}`, made) ?? "";
     name.value = "";
     await refresh();
@@ -109,15 +96,12 @@ function qrCode(text: string): SVGSVGElement {
   const { data, size } = encode(text, { ecc: "L", border: quietModules });
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
-  svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
-  svg.setAttribute("class", "qr");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", "QR code of the pairing link");
   const path = document.createElementNS(space, "path");
-  path.setAttribute(
-    "d",
-    data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : []))).join(""),
-  );
+  const facts = { viewBox: `0 0 ${size} ${size}`, class: "qr", role: "img" };
+  for (const [name, value] of Object.entries({ ...facts, "aria-label": "QR code of the pairing link" }))
+    svg.setAttribute(name, value);
+  const squares = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])));
+  path.setAttribute("d", squares.join(""));
   svg.append(path);
   return svg;
 }
