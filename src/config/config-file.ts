@@ -24,19 +24,7 @@ export interface ConfigFileOptions {
   readonly overrides?: Overrides;
 }
 
-export interface ConfigFile {
-  /** The config of the last valid text. */
-  good(): Config;
-  /** Why the present file is not in use; undefined if it is. */
-  fault(): string | undefined;
-  /** Reads the file again if it changed. An invalid text is a fault, and the last valid one stays in use. */
-  look(): Promise<void>;
-  /**
-   * Applies the patch to the present text and saves that, unless nothing changes. Throws `ServiceError("failed")` and
-   * then leaves the file unchanged.
-   */
-  save(patch: SettingsPatch): Promise<void>;
-}
+export type ConfigFile = Awaited<ReturnType<typeof openConfigFile>>;
 
 // Another program may save the file at the same time, but not at every attempt.
 const attemptsMax = 5;
@@ -48,7 +36,7 @@ export async function openConfigFile({
   mustExist,
   log,
   overrides = {},
-}: ConfigFileOptions): Promise<ConfigFile> {
+}: ConfigFileOptions) {
   const name = basename(path);
   const read = () => readConfigText(path, mustExist);
   // Remote callers see the sentences of a running service, so they name the file without its folders.
@@ -64,9 +52,12 @@ export async function openConfigFile({
   let fault: string | undefined;
 
   return {
-    good: () => good,
+    /** The config of the last valid text. */
+    good: (): Config => good,
+    /** Why the present file is not in use; undefined if it is. */
     fault: () => fault,
-    async look() {
+    /** Reads the file again if it changed. An invalid text is a fault, and the last valid one stays in use. */
+    async look(): Promise<void> {
       try {
         const text = await read();
         if (text === seen && fault === undefined) return;
@@ -82,7 +73,11 @@ export async function openConfigFile({
         fault = reason;
       }
     },
-    async save(patch) {
+    /**
+     * Applies the patch to the present text and saves that, unless nothing changes. Throws `ServiceError("failed")` and
+     * then leaves the file unchanged.
+     */
+    async save(patch: SettingsPatch): Promise<void> {
       for (let attempt = 0; attempt < attemptsMax; attempt++) {
         const before = await readSound(read, configIn, (message) => message.replaceAll(path, name));
         const text = patched(before ?? "", patch);

@@ -17,14 +17,7 @@ export interface FileMapping extends Mapping {
   readonly file: string;
 }
 
-export interface MappingFiles {
-  /**
-   * Reads all files and watches them. Calls `changed` with all mappings, in the order of file names and within the files,
-   * before it resolves and after each change.
-   */
-  start(judge: MappingJudge, changed: (mappings: readonly FileMapping[]) => void): Promise<void>;
-  close(): void;
-}
+export type MappingFiles = ReturnType<typeof createMappingFiles>;
 
 export interface MappingJudge {
   readonly check: MappingCheck;
@@ -45,7 +38,7 @@ interface MappingFilesOptions {
 // Editors write in several steps, and git writes one file after another.
 const gatherMs = 150;
 
-export function createMappingFiles({ folder, log, clock }: MappingFilesOptions): MappingFiles {
+export function createMappingFiles({ folder, log, clock }: MappingFilesOptions) {
   let files = new Map<string, ReadFile>();
   let watching: Disposable | undefined;
   let timer: Disposable | undefined;
@@ -54,7 +47,11 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions):
   let closed = false;
 
   return {
-    async start(judge, changed) {
+    /**
+     * Reads all files and watches them. Calls `changed` with all mappings, in the order of file names and within the files,
+     * before it resolves and after each change.
+     */
+    async start(judge: MappingJudge, changed: (mappings: readonly FileMapping[]) => void): Promise<void> {
       const breathe = breather(clock);
       const read = async () => {
         const next = await readAll({ folder, earlier: files, judge, log, breathe });
@@ -86,7 +83,7 @@ export function createMappingFiles({ folder, log, clock }: MappingFilesOptions):
       readAgain();
       await reading;
     },
-    close() {
+    close(): void {
       closed = true;
       isAskedAgain = false;
       timer?.[Symbol.dispose]();
@@ -111,7 +108,8 @@ interface Reading {
   readonly breathe: () => Promise<void>;
 }
 
-async function readAll({ folder, earlier, judge, log, breathe }: Reading): Promise<Map<string, ReadFile>> {
+async function readAll(reading: Reading): Promise<Map<string, ReadFile>> {
+  const { folder, earlier, judge, log, breathe } = reading;
   const files = new Map<string, ReadFile>();
   const admitted: FileMapping[] = [];
   for (const name of await namesIn(folder, log)) {
@@ -123,21 +121,17 @@ async function readAll({ folder, earlier, judge, log, breathe }: Reading): Promi
       continue;
     }
     try {
-      const mappings = await readOne({ folder, name, modifiedMs, judge, breathe });
+      const mappings = await readOne(reading, name, modifiedMs);
       const why = await judge.admit([...admitted, ...mappings], breathe);
-      if (why !== undefined) throw new MappingFileFault(undefined, why);
+      if (why !== undefined) throw new Error(why);
       files.set(name, { mark, mappings });
       admitted.push(...mappings);
       log.info("mappings", "read a file", { file: name, mappings: mappings.length });
     } catch (error) {
       const line = error instanceof MappingFileFault ? error.line : undefined;
       const kept = before?.mappings ?? [];
-      log.error("mappings", "refused a file", {
-        file: name,
-        line,
-        reason: messageOf(error),
-        kept: kept.length,
-      });
+      const reason = messageOf(error);
+      log.error("mappings", "refused a file", { file: name, line, reason, kept: kept.length });
       files.set(name, { mark, mappings: kept });
       admitted.push(...kept);
     }
@@ -168,26 +162,16 @@ async function markOf(path: string): Promise<{ mark: string; modifiedMs: number 
   }
 }
 
-interface OneFile extends Pick<Reading, "folder" | "judge" | "breathe"> {
-  readonly name: string;
-  readonly modifiedMs: number;
-}
-
-async function readOne({
-  folder,
-  name,
-  modifiedMs,
-  judge,
-  breathe,
-}: OneFile): Promise<readonly FileMapping[]> {
+async function readOne(
+  { folder, judge, breathe }: Reading,
+  name: string,
+  modifiedMs: number,
+): Promise<readonly FileMapping[]> {
   const source = await readText(join(folder, name));
   const added = rfc3339(Math.trunc(modifiedMs));
   const mappings = await mappingsOf(source, judge.check, breathe);
   if (mappings.length > mappingsMax)
-    throw new MappingFileFault(
-      undefined,
-      `it holds ${mappings.length} mappings, and ${mappingsMax} is the most`,
-    );
+    throw new Error(`it holds ${mappings.length} mappings, and ${mappingsMax} is the most`);
   return mappings.map((mapping, place) => ({ ...mapping, id: idOf(name, place), added, file: name }));
 }
 

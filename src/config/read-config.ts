@@ -5,18 +5,14 @@ import { parse } from "@decimalturn/toml-patch";
 import { codeOf, exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { configBytesMax } from "../core/limits.ts";
 import { SettingError } from "./checks.ts";
-
+import type { ConfigFileOptions } from "./config-file.ts";
 import { type Config, configOfTable } from "./shape.ts";
 
-interface ReadOptions {
-  /** Its `media` is the default root folder. */
-  readonly dataFolder: string;
-  /** If false, an absent file means the defaults. */
-  readonly mustExist: boolean;
-}
-
 /** Throws `StartError` with exit code 78 for every fault. */
-export async function readConfig(path: string, { dataFolder, mustExist }: ReadOptions): Promise<Config> {
+export async function readConfig(
+  path: string,
+  { dataFolder, mustExist }: Pick<ConfigFileOptions, "dataFolder" | "mustExist">,
+): Promise<Config> {
   return configOf((await readConfigText(path, mustExist)) ?? "", path, dataFolder);
 }
 

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { createSerialQueue } from "../core/serial-queue.ts";
 import { type ConfigFile, type ConfigFileOptions, openConfigFile } from "./config-file.ts";
 import { sweepTemporaries, targetOf } from "./save.ts";
 import { checkPatch, editsOf, type SettingsPatch, withPatch } from "./settings-patch.ts";
@@ -23,30 +24,15 @@ export interface SettingsOptions extends ConfigFileOptions {
   readonly clock?: Clock;
 }
 
-export interface Settings {
-  current(): Config;
-  /**
-   * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with
-   * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; `failed` if the file cannot
-   * be written, and then the settings return to those of the file.
-   */
-  update(patch: SettingsPatch): Promise<void>;
-  /** Calls `listener` after each change by the API or by hand, until disposed. */
-  onChange(listener: SettingsListener): Disposable;
-  /** Why the present file is not in use, as a sentence; undefined if it is. */
-  fault(): string | undefined;
-  /** Stops watching the file. Resolves after the pending updates have ended. */
-  close(): Promise<void>;
-}
+export type Settings = Awaited<ReturnType<typeof createSettings>>;
 
 /** Throws `StartError` with exit code 78 if the file is invalid. */
-export async function createSettings(options: SettingsOptions): Promise<Settings> {
+export async function createSettings(options: SettingsOptions) {
   const { path, dataFolder, log, readerFault = () => undefined, systemFault, clock = systemClock } = options;
   const file = await openConfigFile(options);
-  const inTurn = createTurns();
-  const updates = createUpdates(file, inTurn, log);
+  const inTurn = createSerialQueue();
+  const updates = createUpdates(file, inTurn, log, () => changes.settle());
   const changes = createChanges(file.good(), () => updates.over(file.good(), dataFolder), log);
-  updates.changed = changes.settle;
 
   const look = async () => {
     await inTurn(file.look);
@@ -69,9 +55,16 @@ export async function createSettings(options: SettingsOptions): Promise<Settings
 
   return {
     current: changes.current,
+    /** Calls `listener` after each change by the API or by hand, until disposed. */
     onChange: changes.onChange,
+    /** Why the present file is not in use, as a sentence; undefined if it is. */
     fault: file.fault,
-    async update(given) {
+    /**
+     * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with
+     * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; `failed` if the file cannot
+     * be written, and then the settings return to those of the file.
+     */
+    async update(given: SettingsPatch): Promise<void> {
       if (closed) throw new ServiceError("busy", "the service is stopping");
       const patch = checkPatch(given, {
         reader: readerFault,
@@ -79,7 +72,8 @@ export async function createSettings(options: SettingsOptions): Promise<Settings
       });
       if (editsOf(patch).length > 0) await updates.add(patch);
     },
-    async close() {
+    /** Stops watching the file. Resolves after the pending updates have ended. */
+    async close(): Promise<void> {
       closed = true;
       watching[Symbol.dispose]();
       await updates.done();
@@ -93,19 +87,16 @@ interface Update {
   readonly saved: PromiseWithResolvers<void>;
 }
 
-interface Updates {
-  /** Resolves after the patch is in the file. */
-  add(patch: SettingsPatch): Promise<void>;
-  /** The config with the patches applied that are not in the file yet. */
-  over(config: Config, dataFolder: string): Config;
-  /** Resolves after the last pending update. */
-  done(): Promise<void>;
-  /** Called whenever the result of `over` may have changed. */
-  changed: () => void;
-}
-
-/** Saves updates one after another; updates that arrive during a save are saved together. */
-function createUpdates(file: ConfigFile, inTurn: Turns, log: Log): Updates {
+/**
+ * Saves updates one after another; updates that arrive during a save are saved together. Calls `changed` whenever the
+ * result of `over` may have changed.
+ */
+function createUpdates(
+  file: ConfigFile,
+  inTurn: ReturnType<typeof createSerialQueue>,
+  log: Log,
+  changed: () => void,
+) {
   let saving: readonly Update[] = [];
   let waiting: readonly Update[] = [];
   let working: Promise<void> | undefined;
@@ -121,7 +112,7 @@ function createUpdates(file: ConfigFile, inTurn: Turns, log: Log): Updates {
       await file.look().catch((error) => log.error("config", messageOf(error)));
     }
     saving = [];
-    updates.changed();
+    changed();
     for (const { saved } of batch) {
       if (outcome.status === "fulfilled") saved.resolve();
       else saved.reject(outcome.reason);
@@ -131,51 +122,32 @@ function createUpdates(file: ConfigFile, inTurn: Turns, log: Log): Updates {
     while (waiting.length > 0) await inTurn(saveBatch);
     working = undefined;
   };
-  const updates: Updates = {
-    async add(patch) {
+  return {
+    /** Resolves after the patch is in the file. */
+    async add(patch: SettingsPatch): Promise<void> {
       const update = { patch, saved: Promise.withResolvers<void>() };
       waiting = [...waiting, update];
-      updates.changed();
+      changed();
       // In the next microtask, so that simultaneous updates are saved together.
       working ??= Promise.resolve().then(work);
       await update.saved.promise;
     },
-    over: (config, dataFolder) =>
+    /** The config with the patches applied that are not in the file yet. */
+    over: (config: Config, dataFolder: string): Config =>
       [...saving, ...waiting].reduce((sum, { patch }) => withPatch(sum, patch, dataFolder), config),
+    /** Resolves after the last pending update. */
     done: async () => await working,
-    changed() {},
   };
-  return updates;
 }
 
 function causeOf(error: unknown): string | undefined {
   return error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : undefined;
 }
 
-type Turns = <T>(task: () => Promise<T>) => Promise<T>;
-
-/** Runs tasks one after another; a task that rejects does not stop the next one. */
-function createTurns(): Turns {
-  let last: Promise<unknown> = Promise.resolve();
-  return (task) => {
-    const turn = last.then(task);
-    // The caller handles the failure.
-    last = turn.catch(() => {});
-    return turn;
-  };
-}
-
 type SettingsListener = (now: Config, before: Config) => void;
 
-interface Changes {
-  current(): Config;
-  onChange(listener: SettingsListener): Disposable;
-  /** Takes the wanted settings into use, and calls the listeners if they differ. */
-  settle(): void;
-}
-
 /** Starts with `first`; `wanted` returns the settings that should be in use. */
-function createChanges(first: Config, wanted: () => Config, log: Log): Changes {
+function createChanges(first: Config, wanted: () => Config, log: Log) {
   const listeners = new Set<SettingsListener>();
   let now = first;
   let settling = false;
@@ -193,11 +165,12 @@ function createChanges(first: Config, wanted: () => Config, log: Log): Changes {
   };
   return {
     current: () => now,
-    onChange(listener) {
+    onChange(listener: SettingsListener): Disposable {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
-    settle() {
+    /** Takes the wanted settings into use, and calls the listeners if they differ. */
+    settle(): void {
       // If a listener changes settings, the loop applies that, so that all listeners see the changes in order.
       if (settling) return;
       settling = true;

@@ -6,6 +6,7 @@ import { publicError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { ClosedPlaces, StartedMedia } from "../core/media.ts";
 import type { ControlAction } from "../core/playback.ts";
+import { createSerialQueue } from "../core/serial-queue.ts";
 import type { TokenParams } from "../core/token.ts";
 import type { LastMedia } from "../store/play-state.ts";
 import type { PlayerChoice } from "./launchers.ts";
@@ -18,7 +19,6 @@ import { createScriptPorts } from "./ports/script-ports.ts";
 import { createHooks } from "./rules/hooks.ts";
 import type { RunContext } from "./run-context.ts";
 import type { SaveKeeper } from "./saves/keeper.ts";
-import { createSerialQueue } from "./script-queue.ts";
 
 export interface SessionParts {
   /** Read at each use, so that new folders and players take effect at the next launch. */

@@ -76,13 +76,3 @@ export function createScriptQueue<J extends QueuedScript>() {
     },
   };
 }
-
-/** Runs tasks one at a time, in order. A failure does not stop the next task. */
-export function createSerialQueue() {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(task: () => Promise<T>): Promise<T> => {
-    const mine = last.then(task);
-    last = mine.catch(() => {});
-    return mine;
-  };
-}

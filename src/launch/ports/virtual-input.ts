@@ -13,9 +13,9 @@ import type {
   InputStep,
   OpenInputDevice,
 } from "../../core/operating-system.ts";
+import { createSerialQueue } from "../../core/serial-queue.ts";
 import { codesOf, gamepad, inputTables, keyboard } from "../../script/input-keys.ts";
 import { readMacro } from "../../script/input-macro.ts";
-import { createSerialQueue } from "../script-queue.ts";
 
 export type VirtualInput = ReturnType<typeof createVirtualInput>;
 

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
+import { createSerialQueue } from "../../core/serial-queue.ts";
 import type { SavePlace } from "../../players/player.ts";
-import { createSerialQueue } from "../script-queue.ts";
 import { endOrphans, findSaves, leftGames, newGameFolder, privateFolder, putSaves } from "./bring.ts";
 import { createGame, type FollowedPlayer, filesFolder, type Game, type GameParts } from "./game.ts";
 
