@@ -1,6 +1,6 @@
 /** IP addresses as bytes: the addresses of this device, the reach of any address, and how a phone reaches this device. */
 import { readFileSync } from "node:fs";
-import { access, readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { hostname, networkInterfaces } from "node:os";
 import { addressBytes } from "../core/ip-address.ts";
 
@@ -15,7 +15,8 @@ export function reachOf(address: string): Reach {
   const bytes = addressBytes(address);
   if (bytes === undefined) return "special";
   const inner = bytes.length === 4 ? bytes : ipv4Within(bytes);
-  return reachIn(inner === undefined ? ipv6Reaches : ipv4Reaches, inner ?? bytes);
+  const list = inner === undefined ? ipv6Reaches : ipv4Reaches;
+  return list.find(({ prefix, bits }) => startsWith(inner ?? bytes, prefix, bits))?.reach ?? "public";
 }
 
 /** True for loopback and for the present addresses of this device, in any spelling. */
@@ -70,17 +71,19 @@ function unheldAddresses(): ReadonlySet<string> {
 // Bridges and tunnels of programs on this device.
 const inner = /^(lo|docker|br-|veth|virbr|lxc|lxd|podman|cni|tun|tap|wg|tailscale)/;
 
-/** True for an interface that does not lead to the home network. */
-function isInner(name: string): boolean {
-  return inner.test(name);
-}
-
 /** The IPv4 addresses of the network cards. Addresses of IPv6 change from time to time (RFC 8981). */
 export function lastingAddresses(): readonly string[] {
+  return cards().flatMap(({ addresses }) => addresses);
+}
+
+/** The interfaces that lead to the home network, each with its IPv4 addresses. */
+function cards() {
   return Object.entries(interfaces())
-    .filter(([name]) => !isInner(name))
-    .flatMap(([, list]) => (list ?? []).filter(({ family }) => family === "IPv4"))
-    .map(({ address }) => address);
+    .filter(([name]) => !inner.test(name))
+    .map(([name, list = []]) => ({
+      name,
+      addresses: list.filter(({ family }) => family === "IPv4").map(({ address }) => address),
+    }));
 }
 
 /** The names of this device on the network. */
@@ -136,22 +139,12 @@ function ipv4Within(bytes: Uint8Array): Uint8Array | undefined {
   return found === undefined ? undefined : bytes.subarray(found[2], found[2] + 4);
 }
 
-interface Reaching {
-  readonly prefix: Uint8Array;
-  readonly bits: number;
-  readonly reach: Reach;
-}
-
-function ranges(list: readonly Range[]): readonly Reaching[] {
+function ranges(list: readonly Range[]) {
   return list.map(([prefix, bits, reach]) => ({
     prefix: addressBytes(prefix) ?? new Uint8Array(),
     bits,
     reach,
   }));
-}
-
-function reachIn(list: readonly Reaching[], bytes: Uint8Array): Reach {
-  return list.find(({ prefix, bits }) => startsWith(bytes, prefix, bits))?.reach ?? "public";
 }
 
 function startsWith(bytes: Uint8Array, prefix: Uint8Array, bits: number): boolean {
@@ -180,14 +173,8 @@ export async function reachableHosts(listen: readonly string[]): Promise<readonl
   const isAll = listen.length === 0 || listen.some((address) => address === "::" || address === "0.0.0.0");
   if (!isAll) return listen.filter((address) => reachOf(address) !== "loopback").map(forUrl);
   const main = defaultDevice(await readFile("/proc/net/route", "utf8").catch(() => ""));
-  const cards = Object.entries(interfaces())
-    .filter(([name]) => !isInner(name))
-    .toSorted(([a], [b]) => Number(b === main) - Number(a === main));
-  const addresses = cards.flatMap(([, list]) =>
-    (list ?? [])
-      .filter(({ address, family }) => family === "IPv4" && isLan(address))
-      .map(({ address }) => address),
-  );
+  const sorted = cards().toSorted((a, b) => Number(b.name === main) - Number(a.name === main));
+  const addresses = sorted.flatMap((card) => card.addresses.filter(isLan));
   if (addresses.length === 0) return [];
   const name = `${hostname().toLowerCase()}.local`;
   return (await answersForName()) ? [name, ...addresses] : [...addresses, name];
@@ -204,15 +191,8 @@ function forUrl(address: string): string {
 }
 
 async function answersForName(): Promise<boolean> {
-  const found = await Promise.all(
-    responders.map((path) =>
-      access(path).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
-  return found.includes(true);
+  const found = await Promise.all(responders.map((path) => stat(path).catch(() => undefined)));
+  return found.some((one) => one !== undefined);
 }
 
 /** The device of the route to 0.0.0.0/0 (proc(5), /proc/net/route: name, destination and gateway in hex, ...). */

@@ -40,16 +40,9 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions) {
     if (!hasWarned) log.warn("audit", "the audit log cannot be written", { error: messageOf(error) });
     hasWarned = true;
   };
-  const limits = {
-    folder,
-    fileBytesMax: auditFileBytesMax,
-    filesMax: auditFilesMax,
-    bufferBytesMax: auditBufferBytesMax,
-    onFault,
-  };
-  const people = createRotatedLines({ ...limits, name: "audit" });
-  const changes = createRotatedLines({ ...limits, name: "audit-changes" });
-  const traffic = createRotatedLines({ ...limits, name: "audit-traffic" });
+  const people = createRotatedLines(join(folder, "audit"), onFault);
+  const changes = createRotatedLines(join(folder, "audit-changes"), onFault);
+  const traffic = createRotatedLines(join(folder, "audit-traffic"), onFault);
   const counted = new Map<string, Counted>();
   let flushing: Disposable | undefined;
   let counting: Disposable | undefined;
@@ -141,32 +134,20 @@ function isEntry(value: unknown): value is AuditEntry {
   return typeof value === "object" && value !== null && "time" in value && "event" in value;
 }
 
-interface RotatedLinesOptions {
-  readonly folder: string;
-  readonly name: string;
-  readonly fileBytesMax: number;
-  /** The number of files, with the one that is written. */
-  readonly filesMax: number;
-  /** The bytes that may wait to be written. Further lines are dropped. */
-  readonly bufferBytesMax: number;
-  readonly onFault: (error: unknown) => void;
-}
-
 type RotatedLines = ReturnType<typeof createRotatedLines>;
 
 const privateMode = 0o600;
 
-function createRotatedLines(options: RotatedLinesOptions) {
-  const { fileBytesMax, filesMax, bufferBytesMax, onFault } = options;
+/** `stem` is the path of the files without `.jsonl`. */
+function createRotatedLines(stem: string, onFault: (error: unknown) => void) {
   let waiting: string[] = [];
   let waitingBytes = 0;
   let size: number | undefined;
   let writing: Promise<void> = Promise.resolve();
 
-  const path = (age: number) =>
-    join(options.folder, age === 0 ? `${options.name}.jsonl` : `${options.name}.${age}.jsonl`);
+  const path = (age: number) => (age === 0 ? `${stem}.jsonl` : `${stem}.${age}.jsonl`);
   const rotate = async () => {
-    for (let age = filesMax - 2; age >= 0; age--) await ifThere(rename(path(age), path(age + 1)));
+    for (let age = auditFilesMax - 2; age >= 0; age--) await ifThere(rename(path(age), path(age + 1)));
     size = 0;
   };
   const append = async (lines: string) => {
@@ -175,7 +156,7 @@ function createRotatedLines(options: RotatedLinesOptions) {
     size ??= (await ifThere(stat(path(0))))?.size ?? 0;
     const text = isFirst && size > 0 ? `\n${lines}` : lines;
     const bytes = Buffer.byteLength(text);
-    if (size > 0 && size + bytes > fileBytesMax) await rotate();
+    if (size > 0 && size + bytes > auditFileBytesMax) await rotate();
     await using file = await open(path(0), "a", privateMode);
     if (size === 0) await chmod(path(0), privateMode);
     await file.writeFile(text);
@@ -205,7 +186,7 @@ function createRotatedLines(options: RotatedLinesOptions) {
     /** Keeps a line for the next flush. */
     add(line: string): void {
       const bytes = Buffer.byteLength(line) + 1;
-      if (waitingBytes + bytes > bufferBytesMax) return;
+      if (waitingBytes + bytes > auditBufferBytesMax) return;
       waiting.push(line);
       waitingBytes += bytes;
     },
@@ -214,14 +195,10 @@ function createRotatedLines(options: RotatedLinesOptions) {
     async newest(count: number): Promise<readonly string[]> {
       await writing;
       const found = waiting.toReversed();
-      for (let age = 0; age < filesMax && found.length < count; age++) {
+      for (let age = 0; age < auditFilesMax && found.length < count; age++) {
         const text = (await ifThere(readFile(path(age), "utf8"))) ?? "";
-        found.push(
-          ...text
-            .split("\n")
-            .filter((line) => line !== "")
-            .reverse(),
-        );
+        const lines = text.split("\n").filter((line) => line !== "");
+        found.push(...lines.reverse());
       }
       return found.slice(0, count);
     },

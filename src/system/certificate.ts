@@ -16,7 +16,7 @@ import {
   sign,
   X509Certificate,
 } from "node:crypto";
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { addressBytes } from "../core/ip-address.ts";
@@ -50,7 +50,9 @@ export function makeCertificate(params: CertificateParams): Certificate {
       ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
       : createPrivateKey(keyPem);
   const publicKey = createPublicKey(privateKey);
-  const name = sequence(set(sequence(objectId(oids.commonName), utf8(commonName))));
+  const name = sequence(
+    tagged(0x31, sequence(objectId(oids.commonName), tagged(0x0c, new TextEncoder().encode(commonName)))),
+  );
   const alternatives = sequence(
     ...names.map((one) => tagged(0x82, new TextEncoder().encode(one))),
     ...addresses.map((one) => tagged(0x87, one)),
@@ -77,7 +79,7 @@ export function makeCertificate(params: CertificateParams): Certificate {
   const signature = sign("sha256", tbs, privateKey);
   const certificate = sequence(tbs, ecdsaWithSha256, tagged(0x03, Uint8Array.of(0, ...signature)));
   return {
-    certificatePem: pem("CERTIFICATE", certificate),
+    certificatePem: new X509Certificate(certificate).toString(),
     keyPem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
 }
@@ -119,16 +121,8 @@ function objectId([first = 0, second = 0, ...rest]: readonly number[]): Uint8Arr
   return tagged(0x06, Uint8Array.of(40 * first + second, ...groups));
 }
 
-function utf8(text: string): Uint8Array {
-  return tagged(0x0c, new TextEncoder().encode(text));
-}
-
 function sequence(...parts: readonly Uint8Array[]): Uint8Array {
   return tagged(0x30, Buffer.concat(parts));
-}
-
-function set(...parts: readonly Uint8Array[]): Uint8Array {
-  return tagged(0x31, Buffer.concat(parts));
 }
 
 /** Tag, length (one byte, or the number of its bytes and then these), content (X.690, 8.1). */
@@ -143,11 +137,6 @@ function tagged(tag: number, content: Uint8Array): Uint8Array {
 }
 
 const ecdsaWithSha256 = sequence(objectId(oids.ecdsaWithSha256));
-
-function pem(label: string, der: Uint8Array): string {
-  const lines = der.toBase64().match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
-}
 
 const yearsValid = 10;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -170,7 +159,7 @@ export async function certificateIn(folder: string, nowMs: number, log: Log): Pr
   const made = makeCertificate({
     commonName: ownNames()[0] ?? "tapdeck",
     names: ownNames(),
-    addresses: addressesNow(),
+    addresses: ownAddresses().flatMap((address) => addressBytes(address) ?? []),
     notBefore: earliest,
     notAfter: new Date(Math.max(nowMs, earliest.getTime()) + yearsValid * 365 * dayMs),
     // The same key keeps the trust of clients.
@@ -185,11 +174,8 @@ export async function certificateIn(folder: string, nowMs: number, log: Log): Pr
 
 async function readPair(certificatePath: string, keyPath: string): Promise<Certificate | undefined> {
   try {
-    const [certificatePem, keyPem] = await Promise.all([
-      readFile(certificatePath, "utf8"),
-      readFile(keyPath, "utf8"),
-    ]);
-    return { certificatePem, keyPem };
+    const certificatePem = await readFile(certificatePath, "utf8");
+    return { certificatePem, keyPem: await readFile(keyPath, "utf8") };
   } catch {
     // One of the files is missing: there is no certificate.
     return undefined;
@@ -215,18 +201,7 @@ function isFresh({ certificatePem }: Certificate, nowMs: number): boolean {
   );
 }
 
-function addressesNow(): readonly Uint8Array[] {
-  return ownAddresses().flatMap((address) => addressBytes(address) ?? []);
-}
-
 async function writePrivate(path: string, text: string): Promise<void> {
-  const fresh = `${path}.new`;
-  const file = await open(fresh, "w", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(fresh, path);
+  await writeFile(`${path}.new`, text, { flush: true, mode: 0o600 });
+  await rename(`${path}.new`, path);
 }

@@ -2,7 +2,7 @@
  * Files that are closed to media: those of the service and of the kernel. Paths are compared as real paths, and by device and
  * inode, because links may change after the start, and a bind mount shows a folder under a second path.
  */
-import { lstatSync, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, lstatSync, realpathSync, statSync } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import type { ClosedPlaces } from "../core/media.ts";
 
@@ -55,10 +55,7 @@ export type ClosedIndex = ReturnType<typeof closedFor>;
 /** `closedNow` without promises, for the process that builds the index. */
 export function closedFor(places: ClosedPlaces | undefined) {
   const rules = rulesNow(places);
-  const look = (path: string): Place => ({
-    path,
-    id: idOf(orNothing(() => statSync(bytes(path), { bigint: true }))),
-  });
+  const look = (path: string): Place => ({ path, id: idOf(statNow(path)) });
   return {
     /** Takes a real path. */
     isClosed: (path: string | Uint8Array): boolean => judge(ancestorsOf(latin1(path)).map(look), rules),
@@ -87,34 +84,29 @@ function isAmong({ path, id }: Place, { paths, ids }: PlaceSet): boolean {
 
 async function rulesOf(places: ClosedPlaces | undefined): Promise<PlaceRules> {
   if (places === undefined) return makeRules([], undefined);
-  const { folders, files, open } = places;
-  const [closed, opened] = await Promise.all([
-    Promise.all([...folders, ...files].map(async (path) => placeOf(path, await statOf(latin1(path))))),
+  const paths = [...places.folders, ...places.files];
+  const [opened, ...closed] = await Promise.all([
     // Without a readable folder, no file below it is found.
-    lstat(open, { bigint: true }).catch(() => undefined),
+    lstat(places.open, { bigint: true }).catch(() => undefined),
+    ...paths.map(async (path) => placeOf(path, await statOf(latin1(path)))),
   ]);
-  return makeRules(closed, openPlace(open, opened));
+  return makeRules(closed, openPlace(places.open, opened));
 }
 
 function rulesNow(places: ClosedPlaces | undefined): PlaceRules {
   if (places === undefined) return makeRules([], undefined);
   const { folders, files, open } = withRealPaths(places);
-  const closed = [...folders, ...files].map((path) =>
-    placeOf(
-      path,
-      orNothing(() => statSync(path, { bigint: true })),
-    ),
-  );
+  const closed = [...folders, ...files].map((path) => placeOf(path, statNow(latin1(path))));
   const opened = orNothing(() => lstatSync(open, { bigint: true }));
   return makeRules(closed, openPlace(open, opened));
 }
 
-function placeOf(path: string, found: Found | undefined): Place {
+function placeOf(path: string, found: BigIntStats | undefined): Place {
   return { path: latin1(path), id: idOf(found) };
 }
 
 /** Undefined for anything but a folder. */
-function openPlace(open: string, found: Found | undefined): Place | undefined {
+function openPlace(open: string, found: BigIntStats | undefined): Place | undefined {
   return found?.isDirectory() ? placeOf(open, found) : undefined;
 }
 
@@ -130,19 +122,17 @@ function placesOf(places: readonly Place[]): PlaceSet {
   };
 }
 
-interface Found {
-  readonly dev: bigint;
-  readonly ino: bigint;
-  isDirectory(): boolean;
-}
-
-function idOf(found: Found | undefined): string | undefined {
+function idOf(found: BigIntStats | undefined): string | undefined {
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;
 }
 
-function statOf(path: string): Promise<Found | undefined> {
+function statOf(path: string): Promise<BigIntStats | undefined> {
   // An unreadable folder is compared by its path alone.
   return stat(bytes(path), { bigint: true }).catch(() => undefined);
+}
+
+function statNow(path: string): BigIntStats | undefined {
+  return orNothing(() => statSync(bytes(path), { bigint: true }));
 }
 
 function orNothing<Value>(read: () => Value): Value | undefined {

@@ -6,9 +6,13 @@ import { version as packageVersion } from "../../package.json";
 export const tapdeckVersion: string = packageVersion;
 export const platform = "linux";
 
-/** The environment of a job, without variables of the runtime, with which it would restart itself (`clean-start.ts`). */
-export const jobEnvironment: Readonly<Record<string, string | undefined>> = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(BUN|JSC)_/.test(name))),
+/** The environment without variables of the runtime, with which this program would restart itself (`clean-start.ts`). */
+export const plainEnvironment: Readonly<Record<string, string | undefined>> = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(BUN|JSC)_/.test(name)),
+);
+
+export const jobEnvironment: typeof plainEnvironment = {
+  ...plainEnvironment,
   // mimalloc returns freed pages at once (mimalloc, "Environment Options").
   MIMALLOC_PURGE_DELAY: "0",
 };

@@ -8,7 +8,7 @@
 import type { StopSignal } from "../core/playback.ts";
 import { type Family, isLiving, livingOf } from "./descendants.ts";
 import { prepareSpare, takeSpare } from "./spare-player.ts";
-import { type Child, type StartOptions, startProcess } from "./start-process.ts";
+import { type Child, type StartOptions, sendSignal, startProcess } from "./start-process.ts";
 import { keepLastWords } from "./stderr-tail.ts";
 
 export interface Exit {
@@ -74,8 +74,8 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
   let deadlineMs = Number.POSITIVE_INFINITY;
   const endAll = (graceMs: number, signal: StopSignal) => {
     deadlineMs = Math.min(deadlineMs, performance.now() + graceMs);
-    const order = { signal: `SIG${signal}`, deadlineMs: () => deadlineMs } as const;
-    ending ??= endFamily(family, { leader, leaderRuns }, order).finally(stopped.resolve);
+    const order = { leader, leaderRuns, signal: `SIG${signal}`, deadlineMs: () => deadlineMs } as const;
+    ending ??= endFamily(family, order).finally(stopped.resolve);
     return ending;
   };
   const exited = leader.then(async (exit) => {
@@ -133,32 +133,25 @@ async function outlived(family: Family, withEscaped: boolean): Promise<void> {
     while (await isLiving(one, family)) await Bun.sleep(handedOnPollMs);
 }
 
-interface Leader {
+interface Ending {
   readonly leader: Promise<Exit>;
   readonly leaderRuns: () => boolean;
-}
-
-interface EndOrder {
   readonly signal: `SIG${StopSignal}`;
   /** By `performance.now`. A later call of `stop` may bring it forward. */
   readonly deadlineMs: () => number;
 }
 
 /** Sends the signal to the family, and KILL to the rest at the deadline. */
-async function endFamily(
-  family: Family,
-  { leader, leaderRuns }: Leader,
-  { signal, deadlineMs }: EndOrder,
-): Promise<void> {
+async function endFamily(family: Family, { leader, leaderRuns, signal, deadlineMs }: Ending): Promise<void> {
   const asked = new Set<number>();
-  send(-family.groupId, signal);
+  sendSignal(-family.groupId, signal);
   for (;;) {
     const left = await livingOf(family);
     if (!leaderRuns() && left.length === 0) return;
     for (const { pid, isInGroup } of left) {
       if (isInGroup || asked.has(pid)) continue;
       asked.add(pid);
-      send(pid, signal);
+      sendSignal(pid, signal);
     }
     const restMs = deadlineMs() - performance.now();
     if (restMs <= 0) break;
@@ -167,10 +160,10 @@ async function endFamily(
   const killedMs = performance.now();
   // A process may fork between two looks, so that each round kills again.
   for (;;) {
-    send(-family.groupId, "SIGKILL");
+    sendSignal(-family.groupId, "SIGKILL");
     const left = await livingOf(family);
     if (!leaderRuns() && left.length === 0) return;
-    for (const { pid, isInGroup } of left) if (!isInGroup) send(pid, "SIGKILL");
+    for (const { pid, isInGroup } of left) if (!isInGroup) sendSignal(pid, "SIGKILL");
     const isHopeless = left.every(({ isStuck }) => isStuck);
     if (performance.now() - killedMs >= (isHopeless ? killMsMax : starvedMsMax)) return;
     await shortly(leaderRuns() ? leader : undefined, endPollMs);
@@ -179,12 +172,4 @@ async function endFamily(
 
 async function shortly(event: Promise<unknown> | undefined, ms: number): Promise<void> {
   await (event === undefined ? Bun.sleep(ms) : Promise.race([event, Bun.sleep(ms)]));
-}
-
-function send(target: number, signal: EndOrder["signal"] | "SIGKILL"): void {
-  try {
-    process.kill(target, signal);
-  } catch {
-    // ESRCH: nothing of it is left.
-  }
 }

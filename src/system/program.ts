@@ -2,7 +2,7 @@
 import { ServiceError } from "../core/errors.ts";
 import { executeMsMax, executeOutputBytesMax } from "../core/limits.ts";
 import { confined } from "./confine.ts";
-import { playerEnvironment, startFaultOf } from "./start-process.ts";
+import { playerEnvironment, sendSignal, startFaultOf } from "./start-process.ts";
 
 export interface ProgramEnd {
   /** Null if a signal ended it. */
@@ -25,7 +25,7 @@ export async function runProgram(
 ): Promise<ProgramEnd> {
   signal.throwIfAborted();
   const child = spawn(argv);
-  const endGroup = () => killGroup(child.pid);
+  const endGroup = () => sendSignal(-child.pid, "SIGKILL");
   let late = false;
   let drained: NodeJS.Timeout | undefined;
   const timer = setTimeout(() => {
@@ -66,14 +66,6 @@ function spawn(argv: readonly string[]) {
     throw new ServiceError("failed", `${argv[0]} could not be started: ${startFaultOf(error)}`, {
       cause: error,
     });
-  }
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // ESRCH: nothing of the group is left.
   }
 }
 

@@ -17,6 +17,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { soundsPerWindowMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
+import { plainEnvironment } from "./own-program.ts";
 
 /** In order of importance, the least first. None is longer than 400 ms. */
 export const sounds = {
@@ -103,7 +104,7 @@ export function createSounds(parts: SoundParts) {
     if (player === undefined || armed !== undefined || isClosed || !isOn) return;
     armed = Bun.spawn(["/bin/sh", "-c", readyScript, "sh", ...player], {
       stdio: ["pipe", "ignore", "ignore"],
-      env: soundEnvironment,
+      env: plainEnvironment,
     });
   };
   const disarm = () => {
@@ -199,11 +200,6 @@ async function writeSounds(folder: string): Promise<void> {
   for (const [name, notes] of Object.entries(sounds))
     await writeFile(join(folder, `${name}.wav`), waveOf(notes), { mode: 0o600 });
 }
-
-// Variables of the Bun runtime must not reach a player.
-const soundEnvironment: Record<string, string | undefined> = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !name.startsWith("BUN_")),
-);
 
 interface Note {
   /** Hz; 0 is a rest. */

@@ -72,6 +72,15 @@ function spawn(
   });
 }
 
+/** Sends a signal to a process, or to the group `-target`; does nothing if it has ended. */
+export function sendSignal(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal);
+  } catch {
+    // ESRCH: nothing of it is left.
+  }
+}
+
 /** Why a program could not be started, as half a sentence. */
 export function startFaultOf(error: unknown): string {
   return startFaults[codeOf(error)] ?? messageOf(error);
