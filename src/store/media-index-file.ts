@@ -85,11 +85,10 @@ function read(database: Database) {
     systems,
     bases: () => guarded(() => readBases(database)),
     /** The files of a system's folder and all below it, in order. */
-    filesBelow: (base: StoredName): readonly Omit<StoredPlace, "base">[] =>
+    filesBelow: (base: StoredName) =>
       guarded(() => database.query<Omit<StoredPlace, "base">, [StoredName]>(selectFilesBelow).all(base)),
     /** All of them, in order. */
-    folders: (): readonly StoredFolder[] =>
-      guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
+    folders: () => guarded(() => database.query<StoredFolder, []>(selectFolders).all()),
     files: (): Iterable<StoredFile> => database.query<StoredFile, []>(selectFiles).iterate(),
     /** The paths of at most `most` folders, from the number `first` on. */
     folderPaths: (first: number, most: number): readonly StoredName[] =>
@@ -108,7 +107,11 @@ function read(database: Database) {
       if (found.length !== wanted.length) throw new IndexDamage("a file is missing");
       return found;
     },
-    name: (file: number) => guarded(() => nameThere(name.get(file))),
+    name(file: number): StoredName {
+      const found = guarded(() => name.get(file));
+      if (found === null) throw new IndexDamage("a file is missing");
+      return found.name;
+    },
     /** A part of the search structure; each step reads one piece of at most 256 KiB. */
     piece: (wanted: string) => readPieces(database, wanted),
     shortcut: (key: number) =>
@@ -157,15 +160,14 @@ function* readPieces(database: Database, name: string): Generator<void, Uint8Arr
   const whole = new Uint8Array(size);
   const pieces = database.query<{ sum: number; bytes: Uint8Array }, [string]>(selectPieces).iterate(name);
   let at = 0;
-  for (;;) {
-    const { done, value } = guarded(() => pieces.next());
-    if (done) return whole;
-    if (Bun.hash.crc32(value.bytes) !== value.sum || at + value.bytes.length > size)
+  for (const { sum, bytes } of guardedRows(pieces)) {
+    if (Bun.hash.crc32(bytes) !== sum || at + bytes.length > size)
       throw new IndexDamage(`a piece of ${name} has a wrong sum`);
-    whole.set(value.bytes, at);
-    at += value.bytes.length;
+    whole.set(bytes, at);
+    at += bytes.length;
     yield;
   }
+  return whole;
 }
 
 function* readTitles(
@@ -178,10 +180,7 @@ function* readTitles(
   const rows = database.prepare<{ length: number; sum: number; bytes: Uint8Array }, number[]>(selectTitles);
   try {
     const pieces = rows.iterate(system, isPlain ? 1 : 0, lengthMin, lengthMax);
-    for (;;) {
-      const { done, value } = guarded(() => pieces.next());
-      if (done) return;
-      const { length, sum, bytes } = value;
+    for (const { length, sum, bytes } of guardedRows(pieces)) {
       if (Bun.hash.crc32(bytes) !== sum) throw new IndexDamage("a piece of the titles has a wrong sum");
       const count = bytes.length / (length + 8);
       const numbers = bytes.slice(count * length);
@@ -199,6 +198,14 @@ function* readTitles(
   }
 }
 
+function* guardedRows<Row>(rows: Iterator<Row>): Generator<Row, void, void> {
+  for (;;) {
+    const { done, value } = guarded(() => rows.next());
+    if (done) return;
+    yield value;
+  }
+}
+
 /** Throws each error of SQLite as `IndexDamage`. */
 function guarded<T>(run: () => T): T {
   try {
@@ -208,9 +215,4 @@ function guarded<T>(run: () => T): T {
       throw new IndexDamage(`it cannot be read: ${error.message}`, { cause: error });
     throw error;
   }
-}
-
-function nameThere(row: { readonly name: StoredName } | null): StoredName {
-  if (row === null) throw new IndexDamage("a file is missing");
-  return row.name;
 }

@@ -5,36 +5,17 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { exitCodes, messageOf, StartError } from "../core/errors.ts";
 import { type Log, silentLog } from "../core/log.ts";
 import { createBackup } from "./backup.ts";
-import {
-  type ClientTable,
-  createClientTable,
-  createPairingGuesses,
-  type PairingGuesses,
-} from "./client-table.ts";
+import { createClientTable, createPairingGuesses } from "./client-table.ts";
 import { keepPrivate, lockFolderOf, makePrivate, syncBehind } from "./database-files.ts";
 import { createDurableWrites, isDamage } from "./durable-writes.ts";
-import { createHistory, type History } from "./history.ts";
-import { createMappings, type Mappings } from "./mapping-table.ts";
+import { createHistory } from "./history.ts";
+import { createMappings } from "./mapping-table.ts";
 import { bringUpToDate } from "./migrations.ts";
-import { createLastMedia, createPlayTimes, type LastMedia, type PlayTimes } from "./play-state.ts";
+import { createLastMedia, createPlayTimes } from "./play-state.ts";
 import { lossOf, type Recovery, recover, recoverySentence } from "./recover.ts";
-import { createV1Clients, type V1Clients } from "./v1-clients.ts";
+import { createV1Clients } from "./v1-clients.ts";
 
-export interface Store {
-  readonly history: History;
-  readonly mappings: Mappings;
-  readonly clients: ClientTable;
-  readonly playTimes: PlayTimes;
-  readonly lastMedia: LastMedia;
-  readonly v1Clients: V1Clients;
-  readonly pairingGuesses: PairingGuesses;
-  /** The recovery at this start; undefined if the file was sound. */
-  readonly recovered: Recovery | undefined;
-  /** Throws a sentence if there is damage, a failed write, or a recovery at this start. */
-  check(): void;
-  /** Writes the rows in memory, and the backup copy if it is out of date. */
-  close(): void;
-}
+export type Store = ReturnType<typeof openStore>;
 
 export interface StoreOptions {
   readonly clock?: Clock;
@@ -45,10 +26,7 @@ export interface StoreOptions {
  * Opens or creates `tapdeck.db` in `folder`. A damaged file is moved aside and its last good copy takes its place. Throws
  * `StartError` with the fault and its remedy, also if another service uses the folder.
  */
-export function openStore(
-  folder: string,
-  { clock = systemClock, log = silentLog }: StoreOptions = {},
-): Store {
+export function openStore(folder: string, { clock = systemClock, log = silentLog }: StoreOptions = {}) {
   const path = join(folder, "tapdeck.db");
   const lock = lockFolderOf(path);
   try {
@@ -56,7 +34,7 @@ export function openStore(
     if (recovered !== undefined) log.error("store", recoverySentence(recovered));
     for (const name of keepPrivate(path))
       log.warn("store", "others may read a file with secrets in it", { name });
-    return assemble(database, { path, clock, log, recovered, lock });
+    return assemble({ database, recovered, path, clock, log, lock });
   } catch (error) {
     lock[Symbol.dispose]();
     const sentence = `cannot use the database ${path}: ${messageOf(error)}. Name another folder with --data, or move that file away.`;
@@ -64,16 +42,15 @@ export function openStore(
   }
 }
 
-function assemble(
-  database: Database,
-  {
-    path,
-    clock,
-    log,
-    recovered,
-    lock,
-  }: Required<StoreOptions> & Pick<Store, "recovered"> & { readonly path: string; readonly lock: Disposable },
-): Store {
+function assemble({
+  database,
+  recovered,
+  path,
+  clock,
+  log,
+  lock,
+}: Required<StoreOptions> &
+  ReturnType<typeof openSound> & { readonly path: string; readonly lock: Disposable }) {
   const writes = createDurableWrites(database, {
     onWritten: () => backup.changed(),
     onDamage: (reason) =>
@@ -89,7 +66,7 @@ function assemble(
     mappings: createMappings(database, writes),
     clients: {
       ...clients,
-      remove(id) {
+      remove(id: string): boolean {
         const gone = clients.remove(id);
         // A restored copy must not hold a removed client.
         if (gone) backup.removed();
@@ -100,8 +77,10 @@ function assemble(
     lastMedia: createLastMedia(database, writes, history),
     v1Clients,
     pairingGuesses: createPairingGuesses(database, writes),
+    /** The recovery at this start; undefined if the file was sound. */
     recovered,
-    check() {
+    /** Throws a sentence if there is damage, a failed write, or a recovery at this start. */
+    check(): void {
       history.check();
       const damage = writes.damage();
       const why =
@@ -110,7 +89,8 @@ function assemble(
           : `the database is damaged (${damage}): restart the service, and it goes back to its last good copy`;
       if (why !== undefined) throw new Error(why);
     },
-    close() {
+    /** Writes the rows in memory, and the backup copy if it is out of date. */
+    close(): void {
       history.close();
       clients.close();
       v1Clients.close();

@@ -56,15 +56,26 @@ export async function checkUpdate(installation: Installation): Promise<Checked> 
   await judgeRoom(manifest, installation, slot);
   let done = 0;
   for (const part of parts) {
-    const hash = createHash("sha256");
-    for await (const chunk of chunksOf(source, part)) {
-      hash.update(chunk);
+    const sum = await sha256Of(chunksOf(source, part), (chunk) => {
       done += chunk.length;
       progress("checking", done, total);
-    }
-    if (hash.digest("hex") !== part.sha256) throw damaged(part);
+    });
+    if (sum !== part.sha256) throw damaged(part);
   }
   return { manifest, manifestText, parts, slot };
+}
+
+/** In hex digits. Awaits `each` before it reads the next chunk. */
+export async function sha256Of(
+  chunks: AsyncIterable<Uint8Array>,
+  each: (chunk: Uint8Array) => void | Promise<void> = () => {},
+): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    await each(chunk);
+  }
+  return hash.digest("hex");
 }
 
 export function totalBytes(parts: readonly BundlePart[]): number {

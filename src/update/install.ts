@@ -2,7 +2,6 @@
  * Writes a bundle into the slot that does not run, reads it back, and arms the slot for one try. No start takes a slot
  * without a manifest, so the manifest is removed first and written last.
  */
-import { createHash } from "node:crypto";
 import { exitFailure } from "../core/errors.ts";
 import { type BootControl, type BootSlot, slotFolder } from "./boot-control.ts";
 import {
@@ -12,6 +11,7 @@ import {
   freeSlot,
   type Installation,
   type Placed,
+  sha256Of,
   totalBytes,
 } from "./check-bundle.ts";
 import {
@@ -100,10 +100,8 @@ async function writePart(
   const path = bootPathOf(part);
   const file = path === undefined ? await partition.open() : await files.create(slotFolder(slot) + path);
   try {
-    const hash = createHash("sha256");
     let unsynced = 0;
-    for await (const chunk of chunksOf(source, part)) {
-      hash.update(chunk);
+    const sum = await sha256Of(chunksOf(source, part), async (chunk) => {
       await file.write(chunk);
       unsynced += chunk.length;
       if (unsynced >= unsyncedBytesMax) {
@@ -111,10 +109,10 @@ async function writePart(
         unsynced = 0;
       }
       wrote(chunk.length);
-    }
+    });
     await file.sync();
     // The check found the right sum, so the file was changed meanwhile.
-    if (hash.digest("hex") !== part.sha256) throw damaged(part);
+    if (sum !== part.sha256) throw damaged(part);
   } finally {
     await file.close();
   }
@@ -139,11 +137,6 @@ async function findDamage(
 }
 
 async function matches(part: BundlePart, chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
-  const hash = createHash("sha256");
-  try {
-    for await (const chunk of chunks) hash.update(chunk);
-  } catch {
-    return false; // An unreadable part is damaged too.
-  }
-  return hash.digest("hex") === part.sha256;
+  // An unreadable part is damaged too.
+  return (await sha256Of(chunks).catch(() => undefined)) === part.sha256;
 }
