@@ -138,8 +138,12 @@ export const playMinutes = wholeNumber(0, playTimeMinutesMax);
 
 export type Table = Readonly<Record<string, unknown>>;
 
+export function isTable(value: unknown): value is Table {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 export function tableOf(value: unknown, key: string): Table {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Table;
+  if (isTable(value)) return value;
   throw new SettingError(key, `${key} must be a section, [${key}], not ${shown(value)}`);
 }
 

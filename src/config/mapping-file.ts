@@ -4,7 +4,7 @@ import { messageOf } from "../core/errors.ts";
 import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../core/token.ts";
-import type { Table } from "./checks.ts";
+import { isTable } from "./checks.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
 
 /** Why a file is refused; `line` counts from 1. */
@@ -186,8 +186,4 @@ function oneOf<Word extends string>(key: string, value: unknown, words: readonly
   throw new Error(
     `${key}: ${value === undefined ? "it is missing, and is" : "it must be"} one of ${words.join(", ")}`,
   );
-}
-
-function isTable(value: unknown): value is Table {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

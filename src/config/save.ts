@@ -2,7 +2,7 @@
  * Replaces a file atomically, so that after a power cut the old or the new text is complete: a temporary file beside it,
  * fsync, rename, fsync of the folder.
  */
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, mkdir, open, readdir, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf, ifThere, messageOf } from "../core/errors.ts";
@@ -25,7 +25,7 @@ export async function saveFile(
   const present = await ifThere(stat(target));
   // A rename does not check the permissions of the file itself.
   if (present !== undefined) await access(target, constants.W_OK);
-  const temporary = temporaryOf(target, process.pid);
+  const temporary = join(folder, `.${basename(target)}.${process.pid}.new`);
   try {
     await rm(temporary, { force: true });
     await writeSynced(temporary, text, present);
@@ -39,33 +39,23 @@ export async function saveFile(
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
-  await syncFolder(folder);
+  await using handle = await open(folder, "r");
+  await handle.sync();
   return true;
 }
 
-interface Ownership {
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-}
-
-async function writeSynced(path: string, text: string, like: Ownership | undefined): Promise<void> {
+async function writeSynced(path: string, text: string, like: Stats | undefined): Promise<void> {
   await using file = await open(path, "wx", newFileMode);
   if (like !== undefined) await own(file, like);
   await file.writeFile(text);
   await file.sync();
 }
 
-async function own(file: FileHandle, { mode, uid, gid }: Ownership): Promise<void> {
+async function own(file: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
   const mine = await file.stat();
   // Only root can change the owner. Otherwise the file belongs to this user, as the folder's permissions allow.
   if (mine.uid !== uid || mine.gid !== gid) await file.chown(uid, gid).catch(() => {});
   await file.chmod(mode & 0o777);
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  await using handle = await open(folder, "r");
-  await handle.sync();
 }
 
 /** The file that symbolic links lead to; it need not exist. */
@@ -109,10 +99,6 @@ export function savingFault(error: unknown): string {
     default:
       return code === "" ? messageOf(error) : `the system says ${code}`;
   }
-}
-
-function temporaryOf(target: string, pid: number): string {
-  return join(dirname(target), `.${basename(target)}.${pid}.new`);
 }
 
 function isAlive(pid: number): boolean {

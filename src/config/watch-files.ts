@@ -45,11 +45,7 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
     }
   };
   look();
-  return {
-    [Symbol.dispose]() {
-      for (const path of [...watched.keys()]) drop(path);
-    },
-  };
+  return { [Symbol.dispose]: () => [...watched.keys()].forEach(drop) };
 }
 
 function inodeOf(path: string): number | undefined {
@@ -65,13 +61,8 @@ function inodeOf(path: string): number | undefined {
 // Editors write in several steps, and truncate first.
 const settleMs = 100;
 
-interface FileWatch extends Disposable {
-  /** Watches these paths, and no others, through their folders. */
-  aim(paths: readonly string[]): void;
-}
-
 /** Calls `changed` after `settleMs` without further changes. It may call without a change, so compare the content. */
-export function watchFile(changed: () => void, clock: Clock): FileWatch {
+export function watchFile(changed: () => void, clock: Clock) {
   const folders = new Map<string, Disposable>();
   let aimed: readonly string[] = [];
   let stamps: string | undefined;
@@ -86,7 +77,8 @@ export function watchFile(changed: () => void, clock: Clock): FileWatch {
     timer = clock.after(settleMs, changed);
   };
   return {
-    aim(paths) {
+    /** Watches these paths, and no others, through their folders. */
+    aim(paths: readonly string[]): void {
       if (paths.join("\0") === aimed.join("\0")) return;
       aimed = paths;
       const wanted = new Set(paths.map((path) => dirname(path)));

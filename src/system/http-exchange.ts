@@ -7,8 +7,9 @@ import { connect as connectTls } from "node:tls";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import { webBodyBytesMax, webHeadBytesMax } from "../core/limits.ts";
 
-interface HttpExchange {
+export interface HttpExchange {
   readonly method: "GET" | "POST";
+  /** Only with POST. */
   readonly content?: { readonly type: string; readonly body: string };
   /** Its host name goes to the server, whose certificate must be for that name. */
   readonly url: URL;
@@ -59,13 +60,17 @@ export function exchange(asked: HttpExchange, signal: AbortSignal): Promise<Resp
 }
 
 function open({ url, address }: HttpExchange, onOpen: () => void): Socket {
-  const isTls = url.protocol === "https:";
-  const port = Number(url.port === "" ? (isTls ? 443 : 80) : url.port);
-  if (!isTls) return connectPlain({ host: address, port }, onOpen);
+  const port = portOf(url);
+  if (url.protocol !== "https:") return connectPlain({ host: address, port }, onOpen);
   const name = url.hostname.replace(/^\[|\]$/g, "");
   // An address is no server name (RFC 6066, 3).
   const servername = isIP(name) > 0 ? {} : { servername: name };
   return connectTls({ host: address, port, ...servername, ALPNProtocols: ["http/1.1"] }, onOpen);
+}
+
+/** The port of the URL, or that of its scheme. */
+export function portOf({ port, protocol }: URL): number {
+  return Number(port === "" ? (protocol === "https:" ? 443 : 80) : port);
 }
 
 function requestOf({ method, url, content }: HttpExchange): Buffer {

@@ -10,27 +10,18 @@ import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { machineFaultBytesMax, machineFaultsMax } from "../core/limits.ts";
 import { startedAgain } from "../core/operating-system.ts";
-
-interface MachineCheck {
-  readonly name: "device" | "watchdog";
-  /** A sentence on what is wrong, or an empty string. */
-  readonly ask: () => string;
-}
+import type { Environment } from "./folders.ts";
 
 // A person who looks once a day sees the event.
 const eventMsMax = 24 * 60 * 60 * 1000;
 
-/** The checks whose variables are set: none outside of an image. */
-export function machineChecks(
-  environment: Readonly<Record<string, string | undefined>>,
-  clock: Clock,
-): readonly MachineCheck[] {
+/** The checks whose variables are set: none outside of an image. `ask` returns what is wrong, or an empty string. */
+export function machineChecks(environment: Environment, clock: Clock) {
   const { TAPDECK_FAULTS: faults, TAPDECK_WATCHDOG_STATE: state } = environment;
+  const watchdog = (path: string) => watchdogSentence(textOf(path), clock.now());
   return [
     ...(faults ? [{ name: "device", ask: () => faultsIn(faults) } as const] : []),
-    ...(state
-      ? [{ name: "watchdog", ask: () => watchdogSentence(textOf(state), clock.now()) } as const]
-      : []),
+    ...(state ? [{ name: "watchdog", ask: () => watchdog(state) } as const] : []),
   ];
 }
 
@@ -46,17 +37,14 @@ function faultsIn(folder: string): string {
 export function watchdogSentence(line: string, nowMs: number): string {
   const [, event = "", seconds = "", resets = "", why = ""] =
     /^event=([a-z-]+) time=(\d+) restarts=\d+ resets=(\d+) why=(.*)/.exec(line) ?? [];
-  const sentence = sentenceOf(event, { why, resets: Number(resets) });
+  const sentence = sentenceOf(event, why, Number(resets));
   if (sentence === undefined) return "";
   const agoMs = nowMs - Number(seconds) * 1000;
   // The clock of a board may be set after the event: an event of the future counts as recent.
   return event !== "unguarded" && agoMs > eventMsMax ? "" : sentence;
 }
 
-function sentenceOf(
-  event: string,
-  { why, resets }: { readonly why: string; readonly resets: number },
-): string | undefined {
+function sentenceOf(event: string, why: string, resets: number): string | undefined {
   switch (event) {
     case "restart":
       return `${startedAgain}: ${why}`;

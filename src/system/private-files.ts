@@ -11,6 +11,7 @@ const secretFiles = /^(tapdeck\.db.*|audit.*\.jsonl|tls\/.*key.*\.pem.*)$/;
 const otherFiles = /^(media\.db.*|stick-[0-9a-f]+\.db.*|tls\/device\.pem.*)$/;
 
 const pairAnew = "secrets file was readable by other users; re-pair clients you do not trust";
+const readable = "other users could read this file until now";
 const ownerAlone = 0o700;
 const groupSearches = 0o010;
 const sticky = 0o1000;
@@ -26,18 +27,14 @@ export async function closeToOthers(dataFolder: string, log: Log): Promise<void>
   const isShared = await isSharedFolder(join(dataFolder, "media"));
   await close(dataFolder, { keep: isShared ? ownerAlone | groupSearches : ownerAlone, name: ".", log });
   // The service makes a missing folder private.
-  if (existsSync(join(dataFolder, "tls")))
-    await close(join(dataFolder, "tls"), { keep: ownerAlone, name: "tls", log });
+  const tls = join(dataFolder, "tls");
+  if (existsSync(tls)) await close(tls, { keep: ownerAlone, name: "tls", log });
   const names = [...(await namesIn(dataFolder, "")), ...(await namesIn(dataFolder, "tls/"))];
   for (const name of names) {
     const isSecret = secretFiles.test(name);
     if (!isSecret && !otherFiles.test(name)) continue;
-    await close(join(dataFolder, name), {
-      keep: ownerAlone,
-      name,
-      log,
-      ...(isSecret ? { warning: pairAnew } : {}),
-    });
+    const warning = isSecret ? pairAnew : readable;
+    await close(join(dataFolder, name), { keep: ownerAlone, name, log, warning });
   }
 }
 
@@ -50,14 +47,14 @@ interface Closing {
   readonly warning?: string;
 }
 
-async function close(path: string, { keep, name, log, warning }: Closing): Promise<void> {
+async function close(path: string, { keep, name, log, warning = readable }: Closing): Promise<void> {
   try {
     const { mode } = await stat(path);
     if ((mode & 0o777 & ~keep) === 0) return;
     // A folder such as /tmp.
     if ((mode & sticky) !== 0) throw new Error("it is a folder for all users: name another one with --data");
     await chmod(path, mode & (keep | 0o7000));
-    log.warn("store", warning ?? "other users could read this file until now", { file: name });
+    log.warn("store", warning, { file: name });
   } catch (error) {
     log.warn("store", "other users may read this file", { file: name, error: messageOf(error) });
   }
@@ -68,10 +65,8 @@ async function isSharedFolder(folder: string): Promise<boolean> {
   const setgid = 0o2000;
   const shared = groupWrites | setgid;
   // A missing folder is not shared.
-  return stat(folder).then(
-    ({ mode }) => (mode & shared) === shared,
-    () => false,
-  );
+  const { mode } = await stat(folder).catch(() => ({ mode: 0 }));
+  return (mode & shared) === shared;
 }
 
 async function namesIn(folder: string, below: string): Promise<readonly string[]> {

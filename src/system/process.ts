@@ -16,24 +16,7 @@ export interface Exit {
   readonly exitCode: number | null;
 }
 
-export interface Player {
-  readonly pid: number;
-  /** Resolves when the player has ended, with the exit of the program that was started. */
-  readonly exited: Promise<Exit>;
-  /** Resolves after `exited`, when nothing of its family is left. */
-  readonly gone: Promise<void>;
-  /** The last lines of its error output. */
-  lastWords(): Promise<string>;
-  /** The service's end of the socket at the player's descriptor 3, with `hasLine`; the caller closes it. */
-  readonly line: number | undefined;
-  /** With `hasTalk`; the caller reads all of the output. */
-  readonly talk: Talk | undefined;
-  /**
-   * Sends `signal` (TERM by default) to the family, KILL after `graceMs`, and resolves when nothing is left. A second call can
-   * shorten the grace time but not extend it.
-   */
-  stop(graceMs: number, signal?: StopSignal): Promise<Exit>;
-}
+export type Player = ReturnType<typeof spawnPlayer>;
 
 /** The standard input and output of a player that takes commands there. */
 export interface Talk {
@@ -58,7 +41,7 @@ const starvedMsMax = 1000;
 const starterMsMax = 3000;
 
 /** Starts `argv`. Throws `ServiceError("failed")` with a sentence if the program cannot be started. */
-export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}): Player {
+export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}) {
   const startedMs = performance.now();
   const { child, family } = takeSpare(argv, options) ?? startProcess(argv, options);
   prepareSpare(options);
@@ -93,12 +76,21 @@ export function spawnPlayer(argv: readonly string[], options: PlayerOptions = {}
     });
   return {
     pid,
+    /** Resolves when the player has ended, with the exit of the program that was started. */
     exited,
+    /** Resolves after `exited`, when nothing of its family is left. */
     gone,
+    /** The service's end of the socket at the player's descriptor 3, with `hasLine`; the caller closes it. */
     line,
+    /** With `hasTalk`; the caller reads all of the output. */
     talk: talkOf(child),
+    /** The last lines of its error output. */
     lastWords: words.lines,
-    async stop(graceMs, signal = "TERM") {
+    /**
+     * Sends `signal` to the family, KILL after `graceMs`, and resolves when nothing is left. A second call can shorten the
+     * grace time but not extend it.
+     */
+    async stop(graceMs: number, signal: StopSignal = "TERM"): Promise<Exit> {
       await endAll(graceMs, signal);
       return leader;
     },

@@ -219,16 +219,15 @@ const releaseMs = 12;
 export function waveOf(notes: readonly Note[]): Uint8Array {
   const frames = notes.map(({ ms }) => Math.round((ms * framesPerSecond) / 1000));
   const dataBytes = frames.reduce((sum, count) => sum + count, 0) * channels * sampleBytes;
-  const bytes = new Uint8Array(headerBytes + dataBytes);
-  const view = new DataView(bytes.buffer);
-  writeHeader(view, dataBytes);
+  const bytes = Buffer.alloc(headerBytes + dataBytes);
+  writeHeader(bytes, dataBytes);
   let at = headerBytes;
   for (const [index, { pitch }] of notes.entries()) {
     const count = frames[index] ?? 0;
     for (let frame = 0; frame < count; frame++) {
       const level = peak * loudness(frame, count) * Math.sin((2 * Math.PI * pitch * frame) / framesPerSecond);
       const sample = Math.round(level * 0x7fff);
-      for (let channel = 0; channel < channels; channel++, at += sampleBytes) view.setInt16(at, sample, true);
+      for (let channel = 0; channel < channels; channel++, at += sampleBytes) bytes.writeInt16LE(sample, at);
     }
   }
   return bytes;
@@ -242,21 +241,18 @@ function loudness(frame: number, frames: number): number {
   return Math.min(1, ms / attackMs) * Math.min(1, leftMs / releaseMs) * fading;
 }
 
-function writeHeader(view: DataView, dataBytes: number): void {
+function writeHeader(bytes: Buffer, dataBytes: number): void {
   const frameBytes = channels * sampleBytes;
-  const text = (at: number, letters: string) => {
-    for (const [index, letter] of [...letters].entries()) view.setUint8(at + index, letter.charCodeAt(0));
-  };
-  text(0, "RIFF");
-  view.setUint32(4, headerBytes - 8 + dataBytes, true);
-  text(8, "WAVEfmt ");
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true);
-  view.setUint16(22, channels, true);
-  view.setUint32(24, framesPerSecond, true);
-  view.setUint32(28, framesPerSecond * frameBytes, true);
-  view.setUint16(32, frameBytes, true);
-  view.setUint16(34, 8 * sampleBytes, true);
-  text(36, "data");
-  view.setUint32(40, dataBytes, true);
+  bytes.write("RIFF", 0);
+  bytes.writeUInt32LE(headerBytes - 8 + dataBytes, 4);
+  bytes.write("WAVEfmt ", 8);
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt16LE(1, 20);
+  bytes.writeUInt16LE(channels, 22);
+  bytes.writeUInt32LE(framesPerSecond, 24);
+  bytes.writeUInt32LE(framesPerSecond * frameBytes, 28);
+  bytes.writeUInt16LE(frameBytes, 32);
+  bytes.writeUInt16LE(8 * sampleBytes, 34);
+  bytes.write("data", 36);
+  bytes.writeUInt32LE(dataBytes, 40);
 }

@@ -7,7 +7,7 @@ import { isIP } from "node:net";
 import { ServiceError } from "../core/errors.ts";
 import { webAddressesMax, webRedirectsMax, webRequestMsMax } from "../core/limits.ts";
 import { isOwnAddress, type Reach, reachOf } from "./addresses.ts";
-import { exchange } from "./http-exchange.ts";
+import { exchange, type HttpExchange, portOf } from "./http-exchange.ts";
 
 /** The addresses of a host name, in the order in which the client tries them. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -21,11 +21,8 @@ interface WebClientParts {
   readonly msMax?: number;
 }
 
-interface WebRequest {
-  readonly method: "GET" | "POST";
+interface WebRequest extends Pick<HttpExchange, "method" | "content"> {
   readonly url: string;
-  /** Only with POST. */
-  readonly content?: { readonly type: string; readonly body: string };
 }
 
 export function createWebClient({
@@ -39,10 +36,8 @@ export function createWebClient({
     const patterns = listed(url.href);
     const host = hostOf(url);
     if (patterns.length === 0) {
-      throw new ServiceError(
-        "forbidden",
-        `cards may not call ${url.origin} like this: add a pattern for the whole address to script.allow_http in the config file`,
-      );
+      const sentence = `cards may not call ${url.origin} like this: add a pattern for the whole address to script.allow_http in the config file`;
+      throw new ServiceError("forbidden", sentence);
     }
     const addresses = isIP(host) > 0 ? [host] : await resolve(host).catch((error) => unresolved(host, error));
     if (addresses.length === 0) unresolved(host, undefined);
@@ -138,7 +133,7 @@ function checkAddress(
   const reach = reachOf(address);
   const names = patterns.map((pattern) => pattern.replaceAll("\\", "").toLowerCase());
   const isNamed = (name: string) => names.some((pattern) => holdsWord(pattern, name));
-  const port = Number(url.port === "" ? (url.protocol === "https:" ? 443 : 80) : url.port);
+  const port = portOf(url);
   if (ownPorts.includes(port) && isOwnAddress(address) && !isNamed(`${url.hostname}:${port}`))
     throw refusal(url, "Tapdeck itself");
   if (reach === "public") return;
