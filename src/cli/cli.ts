@@ -131,11 +131,8 @@ async function reach(asked: CommandLine, { configOf, socketPathOf }: CliParts): 
   try {
     return await connect(`ws://127.0.0.1:${port}/api/v0.1`, { signal });
   } catch (error) {
-    throw new StartError(
-      exitCodes.unavailable,
-      `no tapdeck answers on port ${port}: start it with tapdeck`,
-      error,
-    );
+    const sentence = `no tapdeck answers on port ${port}: start it with tapdeck`;
+    throw new StartError(exitCodes.unavailable, sentence, error);
   }
 }
 

@@ -65,10 +65,8 @@ async function newLink(client: Client, { words, pair }: CommandLine) {
       "the service is not reached from the network: see api.listen in the settings, or name its address with --host",
     );
   const made = await client.call("clients.new", { name: words[0] ?? "", role: pair.role, link: true });
-  const link = pairingLink(
-    `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${facts.port}`,
-    made,
-  );
+  const named = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+  const link = pairingLink(`http://${named}:${facts.port}`, made);
   if (link === undefined)
     throw new StartError(exitCodes.internal, "the service made a client of another kind");
   return { link, facts, id: made.id };

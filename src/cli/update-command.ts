@@ -41,17 +41,16 @@ const realTime: Time = { now: () => performance.now(), sleep: (ms) => Bun.sleep(
 
 /** Returns the exit code; throws `StartError` with a sentence. */
 export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promise<number> {
-  const { paths = imagePaths } = parts;
-  if (action.kind === "status") return showStatus(await openMachine(paths), paths, parts);
+  const known = { paths: imagePaths, ...parts };
+  const { paths } = known;
+  if (action.kind === "status") return showStatus(await openMachine(paths), known);
   if (paths === imagePaths && process.getuid?.() !== 0)
     throw exitFailure("only root may change the system: use its shell, by SSH");
-  if (action.kind === "confirm") return await confirm(await openMachine(paths), paths, parts);
+  if (action.kind === "confirm") return await confirm(await openMachine(paths), known);
   using _lock = lock(parts.lockPath ?? "/run/tapdeck-update.pid");
   const machine = await openMachine(paths);
   const version =
-    action.kind === "install"
-      ? await install(action, machine, { ...parts, paths })
-      : await back(machine, { ...parts, paths });
+    action.kind === "install" ? await install(action, machine, known) : await back(machine, known);
   const slot = otherSlot(await machine.control.running());
   const excused = await complaintBefore(parts);
   await writeUpdateNote(paths, { event: "trying", slot, version, excused });
@@ -94,7 +93,7 @@ async function back(machine: Machine, { screen, paths }: KnownParts): Promise<st
   return whileWritable(paths, () => goBack({ ...machine, progress: createProgress(screen) }));
 }
 
-async function showStatus(machine: Machine, paths: MachinePaths, { screen }: UpdateParts): Promise<number> {
+async function showStatus(machine: Machine, { screen, paths }: KnownParts): Promise<number> {
   const [running, kept] = [await machine.control.running(), await machine.control.kept()];
   for (const slot of slots) {
     const manifest = await manifestOf(machine.files, slot);
@@ -130,8 +129,7 @@ const answerMs = 3000;
 /** Returns `ok` if the trial is kept; any error means that it is not. */
 async function confirm(
   machine: Machine,
-  paths: MachinePaths,
-  { port, screen, time = realTime }: UpdateParts,
+  { port, screen, paths, time = realTime }: KnownParts,
 ): Promise<number> {
   const { control, version } = machine;
   const [slot, kept] = [await control.running(), await control.kept()];
@@ -156,13 +154,8 @@ async function confirm(
   return exitCodes.ok;
 }
 
-interface Heard {
-  readonly pong: boolean;
-  /** Empty if the service is healthy. */
-  readonly complaint: string;
-}
-
-async function healthOf(port: number): Promise<Heard> {
+/** The complaint is empty if the service is healthy. */
+async function healthOf(port: number): Promise<{ readonly pong: boolean; readonly complaint: string }> {
   try {
     const ask = (path: string) =>
       fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(answerMs) });

@@ -89,7 +89,6 @@ export const list =
     return value.map((one) => item(one, key));
   };
 
-/** A list of texts, as in most settings. */
 export const texts: Check<readonly string[]> = list(text, settingsListMax);
 
 /** Systems or file extensions of one launcher. */

@@ -95,14 +95,10 @@ export function createClientTable(
      * are `clientsMax` already, `conflict` for an id in use.
      */
     add({ id, name, secret, address, role }: NewClientRow, addedMs: number, expiresMs?: number): void {
-      if ((ask(() => count.get({ nowMs: clock.now() }))?.clients ?? 0) >= clientsMax)
-        throw new ServiceError(
-          "busy",
-          `there are ${clientsMax} clients already: delete one that is not used`,
-          {
-            data: { limit: "clientsMax" },
-          },
-        );
+      if ((ask(() => count.get({ nowMs: clock.now() }))?.clients ?? 0) >= clientsMax) {
+        const sentence = `there are ${clientsMax} clients already: delete one that is not used`;
+        throw new ServiceError("busy", sentence, { data: { limit: "clientsMax" } });
+      }
       if (row(id) !== undefined) throw new ServiceError("conflict", "a client with this id exists");
       durable(() => add.run({ id, name, secret, address, role, addedMs, expiresMs: expiresMs ?? null }));
     },

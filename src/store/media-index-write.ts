@@ -47,9 +47,8 @@ export interface StoredFolder {
   readonly path: StoredName;
 }
 
-/** A system's folder. */
 export interface StoredBase {
-  /** Absolute. */
+  /** Absolute: the system's folder. */
   readonly path: StoredName;
   /** Its media folder as in the settings; itself for the folder of one system. */
   readonly root: string;

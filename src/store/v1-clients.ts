@@ -3,26 +3,17 @@ import type { Database } from "bun:sqlite";
 import { type Clock, rfc3339 } from "../core/clock.ts";
 import { ServiceError } from "../core/errors.ts";
 import { v1ClientsMax, v1SaltsPerClientMax } from "../core/limits.ts";
-import { createClientUses } from "./client-table.ts";
+import { createClientUses, type NewClientRow, type StoredClient } from "./client-table.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 
-export interface NewV1ClientRow {
-  readonly id: string;
-  readonly name: string;
+export interface NewV1ClientRow extends Pick<NewClientRow, "id" | "name" | "address"> {
   /** Names the client on the wire, in cleartext. */
   readonly token: string;
   /** The pairing key, 64 hex characters. */
   readonly key: string;
-  /** The address of the last connection. */
-  readonly address: string;
 }
 
-/** Times are RFC 3339. */
-export interface StoredV1Client extends NewV1ClientRow {
-  readonly added: string;
-  /** Absent if never. */
-  readonly lastUsed?: string;
-}
+export type StoredV1Client = NewV1ClientRow & Pick<StoredClient, "added" | "lastUsed">;
 
 export type V1Clients = ReturnType<typeof createV1Clients>;
 

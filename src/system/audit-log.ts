@@ -65,7 +65,7 @@ export function createAuditLog({ folder, clock, log }: AuditLogOptions) {
       if (count > 0) write(traffic, { time: rfc3339(lastMs), ...entry, count });
     counted.clear();
   };
-  const count = (kind: Omit<AuditEntry, "time" | "count">) => {
+  const count = (kind: Counted["entry"]) => {
     const nowMs = clock.now();
     let entry = kind;
     let key = JSON.stringify(entry);
@@ -119,13 +119,12 @@ function whoOf({ address, client }: From): { readonly address: string; readonly 
   return client === undefined ? { address } : { address, client };
 }
 
-/** No entry for a line that a power cut ended early. */
 function entryOf(line: string): readonly AuditEntry[] {
   try {
     const value: unknown = JSON.parse(line);
     return isEntry(value) ? [value] : [];
   } catch {
-    // The line is cut; the others are whole.
+    // A power cut ended the line early; the others are whole.
     return [];
   }
 }

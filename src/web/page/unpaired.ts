@@ -32,6 +32,11 @@ export function pairMoreCard(parts: PairingFormParts): HTMLElement {
   return el("section", { "aria-label": title }, details);
 }
 
+const instructions = [
+  "On the device, press “Pair a phone” on its page, or run “tapdeck pair”, and point the phone's camera at the QR code.",
+  "Or press “Show a short code” there, run “tapdeck pair --code”, or tap a card that says **pair, and type the six digits here:",
+];
+
 function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLElement[] {
   const code = el("input", {
     class: "code",
@@ -45,44 +50,28 @@ function pairingForm({ why, known, onPaired }: PairingFormParts): readonly HTMLE
   const go = el("button", { class: "main wide" }, "Pair");
   const told = el("p", { class: "more bad", role: "alert" });
   const form = el("form", {}, el("p", {}, code), told, go);
-  const tryCode = () => {
+  const tryCode = async () => {
     go.disabled = true;
     told.textContent = "";
-    pair(address, code.value, { name: phoneName() })
-      .then((identity) => {
-        keep(identity);
-        onPaired();
-      })
-      .catch((error: unknown) => {
-        told.textContent = messageOf(error);
-        code.select();
-      })
-      .finally(() => {
-        go.disabled = false;
-      });
+    try {
+      keep(await pair(address, code.value, { name: phoneName() }));
+      onPaired();
+    } catch (error) {
+      told.textContent = messageOf(error);
+      code.select();
+    } finally {
+      go.disabled = false;
+    }
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    tryCode();
+    void tryCode();
   });
   if (known !== undefined) {
     code.value = known;
-    tryCode();
+    void tryCode();
   }
-  return [
-    el("p", {}, why),
-    el(
-      "p",
-      {},
-      "On the device, press “Pair a phone” on its page, or run “tapdeck pair”, and point the phone's camera at the QR code.",
-    ),
-    el(
-      "p",
-      {},
-      "Or press “Show a short code” there, run “tapdeck pair --code”, or tap a card that says **pair, and type the six digits here:",
-    ),
-    form,
-  ];
+  return [el("p", {}, why), ...instructions.map((sentence) => el("p", {}, sentence)), form];
 }
 
 /** The name in the owner's list: the phone's system. */
