@@ -51,7 +51,7 @@ export async function runUpdate(action: UpdateAction, parts: UpdateParts): Promi
   const machine = await openMachine(paths);
   const version =
     action.kind === "install" ? await install(action, machine, known) : await back(machine, known);
-  const slot = otherSlot(await machine.control.running());
+  const slot = otherSlot(machine.control.running);
   const excused = await complaintBefore(parts);
   await writeUpdateNote(paths, { event: "trying", slot, version, excused });
   parts.screen.write(
@@ -94,7 +94,7 @@ async function back(machine: Machine, { screen, paths }: KnownParts): Promise<st
 }
 
 async function showStatus(machine: Machine, { screen, paths }: KnownParts): Promise<number> {
-  const [running, kept] = [await machine.control.running(), await machine.control.kept()];
+  const [running, kept] = [machine.control.running, await machine.control.kept()];
   for (const slot of slots) {
     const manifest = await manifestOf(machine.files, slot);
     const version = slot === running ? machine.version : manifest?.version;
@@ -132,7 +132,7 @@ async function confirm(
   { port, screen, paths, time = realTime }: KnownParts,
 ): Promise<number> {
   const { control, version } = machine;
-  const [slot, kept] = [await control.running(), await control.kept()];
+  const [slot, kept] = [control.running, await control.kept()];
   if (slot === kept) return exitCodes.ok;
   const excused = (await readUpdateNote(paths))?.excused ?? "";
   let trial: Trial = startTrial(time.now());

@@ -50,6 +50,7 @@ export async function openConfigFile({
     log.info("config", overridden, { anonymous, removable: removable?.join(":") });
   }
   let fault: string | undefined;
+  const withoutFolders = ({ message }: StartError) => message.replaceAll(path, name);
 
   return {
     /** The config of the last valid text. */
@@ -67,7 +68,7 @@ export async function openConfigFile({
         log.info("config", "the file was edited and is in use", { file: path });
       } catch (error) {
         if (!(error instanceof StartError)) throw error;
-        const reason = error.message.replaceAll(path, name);
+        const reason = withoutFolders(error);
         if (reason !== fault)
           log.error("config", `${reason}; the last good settings stay in use`, { file: path });
         fault = reason;
@@ -79,7 +80,7 @@ export async function openConfigFile({
      */
     async save(patch: SettingsPatch): Promise<void> {
       for (let attempt = 0; attempt < attemptsMax; attempt++) {
-        const before = await readSound(read, configIn, (message) => message.replaceAll(path, name));
+        const before = await readSound(read, configIn, withoutFolders);
         const text = patched(before ?? "", patch);
         // A file that cannot be read any more counts as changed.
         const isSame = () =>
@@ -100,7 +101,7 @@ export async function openConfigFile({
 async function readSound(
   read: () => Promise<string | undefined>,
   configIn: (text: string | undefined) => Config,
-  withoutFolders: (message: string) => string,
+  withoutFolders: (error: StartError) => string,
 ): Promise<string | undefined> {
   try {
     const text = await read();
@@ -108,7 +109,7 @@ async function readSound(
     return text;
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    const sentence = `nothing was saved, for the config file has a fault: ${withoutFolders(error.message)}`;
+    const sentence = `nothing was saved, for the config file has a fault: ${withoutFolders(error)}`;
     throw new ServiceError("failed", sentence, { cause: error });
   }
 }

@@ -47,23 +47,20 @@ const partChars = 2048;
 // The most that is parsed at once: the longest mapping with each character as an escape.
 const partCharsMax = 64 * 1024;
 
-/** Some parts from index `at`, and their tables; undefined if they are invalid. */
-interface Next {
-  readonly text: string;
-  readonly count: number;
-  readonly some: readonly unknown[] | undefined;
-}
-
-/** A part that is invalid by itself may end within a long text; then it is valid together with the parts after it. */
-async function nextTables(parts: readonly string[], at: number, breathe: () => Promise<void>): Promise<Next> {
-  let next: Next = { text: "", count: 0, some: undefined };
-  for (let to = at; to < parts.length && next.some === undefined; to++) {
-    const text = next.text + (parts[to] ?? "");
-    if (to > at && text.length > partCharsMax) break;
-    next = { text, count: to - at + 1, some: tablesOf(text) };
+/**
+ * Some parts from index `at`, and their tables; undefined if they are invalid. A part that is invalid by itself may end
+ * within a long text; then it is valid together with the parts after it.
+ */
+async function nextTables(parts: readonly string[], at: number, breathe: () => Promise<void>) {
+  let [text, count] = ["", 0];
+  let some: readonly unknown[] | undefined;
+  while (some === undefined && at + count < parts.length) {
+    const longer = text + (parts[at + count] ?? "");
+    if (count > 0 && longer.length > partCharsMax) break;
+    [text, count, some] = [longer, count + 1, tablesOf(longer)];
     await breathe();
   }
-  return next;
+  return { text, count, some };
 }
 
 /** Splits the text before lines that begin a mapping. */

@@ -15,7 +15,7 @@ import type { Log } from "../core/log.ts";
 import { nextTurn } from "../core/slices.ts";
 import { lengthOf, moveDurably, syncFolderBehind, writeBehind, writeDurably } from "./database-files.ts";
 import type { DurableWrites } from "./durable-writes.ts";
-import { migrations } from "./migrations.ts";
+import { migrations, versionOf } from "./migrations.ts";
 
 // A broken file loses one minute of changes at most, and a busy hour costs sixty writes at most.
 export const copyDelayMs = 60_000;
@@ -201,7 +201,7 @@ export function verify(path: string): void {
     .query<{ integrity_check: string }, []>("PRAGMA integrity_check(1)")
     .get()?.integrity_check;
   if (check !== "ok") throw new Error(`${basename(path)} is damaged: ${check}`);
-  const made = copy.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+  const made = versionOf(copy);
   if (made < 1 || made > migrations.length)
     throw new Error(`${basename(path)} is of another version (${made})`);
   for (const table of tables) copy.query(`SELECT count(*) FROM ${table}`).get();

@@ -42,7 +42,7 @@ const sql = {
   nextExpiry: "SELECT min(expires_ms) AS ms FROM clients",
   keep: "UPDATE clients SET expires_ms = NULL WHERE id = $id",
   use: "UPDATE clients SET address = $address, last_used_ms = $lastUsedMs WHERE id = $id",
-  guesses: "SELECT wrong, last_ms FROM pairing_guesses WHERE id = 1",
+  guesses: "SELECT wrong, last_ms AS lastMs FROM pairing_guesses WHERE id = 1",
   saveGuesses: `INSERT INTO pairing_guesses (id, wrong, last_ms) VALUES (1, $wrong, $lastMs)
                 ON CONFLICT (id) DO UPDATE SET wrong = $wrong, last_ms = $lastMs`,
 } as const;
@@ -210,14 +210,11 @@ interface GuessRecord {
 }
 
 export function createPairingGuesses(database: Database, { durableOnly, ask }: DurableWrites) {
-  const read = database.query<{ wrong: number; last_ms: number }, []>(sql.guesses);
+  const read = database.query<GuessRecord, []>(sql.guesses);
   const save = database.query(sql.saveGuesses);
   return {
     /** Undefined if nothing was saved yet. */
-    read(): GuessRecord | undefined {
-      const row = ask(() => read.get());
-      return row === null ? undefined : { wrong: row.wrong, lastMs: row.last_ms };
-    },
+    read: (): GuessRecord | undefined => ask(() => read.get()) ?? undefined,
     /** On the disk when it returns. Throws `ServiceError("failed")` if the disk refuses. */
     save: ({ wrong, lastMs }: GuessRecord) => void durableOnly(() => save.run({ wrong, lastMs })),
   };

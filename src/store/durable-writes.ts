@@ -6,27 +6,17 @@
 import { type Database, SQLiteError } from "bun:sqlite";
 import { assert, messageOf, ServiceError } from "../core/errors.ts";
 
-export interface DurableWrites {
-  /**
-   * Runs a write and returns once it is on the disk; not inside a transaction, but it may hold one. Throws
-   * `ServiceError("failed")` if the disk is full or broken or the database is damaged; reads go on.
-   */
-  durable<T>(write: () => T): T;
-  /** As `durable`, for rows that the backup copy leaves out. */
-  durableOnly<T>(write: () => T): T;
-  /** Runs a read, or a write that may be lost, with the same refusals. */
-  ask<T>(run: () => T): T;
-  /** The damage found in this run; undefined if there is none. */
-  damage(): string | undefined;
-}
+export type DurableWrites = ReturnType<typeof createDurableWrites>;
 
 /** Calls `onWritten` after each `durable` write, and `onDamage` once. */
 export function createDurableWrites(
   database: Database,
   { onWritten, onDamage }: { readonly onWritten: () => void; readonly onDamage: (reason: string) => void },
-): DurableWrites {
+) {
+  /** The damage found in this run; undefined if there is none. */
   let damage: string | undefined;
 
+  /** Runs a read, or a write that may be lost, with the same refusals as `durable`. */
   const ask = <T>(run: () => T): T => {
     try {
       return run();
@@ -38,11 +28,16 @@ export function createDurableWrites(
       throw refusalOf(error) ?? error;
     }
   };
+  /** As `durable`, for rows that the backup copy leaves out. */
   const durableOnly = <T>(write: () => T): T => {
     assert(!database.inTransaction, "a durable write is not part of another transaction");
     if (damage !== undefined) throw new ServiceError("failed", damagedSentence);
     return ask(() => syncing(database, write));
   };
+  /**
+   * Runs a write and returns once it is on the disk; not inside a transaction, but it may hold one. Throws
+   * `ServiceError("failed")` if the disk is full or broken or the database is damaged; reads go on.
+   */
   const durable = <T>(write: () => T): T => {
     const result = durableOnly(write);
     onWritten();

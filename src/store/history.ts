@@ -25,7 +25,8 @@ const sql = {
   insert: `INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script)
            VALUES ($id, $timeMs, $type, $uid, $text, $data, $readerId, $script)`,
   finish: "UPDATE history SET success = $success, error = $error WHERE id = $id",
-  list: "SELECT * FROM history WHERE time_ms < $beforeMs AND id < $belowId ORDER BY id DESC LIMIT $limit",
+  list: `SELECT id, time_ms AS timeMs, type, uid, text, data, reader_id AS readerId, script, success, error FROM history
+         WHERE time_ms < $beforeMs AND id < $belowId ORDER BY id DESC LIMIT $limit`,
   lastId: "SELECT max(id) AS id FROM history",
   prune: `DELETE FROM history WHERE id IN
             (SELECT id FROM history WHERE id <= $id ORDER BY id LIMIT $rows)`,
@@ -40,10 +41,8 @@ const pruneRowsMax = 500;
 // 800 KB if all texts have their greatest length.
 const readRowsMax = 16;
 
-interface Row extends Omit<LaunchRow, "timeMs" | "readerId"> {
+interface Row extends LaunchRow {
   readonly id: number;
-  readonly time_ms: number;
-  readonly reader_id: string;
   readonly success: number | null;
   readonly error: string | null;
 }
@@ -147,17 +146,14 @@ function readPage(list: Statement<Row, [Page]>, limit: number, beforeMs: number)
   return rows;
 }
 
-function entryOf(row: Row): LaunchEntry {
+function entryOf({ id: _id, timeMs, readerId, script, error, ...row }: Row): LaunchEntry {
   const success = row.success === 1;
   return {
-    type: row.type,
-    uid: row.uid,
-    text: row.text,
-    data: row.data,
+    ...row,
     success,
-    time: rfc3339(row.time_ms),
-    ...(row.reader_id === "" ? {} : { readerId: row.reader_id }),
-    ...(row.script === "" ? {} : { script: row.script }),
-    ...(success ? {} : { error: row.error ?? "it is still running" }),
+    time: rfc3339(timeMs),
+    ...(readerId === "" ? {} : { readerId }),
+    ...(script === "" ? {} : { script }),
+    ...(success ? {} : { error: error ?? "it is still running" }),
   };
 }

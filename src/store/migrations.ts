@@ -113,7 +113,7 @@ const columns = `
  * for a file of a newer version, which stays unchanged.
  */
 export function bringUpToDate(database: Database): string | undefined {
-  const done = database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+  const done = versionOf(database);
   if (done < 0 || done > versionsMax) return `its version cannot be true (${done})`;
   if (done > migrations.length)
     throw new Error(`it was made by a newer version (${done}; this one knows ${migrations.length})`);
@@ -139,6 +139,11 @@ export function bringUpToDate(database: Database): string | undefined {
     if (error instanceof SQLiteError && error.code === "SQLITE_ERROR") return messageOf(error);
     throw error;
   }
+}
+
+/** The number of migrations that the file has had; 0 for a new one. */
+export function versionOf(database: Database): number {
+  return database.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
 }
 
 function columnsOf(database: Database): readonly string[] {

@@ -7,11 +7,11 @@ import type { DurableWrites } from "./durable-writes.ts";
 import type { History } from "./history.ts";
 
 const sql = {
-  media: "SELECT path, system_id, launcher_id FROM last_media WHERE id = 1",
+  media: "SELECT path, system_id AS systemId, launcher_id AS launcherId FROM last_media WHERE id = 1",
   saveMedia: `INSERT INTO last_media (id, path, system_id, launcher_id) VALUES (1, $path, $systemId, $launcherId)
               ON CONFLICT (id) DO UPDATE SET path = $path, system_id = $systemId, launcher_id = $launcherId`,
-  days: "SELECT day, used_ms FROM play_days ORDER BY day",
-  session: "SELECT day, used_ms, seen_ms FROM play_session WHERE id = 1",
+  days: "SELECT day, used_ms AS usedMs FROM play_days ORDER BY day",
+  session: "SELECT day, used_ms AS sessionMs, seen_ms AS seenMs FROM play_session WHERE id = 1",
   saveDay: `INSERT INTO play_days (day, used_ms) VALUES ($day, $usedMs)
             ON CONFLICT (day) DO UPDATE SET used_ms = $usedMs WHERE used_ms <> $usedMs`,
   saveSession: `INSERT INTO play_session (id, day, used_ms, seen_ms) VALUES (1, $day, $usedMs, $seenMs)
@@ -26,17 +26,14 @@ export function createLastMedia(
   { ask }: DurableWrites,
   history: Pick<History, "beside">,
 ) {
-  const read = database.query<{ path: string; system_id: string; launcher_id: string }, []>(sql.media);
+  const read = database.query<StartedMedia, []>(sql.media);
   const save = database.query(sql.saveMedia);
   let last: StartedMedia | undefined;
   return {
     /** As it was saved last, in this run or another; undefined if nothing was. */
     read(): StartedMedia | undefined {
       if (last !== undefined) return last;
-      const row = ask(() => read.get());
-      return row === null
-        ? undefined
-        : { path: row.path, systemId: row.system_id, launcherId: row.launcher_id };
+      return ask(() => read.get()) ?? undefined;
     },
     /** Notes it; it is written with the rows of the history, a moment later. */
     save({ path, systemId, launcherId }: StartedMedia): void {
@@ -48,14 +45,9 @@ export function createLastMedia(
 
 export type PlayTimes = ReturnType<typeof createPlayTimes>;
 
-interface DayRow {
-  readonly day: string;
-  readonly used_ms: number;
-}
-
 export function createPlayTimes(database: Database, { durableOnly, ask }: DurableWrites) {
-  const days = database.query<DayRow, []>(sql.days);
-  const session = database.query<DayRow & { readonly seen_ms: number }, []>(sql.session);
+  const days = database.query<{ day: string; usedMs: number }, []>(sql.days);
+  const session = database.query<Omit<PlayRecord, "days">, []>(sql.session);
   const saveDay = database.query(sql.saveDay);
   const saveSession = database.query(sql.saveSession);
   const prune = database.query(sql.prune);
@@ -71,12 +63,7 @@ export function createPlayTimes(database: Database, { durableOnly, ask }: Durabl
     read(): PlayRecord | undefined {
       const last = ask(() => session.get());
       if (last === null) return undefined;
-      return {
-        day: last.day,
-        sessionMs: last.used_ms,
-        seenMs: last.seen_ms,
-        days: new Map(ask(() => days.all()).map(({ day, used_ms }) => [day, used_ms])),
-      };
+      return { ...last, days: new Map(ask(() => days.all()).map(({ day, usedMs }) => [day, usedMs])) };
     },
     /**
      * On the disk when it returns, so that a power cut does not extend the play time. Keeps the newest `playDaysKeptMax`

@@ -35,12 +35,9 @@ export function confinementFault(): string {
 }
 
 /** Confines all later players, if this machine can. */
-export async function confinePlayers(
-  places: ServicePlaces,
-  environment: Environment = process.env,
-): Promise<void> {
+export async function confinePlayers(places: ServicePlaces): Promise<void> {
   current = await findConfinement(places, join(dirname(process.execPath), "tapdeck-confine"));
-  if (current.fault === undefined) await makeFolders(environment);
+  if (current.fault === undefined) await makeFolders(process.env);
 }
 
 /** The confinement by the program at `helper`; changes nothing. */

@@ -6,13 +6,13 @@ const drainMsMax = 100;
 const linesMax = 4;
 const lineCharsMax = 200;
 
-export function keepLastWords(stream: ReadableStream<Uint8Array>, bytesMax = playerWordsBytesMax) {
+export function keepLastWords(stream: ReadableStream<Uint8Array>) {
   const reader = stream.getReader();
   let kept = new Uint8Array(0);
   const reading = (async () => {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      const both = read.value.length >= bytesMax ? read.value : Buffer.concat([kept, read.value]);
-      kept = both.slice(-bytesMax);
+      const both = read.value.length >= playerWordsBytesMax ? read.value : Buffer.concat([kept, read.value]);
+      kept = both.slice(-playerWordsBytesMax);
     }
     // A stream that fails has ended.
   })().catch(() => {});

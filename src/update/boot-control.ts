@@ -21,7 +21,7 @@ export function slotFolder(slot: BootSlot): string {
 /** Decides which slot starts. Each change is atomic, and on the disk when its promise resolves. */
 export interface BootControl {
   /** The slot that this system was started from. */
-  running(): Promise<BootSlot>;
+  readonly running: BootSlot;
   /** The slot that a plain start takes. */
   kept(): Promise<BootSlot>;
   /** The next start, made by `restart`, takes this slot; the start after it takes the kept one again. */
@@ -50,7 +50,7 @@ export function createTryboot(files: BootFiles, running: BootSlot): BootControl 
     return configFor(new TextDecoder().decode(text), slot);
   };
   return {
-    running: async () => running,
+    running,
     async kept() {
       const slot = slotOfConfig(new TextDecoder().decode(await files.read(configPath)));
       if (slot === undefined)
@@ -101,7 +101,7 @@ function commandLineName(slot: BootSlot): string {
  */
 export function createUboot(files: BootFiles, running: BootSlot): BootControl {
   return {
-    running: async () => running,
+    running,
     async kept() {
       const slot = slotOfKept(new TextDecoder().decode(await files.read(keptPath)));
       if (slot === undefined) throw exitFailure("kept.env on the boot partition names no slot");

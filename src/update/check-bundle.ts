@@ -88,7 +88,7 @@ export function damaged({ name }: BundlePart): StartError {
 
 /** The slot to write: the one that neither runs nor is kept. */
 export async function freeSlot(control: BootControl): Promise<BootSlot> {
-  const [running, kept] = [await control.running(), await control.kept()];
+  const [running, kept] = [control.running, await control.kept()];
   if (running !== kept)
     throw exitFailure("this system is itself being tried: wait until it is kept, a minute after its start");
   return otherSlot(running);

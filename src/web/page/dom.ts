@@ -64,13 +64,8 @@ export function telling(run: () => Promise<unknown>): () => void {
   return () => void run().catch((error: unknown) => note(messageOf(error)));
 }
 
-interface Dialog {
-  readonly closed: Promise<void>;
-  close(): void;
-}
-
 /** Opens a dialog over the page; Escape and its last button close it. */
-export function openDialog(title: string, last: string, ...children: readonly Child[]): Dialog {
+export function openDialog(title: string, last: string, ...children: readonly Child[]) {
   const close = el("button", { type: "button" }, last);
   const dialog = el("dialog", { "aria-label": title }, el("h2", {}, title), ...children, close);
   const closed = new Promise<void>((resolve) => {
