@@ -1,5 +1,7 @@
 /** Running and looking at real processes, and waiting for what no event tells. */
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 
 /** Runs a command to its end, and returns what it said, without the white space around it. */
 export async function run(command: readonly string[]) {
@@ -32,11 +34,73 @@ export async function liveMembers(group: number): Promise<readonly number[]> {
   return ids.filter((_, index) => living[index]).map(Number);
 }
 
-/** Resolves as soon as `holds`; fails after `msMax`, a minute. */
-export async function eventually(holds: () => boolean | Promise<boolean>, msMax = 60_000): Promise<void> {
-  const deadline = performance.now() + msMax;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`did not come true: ${holds}`);
-    await Bun.sleep(2);
+/** The first and the longest pause between two looks, in milliseconds. Between them a pause is a twentieth of the wait. */
+const [pauseMsMin, pauseMsMax] = [2, 20];
+
+type Assertion = () => void;
+/** Nothing else, so that the compiler refuses a look that returns what it found. */
+type Outcome = boolean | ReturnType<Assertion>;
+
+/**
+ * Resolves as soon as `holds` neither throws nor resolves with false, so it is a condition or an assertion. It rejects
+ * after `msMax`, a minute, with the last failure of the assertion and the newest log lines of the processes under test.
+ */
+export async function eventually(holds: () => Outcome | Promise<Outcome>, msMax = 60_000): Promise<void> {
+  const begunMs = performance.now();
+  for (let looks = 1; ; looks++) {
+    let failure: unknown;
+    try {
+      if ((await holds()) !== false) return;
+    } catch (error) {
+      failure = error;
+    }
+    const elapsedMs = performance.now() - begunMs;
+    if (elapsedMs > msMax) {
+      const last = failure === undefined ? "" : `\n\n${messageOf(failure)}`;
+      const summary = `did not hold within ${(elapsedMs / 1000).toFixed(1)} s, ${looks} looks: ${holds}`;
+      throw new Error(`${summary}${last}${newestLines()}`, { cause: failure });
+    }
+    await Bun.sleep(Math.min(Math.max(elapsedMs / 20, pauseMsMin), pauseMsMax));
   }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Resolves as soon as there is such a file or folder; the rejection lists the folder above it. */
+export async function eventuallyExists(path: string, msMax?: number): Promise<void> {
+  await eventually(async () => {
+    if (existsSync(path)) return;
+    const names = await readdir(dirname(path)).catch(messageOf);
+    throw new Error(`${path} does not exist; beside it: ${Array.isArray(names) ? names.join(" ") : names}`);
+  }, msMax);
+}
+
+/** Resolves as soon as there is no such process; a zombie still is one. The rejection shows its state. */
+export async function eventuallyReaped(pid: number, msMax?: number): Promise<void> {
+  await eventually(async () => {
+    if (!existsSync(`/proc/${pid}`)) return;
+    // The process may end between the two looks.
+    throw new Error(`still there: ${await readFile(`/proc/${pid}/stat`, "latin1").catch(messageOf)}`);
+  }, msMax);
+}
+
+const [logLinesMax, logsMax] = [20, 4];
+const logs = new Set<{ readonly name: string; readonly text: () => string }>();
+
+/** The waits of this file show the newest lines of this log if they give up, until the result is disposed. */
+export function showLog(name: string, text: () => string): Disposable {
+  const log = { name, text };
+  logs.add(log);
+  return { [Symbol.dispose]: () => void logs.delete(log) };
+}
+
+/** The newest lines of the newest logs, each under its name; empty if there are none. */
+export function newestLines(): string {
+  return [...logs]
+    .slice(-logsMax)
+    .map(({ name, text }) => {
+      const lines = text().trimEnd().split("\n").slice(-logLinesMax);
+      return `\n\nlog of ${name}, newest ${logLinesMax} lines:\n${lines.join("\n")}`;
+    })
+    .join("");
 }

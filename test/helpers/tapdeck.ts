@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { type Client, connect, type Notification, RpcError } from "../../src/client/client.ts";
 import { freePort } from "./free-port.ts";
 import { gather } from "./lines.ts";
-import { eventually } from "./processes.ts";
+import { eventually, newestLines, showLog } from "./processes.ts";
 
 /** The binary under test: the environment variable TAPDECK_PROGRAM names another one, such as an older build. */
 export const program =
@@ -95,11 +95,13 @@ export async function startTapdeck(
     env: { ...process.env },
   });
   const log = gather(child.stderr).text;
+  const shown = showLog(`tapdeck ${child.pid}`, log);
   const client = await reach(url, () => child.exitCode !== null, log).catch((error: unknown) => {
     child.kill();
+    shown[Symbol.dispose]();
     throw error;
   });
-  const heard = listenTo(client, log);
+  const heard = listenTo(client);
   const stop = async () => {
     child.kill("SIGTERM");
     return child.exited;
@@ -112,6 +114,7 @@ export async function startTapdeck(
     stop,
     async [Symbol.asyncDispose]() {
       client.close();
+      shown[Symbol.dispose]();
       if (child.exitCode === null) await stop();
     },
   };
@@ -125,15 +128,18 @@ export async function firstReader({ client, heard }: Pick<Running, "client" | "h
 
 /** Has the service index its media. A run that the service has begun by itself, for changed files, ends before. */
 export async function indexMedia(client: Client): Promise<void> {
+  let refusal: unknown;
   const isDone = () =>
     client.call("media.index").then(
       () => true,
       (error: unknown) => {
         if (error instanceof RpcError && error.message.includes("indexed already")) return false;
-        throw error;
+        refusal = error;
+        return true;
       },
     );
   await eventually(isDone);
+  if (refusal !== undefined) throw refusal;
 }
 
 export interface Heard {
@@ -149,7 +155,7 @@ export interface Heard {
   ): Promise<Extract<Notification, { method: Name }>["params"]>;
 }
 
-export function listenTo(client: Client, log = () => ""): Heard {
+export function listenTo(client: Client): Heard {
   const all: Notification[] = [];
   const taken = new Set<Notification>();
   let wake = () => {};
@@ -173,7 +179,9 @@ export function listenTo(client: Client, log = () => ""): Heard {
         }
         const leftMs = deadline - Date.now();
         if (leftMs <= 0)
-          throw new Error(`no ${name} came; heard: ${all.map(({ method }) => method).join(" ")}\n${log()}`);
+          throw new Error(
+            `no ${name} came; heard: ${all.map(({ method }) => method).join(" ")}${newestLines()}`,
+          );
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, leftMs);
           wake = () => {

@@ -9,6 +9,7 @@ import { type Client, connect, RpcError } from "../../src/client/client.ts";
 import { readMeta, root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { freePort } from "../helpers/free-port.ts";
+import { showLog } from "../helpers/processes.ts";
 import type { Card } from "./card.ts";
 import { type Picture, takePicture } from "./picture.ts";
 import { openShell, type Shell } from "./shell.ts";
@@ -107,6 +108,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   let text = "";
   // Of the machine itself, which says a lot about a network whose other end is not up yet.
   let complaints = "";
+  const consoleShown = showLog(`board ${child.pid}`, () => text);
   const decoder = new TextDecoder();
   const reading = Promise.all([
     (async () => {
@@ -137,6 +139,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   const sinceStart = () => performance.now() - started;
   let shell: Shell | undefined;
   const kill = async () => {
+    consoleShown[Symbol.dispose]();
     shell?.close();
     child.kill("SIGKILL");
     await child.exited;

@@ -182,7 +182,7 @@ test(
     );
     const client = await board.client();
     try {
-      const heard = listenTo(client, board.console);
+      const heard = listenTo(client);
       const notified = (name: string) =>
         until(`${name}\n${board.console()}`, () => heard.all.find(({ method }) => method === name)?.params);
       const connected = await until("the reader", () =>
@@ -224,7 +224,7 @@ test(
   async () => {
     const client = await board.client();
     try {
-      const heard = listenTo(client, board.console);
+      const heard = listenTo(client);
       const notified = (name: string) =>
         until(`${name}\n${board.console()}`, () => heard.all.find(({ method }) => method === name)?.params);
       usbPort.plug();

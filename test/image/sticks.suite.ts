@@ -47,7 +47,7 @@ beforeAll(async () => {
     'printf \'[[launchers]]\\nid = "stand-in"\\nsystems = ["SNES"]\\ncommand = ["/data/bin/player", "{path}"]\\n\' >/data/config/tapdeck/config.toml; chown tapdeck /data/config/tapdeck/config.toml',
   );
   client = await board.client();
-  heard = listenTo(client, board.console);
+  heard = listenTo(client);
 }, 2 * patienceMs);
 
 afterAll(async () => {

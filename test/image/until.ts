@@ -1,4 +1,6 @@
 /** Waiting for emulated boards, which take their time where the machine under them has other things to do. */
+import { newestLines } from "../helpers/processes.ts";
+
 export const patienceMs = 240_000;
 
 /** Resolves as soon as `holds` gives something else than undefined or false; rejects after four minutes. */
@@ -10,7 +12,7 @@ export async function until<Value>(
   for (;;) {
     const value = await holds();
     if (value !== undefined && value !== false) return value;
-    if (performance.now() > deadline) throw new Error(`in vain it was waited for ${what}`);
+    if (performance.now() > deadline) throw new Error(`in vain it was waited for ${what}${newestLines()}`);
     await Bun.sleep(25);
   }
 }

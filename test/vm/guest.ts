@@ -12,6 +12,7 @@ import { copyModules } from "../../tools/image/modules.ts";
 import { addonLibraries, packages } from "../../tools/image/packages.ts";
 import { makeFolders, putBusyBox, putLibrariesOf } from "../../tools/image/programs.ts";
 import { run } from "../../tools/image/run.ts";
+import { showLog } from "../helpers/processes.ts";
 import { createMachinePort } from "./port.ts";
 
 export interface GuestOptions {
@@ -68,6 +69,7 @@ export async function startGuest(options: GuestOptions): Promise<Guest> {
     { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
   );
   let shown = "";
+  const consoleShown = showLog(`guest ${child.pid}`, () => shown);
   const show = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
     for await (const chunk of stream) shown += decoder.decode(chunk, { stream: true });
@@ -98,6 +100,7 @@ export async function startGuest(options: GuestOptions): Promise<Guest> {
       return answer;
     },
     async [Symbol.asyncDispose]() {
+      consoleShown[Symbol.dispose]();
       child.kill("SIGKILL");
       await child.exited;
       shell.close();
