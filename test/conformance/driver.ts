@@ -110,7 +110,10 @@ function testOther(name: string, withReader: WithReader): void {
       if (other === undefined) throw new Error(`there is no ${name}`);
       await sees();
       other.lay();
-      await eventually(() => states.length > 1 && states.at(-1) !== "");
+      await eventually(() => {
+        expect(states.length).toBeGreaterThan(1);
+        expect(states.at(-1)).not.toBe("");
+      });
       reader.lift(session);
       await sees();
       expect(states).toEqual(["", JSON.stringify(other.expected), ""]);
@@ -182,11 +185,11 @@ function testFound(driver: Driver, create: () => EmulatedReader, isCertain: bool
       });
       try {
         const refusals = () => tried.filter((line) => line.includes(`reader=${driver.id}-`)).length;
-        await eventually(() => refusals() > 0);
+        await eventually(() => expect(refusals()).toBeGreaterThan(0));
         expect(readers.list().map(({ connected }) => connected)).toEqual(isCertain ? [false] : []);
         expect(readers.faults().length).toBe(isCertain ? 1 : 0);
         await found.heal();
-        await eventually(() => readers.list()[0]?.connected === true);
+        await eventually(() => expect(readers.list()[0]?.connected).toBe(true));
         expect(readers.faults()).toEqual([]);
       } finally {
         await readers.close();
@@ -391,7 +394,7 @@ async function open(driver: Driver, create: () => EmulatedReader, run: (watched:
         lift: () => reader.lift(session),
         sees: (...cards) => {
           const state = cards.map((card) => JSON.stringify(reader.expected(card))).join(" ");
-          return eventually(() => states.at(-1) === state);
+          return eventually(() => expect(states.at(-1)).toBe(state));
         },
       });
     } finally {
@@ -445,7 +448,7 @@ async function leavesNothing(run: (clock: Clock) => Promise<void>): Promise<void
   await run(clock);
   expect(timers.size).toBe(0);
   // Bun closes its copy of a descriptor a moment later.
-  await eventually(() => openDescriptors() <= before);
+  await eventually(() => expect(openDescriptors()).toBeLessThanOrEqual(before));
 }
 
 function openDescriptors(): number {

@@ -27,7 +27,9 @@ test("the arm64 binary answers ping and version on an emulated Cortex-A53", asyn
 test("the arm64 binary carries node-hid's addon for its processor, and does without its libraries where they lack", async () => {
   await using place = await makePlace(readerConfig("toypad:/dev/null"));
   await using service = await startTapdeck(place, ["env", `TMPDIR=${place.folder}`, ...emulator, binary]);
-  await eventually(async () => JSON.stringify(await service.client.call("health")).includes("no HID device"));
+  await eventually(async () =>
+    expect(JSON.stringify(await service.client.call("health"))).toContain("no HID device"),
+  );
   const [unpacked = ""] = (await readdir(place.folder)).filter((name) => name.endsWith(".node"));
   const addon = join(import.meta.dir, "../../node_modules/node-hid/prebuilds/HID_hidraw-linux-arm64");
   const bytes = await readFile(join(place.folder, unpacked));

@@ -14,7 +14,7 @@ attackTest("a revoked member's cards stay on their readers, and their scripts ru
   await using scene = await startScene(`${noReaders}connect = ["simulated:"]\n${hook}${sleeper(".sfc")}`);
   const { client: owner, heard } = scene.device.service;
   await scene.device.place.file("SNES/Game.sfc");
-  await eventually(async () => (await owner.call("readers")).readers[0]?.connected === true);
+  await eventually(async () => expect((await owner.call("readers")).readers[0]?.connected).toBe(true));
   const [reader] = (await owner.call("readers")).readers;
   const member = await scene.client("member");
   const line = await scene.sealed(member);
@@ -95,7 +95,7 @@ attackTest("connections keep the rights that a setting gave them before it was n
   expect(wordOf(await (lines["another user"] ?? bystander).call("clients"))).toBe("result");
   await device.config(`[api]\n${noReaders}`);
   for (const [what, line] of Object.entries(lines)) {
-    await eventually(async () => line.isOver()).catch(() => expect(`${what} is cut`).toBe("and was not"));
+    await eventually(() => expect([what, line.isOver()]).toEqual([what, true]));
     if (!what.includes("stream")) expect(wordOf(await line.call("version"))).toStartWith("closed");
   }
   // The others stay.

@@ -77,7 +77,7 @@ attackTest(
     await ip(network.onDevice, "address", "add", `${address}/64`, "dev", await linkOf(network.onDevice));
     // The neighbour answers for it, so the device may not use it, and lists it all the same.
     await eventually(async () =>
-      (await run(network.onDevice(["ip", "-6", "address", "show"]))).out.includes("dadfailed"),
+      expect((await run(network.onDevice(["ip", "-6", "address", "show"]))).out).toContain("dadfailed"),
     );
     const words = ["fd77::1", String(port), address, posted("clients.new"), "wait"];
     await eventually(async () => {

@@ -68,7 +68,9 @@ attackTest("strangers and players hear which cards are tapped", async () => {
     }),
   };
   const all = Object.entries({ ...lines, ...late });
-  await eventually(() => all.every(([, line]) => line.heard().includes("media.stopped")));
+  await eventually(() => {
+    for (const [name, line] of all) expect([name, ...line.heard()]).toContain("media.stopped");
+  });
   const heard = all.map(([who, line]) => [
     who,
     [...new Set(line.heard())].filter((name) => name !== "media.indexing").toSorted(),
@@ -122,7 +124,7 @@ const questions = [
 attackTest("health and errors tell strangers and players paths and names of the owner's", async () => {
   await using scene = await startScene(revealing);
   const { service } = scene.device;
-  await eventually(async () => (await service.client.call("health")).status === "degraded");
+  await eventually(async () => expect((await service.client.call("health")).status).toBe("degraded"));
   const told: string[] = [];
   for (const [who, line] of [
     ["a stranger", await scene.stranger()],

@@ -113,7 +113,7 @@ attackTest(
     await ip(network.onNeighbour, "address", "add", `${address}/64`, "dev", otherEnd, "nodad");
     await ip(network.onDevice, "address", "add", `${address}/64`, "dev", wire);
     await eventually(async () =>
-      (await run(network.onDevice(["ip", "-6", "address", "show"]))).out.includes("dadfailed"),
+      expect((await run(network.onDevice(["ip", "-6", "address", "show"]))).out).toContain("dadfailed"),
     );
     const theirs = calling("fd77::99", "clients.new", "ask", { source: address, at: left.at });
     await eventually(async () => {

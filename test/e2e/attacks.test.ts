@@ -47,7 +47,7 @@ async function wantedFiles({ device }: Scene) {
 async function readAsCard(line: Pick<Line, "call">, path: string): Promise<string> {
   const word = wordOf(await line.call("settings.update", { readers: [`file:${path}`] }));
   if (word !== "result") return word;
-  await eventually(async () => /"last":\{/.test(JSON.stringify(await line.call("tokens"))));
+  await eventually(async () => expect(JSON.stringify(await line.call("tokens"))).toMatch(/"last":\{/));
   return word;
 }
 
@@ -186,7 +186,7 @@ command = ["$(touch ${marker})", "{path}"]
       }
     // What a playlist has begun is over before the last look.
     await device.service.client.call("stop");
-    await eventually(async () => (await device.service.client.call("media.active")) === null);
+    await eventually(async () => expect(await device.service.client.call("media.active")).toBeNull());
     for (const file of ["config.toml", "planted.sh"])
       if (await Bun.file(join(folder, `ran-${file}`)).exists()) started.push(`one of them, later: ${file}`);
     expect(started).toEqual([]);

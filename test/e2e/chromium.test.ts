@@ -195,7 +195,7 @@ test("a page that leads its visitor to an unspecified address gets nowhere", asy
     await page.goto(`http://stranger.test:${stranger.port}${pathOf("href", target)}`, {
       waitUntil: "commit",
     });
-    await eventually(() => outcomes.length > 0);
+    await eventually(() => expect(outcomes.length).toBeGreaterThan(0));
     expect([
       host,
       outcomes.filter((outcome) => outcome !== 403 && outcome !== "net::ERR_ADDRESS_INVALID"),

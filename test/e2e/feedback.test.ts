@@ -35,18 +35,20 @@ test("ready, scanned and failed are heard, and switching audioFeedback counts at
   await using place = await makePlace(noReaders);
   await using service = await startHeard(place);
   const { client, sounds } = service;
-  await eventually(async () => (await sounds()).length === 1);
+  await eventually(async () => expect(await sounds()).toHaveLength(1));
   await client.call("tokens.scan", { text: "**echo:hello" });
-  await eventually(async () => (await sounds()).length === 2);
+  await eventually(async () => expect(await sounds()).toHaveLength(2));
   await client.call("settings.update", { audioFeedback: false });
   await client.call("launch", "no such file");
   await service.heard.next("launch.finished", ({ success }) => !success);
   await client.call("settings.update", { audioFeedback: true });
   await client.call("launch", "no such file");
-  await eventually(async () => (await sounds()).length === 3);
+  await eventually(async () => expect(await sounds()).toHaveLength(3));
   // One that is asked for later is heard later: a second one of before would be there by then.
   await client.call("tokens.scan", { text: "**echo:bye" });
-  await eventually(async () => (await sounds()).filter((name) => name === "scanned.wav").length === 2);
+  await eventually(async () =>
+    expect((await sounds()).filter((name) => name === "scanned.wav")).toHaveLength(2),
+  );
   expect(await sounds()).toEqual(["ready.wav", "scanned.wav", "failed.wav", "scanned.wav"]);
   expect(await service.stop()).toBe(0);
   expect(await readdir(place.folder)).not.toContain("tapdeck-sounds");
@@ -63,16 +65,16 @@ test("a card that the guard holds back asks for itself, and play time that ends 
   await heard.next("media.started");
   // Less than a minute is left.
   await heard.next("playtime.warning");
-  await eventually(async () => (await sounds()).includes("warning.wav"));
+  await eventually(async () => expect(await sounds()).toContain("warning.wav"));
   await client.call("tokens.scan", { text: "SNES/B.sfc", duration: 20 });
   await heard.next("launch.finished", ({ text, success }) => text === "SNES/B.sfc" && !success);
-  await eventually(async () => (await sounds()).includes("guarded.wav"));
+  await eventually(async () => expect(await sounds()).toContain("guarded.wav"));
   await client.call("launch", "no such file");
-  await eventually(async () => (await sounds()).includes("failed.wav"));
+  await eventually(async () => expect(await sounds()).toContain("failed.wav"));
   const scans = async () => (await sounds()).filter((name) => name === "scanned.wav").length;
   const scanned = await scans();
   await client.call("tokens.scan", { text: "**echo:bye" });
-  await eventually(async () => (await scans()) > scanned);
+  await eventually(async () => expect(await scans()).toBeGreaterThan(scanned));
   expect((await sounds()).filter((name) => name === "failed.wav")).toHaveLength(1);
   expect((await sounds()).filter((name) => name === "warning.wav")).toHaveLength(1);
 });
@@ -80,7 +82,7 @@ test("a card that the guard holds back asks for itself, and play time that ends 
 test("a service that is killed leaves no shell that waits for a sound", async () => {
   await using place = await makePlace(noReaders);
   await using service = await startHeard(place);
-  await eventually(async () => (await service.sounds()).length === 1);
+  await eventually(async () => expect(await service.sounds()).toHaveLength(1));
   const shells = async () => {
     const all = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(
@@ -88,9 +90,9 @@ test("a service that is killed leaves no shell that waits for a sound", async ()
     );
     return lines.filter((line) => line.includes(join(place.folder, "bin/aplay"))).length;
   };
-  await eventually(async () => (await shells()) === 1);
+  await eventually(async () => expect(await shells()).toBe(1));
   process.kill(service.pid, "SIGKILL");
-  await eventually(async () => (await shells()) === 0);
+  await eventually(async () => expect(await shells()).toBe(0));
 });
 
 test("a card makes another card, stays as it is, and what it made is heard and plays when it is laid on again", () =>
@@ -108,7 +110,7 @@ test("a card makes another card, stays as it is, and what it made is heard and p
     device.put(blank);
     expect(await service.heard.next("launch.finished")).toMatchObject({ text: script, success: true });
     expect([textOn(maker), textOn(blank)]).toEqual([script, "**echo:made||**delay:1"]);
-    await eventually(async () => (await service.sounds()).includes("written.wav"));
+    await eventually(async () => expect(await service.sounds()).toContain("written.wav"));
     await service.heard.next("tokens.removed");
     device.take();
     // Another card shows that it has left.

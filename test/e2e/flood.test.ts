@@ -30,10 +30,10 @@ async function flood(descriptorsMax: number, patienceMs: number): Promise<void> 
   const attack = [process.execPath, script, "idle", network.deviceAddress, "120", "10.77.0.2"];
   const attacker = Bun.spawn([...network.onNeighbour(attack)], { stdio: ["ignore", "ignore", "inherit"] });
   const flooded = Math.min(descriptorsMax, connections) / 2;
-  await eventually(async () => (await descriptors()) > flooded);
+  await eventually(async () => expect(await descriptors()).toBeGreaterThan(flooded));
   setTimeout(() => attacker.kill(), floodMs);
   const within = (comesIn: () => Promise<boolean>) =>
-    eventually(() => comesIn().catch(() => false), patienceMs);
+    eventually(async () => expect(await comesIn()).toBe(true), patienceMs);
   do {
     await within(async () => {
       const client = await device.connect(AbortSignal.timeout(5000));
@@ -52,7 +52,7 @@ async function flood(descriptorsMax: number, patienceMs: number): Promise<void> 
   // Then the neighbours come in again.
   const url = `http://${network.deviceAddress}:7497/ping`;
   await within(async () => (await visit(network.onNeighbour, { url })).body === "pong");
-  await eventually(async () => (await descriptors()) < atRest + 100);
+  await eventually(async () => expect(await descriptors()).toBeLessThan(atRest + 100));
 }
 
 const canFlood = canMakeNetworks && Bun.which("prlimit") !== null;
@@ -99,7 +99,7 @@ test.skipIf(!canMakeNetworks)(
     const script = join(import.meta.dir, "../programs/attacker.ts");
     const attack = [process.execPath, script, "unsealed", network.deviceAddress, "120", ...sources];
     const attacker = Bun.spawn([...network.onNeighbour(attack)], { stdio: ["ignore", "ignore", "inherit"] });
-    await eventually(() => device.log().includes("a flood of requests from afar"));
+    await eventually(() => expect(device.log()).toContain("a flood of requests from afar"));
     // A few rounds of shutting and opening.
     await Bun.sleep(3000);
     attacker.kill();
@@ -109,7 +109,7 @@ test.skipIf(!canMakeNetworks)(
     const url = `http://${network.deviceAddress}:${port}/ping`;
     await eventually(async () => {
       const { body } = await visit(network.onNeighbour, { url }).catch(() => ({ body: "" }));
-      return body === "pong";
+      expect(body).toBe("pong");
     });
   },
   240_000,

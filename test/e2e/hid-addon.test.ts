@@ -19,7 +19,7 @@ async function faultOf({ client }: Running): Promise<string> {
 test("a HID reader in the config makes the binary load the addon that it carries, and is listed with its reason", async () => {
   await using place = await makePlace(named);
   await using service = await startTapdeck(place, ["env", `TMPDIR=${place.folder}`, program]);
-  await eventually(async () => (await faultOf(service)).includes("/dev/null"));
+  await eventually(async () => expect(await faultOf(service)).toContain("/dev/null"));
   expect(await faultOf(service)).toContain("it is no HID device");
   const unpacked = (await readdir(place.folder)).filter((name) => name.endsWith(".node"));
   expect(unpacked.length).toBe(1);

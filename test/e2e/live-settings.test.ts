@@ -38,15 +38,15 @@ test("an edit by hand is taken over; a wrong one is told with its line, and the 
   const path = `${place.folder}/config.toml`;
   const good = await Bun.file(path).text();
   await writeFile(path, `${good}insert_mode = true\n`);
-  await eventually(async () => (await service.client.call("settings")).insertMode);
+  await eventually(async () => expect((await service.client.call("settings")).insertMode).toBe(true));
   await writeFile(path, `${good}insert_mode = "sometimes"\n`);
-  await eventually(async () => (await service.client.call("health")).status === "degraded");
+  await eventually(async () => expect((await service.client.call("health")).status).toBe("degraded"));
   const { checks } = await service.client.call("health");
   const line = good.split("\n").length;
   expect(checks.find(({ name }) => name === "settings")?.reason).toContain(`config.toml, line ${line}:`);
   expect((await service.client.call("settings")).insertMode).toBe(true);
   await writeFile(path, good);
-  await eventually(async () => (await service.client.call("health")).status === "ok");
+  await eventually(async () => expect((await service.client.call("health")).status).toBe("ok"));
   expect((await service.client.call("settings")).insertMode).toBe(false);
 });
 
@@ -56,7 +56,7 @@ test("mappings in a file count a moment later, are read-only, and come behind th
   await mkdir(`${place.folder}/mappings`);
   const table = '[[mapping]]\ntype = "uid"\nmatch = "exact"\npattern = "04aa"\noverride = "**delay:3"\n';
   await writeFile(`${place.folder}/mappings/cards.toml`, table);
-  await eventually(async () => (await service.client.call("mappings")).mappings.length === 1);
+  await eventually(async () => expect((await service.client.call("mappings")).mappings).toHaveLength(1));
   const [mapping] = (await service.client.call("mappings")).mappings;
   expect(mapping).toMatchObject({ readOnly: true, pattern: "04aa" });
   await service.client.call("launch", { uid: "04 AA" });

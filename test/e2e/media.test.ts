@@ -1,11 +1,11 @@
 /** Media on the compiled binary: indexed at the first start, found, launched by title, and shown at the terminal. */
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { childrenOf } from "../bench/memory.ts";
-import { eventually } from "../helpers/processes.ts";
+import { eventually, eventuallyExists } from "../helpers/processes.ts";
 import { indexMedia, makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 const config = noReaders + sleeper(".sfc", ".md");
@@ -32,7 +32,7 @@ test("what lies there at the first start is found a moment later, without being 
   await eventually(async () => {
     if (number < 3) await place.file(`SNES/New Game ${number++}.sfc`);
     await Bun.sleep(1000);
-    return (await service.client.call("media.search", { query: "new game" })).total > 0;
+    expect((await service.client.call("media.search", { query: "new game" })).total).toBeGreaterThan(0);
   });
 });
 
@@ -47,7 +47,7 @@ test("what came while the service was off is found after the next start, and wha
   await using service = await startTapdeck(place);
   const totalOf = async (query: string) => (await service.client.call("media.search", { query })).total;
   expect(await totalOf("star")).toBe(2);
-  await eventually(async () => (await totalOf("computer")) === 1);
+  await eventually(async () => expect(await totalOf("computer")).toBe(1));
   expect(await totalOf("star")).toBe(1);
 });
 
@@ -90,7 +90,9 @@ test("a search finds the new folders once they are named, and what was there bef
   await place.file("drive/NES/Other.nes");
   const roots = [`${place.folder}/media`, `${place.folder}/media/drive`];
   await service.client.call("settings.update", { systems: { rootFolders: roots } });
-  await eventually(async () => (await service.client.call("media.search", { query: "other" })).total === 1);
+  await eventually(async () =>
+    expect((await service.client.call("media.search", { query: "other" })).total).toBe(1),
+  );
   expect((await service.client.call("media.search", { query: "star" })).total).toBe(2);
 });
 
@@ -127,14 +129,14 @@ command = ${JSON.stringify(["/bin/sh", "-c", script, "sh", "{path}"])}
     await service.client.call("launch", one?.zapScript ?? "");
     const { success, error } = await service.heard.next("launch.finished");
     expect([success, error]).toEqual([true, undefined]);
-    await eventually(() => existsSync(out));
+    await eventuallyExists(out);
     const [written = ""] = readFileSync(out, "utf8").split("\n");
     expect(written).toStartWith(content);
     const link = written.slice(content.length);
     expect(basename(link)).toBe(content === "deep" ? "Caf_.sfc" : "Caf_ Racer.sfc");
     await service.client.call("stop");
     // Nothing of it stays behind.
-    await eventually(() => !existsSync(dirname(link)));
+    await eventually(() => expect(readdir(dirname(link))).rejects.toThrow("ENOENT"));
     await rm(out);
   }
   await rm(outFolder, { recursive: true });
@@ -153,9 +155,9 @@ test("tapdeck index follows the run that is under way, and finds what came behin
       run = service.client.call("media.index").catch(() => null);
     }
     held = childrenOf(service.pid).find(isIndexJob);
-    if (held === undefined) return false;
+    if (held === undefined) throw new Error("no process of an index run");
     process.kill(held, "SIGSTOP");
-    return (await service.client.call("media")).database.indexing;
+    expect((await service.client.call("media")).database.indexing).toBe(true);
   });
   await place.file("Genesis/Late.md");
   const index = Bun.spawn([program, "index", `--data=${place.folder}`], { stdout: "pipe", stderr: "pipe" });

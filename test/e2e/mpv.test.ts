@@ -39,11 +39,11 @@ test("it plays, and tells how far it is and how long it is", async () => {
   await using deck = await mpvDeck();
   await deck.play("Audio/long.wav");
   expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
-  await eventually(async () => ((await deck.launcher.playback())?.positionMs ?? 0) > 0);
+  await eventually(async () => expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(0));
   const first = await deck.launcher.playback();
   expect(first?.durationMs).toBe(60_000);
-  await eventually(
-    async () => ((await deck.launcher.playback())?.positionMs ?? 0) > (first?.positionMs ?? 0),
+  await eventually(async () =>
+    expect((await deck.launcher.playback())?.positionMs ?? 0).toBeGreaterThan(first?.positionMs ?? 0),
   );
 });
 
@@ -67,7 +67,7 @@ test("it pauses, goes on, and goes where it is told", async () => {
   expect(await deck.run("**control:pause||**control:seek,30")).toBe(true);
   const at = async () => (await deck.launcher.playback())?.positionMs ?? 0;
   // What mpv holds for the sound device, a part of a second, is behind the place that was asked for.
-  const isAt = (ms: number) => eventually(async () => Math.abs((await at()) - ms) < 1000);
+  const isAt = (ms: number) => eventually(async () => expect(Math.abs((await at()) - ms)).toBeLessThan(1000));
   await isAt(30_000);
   expect((await deck.launcher.playback())?.playbackState).toBe("paused");
   for (const [place, ms] of [
@@ -80,7 +80,7 @@ test("it pauses, goes on, and goes where it is told", async () => {
     await isAt(ms);
   }
   expect(await deck.run("**control:rewind||**control:toggle")).toBe(true);
-  await eventually(async () => (await deck.launcher.playback())?.playbackState === "playing");
+  await eventually(async () => expect((await deck.launcher.playback())?.playbackState).toBe("playing"));
   expect(await at()).toBeLessThan(14_000);
 });
 
@@ -90,7 +90,7 @@ test("its volume is its own, and never beyond the owner's ceiling", async () => 
   let ceiling = 100;
   await using deck = await mpvDeck({ volumeMax: () => ceiling });
   await deck.play("Audio/long.wav");
-  await eventually(async () => (await volume(deck)) === 100);
+  await eventually(async () => expect(await volume(deck)).toBe(100));
   expect(await deck.run("**volume:30||**volume:+5")).toBe(true);
   expect(await volume(deck)).toBe(35);
   expect(await deck.run("**control:volume,+20||**control:mute")).toBe(true);
@@ -101,7 +101,7 @@ test("its volume is its own, and never beyond the owner's ceiling", async () => 
   expect(await deck.run("**volume:90")).toBe(true);
   expect(await volume(deck)).toBe(40);
   await deck.play("Audio/other.wav");
-  await eventually(async () => (await volume(deck)) === 40);
+  await eventually(async () => expect(await volume(deck)).toBe(40));
   ceiling = 80;
   await deck.launcher.control({ kind: "volume", change: { kind: "to", percent: 70 } });
   expect(await volume(deck)).toBe(70);
@@ -151,7 +151,7 @@ test("it ends by itself, and nothing of it is left open", async () => {
   await deck.next("launch.finished");
   expect(deck.ends()).toEqual([true]);
   expect(await deck.launcher.playback()).toBeUndefined();
-  await eventually(() => sockets().length <= before);
+  await eventually(() => expect(sockets().length).toBeLessThanOrEqual(before));
 });
 
 test("a file that it cannot play is a failed launch that says why", async () => {
@@ -211,7 +211,7 @@ test("it is taken over: the old one is gone before the new one starts, and leave
   // It did not fail: it was stopped.
   expect(deck.ends()).toEqual([true]);
   await deck.run("**stop");
-  await eventually(() => sockets().length <= before);
+  await eventually(() => expect(sockets().length).toBeLessThanOrEqual(before));
 });
 
 test("the next item of a playlist is the next that plays, and a stop ends the playlist with it", async () => {
@@ -235,9 +235,9 @@ test("the whole service: a lower ceiling over the API turns mpv down at once, an
   await client.call("launch", "Audio/Song.wav");
   await heard.next("media.started");
   const loudness = async () => (await client.call("media.active"))?.volume;
-  await eventually(async () => (await loudness()) === 100);
+  await eventually(async () => expect(await loudness()).toBe(100));
   await client.call("playtime.limits.update", { volumeMax: 40 });
-  await eventually(async () => (await loudness()) === 40);
+  await eventually(async () => expect(await loudness()).toBe(40));
   await client.call("media.control", { action: "volume", args: [90] });
   expect(await loudness()).toBe(40);
   await client.call("media.control", { action: "pause" });

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { onNeighbour } = device.network;
   // Chromium aborts its requests (ERR_NETWORK_CHANGED) when the link-local address has passed its check for duplicates.
   const addresses = onNeighbour(["ip", "-6", "-oneline", "address", "show", "scope", "link"]);
-  await eventually(async () => /fe80:(?!.*tentative)/.test(await printed(addresses)));
+  await eventually(async () => expect(await printed(addresses)).toMatch(/fe80:(?!.*tentative)/));
   phone = await startChromium({}, onNeighbour);
 }, 120_000);
 afterAll(() => phone?.[Symbol.asyncDispose]());

@@ -267,7 +267,7 @@ test("a real RetroArch plays, answers and saves where it always did", async () =
   const { client, heard } = service;
   await client.call("launch", "NES/Game.nes");
   await heard.next("media.started");
-  await eventually(async () => (await client.call("media.active"))?.playbackState === "playing");
+  await eventually(async () => expect((await client.call("media.active"))?.playbackState).toBe("playing"));
   await client.call("stop");
   expect(await heard.next("media.stopped")).toMatchObject({ reason: "stopped", exitCode: 0 });
   // It keeps the options of a core in a folder that it makes.

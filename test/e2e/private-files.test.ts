@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, connect } from "../../src/client/client.ts";
 import { freePort } from "../helpers/free-port.ts";
-import { eventually } from "../helpers/processes.ts";
+import { eventually, eventuallyExists } from "../helpers/processes.ts";
 import { indexMedia, makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 const withoutUmask = ["/bin/sh", "-c", 'umask 0; exec "$@"', "sh", program];
@@ -26,7 +26,6 @@ async function openToOthers(folder: string): Promise<readonly string[]> {
 
 /** Has the service write each kind of file that it keeps in its data folder. */
 async function exercise(client: Client, dataFolder: string): Promise<void> {
-  const there = async (name: RegExp) => (await readdir(dataFolder)).some((one) => name.test(one));
   const { id } = await client.call("clients.new", { name: "phone" });
   await client.call("clients.new", { name: "tablet" });
   await client.call("mappings.new", {
@@ -44,8 +43,8 @@ async function exercise(client: Client, dataFolder: string): Promise<void> {
   await client.call("settings.update", { audioFeedback: true });
   // A client that is taken away is gone from the backup at once.
   await client.call("clients.delete", { id });
-  await eventually(() => there(/^tapdeck\.db\.backup$/));
-  await eventually(() => there(/^audit\.jsonl$/));
+  await eventuallyExists(join(dataFolder, "tapdeck.db.backup"));
+  await eventuallyExists(join(dataFolder, "audit.jsonl"));
 }
 
 /** A place that uses TLS, with a player. */
@@ -136,15 +135,7 @@ test("where XDG says, the folders of config, data and sockets are made for the o
     const config = `[api]\nport = ${freePort()}\ntls_port = 0\nlisten = ["127.0.0.1"]\n${noReaders}`;
     await writeFile(join(home, "config/tapdeck/config.toml"), config);
     const service = run();
-    const answers = () =>
-      connect(`ws+unix://${home}/run/tapdeck.sock:/api/v0.1`).then(
-        (client) => {
-          client.close();
-          return true;
-        },
-        () => false,
-      );
-    await eventually(answers);
+    await eventually(async () => (await connect(`ws+unix://${home}/run/tapdeck.sock:/api/v0.1`)).close());
     expect(await openToOthers(join(home, "share"))).toEqual([]);
     expect(await openToOthers(join(home, "run"))).toEqual([]);
     service.kill("SIGTERM");

@@ -127,7 +127,8 @@ test("a crash costs the state only: battery RAM was written while the game ran, 
   // RetroArch may write battery RAM before it has loaded the state.
   await eventually(async () => {
     const { starts, frames } = await counted(deck);
-    return starts === 2 && frames > first.frames;
+    expect(starts).toBe(2);
+    expect(frames).toBeGreaterThan(first.frames);
   });
   process.kill(await deck.playerOf("NES/Game.nes"), "SIGKILL");
   await deck.next("media.stopped", 2);
@@ -175,6 +176,6 @@ test("the service has died, and the watchdog ends its player: the state is writt
   await service.stop();
   // As `step_ending` of watchdog/tapdeck-watchdog.c does.
   process.kill(player, "SIGTERM");
-  await eventually(async () => (await liveMembers(player)).length === 0);
+  await eventually(async () => expect(await liveMembers(player)).toEqual([]));
   expect(existsSync(stateOf(folder))).toBe(true);
 });

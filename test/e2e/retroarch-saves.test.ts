@@ -13,7 +13,7 @@ import {
 } from "../helpers/counting-games.ts";
 import { type Counted, countedIn, makeCountingNesGame } from "../helpers/counting-nes-game.ts";
 import { processOf } from "../helpers/player-deck.ts";
-import { eventually, liveMembers } from "../helpers/processes.ts";
+import { eventually, eventuallyExists, liveMembers } from "../helpers/processes.ts";
 import { startTapdeck } from "../helpers/tapdeck.ts";
 
 /** A deck that keeps saves, with its folders. */
@@ -55,9 +55,9 @@ test("battery RAM comes home while the game runs, and a killed player costs the 
   await using place = await savingDeck();
   const { deck, home } = place;
   await deck.play("NES/Game.nes");
-  await eventually(() => existsSync(join(home, "NES/Game.srm")));
+  await eventuallyExists(join(home, "NES/Game.srm"));
   const { frames } = await counted(home);
-  await eventually(async () => (await counted(home)).frames > frames);
+  await eventually(async () => expect((await counted(home)).frames).toBeGreaterThan(frames));
   const before = await counted(home);
   process.kill(await deck.playerOf("NES/Game.nes"), "SIGKILL");
   await deck.next("media.stopped");
@@ -135,8 +135,10 @@ test("the card is taken off in hold mode: the saves come home, and nothing stays
     await untilPlaying(service);
     await writeFile(card, "");
     await service.heard.next("media.stopped");
-    const isHome = async () => (await counted(home).catch(() => undefined))?.starts === starts;
-    await eventually(async () => (await isHome()) && (await readdir(savesMemory)).length === 0);
+    await eventually(async () => {
+      expect((await counted(home)).starts).toBe(starts);
+      expect(await readdir(savesMemory)).toEqual([]);
+    });
     expect(await counted(home)).toMatchObject({ begunAt: 1 });
   }
   expect(await service.stop()).toBe(0);
@@ -172,10 +174,10 @@ test.each(["the watchdog", "the next service"])(
     // As `step_ending` of watchdog/tapdeck-watchdog.c does.
     if (by === "the watchdog") {
       process.kill(player, "SIGTERM");
-      await eventually(async () => (await liveMembers(player)).length === 0);
+      await eventually(async () => expect(await liveMembers(player)).toEqual([]));
     }
     await using _second = await startTapdeck(place);
-    await eventually(async () => (await readdir(savesMemory)).length === 0);
+    await eventually(async () => expect(await readdir(savesMemory)).toEqual([]));
     expect(await liveMembers(player)).toEqual([]);
     expect(existsSync(join(home, "NES/Nestopia/Game.state.auto"))).toBe(true);
     expect(await counted(home)).toMatchObject({ starts: 1 });

@@ -141,7 +141,7 @@ test("a crash is told", async () => {
   const player = await deck.playerOf("NES/Game.nes");
   process.kill(player, "SIGKILL");
   expect(await deck.next("media.stopped")).toMatchObject({ reason: "failed", exitCode: null });
-  await eventually(async () => (await liveMembers(player)).length === 0);
+  await eventually(async () => expect(await liveMembers(player)).toEqual([]));
 });
 
 /** What it gives to a sound device in a second and more: the highest of its samples, of 32767. */
@@ -164,7 +164,7 @@ async function loudestOf(volumeMax: number): Promise<number> {
   await deck.play("NES/Game.nes");
   const sound = join(deck.folder, "sound");
   // 48,000 frames a second, left and right, two bytes each.
-  await eventually(async () => (await stat(sound)).size > 200_000, 20_000);
+  await eventually(async () => expect((await stat(sound)).size).toBeGreaterThan(200_000), 20_000);
   const samples = new Int16Array(await Bun.file(sound).slice(0, 200_000).arrayBuffer());
   return samples.reduce((loudest, sample) => Math.max(loudest, Math.abs(sample)), 0);
 }

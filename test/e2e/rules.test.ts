@@ -126,7 +126,9 @@ test("play time that is used up is refused with a sentence, after a restart too"
     await service.heard.next("media.started");
     // Less than a minute is left, and that is told at once.
     expect(await service.heard.next("playtime.warning")).toEqual({ limit: "day", minutesLeft: 1 });
-    await eventually(async () => (await service.client.call("playtime")).day.usedMs > 0);
+    await eventually(async () =>
+      expect((await service.client.call("playtime")).day.usedMs).toBeGreaterThan(0),
+    );
     await service.stop();
   }
   const { Database } = await import("bun:sqlite");
@@ -169,7 +171,7 @@ test("a card plays a folder, item after item, in hold mode until it is taken off
   await heard.next("tokens.removed");
   await eventually(async () => {
     const { active, playlists } = await client.call("media");
-    return active.length === 0 && playlists.length === 0;
+    expect({ active, playlists }).toEqual({ active: [], playlists: [] });
   });
 });
 

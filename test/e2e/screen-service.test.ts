@@ -74,7 +74,9 @@ async function shows(folder: string, picture: Picture): Promise<void> {
   // It listens on loopback only, so there is no address to show.
   const pixels = await render(screenSvg(picture, { base: undefined }, size, english), size);
   const wanted = Buffer.from(framePixels(pixels, size, { first: 0, count: size.height }));
-  await eventually(async () => wanted.equals(await readFile(join(folder, "frame")))).catch(() => {
-    throw new Error(`the screen did not come to show ${picture.kind}`);
-  });
+  await eventually(async () => wanted.equals(await readFile(join(folder, "frame")))).catch(
+    (cause: unknown) => {
+      throw new Error(`the screen did not come to show ${picture.kind}`, { cause });
+    },
+  );
 }

@@ -60,7 +60,7 @@ remoteTest("a client of ours that only listens hears what happens", async () => 
   // It says nothing when it is there: cards are tapped until it has heard one.
   await eventually(async () => {
     await device.service.client.call("tokens.scan", { uid: "04aabbccdd", text: "**delay:1", duration: 1 });
-    return child.exitCode !== null;
+    expect(child.exitCode).not.toBeNull();
   });
   expect(await new Response(child.stdout).text()).toMatch(
     /^(tokens\.added|tokens\.removed|running|launch\.finished)\n$/,

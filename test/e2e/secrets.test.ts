@@ -10,7 +10,7 @@ import { startHandshake } from "../../src/secure/handshake.ts";
 import { port, startDevice } from "../helpers/device.ts";
 import { canMakeNetworks, type Network, visit } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs, startPythonClient } from "../helpers/noise-python.ts";
-import { eventually, printed } from "../helpers/processes.ts";
+import { eventually, eventuallyExists, printed } from "../helpers/processes.ts";
 import { readerConfig, sleeper } from "../helpers/tapdeck.ts";
 
 const peer = join(import.meta.dir, "../programs/paired-peer.ts");
@@ -75,7 +75,7 @@ test.skipIf(!canMakeNetworks)(
         const lines = await commandLines();
         // A player that is about to become its program has no command line for that moment.
         found.set("processes", lines);
-        return lines.includes("sleep 600");
+        expect(lines).toContain("sleep 600");
       });
     }
     for (const [what, hello] of Object.entries({
@@ -85,15 +85,14 @@ test.skipIf(!canMakeNetworks)(
     }))
       found.set(what, JSON.stringify(await visit(network.onNeighbour, { url, send: [hello, "x"] })));
     // A copy is made at once when something is taken away that must not come back.
-    await eventually(() => Bun.file(`${place.folder}/tapdeck.db.backup`).exists());
+    await eventuallyExists(`${place.folder}/tapdeck.db.backup`);
     await owner.call("launch", "no/such file");
     // A crash may lose what the audit log has not written yet. Its files are written side by side.
     const written = (name: string) => readFile(join(place.folder, name), "utf8").catch(() => "");
-    await eventually(
-      async () =>
-        (await written("audit-traffic.jsonl")).includes("secure-failure") &&
-        (await written("audit.jsonl")).includes('"revoked"'),
-    );
+    await eventually(async () => {
+      expect(await written("audit-traffic.jsonl")).toContain("secure-failure");
+      expect(await written("audit.jsonl")).toContain('"revoked"');
+    });
     process.kill(device.service.pid, "SIGKILL");
     await device.stop();
 

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeNesGame, makeSound } from "../helpers/player-deck.ts";
-import { eventually } from "../helpers/processes.ts";
+import { eventually, eventuallyReaped } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 interface Process {
@@ -39,7 +39,8 @@ async function spareOf({ pid }: Running, ...options: readonly string[]): Promise
   await eventually(async () => {
     found = await sparesOf(pid);
     // State S: it has made its rules, and waits.
-    return found.length === 1 && found[0]?.state === "S" && fits(found[0]);
+    expect(found).toEqual([expect.objectContaining({ state: "S" })]);
+    expect(found.filter((one) => !fits(one))).toEqual([]);
   });
   return found[0]?.pid ?? 0;
 }
@@ -88,7 +89,7 @@ for (const [kind, more, options] of [
     const [pid, ...bySpare] = (await said(service, file)).map(withoutNumber);
     expect(pid).toBe(String(spare));
     process.kill(await spareOf(service, ...options), "SIGKILL");
-    await eventually(async () => (await sparesOf(service.pid)).length === 0);
+    await eventually(async () => expect(await sparesOf(service.pid)).toEqual([]));
     const [, ...byItself] = (await said(service, file)).map(withoutNumber);
     expect(bySpare).toEqual(byItself);
     expect(byItself[1]).toBe(`1 1 ${service.pid}`);
@@ -113,15 +114,15 @@ test("a real mpv and a real RetroArch that the spare became answer, and play on"
     [game, ["--offline"]],
   ] as const) {
     await client.call("launch", file);
-    await eventually(async () => (await state()) === "playing");
+    await eventually(async () => expect(await state()).toBe("playing"));
     await client.call("stop");
     await heard.next("media.stopped");
     const spare = await spareOf(service, ...options);
     await client.call("launch", file);
-    await eventually(async () => (await state()) === "playing");
+    await eventually(async () => expect(await state()).toBe("playing"));
     expect((await childrenOf(service.pid)).find(({ pid }) => pid === spare)?.words).toContain(file);
     await client.call("launch", "**control:pause");
-    await eventually(async () => (await state()) === "paused");
+    await eventually(async () => expect(await state()).toBe("paused"));
     await client.call("stop");
     await heard.next("media.stopped");
     expect(await isGone(spare)).toBe(true);
@@ -238,7 +239,7 @@ test("200 launches in a row, with kills in between, leave one spare, no player a
   await client.call("launch", brief);
   await heard.next("media.started");
   await client.call("stop");
-  await eventually(async () => (await client.call("media.active")) === null);
+  await eventually(async () => expect(await client.call("media.active")).toBeNull());
   expect(most).toBeLessThanOrEqual(1);
   const spare = await spareOf(service);
   let others: readonly Process[] = [];
@@ -246,7 +247,7 @@ test("200 launches in a row, with kills in between, leave one spare, no player a
   const isOther = (child: Process) => child.pid !== spare && child.words[0] !== program;
   await eventually(async () => {
     others = (await childrenOf(pid)).filter(isOther);
-    return others.length === 0;
+    expect(others).toEqual([]);
   }).catch(() => expect(others).toEqual([]));
 });
 
@@ -269,5 +270,5 @@ test("no spare outlives the service: neither its end nor its death", async () =>
   await using service = await startTapdeck(place);
   const spare = await spareOf(service);
   process.kill(service.pid, "SIGKILL");
-  await eventually(() => isGone(spare));
+  await eventuallyReaped(spare);
 });

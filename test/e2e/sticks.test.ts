@@ -47,7 +47,7 @@ async function startIndexed(place: Place) {
       ({ total }) => total,
       () => -1,
     );
-  await eventually(async () => (await totalOf("main")) === 1);
+  await eventually(async () => expect(await totalOf("main")).toBe(1));
   const pathsOf = async (query: string) =>
     (await service.client.call("media.search", { query })).results.map(({ path }) => path);
   const launched = async (text: string) => {
@@ -66,7 +66,7 @@ test("what is on a stick is found and played while it is plugged in, and not bef
   const { service, totalOf, pathsOf, launched } = running;
   expect(await totalOf("stick")).toBe(0);
   await deck.plug("GAMES");
-  await eventually(async () => (await totalOf("stick")) === 2);
+  await eventually(async () => expect(await totalOf("stick")).toBe(2));
   expect(await pathsOf("game")).toEqual(["SNES/Main Game.sfc", "SNES/Stick Game.sfc"]);
   const { systems } = await service.client.call("systems");
   expect(systems.map(({ id }) => id)).toEqual(["Genesis", "SNES"]);
@@ -80,7 +80,7 @@ test("what is on a stick is found and played while it is plugged in, and not bef
   }
 
   await deck.unplug("GAMES");
-  await eventually(async () => (await totalOf("stick")) === 0);
+  await eventually(async () => expect(await totalOf("stick")).toBe(0));
   expect(await totalOf("main")).toBe(1);
   const said = "it is on the USB stick GAMES, which is not plugged in";
   for (const text of ["SNES/Stick Game.sfc", "snes/stick game.SFC", "@Genesis/Stick Quest", absolute])
@@ -89,7 +89,7 @@ test("what is on a stick is found and played while it is plugged in, and not bef
 
   // It is back before its index has been made anew.
   await deck.plug("GAMES");
-  await eventually(async () => (await totalOf("stick")) === 2);
+  await eventually(async () => expect(await totalOf("stick")).toBe(2));
   expect(await launched("@Genesis/Stick Quest")).toBe("");
 });
 
@@ -99,7 +99,7 @@ test("the stick that something plays from is pulled out: the player ends, all ar
   await deck.plug("GAMES");
   await using running = await startIndexed(deck.place);
   const { service, totalOf, launched } = running;
-  await eventually(async () => (await totalOf("stick")) === 1);
+  await eventually(async () => expect(await totalOf("stick")).toBe(1));
   expect(await launched("SNES/Stick Game.sfc")).toBe("");
   await deck.unplug("GAMES");
   expect(await service.heard.next("media.stopped")).toMatchObject({
@@ -112,9 +112,9 @@ test("the stick that something plays from is pulled out: the player ends, all ar
   // What plays from elsewhere plays on.
   expect(await launched("SNES/Main Game.sfc")).toBe("");
   await deck.plug("GAMES");
-  await eventually(async () => (await totalOf("stick")) === 1);
+  await eventually(async () => expect(await totalOf("stick")).toBe(1));
   await deck.unplug("GAMES");
-  await eventually(async () => (await totalOf("stick")) === 0);
+  await eventually(async () => expect(await totalOf("stick")).toBe(0));
   expect((await service.client.call("media")).active).toHaveLength(1);
 });
 
@@ -126,12 +126,12 @@ test("a mount point that is still empty counts once it is filled, and two sticks
   // As a mount does it: the folder first.
   await mkdir(join(deck.usb, "ONE"));
   await deck.plug("TWO");
-  await eventually(async () => (await totalOf("stick")) === 1);
+  await eventually(async () => expect(await totalOf("stick")).toBe(1));
   await mkdir(join(deck.usb, "ONE/SNES"));
   await writeFile(join(deck.usb, "ONE/SNES/Stick One.sfc"), "x");
   // What announces a mount (overlay/usr/lib/tapdeck/usb-stick).
   await writeFile(join(deck.usb, ".changed"), "");
-  await eventually(async () => (await totalOf("stick")) === 2);
+  await eventually(async () => expect(await totalOf("stick")).toBe(2));
   expect(await pathsOf("stick")).toEqual(["SNES/Stick One.sfc", "SNES/Stick Two.sfc"]);
   expect(await pathsOf("main")).toEqual(["SNES/Main Game.sfc"]);
   await indexMedia(service.client);
@@ -143,13 +143,13 @@ test("a stick that was changed elsewhere is read anew when it comes again", asyn
   await deck.fill("GAMES", "SNES/Stick Old.sfc");
   await using running = await startIndexed(deck.place);
   await deck.plug("GAMES");
-  await eventually(async () => (await running.totalOf("stick")) === 1);
+  await eventually(async () => expect(await running.totalOf("stick")).toBe(1));
   await deck.unplug("GAMES");
-  await eventually(async () => (await running.totalOf("stick")) === 0);
+  await eventually(async () => expect(await running.totalOf("stick")).toBe(0));
   await rm(join(deck.drawer, "GAMES/SNES/Stick Old.sfc"));
   await deck.fill("GAMES", "SNES/Stick New.sfc");
   await deck.plug("GAMES");
-  await eventually(async () => (await running.pathsOf("stick")).join() === "SNES/Stick New.sfc");
+  await eventually(async () => expect((await running.pathsOf("stick")).join()).toBe("SNES/Stick New.sfc"));
 });
 
 test("ten thousand files of a stick are searchable a moment after it was plugged in", async () => {
@@ -161,11 +161,11 @@ test("ten thousand files of a stick are searchable a moment after it was plugged
   for (const what of ["the first time", "again"]) {
     const startedMs = performance.now();
     await deck.plug("BIG");
-    await eventually(async () => (await running.totalOf("e")) > count / 2);
+    await eventually(async () => expect(await running.totalOf("e")).toBeGreaterThan(count / 2));
     process.stdout.write(
       `sticks: ${count} files, searchable ${what} after ${Math.round(performance.now() - startedMs)} ms\n`,
     );
     await deck.unplug("BIG");
-    await eventually(async () => (await running.totalOf("e")) === before);
+    await eventually(async () => expect(await running.totalOf("e")).toBe(before));
   }
 });

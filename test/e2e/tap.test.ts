@@ -143,7 +143,7 @@ async function playerOf(pid: number, command: RegExp): Promise<number> {
       children.map((child) => readFile(`/proc/${child}/cmdline`, "latin1").catch(() => "")),
     );
     player = children[cmdlines.findIndex((cmdline) => command.test(cmdline))];
-    return player !== undefined;
+    expect(player, cmdlines.join("\n")).toBeDefined();
   });
   return player ?? 0;
 }
@@ -153,7 +153,7 @@ async function argvOf(pid: number): Promise<readonly string[]> {
   let text = "";
   await eventually(async () => {
     text = await Bun.file(`/proc/${pid}/cmdline`).text();
-    return text !== "";
+    expect(text).not.toBe("");
   });
   return text.split("\0").slice(0, -1);
 }

@@ -92,7 +92,7 @@ opensslTest(
     expect(before?.checkIP("10.77.0.99")).toBeUndefined();
     const add = "ip address add 10.77.0.99/24 dev $(ip -o link | grep -o 'tdd[^@:]*')";
     expect(Bun.spawnSync([...network.onDevice(["sh", "-c", add])]).exitCode).toBe(0);
-    await eventually(() => shown()?.checkIP("10.77.0.99") !== undefined);
+    await eventually(() => expect(shown()?.checkIP("10.77.0.99")).toBeDefined());
     const after = shown();
     expect(after?.checkIP(network.deviceAddress)).toBeDefined();
     expect(after?.publicKey.export({ type: "spki", format: "pem" })).toEqual(
@@ -114,7 +114,7 @@ opensslTest("the owner's certificate is shown as soon as it is there", async () 
   const target = `${device.network.deviceAddress}:${tlsPort}`;
   await eventually(() => {
     const command = device.network.onNeighbour(["openssl", "s_client", "-connect", target]);
-    return /CN ?= ?owner/.test(Bun.spawnSync([...command], { stdin: null }).stdout.toString());
+    expect(Bun.spawnSync([...command], { stdin: null }).stdout.toString()).toMatch(/CN ?= ?owner/);
   });
 });
 

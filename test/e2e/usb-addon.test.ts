@@ -61,7 +61,9 @@ for (const machine of machines) {
           await withReader(place, temporary, binaries[machine]),
         );
         // Nobody has made a node for it.
-        await eventually(() => service.log().includes("1-1: there is no such device: is it plugged in?"));
+        await eventually(() =>
+          expect(service.log()).toContain("1-1: there is no such device: is it plugged in?"),
+        );
         expect((await readdir(temporary)).filter((name) => name.endsWith(".node"))).toHaveLength(1);
         const { readers } = await service.client.call("readers");
         expect(readers).toMatchObject([{ driver: "acr122u-usb", path: "1-1", connected: false }]);
@@ -71,9 +73,9 @@ for (const machine of machines) {
         await using place = await makePlace();
         await using service = await startTapdeck(place, await withReader(place, "/proc", binaries[machine]));
         const reason = "USB support cannot be loaded";
-        await eventually(() => service.log().includes(reason));
+        await eventually(() => expect(service.log()).toContain(reason));
         const health = () => service.client.call("health");
-        await eventually(async () => (await health()).status === "degraded");
+        await eventually(async () => expect((await health()).status).toBe("degraded"));
         const told = (await health()).checks.find(({ name }) => name === "readers");
         expect(told?.reason).toContain(reason);
         expect(told?.reason).toContain("TMPDIR must be writable and not noexec");

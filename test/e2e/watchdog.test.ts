@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "../../src/client/client.ts";
 import { freePort } from "../helpers/free-port.ts";
-import { eventually } from "../helpers/processes.ts";
+import { eventually, eventuallyExists, eventuallyReaped } from "../helpers/processes.ts";
 import { makePlace, program } from "../helpers/tapdeck.ts";
 
 const source = join(import.meta.dir, "../../watchdog/tapdeck-watchdog.c");
@@ -90,7 +90,7 @@ test.concurrent("a service that never answers at all is started again when the g
 
 test("the hardware is fed at each pong, and by a plain stop it is switched off and the service ended", async () => {
   await using guard = await startScripted("well", [patient]);
-  await eventually(async () => (await guard.feeds()).length > 8);
+  await eventually(async () => expect((await guard.feeds()).length).toBeGreaterThan(8));
   const pid = await guard.servicePid(1);
   expect(await guard.stop()).toBe(0);
   expect(await guard.feeds()).toMatch(/^\n+V$/);
@@ -112,7 +112,7 @@ test("three restarts end the feeding, for good, and a stop does not switch the h
   );
   const feeds = await guard.feeds();
   const pings = await guard.pings();
-  await eventually(async () => (await guard.pings()) > pings + 5);
+  await eventually(async () => expect(await guard.pings()).toBeGreaterThan(pings + 5));
   expect(await guard.feeds()).toBe(feeds);
   expect(await guard.stop()).toBe(0);
   expect(await guard.feeds()).toBe(feeds);
@@ -124,8 +124,8 @@ test("what was before a reset is told after it, and forgotten as a count after e
   await told.servicePid(1);
   expect(await told.state()).toBe("event=reset time=1700000000 restarts=0 resets=1 why=it hung\n");
   await using forgets = await startScripted("well", ["--healthy-ms=200"], { state });
-  await eventually(
-    async () => (await forgets.state()) === "event=reset time=1700000000 restarts=0 resets=0 why=it hung\n",
+  await eventually(async () =>
+    expect(await forgets.state()).toBe("event=reset time=1700000000 restarts=0 resets=0 why=it hung\n"),
   );
 });
 
@@ -134,10 +134,10 @@ test("after three resets in a row the hardware is left alone until the service w
   await using left = await startScripted("well", [], { state });
   await left.answers(1);
   const pings = await left.pings();
-  await eventually(async () => (await left.pings()) > pings + 5);
+  await eventually(async () => expect(await left.pings()).toBeGreaterThan(pings + 5));
   expect(await left.feeds()).toBe("");
   await using armed = await startScripted("well", ["--healthy-ms=100"], { state });
-  await eventually(async () => (await armed.feeds()) !== "");
+  await eventually(async () => expect(await armed.feeds()).not.toBe(""));
 });
 
 test("a state file of anything else counts as a quiet past", async () => {
@@ -193,7 +193,7 @@ test.concurrent("should the watchdog itself be killed, the service ends in order
   await guard.answers(1);
   const pid = await guard.servicePid(1);
   process.kill(guard.pid, "SIGKILL");
-  await eventually(() => !isAlive(pid));
+  await eventuallyReaped(pid);
   // No V: without a successor the hardware resets the machine.
   expect(await guard.feeds()).toMatch(/^\n+$/);
 });
@@ -220,14 +220,7 @@ test.concurrent("beside systemd it is the main process, and READY, once, and WAT
   const port = freePort();
   const socket = join(folder.path, "notify");
   const receiver = Bun.spawn([tool("notified"), socket], { stdout: "pipe" });
-  await eventually(() =>
-    Bun.file(socket)
-      .stat()
-      .then(
-        () => true,
-        () => false,
-      ),
-  );
+  await eventuallyExists(socket);
   const given = { NOTIFY_SOCKET: socket, WATCHDOG_OPTIONS: "x", SYSTEMD_EXEC_PID: "1", LISTEN_FDS: "1" };
   await using guard = await startGuard(
     port,
@@ -297,7 +290,7 @@ test.concurrent("beside systemd a service that hangs ends with a watchdog that i
   const pid = await guard.servicePid(1);
   process.kill(pid, "SIGSTOP");
   process.kill(guard.pid, "SIGKILL");
-  await eventually(() => !isAlive(pid));
+  await eventuallyReaped(pid);
 });
 
 test.concurrent("a player of the same user cannot trace it", async () => {
@@ -331,7 +324,7 @@ test.concurrent("the state file is its owner's alone, or readable to the group t
 
 test.concurrent("beside another supervisor it feeds at pongs only, starts nothing, and says that the service is silent", async () => {
   await using guard = await startGuard(freePort(), ["--supervise=no", "--grace-ms=100"], []);
-  await eventually(async () => (await guard.state()).startsWith("event=silent "));
+  await eventually(async () => expect(await guard.state()).toStartWith("event=silent "));
   const before = (await guard.feeds()).length;
   let pings = 0;
   using server = Bun.serve({
@@ -345,8 +338,8 @@ test.concurrent("beside another supervisor it feeds at pongs only, starts nothin
       },
     },
   });
-  await eventually(() => pings > 3);
-  await eventually(async () => (await guard.feeds()).length >= before + 3);
+  await eventually(() => expect(pings).toBeGreaterThan(3));
+  await eventually(async () => expect((await guard.feeds()).length).toBeGreaterThanOrEqual(before + 3));
   await server.stop(true);
   expect(await guard.stop()).toBe(0);
 });
@@ -384,8 +377,11 @@ test.concurrent("a pong is heard however its bytes are cut, behind notifications
     },
     ["--ping-ms=1", "--pong-ms=2000", "--grace-ms=60000"],
   );
-  await eventually(async () => (await guard.feeds()).length > cuts.length && round > cuts.length);
-  await eventually(() => answered.includes("are you there"));
+  await eventually(async () => {
+    expect((await guard.feeds()).length).toBeGreaterThan(cuts.length);
+    expect(round).toBeGreaterThan(cuts.length);
+  });
+  await eventually(() => expect(answered).toContain("are you there"));
   expect(await guard.state()).toBe("");
 });
 
@@ -406,7 +402,7 @@ test.concurrent.each(Object.entries(badAnswers))("a pong behind %s is none", asy
     },
     ["--pong-ms=50", "--grace-ms=100"],
   );
-  await eventually(async () => (await guard.state()).startsWith("event=silent "));
+  await eventually(async () => expect(await guard.state()).toStartWith("event=silent "));
 });
 
 const badFrames: Readonly<Record<string, Uint8Array>> = {
@@ -427,7 +423,7 @@ test.concurrent.each(Object.entries(badFrames))("a pong behind %s is none", asyn
     },
     ["--pong-ms=50", "--grace-ms=100"],
   );
-  await eventually(async () => (await guard.state()).startsWith("event=silent "));
+  await eventually(async () => expect(await guard.state()).toStartWith("event=silent "));
 });
 
 test.concurrent("3,000 connections of random bytes neither crash it nor read past an end, and then it hears a true pong", async () => {
@@ -443,7 +439,7 @@ test.concurrent("3,000 connections of random bytes neither crash it nor read pas
     ["--ping-ms=1", "--pong-ms=2", "--grace-ms=1"],
     tool("checked"),
   );
-  await eventually(() => rounds > 3000);
+  await eventually(() => expect(rounds).toBeGreaterThan(3000));
   await guard.answers(1);
   expect(guard.log()).not.toMatch(/Sanitizer|runtime error/);
   expect(await guard.stop()).toBe(0);

@@ -67,7 +67,7 @@ test("a tag that was written is not launched where it lies, and plays when it is
   withService(async ({ device, place, service }) => {
     const tag = blank("ntag213");
     const writing = tapdeck(place, "write", "SNES/Game.sfc");
-    await eventually(() => writing.error() !== "");
+    await eventually(() => expect(writing.error()).not.toBe(""));
     expect(writing.error()).toBe("lay a tag on the reader\n");
     device.put(tag);
     expect(await writing.ended()).toBe(0);
@@ -90,7 +90,7 @@ test("many tags are written in a row from a list, each with its own line, until 
     const list = join(place.folder, "list.txt");
     await writeFile(list, `one\r\n\n${"two ".repeat(30)}\nthree\nfour\n`);
     const writing = tapdeck(place, "write", "--list", list);
-    const asked = (line: string) => eventually(() => writing.error().includes(line));
+    const asked = (line: string) => eventually(() => expect(writing.error()).toContain(line));
     const [first, small, second, third] = [
       blank("ntag213", 0),
       blank("ultralight", 1),
@@ -126,7 +126,7 @@ test("many tags are written in a row from a list, each with its own line, until 
 test("Ctrl-C calls the write off: the tag that comes next is left as it is", () =>
   withService(async ({ device, place, service }) => {
     const writing = tapdeck(place, "write", "x");
-    await eventually(() => writing.error() !== "");
+    await eventually(() => expect(writing.error()).not.toBe(""));
     writing.interrupt();
     expect(await writing.ended()).toBe(1);
     expect(writing.error()).toEndWith("tapdeck: nothing was written\n");
@@ -171,23 +171,24 @@ test("over the API: what was refused says why, for people and for programs", () 
 
 test("a write whose caller has gone is called off, so that the next card keeps what it says", () =>
   withService(async ({ device, place, service: { client, heard } }) => {
-    /** Whether a write waits on the reader; one of its own waits no longer. */
-    const isTaken = async () => {
-      let refusal: string | undefined;
+    /** The refusal of one more write; empty if none was under way, and then that write is cancelled. */
+    const refusalOfAnother = async () => {
+      let refusal = "";
       client.call("readers.write", { text: "z" }).catch((error: unknown) => {
         refusal = String(error);
       });
       // A refusal is there before the next answer is.
       await client.call("version");
-      if (refusal === undefined) await client.call("readers.write.cancel");
-      return refusal?.includes("waits for a tag") === true;
+      if (refusal === "") await client.call("readers.write.cancel");
+      return refusal;
     };
+    const taken = "waits for a tag";
     const other = await connect(`ws://127.0.0.1:${place.port}/api/v0.1`);
     other.call("readers.write", { text: "x" }).catch(() => {});
     await other.call("version");
-    expect(await isTaken()).toBe(true);
+    expect(await refusalOfAnother()).toContain(taken);
     other.close();
-    await eventually(async () => !(await isTaken()));
+    await eventually(async () => expect(await refusalOfAnother()).not.toContain(taken));
 
     const leaving = new AbortController();
     const post = () =>
@@ -202,14 +203,15 @@ test("a write whose caller has gone is called off, so that the next card keeps w
       );
     let posted = post();
     await eventually(async () => {
-      if (await isTaken()) return true;
+      const answer = await refusalOfAnother();
+      if (answer.includes(taken)) return;
       // It may have come while the look of this test was under way.
       if ((await Promise.race([posted, ""])) === "answered") posted = post();
-      return false;
+      expect(answer).toContain(taken);
     });
     leaving.abort();
     expect(await posted).toBe("left");
-    await eventually(async () => !(await isTaken()));
+    await eventually(async () => expect(await refusalOfAnother()).not.toContain(taken));
 
     const tag = blank("ntag213");
     device.put(tag);

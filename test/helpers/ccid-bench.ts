@@ -62,7 +62,7 @@ export async function withCcid(
     .finally(() => {
       over = true;
     });
-  const sees = (state: string) => eventually(() => states.at(-1) === state);
+  const sees = (state: string) => eventually(() => expect(states.at(-1)).toBe(state));
   try {
     await run({
       reader,

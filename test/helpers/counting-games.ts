@@ -1,4 +1,5 @@
 /** Decks and places with the counting game (counting-nes-game.ts), Debian's RetroArch and a free core, without a screen. */
+import { expect } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
@@ -77,7 +78,7 @@ env = { ${Object.entries(environment)
 }
 
 export async function untilPlaying({ client }: Pick<Running, "client">): Promise<void> {
-  await eventually(async () => (await client.call("media.active"))?.playbackState === "playing");
+  await eventually(async () => expect((await client.call("media.active"))?.playbackState).toBe("playing"));
   await client.call("media.control", { action: "pause" });
   await client.call("media.control", { action: "resume" });
 }

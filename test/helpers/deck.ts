@@ -1,4 +1,5 @@
 /** A launcher with a real store, real files and real players, whose settings a test may change as it runs. */
+import { expect } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -90,7 +91,7 @@ export async function makeDeck({ config = {}, clock = systemClock, before, ...mo
       await eventually(() => ends().length > before || count("media.started") > begun);
       // A player of this kind has proved itself when it still plays some seconds later.
       if ("advance" in clock && ends().length === before) clock.advance(proofMs);
-      await eventually(() => ends().length > before);
+      await eventually(() => expect(ends().length).toBeGreaterThan(before));
       return ends()[before] ?? "";
     },
     /** Names of what was started, in order. */

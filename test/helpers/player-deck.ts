@@ -1,4 +1,5 @@
 /** A launcher with a real store, real files and real players, and all that it told. */
+import { expect } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -124,17 +125,17 @@ export async function makeDeck(
     async run(script) {
       const mine = launch(script);
       const end = () => told("launch.finished").find(({ uid }) => uid === mine);
-      await eventually(() => end() !== undefined, deckMsMax);
+      await eventually(() => expect(end()).toBeDefined(), deckMsMax);
       return end()?.error ?? true;
     },
     async play(script) {
       const before = told("media.started").length;
       launch(script);
       const state = async () => (await launcher.playback())?.playbackState ?? "loading";
-      await eventually(
-        async () => told("media.started").length > before && (await state()) !== "loading",
-        deckMsMax,
-      );
+      await eventually(async () => {
+        expect(told("media.started").length).toBeGreaterThan(before);
+        expect(await state()).not.toBe("loading");
+      }, deckMsMax);
     },
     async playerOf(file) {
       let pid = 0;
@@ -145,7 +146,7 @@ export async function makeDeck(
       return pid;
     },
     async next(name, count = 1) {
-      await eventually(() => told(name).length >= count, deckMsMax);
+      await eventually(() => expect(told(name).length).toBeGreaterThanOrEqual(count), deckMsMax);
       const payload = told(name)[count - 1];
       if (payload === undefined) throw new Error(`no ${name}`);
       return payload;

@@ -1,4 +1,5 @@
 /** Both ends of a serial line on a pty, and what a test wants to know of them. */
+import { expect } from "bun:test";
 import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
 import { SerialPortStream } from "@serialport/stream";
 import { ioctl, requests } from "../../drivers/io/libc.ts";
@@ -57,7 +58,7 @@ export function createSink() {
     },
     length: () => length,
     async atLeast(wanted: number): Promise<Buffer> {
-      await eventually(() => length >= wanted);
+      await eventually(() => expect(length).toBeGreaterThanOrEqual(wanted));
       return Buffer.concat(parts);
     },
   };

@@ -5,12 +5,11 @@
  *   vpcd sends       length(2, big-endian) then an APDU; or one byte: 0 power off, 1 power on, 2 reset, 4 the ATR is wanted
  *   the card sends   length(2) then the answer; to 4 the ATR; to the others nothing
  */
-import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TCPSocketListener } from "bun";
-import { eventually } from "./processes.ts";
+import { eventuallyExists } from "./processes.ts";
 
 export const canRunPcscd =
   process.getuid?.() === 0 &&
@@ -62,7 +61,7 @@ export async function startVirtualReader(card: VirtualCard): Promise<VirtualRead
     if ((await child.exited) !== 0) throw new Error(`${command.join(" ")}:\n${said}${complained}`);
     return said;
   };
-  await eventually(() => existsSync(socketPath));
+  await eventuallyExists(socketPath);
   const reader = "Tapdeck test 00 00";
   return {
     async send(apdus) {

@@ -28,7 +28,7 @@ test("new media folders and players are in use at the next launch", async () => 
   const launch = async () => {
     const before = ended.length;
     launcher.launch({ type: "", uid: "", text: "SNES/a.sfc", data: "" });
-    await eventually(() => ended.length > before);
+    await eventually(() => expect(ended.length).toBeGreaterThan(before));
     return ended.at(-1);
   };
   try {

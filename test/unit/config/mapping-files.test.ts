@@ -106,34 +106,34 @@ test("a folder that is not there is no error, and is noticed when it is made, wi
   expect([watched.calls(), watched.lines]).toEqual([0, []]);
   await mkdir(folder, { recursive: true });
   await watched.write("a.toml", table("a"));
-  await eventually(() => patterns(watched)[0] === "a");
+  await eventually(() => expect(patterns(watched)[0]).toBe("a"));
   await watched.write("a.toml", table("b"));
-  await eventually(() => patterns(watched)[0] === "b");
+  await eventually(() => expect(patterns(watched)[0]).toBe("b"));
 });
 
 test("a folder that goes away takes its mappings with it, and brings them back", async () => {
   const watched = await startWith({ "a.toml": table("a") });
   await rename(watched.folder, `${watched.folder}.away`);
-  await eventually(() => watched.now().length === 0);
+  await eventually(() => expect(watched.now()).toEqual([]));
   await rename(`${watched.folder}.away`, watched.folder);
-  await eventually(() => watched.now().length === 1);
+  await eventually(() => expect(watched.now()).toHaveLength(1));
   await watched.write("b.toml", table("b"));
-  await eventually(() => watched.now().length === 2);
+  await eventually(() => expect(watched.now()).toHaveLength(2));
 });
 
 test("files that are added, changed, replaced, renamed and deleted are noticed", async () => {
   const watched = await startWith({ "a.toml": table("a") });
   await watched.write("b.toml", table("b"));
-  await eventually(() => patterns(watched).join() === "a,b");
+  await eventually(() => expect(patterns(watched).join()).toBe("a,b"));
   await watched.write("a.toml", table("a2"));
-  await eventually(() => patterns(watched).join() === "a2,b");
+  await eventually(() => expect(patterns(watched).join()).toBe("a2,b"));
   await watched.write("a.toml.new", table("a3"));
   await rename(join(watched.folder, "a.toml.new"), join(watched.folder, "a.toml"));
-  await eventually(() => patterns(watched).join() === "a3,b");
+  await eventually(() => expect(patterns(watched).join()).toBe("a3,b"));
   await rename(join(watched.folder, "a.toml"), join(watched.folder, "c.toml"));
-  await eventually(() => patterns(watched).join() === "b,a3");
+  await eventually(() => expect(patterns(watched).join()).toBe("b,a3"));
   await rm(join(watched.folder, "b.toml"));
-  await eventually(() => patterns(watched).join() === "a3");
+  await eventually(() => expect(patterns(watched).join()).toBe("a3"));
 });
 
 test("a file that becomes wrong is refused once, with file, line and reason, and what it held stays", async () => {
@@ -142,16 +142,16 @@ test("a file that becomes wrong is refused once, with file, line and reason, and
     "a.toml",
     `${table("new")}\n[[mapping]]\ntype = "txet"\npattern = "c"\noverride = "x"\n`,
   );
-  await eventually(() => watched.lines.some((line) => line.startsWith("error")));
+  await eventually(() => expect(watched.lines).toContainEqual(expect.stringMatching(/^error/)));
   const refusals = watched.lines.filter((line) => line.startsWith("error"));
   expect(refusals).toEqual([
     'error mappings: refused a file file=a.toml line=8 reason="type: it must be one of uid, text, data" kept=1',
   ]);
   await watched.write("b.toml", table("b2"));
-  await eventually(() => patterns(watched).join() === "a,b2");
+  await eventually(() => expect(patterns(watched).join()).toBe("a,b2"));
   expect(watched.lines.filter((line) => line.startsWith("error"))).toEqual(refusals);
   await watched.write("a.toml", table("a2"));
-  await eventually(() => patterns(watched).join() === "a2,b2");
+  await eventually(() => expect(patterns(watched).join()).toBe("a2,b2"));
 });
 
 const wrong: readonly [string, string, number | undefined, RegExp][] = [
@@ -224,10 +224,10 @@ test("an id is negative, fits the API, and is not changed by what happens to oth
   }
   await watched.write("a.toml", table("a"));
   await watched.write("z.toml", table("z"));
-  await eventually(() => watched.now().length === 4);
+  await eventually(() => expect(watched.now()).toHaveLength(4));
   expect(idsOf(watched.now().slice(1, 3))).toEqual(ids);
   await watched.write("m.toml", table("other") + table("m2") + table("m3"));
-  await eventually(() => watched.now().length === 5);
+  await eventually(() => expect(watched.now()).toHaveLength(5));
   expect(idsOf(watched.now().slice(1, 3))).toEqual(ids);
 });
 
@@ -308,7 +308,7 @@ test("a file that is only touched changes nothing", async () => {
   const watched = await startWith({ "a.toml": table("a") });
   await utimes(join(watched.folder, "a.toml"), new Date(), new Date(Date.now() - 60_000));
   await watched.write("b.toml", table("b"));
-  await eventually(() => watched.now().length === 2);
+  await eventually(() => expect(watched.now()).toHaveLength(2));
   expect(patterns(watched)).toEqual(["a", "b"]);
 });
 
@@ -327,11 +327,17 @@ test("an edit by hand changes what a card launches, one line or a thousand", asy
   const map = (text: string) => mapper.map({ type: "", uid: "", text, data: "" });
   expect(map("card")).toBe("x");
   await writeFile(join(folder, "a.toml"), table("other"));
-  await eventually(() => map("other") === "x" && map("card") === undefined);
+  await eventually(() => {
+    expect(map("other")).toBe("x");
+    expect(map("card")).toBeUndefined();
+  });
   const many = Array.from({ length: 1000 }, (_, place) => table(`many ${place}`));
   await writeFile(join(folder, "a.toml"), many.join(""));
-  await eventually(() => map("many 999") === "x" && map("other") === undefined);
+  await eventually(() => {
+    expect(map("many 999")).toBe("x");
+    expect(map("other")).toBeUndefined();
+  });
   await rm(join(folder, "a.toml"));
-  await eventually(() => map("many 999") === undefined);
+  await eventually(() => expect(map("many 999")).toBeUndefined());
   expect(mapper.list()).toEqual([]);
 });

@@ -254,7 +254,7 @@ test("behind a link, the file that it points to is written, and its edits are no
   expect((await lstat(path)).isSymbolicLink()).toBe(true);
   expect(await readFile(real, "utf8")).toBe("# mine\n\n[log]\ndebug = true\n");
   await writeFile(real, "[audio]\nfeedback = false\n");
-  await eventually(() => !settings.current().audio.feedback);
+  await eventually(() => expect(settings.current().audio.feedback).toBe(false));
 });
 
 test("an edit by hand that was not noticed yet is not lost to an update, and is in use with it", async () => {
@@ -271,12 +271,12 @@ test("edits by hand are taken over: written in place, put in its place by a rena
   settings.onChange(({ log, readers }) => heard.push(`${log.debug} ${readers.insertModeExitDelay}`));
   // In one go, between whose parts nobody looks.
   writeFileSync(path, "readers.insert_mode_exit_delay = 1\n");
-  await eventually(() => settings.current().readers.insertModeExitDelay === 1);
+  await eventually(() => expect(settings.current().readers.insertModeExitDelay).toBe(1));
   await writeFile(join(folder, "new"), "readers.insert_mode_exit_delay = 2\n");
   await rename(join(folder, "new"), path);
-  await eventually(() => settings.current().readers.insertModeExitDelay === 2);
+  await eventually(() => expect(settings.current().readers.insertModeExitDelay).toBe(2));
   await rm(path);
-  await eventually(() => settings.current().readers.insertModeExitDelay === 0);
+  await eventually(() => expect(settings.current().readers.insertModeExitDelay).toBe(0));
   expect(heard).toEqual(["false 1", "false 2", "false 0"]);
   expect(lines.filter((line) => line.includes("was edited")).length).toBe(3);
 });
@@ -289,9 +289,9 @@ test("a file is taken over from a folder that is made later, and from one that i
   for (const delay of [1, 2]) {
     await mkdir(inner, { recursive: true });
     await writeFile(join(inner, "config.toml"), `readers.insert_mode_exit_delay = ${delay}\n`);
-    await eventually(() => settings.current().readers.insertModeExitDelay === delay);
+    await eventually(() => expect(settings.current().readers.insertModeExitDelay).toBe(delay));
     await rm(join(folder, "a"), { recursive: true });
-    await eventually(() => settings.current().readers.insertModeExitDelay === 0);
+    await eventually(() => expect(settings.current().readers.insertModeExitDelay).toBe(0));
   }
 });
 
@@ -299,7 +299,7 @@ test("a bad edit is refused with line and reason, the last good settings stay, a
   const { settings, path, lines, text } = await open("[log]\ndebug = true\n");
   const bad = '[log]\ndebug = true\n[audio]\nfeedback = "loud"\n';
   writeFileSync(path, bad);
-  await eventually(() => settings.fault() !== undefined);
+  await eventually(() => expect(settings.fault()).toBeDefined());
   const reason = 'config.toml, line 4: audio.feedback must be true or false, not "loud"';
   expect(settings.fault()).toBe(reason);
   expect(lines).toEqual([`error config: ${reason}; the last good settings stay in use file=${path}`]);
@@ -314,7 +314,7 @@ test("a bad edit is refused with line and reason, the last good settings stay, a
   expect(await text()).toBe(bad);
 
   await writeFile(path, "[log]\ndebug = true\n");
-  await eventually(() => settings.fault() === undefined);
+  await eventually(() => expect(settings.fault()).toBeUndefined());
   await settings.update({ insertMode: true });
 });
 
@@ -331,12 +331,12 @@ test("a named file that goes away is a fault, and its settings stay until it is 
     return { ...world, settings: again };
   });
   await rename(path, join(folder, "aside"));
-  await eventually(() => settings.fault() !== undefined);
+  await eventually(() => expect(settings.fault()).toBeDefined());
   expect(settings.fault()).toMatch(/^cannot read the config file config\.toml: /);
   expect(settings.fault()).not.toContain(folder);
   expect(settings.current().log.debug).toBe(true);
   await rename(join(folder, "aside"), path);
-  await eventually(() => settings.fault() === undefined);
+  await eventually(() => expect(settings.fault()).toBeUndefined());
 });
 
 test("a bad file at the start is a start error", async () => {
@@ -368,11 +368,11 @@ test("another address of the API is said to need a restart, once a change", asyn
   const { settings, path, lines } = await open("");
   const restarts = () => lines.filter((line) => line.includes("take effect at the next start")).length;
   await writeFile(path, "api.port = 8000\n");
-  await eventually(() => settings.current().api.port === 8000);
+  await eventually(() => expect(settings.current().api.port).toBe(8000));
   await settings.update({ debug: true });
   expect(restarts()).toBe(1);
   await writeFile(path, "api.port = 7497\n");
-  await eventually(() => settings.current().api.port === 7497);
+  await eventually(() => expect(settings.current().api.port).toBe(7497));
   expect(restarts()).toBe(1);
 });
 

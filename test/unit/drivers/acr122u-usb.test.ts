@@ -111,7 +111,7 @@ describe("a reader that hangs", () => {
         reader.put(card("one"));
         await sees(one);
         reader.faults.hang(cure);
-        await eventually(() => stepsIn(lines).length >= steps.length);
+        await eventually(() => expect(stepsIn(lines).length).toBeGreaterThanOrEqual(steps.length));
         expect(stepsIn(lines)).toEqual(steps);
         reader.take();
         reader.put(card("two", otherUid));
@@ -125,7 +125,7 @@ describe("a reader that hangs", () => {
       withCcid({}, async ({ reader, lines, sees }) => {
         await sees("");
         reader.faults.hang(cure);
-        await eventually(() => stepsIn(lines).length >= steps.length);
+        await eventually(() => expect(stepsIn(lines).length).toBeGreaterThanOrEqual(steps.length));
         expect(stepsIn(lines)).toEqual(steps);
         reader.put(card("one"));
         await sees(one);
@@ -150,7 +150,7 @@ describe("a reader that hangs", () => {
       await sees("");
       expect(reader.buzzes).toBe(false);
       reader.faults.hang("reset");
-      await eventually(() => stepsIn(lines).includes("USB reset: helped"));
+      await eventually(() => expect(stepsIn(lines)).toContain("USB reset: helped"));
       expect(reader.buzzes).toBe(false);
     }));
 });
@@ -229,7 +229,7 @@ test("a reader that tells of cards is asked once a second, and heard at once", a
     reader.take();
     await eventually(() => {
       clock.advance(100);
-      return commands > 0;
+      expect(commands).toBeGreaterThan(0);
     });
     await sees("");
     await settled();
@@ -238,7 +238,7 @@ test("a reader that tells of cards is asked once a second, and heard at once", a
     await settled();
     expect(commands).toBe(0);
     clock.advance(10);
-    await eventually(() => commands > 0);
+    await eventually(() => expect(commands).toBeGreaterThan(0));
   });
 });
 
@@ -254,16 +254,16 @@ test("the buzzer sounds where the settings say so, and follows them", async () =
   await withCcid({ feedback: () => feedback }, async ({ reader }) => {
     expect(reader.buzzes).toBe(true);
     feedback = false;
-    await eventually(() => !reader.buzzes);
+    await eventually(() => expect(reader.buzzes).toBe(false));
     feedback = true;
-    await eventually(() => reader.buzzes);
+    await eventually(() => expect(reader.buzzes).toBe(true));
   });
 });
 
 test("cards of other families are told as a PN532 on a line tells them", () =>
   withCcid({}, async ({ reader, last }) => {
     reader.put(createClassicTag(Uint8Array.fromHex("de4a1b7c")));
-    await eventually(() => last()?.[0]?.uid === "de4a1b7c");
+    await eventually(() => expect(last()?.[0]?.uid).toBe("de4a1b7c"));
     expect(last()?.[0]?.type).toBe("MIFARE");
     reader.take();
     reader.put(
@@ -272,7 +272,7 @@ test("cards of other families are told as a PN532 on a line tells them", () =>
         Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80),
       ),
     );
-    await eventually(() => last()?.[0]?.uid === "04112233445566");
+    await eventually(() => expect(last()?.[0]?.uid).toBe("04112233445566"));
     expect(last()?.[0]?.type).toBe("DESFire");
   }));
 
@@ -314,17 +314,17 @@ describe("any other contactless reader", () => {
   test("knows a Classic and a processor card by their UIDs", () =>
     withCcid({ ...plain, isMute: true }, async ({ reader, last }) => {
       reader.put(createClassicTag(Uint8Array.fromHex("de4a1b7c")));
-      await eventually(() => last()?.[0]?.uid === "de4a1b7c");
+      await eventually(() => expect(last()?.[0]?.uid).toBe("de4a1b7c"));
       expect(last()?.[0]?.type).toBe("MIFARE");
       reader.take();
-      await eventually(() => last()?.length === 0);
+      await eventually(() => expect(last()?.length).toBe(0));
       reader.put(
         createCardWithoutMessages(
           Uint8Array.fromHex("04112233445566"),
           Uint8Array.of(0x75, 0x77, 0x81, 0x02, 0x80),
         ),
       );
-      await eventually(() => last()?.[0]?.uid === "04112233445566");
+      await eventually(() => expect(last()?.[0]?.uid).toBe("04112233445566"));
     }));
 
   test("reads and writes a MIFARE Classic by the keys of its sectors", () =>
@@ -348,7 +348,7 @@ describe("any other contactless reader", () => {
         reader.take();
         await sees("");
         reader.faults.hang("abort");
-        await eventually(() => stepsIn(lines).length >= 1);
+        await eventually(() => expect(stepsIn(lines).length).toBeGreaterThanOrEqual(1));
         expect(stepsIn(lines)).toEqual(["abort: helped"]);
         reader.put(card("two", otherUid));
         await sees(two);
@@ -359,7 +359,7 @@ describe("any other contactless reader", () => {
     withCcid(plain, async ({ reader, lines, sees }) => {
       await sees("");
       reader.faults.hang("power");
-      await eventually(() => stepsIn(lines).length >= 2);
+      await eventually(() => expect(stepsIn(lines).length).toBeGreaterThanOrEqual(2));
       expect(stepsIn(lines)).toEqual(["abort: no", "slot power cycle: helped"]);
       reader.put(card("one"));
       await sees(one);

@@ -34,7 +34,7 @@ async function watched(
     () => "in peace",
     (error: unknown) => error,
   );
-  await eventually(() => texts.length > 0);
+  await eventually(() => expect(texts.length).toBeGreaterThan(0));
   await run(texts, ended);
   ending.abort(new Error("the test ends"));
   await ended;
@@ -64,7 +64,7 @@ test("a file that is moved into place is the card, and the one before it is not"
       for (const text of ["one", "two"]) {
         await writeFile(join(folder, "next"), text);
         await rename(join(folder, "next"), join(folder, "card"));
-        await eventually(() => texts.at(-1) === text);
+        await eventually(() => expect(texts.at(-1)).toBe(text));
       }
       expect(texts.filter((text, at) => text !== texts[at - 1])).toEqual(["", "one", "two"]);
     }),
@@ -76,12 +76,12 @@ test("a file larger than the limit, or no text, counts as no card, and the next 
     await writeFile(path, "one");
     await watched(path, async (texts) => {
       for (const bad of [new Uint8Array(readerFileBytesMax + 1).fill(0x41), Uint8Array.of(0xff, 0xfe)]) {
-        await eventually(() => texts.at(-1) === "one");
+        await eventually(() => expect(texts.at(-1)).toBe("one"));
         await writeFile(path, bad);
-        await eventually(() => texts.at(-1) === "");
+        await eventually(() => expect(texts.at(-1)).toBe(""));
         await writeFile(path, "one");
       }
-      await eventually(() => texts.at(-1) === "one");
+      await eventually(() => expect(texts.at(-1)).toBe("one"));
     });
   }));
 
@@ -91,7 +91,7 @@ test("a folder that is taken away is a fault of the reader, and takes no card aw
     await mkdir(place);
     await writeFile(join(place, "card"), "one");
     await watched(join(place, "card"), async (texts, ended) => {
-      await eventually(() => texts.at(-1) === "one");
+      await eventually(() => expect(texts.at(-1)).toBe("one"));
       await rename(place, join(folder, "away"));
       // The kernel tells of a moved folder to those who watch the one above; a file that goes is told here.
       await rm(join(folder, "away"), { recursive: true });

@@ -82,7 +82,7 @@ test("the line is raised, and handed back at the first rate; a rate in the conne
     expect(device.baudRate).toBe(460_800);
     await raised.close();
     // The chip has heard it a moment later than it was said.
-    await eventually(() => device.baudRate === 115_200);
+    await eventually(() => expect(device.baudRate).toBe(115_200));
     const fixed = await pn532Uart.open(`${device.path}?baud=115200`, context, never);
     expect(device.baudRate).toBe(115_200);
     await fixed.close();
@@ -106,7 +106,7 @@ test("a line that cannot be raised is used as it is", async () => {
       if (payload[1] === 0x10) changes += 1;
     });
     const opening = openPn532(slow, context, never).catch(messageOf);
-    await eventually(() => device.baudRate === 460_800);
+    await eventually(() => expect(device.baudRate).toBe(460_800));
     device.revive();
     const session = await opening;
     if (typeof session === "string") throw new Error(session);
@@ -213,21 +213,21 @@ test("two phones' made-up UIDs are one card only while it stays; a card that cha
       if (seen.at(-1) !== uids) seen.push(uids);
     }, ending.signal);
     const random = (hex: string) => createClassicTag(Uint8Array.fromHex(hex));
-    await eventually(() => seen.at(-1) === "");
+    await eventually(() => expect(seen.at(-1)).toBe(""));
     device.put(random("08aaaaaa"));
-    await eventually(() => seen.at(-1) === "08aaaaaa");
+    await eventually(() => expect(seen.at(-1)).toBe("08aaaaaa"));
     device.take();
     device.put(random("08bbbbbb"));
     let commands = 0;
     device.onCommand(() => {
       commands += 1;
     });
-    await eventually(() => commands >= 2);
+    await eventually(() => expect(commands).toBeGreaterThanOrEqual(2));
     expect(seen).toEqual(["", "08aaaaaa"]);
     device.take();
-    await eventually(() => seen.at(-1) === "");
+    await eventually(() => expect(seen.at(-1)).toBe(""));
     device.put(random("08cccccc"));
-    await eventually(() => seen.at(-1) === "08cccccc");
+    await eventually(() => expect(seen.at(-1)).toBe("08cccccc"));
     ending.abort(new Error("seen"));
     await watching;
     await session.close();

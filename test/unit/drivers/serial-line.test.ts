@@ -41,9 +41,9 @@ test("a line is the same card at every split of its bytes", () =>
       clock.advance(1000);
       reader.say(bytes.subarray(0, at));
       reader.say(bytes.subarray(at));
-      await eventually(() => texts.at(-1) === "ünd");
+      await eventually(() => expect(texts.at(-1)).toBe("ünd"));
       reader.say("SCAN\n");
-      await eventually(() => texts.at(-1) === "");
+      await eventually(() => expect(texts.at(-1)).toBe(""));
     }
     expect(texts.length).toBe(1 + 2 * (bytes.length - 1));
   }));
@@ -52,7 +52,7 @@ test("a megabyte without a line end is passed over, and the card behind it is re
   watched(async (reader, texts) => {
     for (let sent = 0; sent < 16; sent++) reader.say(new Uint8Array(64 * 1024).fill(0x41));
     reader.say(`\n${line}`);
-    await eventually(() => texts.at(-1) === "ünd");
+    await eventually(() => expect(texts.at(-1)).toBe("ünd"));
     expect(texts).toEqual(["", "ünd"]);
   }));
 
@@ -60,11 +60,14 @@ test("cards that come faster than a hand are passed over, and a second later the
   watched(async (reader, texts, clock) => {
     const manyCards = Array.from({ length: 1000 }, (_, at) => `SCAN\ttext=card ${at}\tremovable=yes\n`);
     reader.say(`${manyCards.join("")}SCAN\n`);
-    await eventually(() => texts.length > 1 && texts.at(-1) === "");
+    await eventually(() => {
+      expect(texts.length).toBeGreaterThan(1);
+      expect(texts.at(-1)).toBe("");
+    });
     expect(texts.length).toBe(readerTapsPerSecondMax + 2);
     clock.advance(1000);
     reader.say(line);
-    await eventually(() => texts.at(-1) === "ünd");
+    await eventually(() => expect(texts.at(-1)).toBe("ünd"));
   }));
 
 test("a rate that is none is refused before the port is touched", async () => {

@@ -120,7 +120,7 @@ async function makeDeck({
     /** The process of the player of a file, once its script has set itself up. */
     async playerOf(file: string): Promise<number> {
       const path = join(folder, "SNES", `${file}.pid`);
-      await eventually(async () => /^\d+\n$/.test(await text(path)));
+      await eventually(async () => expect(await text(path)).toMatch(/^\d+\n$/));
       return Number(await text(path));
     },
   };
@@ -137,7 +137,7 @@ test("a tap is told in order: running, media.started, launch.finished", async ()
   const deck = await makeDeck();
   deck.launch("SNES/a.sleep");
   expect(deck.names()).toEqual(["running"]);
-  await eventually(() => deck.count("launch.finished") === 1);
+  await eventually(() => expect(deck.count("launch.finished")).toBe(1));
   expect(deck.names()).toEqual(["running", "media.started", "launch.finished"]);
   const [running, started, finished] = deck.heard.map(({ payload }) => payload);
   expect(running).toMatchObject({ type: "NTAG", uid: "04aa", text: "SNES/a.sleep", script: "SNES/a.sleep" });
@@ -155,7 +155,7 @@ test("a tap is told in order: running, media.started, launch.finished", async ()
 test("a launch from a reader is in the history with that reader, its script and its end", async () => {
   const deck = await makeDeck({ map: ({ uid }) => (uid === "04bb" ? "SNES/a.true" : undefined) });
   deck.launcher.launch({ type: "NTAG", uid: "04bb", text: "card", data: "" }, { readerId: "reader" });
-  await eventually(() => deck.ends().length === 1);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.history.list({ limit: 5 })).toMatchObject([
     { uid: "04bb", text: "card", script: "SNES/a.true", readerId: "reader", success: true },
   ]);
@@ -165,7 +165,7 @@ test("a launch from a reader is in the history with that reader, its script and 
 test("media that ends by itself is told with its exit code, and plays no more", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.false");
-  await eventually(() => deck.count("media.stopped") === 1);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   expect(deck.heard.find(({ name }) => name === "media.stopped")?.payload).toMatchObject({
     mediaName: "a",
     exitCode: 9,
@@ -178,7 +178,7 @@ test("a player that crashes is told without an exit code", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.sleep");
   process.kill(await deck.playerOf("a.sleep"), "SIGKILL");
-  await eventually(() => deck.count("media.stopped") === 1);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   expect(deck.heard.find(({ name }) => name === "media.stopped")?.payload).toMatchObject({
     mediaName: "a",
     exitCode: null,
@@ -189,7 +189,7 @@ test("a player that crashes is told without an exit code", async () => {
 test("a player that fails at once is a launch that failed, with its last words, in the history too", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.loud||**echo:goes on");
-  await eventually(() => deck.ends().length === 1);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()[0]).toMatch(/^the player loud ended with code 3 after \d+\.\d s: no screen\nno sound$/);
   expect(deck.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
   expect(deck.lines).toEqual(["info  script: goes on"]);
@@ -201,13 +201,13 @@ test("a player that does not tell has proved itself after a while, and nobody wa
   deck.launch("SNES/a.sleep");
   deck.launch("**echo:the next one");
   await deck.playerOf("a.sleep");
-  await eventually(() => deck.ends().length === 1);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.lines).toEqual(["info  script: the next one"]);
   clock.advance(proofMs - 1);
   await Bun.sleep(0);
   expect(deck.ends()).toEqual([true]);
   clock.advance(1);
-  await eventually(() => deck.ends().length === 2);
+  await eventually(() => expect(deck.ends()).toHaveLength(2));
   expect(deck.ends()).toEqual([true, true]);
   expect(deck.launcher.activeMedia()).toMatchObject({ mediaName: "a" });
 });
@@ -231,20 +231,20 @@ test("a script that waits until media is ready waits for the proof, or fails whe
   await deck.playerOf("a.sleep");
   expect(deck.lines).toEqual([]);
   clock.advance(proofMs);
-  await eventually(() => deck.lines.length === 1);
+  await eventually(() => expect(deck.lines).toHaveLength(1));
   deck.launch("SNES/a.loud||**delay:media_ready||**echo:never");
-  await eventually(() => deck.ends().length === 2);
+  await eventually(() => expect(deck.ends()).toHaveLength(2));
   expect(deck.ends()[1]).toMatch(/^the player loud ended with code 3/);
   deck.launch("SNES/b.sleep||**delay:media_ready");
   process.kill(await deck.playerOf("b.sleep"), "SIGTERM");
-  await eventually(() => deck.ends().length === 3);
+  await eventually(() => expect(deck.ends()).toHaveLength(3));
   expect(deck.ends()[2]).toMatch(/^the player sleep was ended by a signal/);
 });
 
 test("what a plain player cannot do is said, with what to do, and stop it can", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.sleep||**control:pause");
-  await eventually(() => deck.ends().length === 1);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()).toEqual([
     'the player sleep can only be started and stopped: pause needs kind = "mpv" or "retroarch" in its [[launchers]]',
   ]);
@@ -269,7 +269,7 @@ test("the end of the service shortens a grace that runs already", async () => {
   deck.launch("SNES/a.endless");
   const player = await deck.playerOf("a.endless");
   deck.launch("**stop");
-  await eventually(async () => (await text(join(deck.folder, "SNES", "a.endless.asked"))) !== "");
+  await eventually(async () => expect(await text(join(deck.folder, "SNES", "a.endless.asked"))).not.toBe(""));
   // Its own grace would be longer than this test may take.
   await deck.launcher.close();
   expect(await liveMembers(player)).toEqual([]);
@@ -284,7 +284,7 @@ test("new media takes over: the old player is gone before the new one starts", a
     left = liveMembers(old);
   });
   deck.launch("SNES/b.sleep");
-  await eventually(() => deck.ends().length === 2);
+  await eventually(() => expect(deck.ends()).toHaveLength(2));
   expect(await left).toEqual([]);
   expect(deck.names().filter((name) => name.startsWith("media."))).toEqual([
     "media.started",
@@ -298,14 +298,14 @@ test("new media does not start beside what a player left behind", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.family");
   const player = await deck.playerOf("a.family");
-  await eventually(() => deck.count("media.stopped") === 1);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   expect(await liveMembers(player)).not.toEqual([]);
   let left: Promise<readonly number[]> | undefined;
   deck.bus.on("media.started", () => {
     left = liveMembers(player);
   });
   deck.launch("SNES/b.sleep");
-  await eventually(() => deck.ends().length === 2);
+  await eventually(() => expect(deck.ends()).toHaveLength(2));
   expect(await left).toEqual([]);
 });
 
@@ -313,7 +313,7 @@ test("a card that cannot be played leaves what plays alone", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.sleep||SNES/missing.sfc");
   deck.launch("SNES/a.odd");
-  await eventually(() => deck.ends().length === 2);
+  await eventually(() => expect(deck.ends()).toHaveLength(2));
   expect(deck.ends()).toEqual([
     "there is no file SNES/missing.sfc below the media folders",
     "no player is set up for .odd in SNES: add one to the config file under [[launchers]]",
@@ -328,7 +328,7 @@ test.each([
 ])("the script %p fails with a sentence, in the event and in the history", async (script, sentence) => {
   const deck = await makeDeck();
   deck.launch(script);
-  await eventually(() => deck.ends().length === 1);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.names()).toEqual(["running", "launch.finished"]);
   expect(deck.ends()[0]).toMatch(sentence);
   expect(deck.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
@@ -342,7 +342,7 @@ test("scripts run one after another, in the order in which they came", async () 
   await Bun.sleep(0);
   expect(deck.lines).toEqual(["info  script: 1"]);
   clock.advance(1000);
-  await eventually(() => deck.ends().length === 2);
+  await eventually(() => expect(deck.ends()).toHaveLength(2));
   expect(deck.lines).toEqual(["info  script: 1", "info  script: 2", "info  script: 3"]);
 });
 
@@ -354,7 +354,10 @@ test("stop ends what plays, what runs and what waits, and each launch once", asy
   deck.launch("**echo:never");
   await deck.playerOf("a.sleep");
   deck.launcher.stop();
-  await eventually(() => deck.ends().length === 3 && deck.count("media.stopped") === 1);
+  await eventually(() => {
+    expect(deck.ends()).toHaveLength(3);
+    expect(deck.count("media.stopped")).toBe(1);
+  });
   expect(deck.ends()).toEqual(["it was stopped", "it was stopped", "it was stopped"]);
   expect(deck.count("media.started")).toBe(1);
   expect(deck.lines).toEqual([]);
@@ -362,7 +365,7 @@ test("stop ends what plays, what runs and what waits, and each launch once", asy
   expect(deck.history.list({ limit: 5 }).map(({ error }) => error)).toEqual(deck.ends().map(String));
 
   deck.launch("**echo:again");
-  await eventually(() => deck.ends().length === 4);
+  await eventually(() => expect(deck.ends()).toHaveLength(4));
   expect(deck.ends()[3]).toBe(true);
 });
 
@@ -370,7 +373,7 @@ test("a stop between the tap and its player lets no player start", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.sleep");
   deck.launcher.stop();
-  await eventually(() => deck.ends().length === 1);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()).toEqual(["it was stopped"]);
   expect(deck.count("media.started")).toBe(0);
 });
@@ -379,7 +382,7 @@ test("the command stop ends what plays, and its script goes on", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.sleep");
   deck.launch("**stop||**echo:after");
-  await eventually(() => deck.ends().length === 2);
+  await eventually(() => expect(deck.ends()).toHaveLength(2));
   expect(deck.ends()).toEqual([true, true]);
   expect(deck.names().at(-2)).toBe("media.stopped");
   expect(deck.lines).toEqual(["info  script: after"]);
@@ -393,9 +396,9 @@ describe("a card that waits", () => {
   test("does not keep a stop card waiting, and is over with it", async () => {
     const deck = await makeDeck();
     tap(deck, "SNES/a.sleep||**delay:10m||**echo:never");
-    await eventually(() => deck.launcher.activeMedia() !== undefined);
+    await eventually(() => expect(deck.launcher.activeMedia()).toBeDefined());
     tap(deck, "**stop");
-    await eventually(() => deck.count("launch.finished") === 2);
+    await eventually(() => expect(deck.count("launch.finished")).toBe(2));
     expect(deck.launcher.activeMedia()).toBeUndefined();
     expect(deck.ends().toSorted()).toEqual(["another card took over", true]);
     expect(echoes(deck)).toEqual([]);
@@ -404,21 +407,21 @@ describe("a card that waits", () => {
   test("is over when another card starts something", async () => {
     const deck = await makeDeck();
     tap(deck, "SNES/a.sleep||**delay:10m||**stop");
-    await eventually(() => deck.launcher.activeMedia() !== undefined);
+    await eventually(() => expect(deck.launcher.activeMedia()).toBeDefined());
     tap(deck, "SNES/b.sleep");
-    await eventually(() => deck.launcher.activeMedia()?.mediaName === "b");
-    await eventually(() => deck.ends().includes("another card took over"));
+    await eventually(() => expect(deck.launcher.activeMedia()?.mediaName).toBe("b"));
+    await eventually(() => expect(deck.ends()).toContain("another card took over"));
   });
 
   test("goes on where the other card leaves alone what plays, which has its turn meanwhile", async () => {
     const clock = createManualClock();
     const deck = await makeDeck({ clock });
     tap(deck, "**echo:one||**delay:10m||**echo:three");
-    await eventually(() => echoes(deck).length === 1);
+    await eventually(() => expect(echoes(deck)).toHaveLength(1));
     tap(deck, "**echo:two");
-    await eventually(() => deck.ends().length === 1);
+    await eventually(() => expect(deck.ends()).toHaveLength(1));
     clock.advance(10 * 60_000);
-    await eventually(() => deck.ends().length === 2);
+    await eventually(() => expect(deck.ends()).toHaveLength(2));
     expect(echoes(deck)).toEqual(["one", "two", "three"]);
     expect(deck.ends()).toEqual([true, true]);
   });
@@ -429,9 +432,9 @@ describe("a card that waits", () => {
     deck.launch("**echo:one||**delay:10m||**echo:two");
     deck.launch("**echo:three");
     tap(deck, "**echo:cut in");
-    await eventually(() => deck.ends().length === 1);
+    await eventually(() => expect(deck.ends()).toHaveLength(1));
     clock.advance(10 * 60_000);
-    await eventually(() => deck.ends().length === 3);
+    await eventually(() => expect(deck.ends()).toHaveLength(3));
     expect(echoes(deck)).toEqual(["one", "cut in", "two", "three"]);
   });
 
@@ -448,7 +451,7 @@ describe("a card that waits", () => {
     clock.advance(1);
     await eventually(() => {
       clock.advance(100);
-      return deck.ends().length === 4;
+      expect(deck.ends()).toHaveLength(4);
     });
     expect(deck.launcher.activeMedia()?.mediaName).toBe("b");
     expect(echoes(deck)).toEqual(["after"]);
@@ -471,7 +474,7 @@ test("a full queue refuses, and what it refuses leaves no trace", async () => {
   expect(refused).toMatchObject({ code: "busy", data: { limit: "launchQueueMax" } });
   expect(deck.count("running")).toBe(launchQueueMax + 1);
   deck.launcher.stop();
-  await eventually(() => deck.ends().length === launchQueueMax + 1);
+  await eventually(() => expect(deck.ends()).toHaveLength(launchQueueMax + 1));
   expect(deck.history.list({ limit: 1000 })).toHaveLength(launchQueueMax + 1);
 });
 
@@ -489,7 +492,7 @@ test("a listener that launches when a script ends starts no second queue", async
     if (more-- > 0) deck.launch(more % 2 === 0 ? "" : "**echo:x");
   });
   deck.launch("");
-  await eventually(() => deck.ends().length === 4);
+  await eventually(() => expect(deck.ends()).toHaveLength(4));
   expect(deck.names()).toEqual(
     Array.from({ length: 4 }, () => ["running", "launch.finished"] as const).flat(),
   );
@@ -509,7 +512,7 @@ test("close ends what a player left behind", async () => {
   const deck = await makeDeck();
   deck.launch("SNES/a.family");
   const player = await deck.playerOf("a.family");
-  await eventually(() => deck.count("media.stopped") === 1);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   expect(await liveMembers(player)).not.toEqual([]);
   await deck.launcher.close();
   expect(await liveMembers(player)).toEqual([]);
@@ -528,7 +531,7 @@ test.each([
     const deck = await makeDeck({ map: ({ uid }) => (uid === "04bb" ? "**delay:1" : undefined) });
     for (const uid of ["04aa", "04bb"])
       deck.launcher.launch({ type: "NTAG", uid, text: "", data: "" }, { readerId: "reader", problem });
-    await eventually(() => deck.ends().length === 2);
+    await eventually(() => expect(deck.ends()).toHaveLength(2));
     expect(deck.ends()).toEqual([expect.stringMatching(sentence), true]);
     expect(deck.ends()[0]).toContain("no mapping for it");
   },

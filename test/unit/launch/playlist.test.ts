@@ -17,7 +17,7 @@ async function makeList(...files: readonly string[]): Promise<Deck> {
 test("the items of a folder play one after another, by name, numbers as numbers, and then it ends", async () => {
   await using deck = await makeList("A/10.true", "A/9.true", "A/1.true", "A/.hidden.true", "A/list.m3u");
   expect(await deck.run("**playlist.play:A")).toBe(true);
-  await eventually(() => deck.count("media.stopped") === 3);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(3));
   expect(deck.started()).toEqual(["1", "9", "10"]);
   expect(deck.launcher.playlist()).toBeUndefined();
   expect(deck.ends()).toEqual([true]);
@@ -41,7 +41,10 @@ test("a list names its items from its own folder; what is not there is left out 
   const list = `\ufeff#EXTM3U\r\n#EXTINF:1,One\r\none.true\r\nmissing.true\r\nsub\\two.true\r\nhttp://example.com/x.mp3\r\n${deck.folder}/B/three.true\r\n/etc/passwd\r\n`;
   await writeFile(join(deck.folder, "A/list.m3u8"), list);
   await deck.run("**playlist.play:A/list.m3u8");
-  await eventually(() => deck.count("media.stopped") === 3 && deck.launcher.playlist() === undefined);
+  await eventually(() => {
+    expect(deck.count("media.stopped")).toBe(3);
+    expect(deck.launcher.playlist()).toBeUndefined();
+  });
   expect(deck.started()).toEqual(["one", "two", "three"]);
   expect(deck.lines.filter((line) => line.includes("an item was left out"))).toHaveLength(2);
 });
@@ -51,9 +54,15 @@ test("a card with a folder or a list plays it, where no player takes it as it is
   await writeFile(join(deck.folder, "B/list.m3u8"), "../A/2.true\n../A/1.true\n");
   await writeFile(join(deck.folder, "B/loop.pls"), "[playlist]\nFile1=loop.pls\nFile2=list.m3u8\n");
   expect(await deck.run("A")).toBe(true);
-  await eventually(() => deck.count("media.stopped") === 2 && deck.launcher.playlist() === undefined);
+  await eventually(() => {
+    expect(deck.count("media.stopped")).toBe(2);
+    expect(deck.launcher.playlist()).toBeUndefined();
+  });
   expect(await deck.run("B/list.m3u8")).toBe(true);
-  await eventually(() => deck.count("media.stopped") === 4 && deck.launcher.playlist() === undefined);
+  await eventually(() => {
+    expect(deck.count("media.stopped")).toBe(4);
+    expect(deck.launcher.playlist()).toBeUndefined();
+  });
   expect(deck.started()).toEqual(["1", "2", "2", "1"]);
   expect(await deck.run("B/loop.pls")).toMatch(/no player is set up/);
 });
@@ -118,7 +127,7 @@ test("a paused playlist outlives what is played meanwhile, and goes on where it 
   await deck.run("**playlist.pause");
   await deck.run("SNES/other.sleep");
   deck.launcher.stopMedia("its card was taken off");
-  await eventually(() => deck.launcher.activeMedia() === undefined);
+  await eventually(() => expect(deck.launcher.activeMedia()).toBeUndefined());
   await deck.run("**playlist.play");
   expect(deck.started()).toEqual(["1", "2", "other", "2"]);
 });
@@ -129,7 +138,7 @@ test("a playlist belongs to the card that started it, and ends with what plays o
   const card = deck.launcher.cardOfMedia() ?? "";
   expect(deck.launcher.isLaunching(card)).toBe(true);
   deck.launcher.stopMedia("its card was taken off", card);
-  await eventually(() => deck.launcher.activeMedia() === undefined);
+  await eventually(() => expect(deck.launcher.activeMedia()).toBeUndefined());
   expect(deck.launcher.playlist()).toBeUndefined();
   expect(deck.launcher.isLaunching(card)).toBe(false);
 });
@@ -138,7 +147,7 @@ test("a stop over the API ends the playlist, and nothing more of it starts", asy
   await using deck = await makeList("A/1.sleep", "A/2.sleep");
   await deck.run("**playlist.play:A");
   deck.launcher.stop();
-  await eventually(() => deck.count("media.stopped") === 1);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   await Bun.sleep(30);
   expect(deck.started()).toEqual(["1"]);
   expect(deck.launcher.playlist()).toBeUndefined();
@@ -148,7 +157,7 @@ test("two players that crash in a row end it; one alone does not", async () => {
   await using deck = await makeDeck();
   await deck.files("A/1.false", "A/2.true", "A/3.false", "A/4.false", "A/5.sleep");
   await deck.run("**playlist.play:A");
-  await eventually(() => deck.lines.some((line) => line.includes("two players in a row")));
+  await eventually(() => expect(deck.lines).toContainEqual(expect.stringContaining("two players in a row")));
   expect(deck.started()).toEqual(["1", "2", "3", "4"]);
   expect(deck.launcher.playlist()).toBeUndefined();
 });
@@ -166,11 +175,11 @@ test("a playlist of which nothing plays fails its launch", async () => {
 test("repeat=one stays with one item, repeat=all begins again", async () => {
   await using deck = await makeList("A/1.true", "A/2.true");
   await deck.run("**playlist.play:A?repeat=all");
-  await eventually(() => deck.count("media.stopped") >= 5);
+  await eventually(() => expect(deck.count("media.stopped")).toBeGreaterThanOrEqual(5));
   expect(deck.started().slice(0, 5)).toEqual(["1", "2", "1", "2", "1"]);
   const before = deck.started().length;
   await deck.run("**playlist.play:A?repeat=one");
-  await eventually(() => deck.started().length > before + 3);
+  await eventually(() => expect(deck.started().length).toBeGreaterThan(before + 3));
   expect(new Set(deck.started().slice(before + 1))).toEqual(new Set(["1"]));
 });
 
@@ -178,7 +187,7 @@ test("a shuffled list plays each item once", async () => {
   const names = Array.from({ length: 12 }, (_, index) => `${index}`.padStart(2, "0"));
   await using deck = await makeList(...names.map((name) => `A/${name}.true`));
   await deck.run("**playlist.play:A?mode=shuffle");
-  await eventually(() => deck.count("media.stopped") === 12);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(12));
   expect(deck.started().toSorted()).toEqual(names);
 });
 

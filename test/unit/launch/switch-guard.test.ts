@@ -53,9 +53,9 @@ test("confirm launches what waits, as a launch of its own with a row in the hist
   deck.launcher.confirm();
   await Bun.sleep(0);
   expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
-  await eventually(() => deck.started().length === 2);
+  await eventually(() => expect(deck.started()).toHaveLength(2));
   deck.clock.advance(proofMs);
-  await eventually(() => deck.ends().length === 3);
+  await eventually(() => expect(deck.ends()).toHaveLength(3));
   expect(deck.started()).toEqual(["a", "b"]);
   expect(deck.store.history.list({ limit: 9 }).map(({ success }) => success)).toEqual([true, false, true]);
 });
@@ -64,9 +64,9 @@ test("what switches nothing is not held back: scripts without media, cards while
   await using deck = await guarded();
   expect(await deck.run("**echo:hello")).toBe(true);
   deck.launcher.launch(deck.token("SNES/b.sleep"));
-  await eventually(() => deck.started().length === 2);
+  await eventually(() => expect(deck.started()).toHaveLength(2));
   deck.clock.advance(proofMs);
-  await eventually(() => deck.ends().length === 3);
+  await eventually(() => expect(deck.ends()).toHaveLength(3));
   expect(deck.ends()).toEqual([true, true, true]);
   expect(await deck.run("**stop")).toBe(true);
   expect(await deck.run("SNES/c.sleep")).toBe(true);
@@ -92,8 +92,8 @@ test("a launch that was held back keeps the origin that it had", async () => {
   expect(await deck.run("SNES/b.sleep||**pair")).toMatch(/\*\*pair works from a card/);
   expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
   deck.launcher.launch(deck.token("**pair||SNES/b.sleep"), { isTap: true, isFromReader: true });
-  await eventually(() => deck.count("launch.guarded") === 1);
+  await eventually(() => expect(deck.count("launch.guarded")).toBe(1));
   expect(pairings).toBe(0);
   deck.launcher.confirm();
-  await eventually(() => pairings === 1);
+  await eventually(() => expect(pairings).toBe(1));
 });

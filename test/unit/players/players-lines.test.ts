@@ -1,6 +1,6 @@
 /** What players say to us: bytes that may be cut anywhere, noise, lines without end, and no answer at all. */
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,7 +102,7 @@ test("a RetroArch that does not listen yet has no answer, and is asked one thing
   line.say("RESET");
   await writeFile(ready, "");
   const lines = () => readFileSync(heard, "utf8").split("\n");
-  await eventually(() => existsSync(heard) && lines().includes("RESET"));
+  await eventually(() => expect(lines()).toContain("RESET"));
   expect(lines().filter((one) => !one.endsWith(" -") && one !== "")).toEqual([
     "GET_CONFIG_PARAM ask1",
     "GET_STATUS",
@@ -186,11 +186,11 @@ test("an mpv that talks nonsense is not believed, and one that hangs up has ende
   try {
     await player.ready;
     await eventually(async () =>
-      (
+      expect(
         await Bun.file(said)
           .text()
-          .catch(() => "")
-      ).includes("observe_property"),
+          .catch(() => ""),
+      ).toContain("observe_property"),
     );
     expect(await player.state()).toEqual({ playbackState: "playing" });
   } finally {

@@ -64,7 +64,7 @@ async function detecting(
     async look(afterMs: number) {
       const { looks } = last;
       clock.advance(afterMs);
-      await eventually(() => last.looks > looks);
+      await eventually(() => expect(last.looks).toBeGreaterThan(looks));
       // It has nothing to be looked at: the look ends in this turn.
       await new Promise((resolve) => setImmediate(resolve));
     },
@@ -94,7 +94,7 @@ test("every port that a driver names is attended, once and by its stable name, a
       async ({ look, names, attended }) => {
         await look(0);
         const expected = ["finds:/no/ttyUSB0", "finds:/no/ttyUSB1", "finds:/no/ttyAMA0"];
-        await eventually(() => names().length === expected.length);
+        await eventually(() => expect(names()).toHaveLength(expected.length));
         expect(names()).toEqual(expected);
         expect(attended.map(({ stablePath }) => stablePath)).toEqual(
           finds.candidates.map(({ stablePath }) => stablePath),
@@ -135,7 +135,7 @@ test("a port that was something else is opened again when its time has come, whi
   await detecting([finds], async ({ look, attended }) => {
     await look(0);
     for (let tries = 1; tries <= 6; tries++) {
-      await eventually(() => attended.length === tries);
+      await eventually(() => expect(attended).toHaveLength(tries));
       expect(attended.at(-1)?.found.wasRefused).toBe(tries > 1);
       expect(await attended.at(-1)?.wanted(false)).toBe(false);
       await look(soonMs);
@@ -152,14 +152,14 @@ test("a port that was given up is tried at once when it was re-plugged", async (
   await detecting([finds], async ({ look, attended }) => {
     await look(0);
     for (let tries = 1; tries <= 4; tries++) {
-      await eventually(() => attended.length === tries);
+      await eventually(() => expect(attended).toHaveLength(tries));
       expect(await attended.at(-1)?.wanted(false)).toBe(false);
       await look(20 * 60_000);
     }
     expect(attended.length).toBe(4);
     finds.candidates = [shared("2")];
     await look(sweepMs);
-    await eventually(() => attended.length === 5);
+    await eventually(() => expect(attended).toHaveLength(5));
     expect(attended.at(-1)?.found.wasRefused).toBe(false);
   });
 });
@@ -183,7 +183,7 @@ test("a device that is a reader for sure is wanted also where it cannot be opene
   finds.candidates = [{ ...port("1-1.4"), isCertain: true }];
   await detecting([finds], async ({ look, attended }) => {
     await look(0);
-    await eventually(() => attended.length === 1);
+    await eventually(() => expect(attended).toHaveLength(1));
     expect(await attended[0]?.wanted(false)).toBe(true);
     finds.candidates = [];
     expect(await attended[0]?.wanted(false)).toBe(false);
@@ -195,7 +195,7 @@ test("a reader that failed is wanted while its port is the same, and no more onc
   finds.candidates = [port("/no/ttyUSB0"), port("/no/ttyUSB1")];
   await detecting([finds], async ({ look, attended }) => {
     await look(0);
-    await eventually(() => attended.length === 2);
+    await eventually(() => expect(attended).toHaveLength(2));
     expect(await attended[0]?.wanted(true)).toBe(true);
     finds.candidates = [port("/no/ttyUSB1", "2")];
     expect(await attended[0]?.wanted(true)).toBe(false);
@@ -208,13 +208,13 @@ test("a reader that was re-plugged while its old supervision ended waited ten se
   finds.candidates = [port("/no/ttyUSB0")];
   await detecting([finds], async (bench) => {
     await bench.look(0);
-    await eventually(() => bench.attended.length === 1);
+    await eventually(() => expect(bench.attended).toHaveLength(1));
     bench.taken = ["/no/ttyUSB0"];
     finds.candidates = [port("/no/ttyUSB0", "2")];
     expect(await bench.attended[0]?.wanted(true)).toBe(false);
     bench.taken = [];
     await bench.look(soonMs);
-    await eventually(() => bench.attended.length === 2);
+    await eventually(() => expect(bench.attended).toHaveLength(2));
   });
 });
 
@@ -224,11 +224,11 @@ test("two drivers that know the same port had it open at once, and the second ga
   second.candidates = [port("/no/ttyUSB0")];
   await detecting([first, second], async ({ look, names, attended }) => {
     await look(0);
-    await eventually(() => attended.length > 0);
+    await eventually(() => expect(attended.length).toBeGreaterThan(0));
     expect(names()).toEqual(["first:/no/ttyUSB0"]);
     expect(await attended[0]?.wanted(false)).toBe(false);
     await look(soonMs);
-    await eventually(() => attended.length > 1);
+    await eventually(() => expect(attended.length).toBeGreaterThan(1));
     expect(names()).toEqual(["first:/no/ttyUSB0", "second:/no/ttyUSB0"]);
   });
 });
@@ -244,7 +244,7 @@ test("a port that is taken under another name, or with options behind it, is lef
     await detecting([finds], async (bench) => {
       bench.taken = [`${link}?baud=115200`];
       await bench.look(0);
-      await eventually(() => bench.attended.length > 0);
+      await eventually(() => expect(bench.attended.length).toBeGreaterThan(0));
       expect(bench.names()).toEqual(["finds:/no/ttyUSB1"]);
     });
   } finally {
@@ -258,11 +258,11 @@ test("a driver that cannot look kept the others from looking", async () => {
   finds.candidates = [port("/no/ttyUSB0")];
   await detecting([broken, finds], async ({ look, names, attended }) => {
     await look(0);
-    await eventually(() => attended.length === 1);
+    await eventually(() => expect(attended).toHaveLength(1));
     broken.fails = false;
     broken.candidates = [port("/no/ttyUSB1")];
     await look(sweepMs);
-    await eventually(() => attended.some(({ driver }) => driver === "broken"));
+    await eventually(() => expect(attended.map(({ driver }) => driver)).toContain("broken"));
     expect(names()).toContain("broken:/no/ttyUSB1");
   });
 });
@@ -273,7 +273,7 @@ test("detection that has ended looks no more", async () => {
   const options = { drivers: [finds], clock, log: silentLog, taken: () => [], attend: () => {} };
   const detection = createDetection(options);
   clock.advance(0);
-  await eventually(() => finds.looks === 1);
+  await eventually(() => expect(finds.looks).toBe(1));
   detection[Symbol.dispose]();
   clock.advance(10 * sweepMs);
   expect(finds.looks).toBe(1);

@@ -53,13 +53,13 @@ async function withDevice(run: (device: Pn532Device, path: string) => Promise<vo
 test("a card that comes and goes is a token that is added and removed", () =>
   withDevice((device, path) =>
     withReaders([`pn532-uart:${path}`], async ({ readers, events }) => {
-      await eventually(() => events.length === 1);
+      await eventually(() => expect(events).toHaveLength(1));
       if (one !== undefined) device.put(one);
-      await eventually(() => events.length === 2);
+      await eventually(() => expect(events).toHaveLength(2));
       const [reader] = readers.list();
       expect(readers.tokens().active).toMatchObject([{ uid: "04a1a2a3a4a5a6", readerId: reader?.readerId }]);
       device.take();
-      await eventually(() => events.length === 3);
+      await eventually(() => expect(events).toHaveLength(3));
       expect(events).toEqual([
         `readers.added ${path}`,
         "tokens.added 04a1a2a3a4a5a6",
@@ -73,16 +73,18 @@ test("a card that lies on its reader through a re-plugging is not tapped again",
   withDevice((device, path) =>
     withReaders([`pn532-uart:${path}`], async ({ readers, events }) => {
       if (one !== undefined) device.put(one);
-      await eventually(() => events.includes("tokens.added 04a1a2a3a4a5a6"));
+      await eventually(() => expect(events).toContain("tokens.added 04a1a2a3a4a5a6"));
       await device.unplug();
-      await eventually(() => events.includes(`readers.removed ${path}`));
+      await eventually(() => expect(events).toContain(`readers.removed ${path}`));
       expect(readers.tokens().active.length).toBe(1);
       device.plug();
-      await eventually(() => events.filter((event) => event.startsWith("readers.added")).length === 2);
+      await eventually(() =>
+        expect(events.filter((event) => event.startsWith("readers.added"))).toHaveLength(2),
+      );
       // Another card settles what lay there.
       device.take();
       if (two !== undefined) device.put(two);
-      await eventually(() => events.includes("tokens.added 04b1b2b3b4b5b6"));
+      await eventually(() => expect(events).toContain("tokens.added 04b1b2b3b4b5b6"));
       expect(events.filter((event) => event.startsWith("tokens"))).toEqual([
         "tokens.added 04a1a2a3a4a5a6",
         "tokens.removed 04a1a2a3a4a5a6",
@@ -95,12 +97,12 @@ test("a card that was changed while the reader was unplugged is one that left an
   withDevice((device, path) =>
     withReaders([`pn532-uart:${path}`], async ({ events }) => {
       if (one !== undefined) device.put(one);
-      await eventually(() => events.includes("tokens.added 04a1a2a3a4a5a6"));
+      await eventually(() => expect(events).toContain("tokens.added 04a1a2a3a4a5a6"));
       await device.unplug();
       device.take();
       if (two !== undefined) device.put(two);
       device.plug();
-      await eventually(() => events.includes("tokens.added 04b1b2b3b4b5b6"));
+      await eventually(() => expect(events).toContain("tokens.added 04b1b2b3b4b5b6"));
       expect(events.filter((event) => event.startsWith("tokens.")).slice(1)).toEqual([
         "tokens.removed 04a1a2a3a4a5a6",
         "tokens.added 04b1b2b3b4b5b6",
@@ -110,7 +112,9 @@ test("a card that was changed while the reader was unplugged is one that left an
 
 test("a configured reader that is not there is listed, and what is wrong is told", () =>
   withReaders(["pn532-uart:/no/such/port", "acr1:/dev/x", "nonsense"], async ({ readers }) => {
-    await eventually(() => readers.faults().some((fault) => fault.includes("there is no such device")));
+    await eventually(() =>
+      expect(readers.faults()).toContainEqual(expect.stringContaining("there is no such device")),
+    );
     expect(readers.list()).toMatchObject([{ path: "/no/such/port", connected: false, info: "" }]);
     const faults = readers.faults();
     expect(faults.filter((fault) => fault.includes("is not a reader")).length).toBe(2);
@@ -121,7 +125,7 @@ test("several readers are told apart, by ids that stay the same", async () => {
   const ids: (readonly string[])[] = [];
   for (let round = 0; round < 2; round++) {
     await withReaders(["simulated:left", "simulated:right"], async ({ readers, events }) => {
-      await eventually(() => events.length === 2);
+      await eventually(() => expect(events).toHaveLength(2));
       ids.push(readers.list().map(({ readerId }) => readerId));
     });
   }
@@ -131,19 +135,19 @@ test("several readers are told apart, by ids that stay the same", async () => {
 
 test("a tap over the API reaches the simulated reader that it names, and the virtual one where it names none", () =>
   withReaders(["simulated:"], async ({ readers, events }) => {
-    await eventually(() => events.length === 1);
+    await eventually(() => expect(events).toHaveLength(1));
     const readerId = readers.list()[0]?.readerId;
     readers.scan({ ...card, text: "hello", uid: "04c1c2c3c4c5c6" }, 60_000, readerId);
-    await eventually(() => events.includes("tokens.added 04c1c2c3c4c5c6"));
+    await eventually(() => expect(events).toContain("tokens.added 04c1c2c3c4c5c6"));
     readers.scan({ ...card, uid: "virtual" }, 10, undefined);
-    await eventually(() => events.includes("tokens.removed virtual"));
+    await eventually(() => expect(events).toContain("tokens.removed virtual"));
     expect(readers.tokens().active.map(({ uid }) => uid)).toEqual(["04c1c2c3c4c5c6"]);
   }));
 
 test("a tap on a reader that is unknown, gone or real is refused, each with its code", () =>
   withDevice((_device, path) =>
     withReaders([`pn532-uart:${path}`, "pn532-uart:/no/such/port"], async ({ readers, events }) => {
-      await eventually(() => events.length === 1);
+      await eventually(() => expect(events).toHaveLength(1));
       const codeOf = (readerId: string | undefined) => {
         try {
           readers.scan(card, 1000, readerId);

@@ -60,15 +60,15 @@ function start(config: ReadersConfig): World {
 
 test("a reader that is named anew is opened, and the one beside it is left alone", async () => {
   const { readers, did, connected } = start({ connect: ["a:/1"], detect: false });
-  await eventually(() => connected().length === 1);
+  await eventually(() => expect(connected()).toHaveLength(1));
   await readers.reconfigure({ connect: ["a:/1", "b:/2"], detect: false });
-  await eventually(() => connected().length === 2);
+  await eventually(() => expect(connected()).toHaveLength(2));
   expect(did).toEqual(["open a:/1", "open b:/2"]);
 });
 
 test("a reader that is no longer named is closed when the change is done, and the one beside it is left alone", async () => {
   const { readers, did, connected } = start({ connect: ["a:/1", "b:/2"], detect: false });
-  await eventually(() => connected().length === 2);
+  await eventually(() => expect(connected()).toHaveLength(2));
   did.length = 0;
   await readers.reconfigure({ connect: ["b:/2"], detect: false });
   expect(did).toEqual(["close a:/1"]);
@@ -77,24 +77,24 @@ test("a reader that is no longer named is closed when the change is done, and th
 
 test("the same config again changes nothing", async () => {
   const { readers, did, connected } = start({ connect: ["a:/1"], detect: true });
-  await eventually(() => connected().length === 1);
+  await eventually(() => expect(connected()).toHaveLength(1));
   await readers.reconfigure({ connect: ["a:/1"], detect: true });
   expect(did).toEqual(["open a:/1"]);
 });
 
 test("another driver gets a port only when the one before has let go of it", async () => {
   const { readers, did, connected } = start({ connect: ["a:/1"], detect: false });
-  await eventually(() => connected().length === 1);
+  await eventually(() => expect(connected()).toHaveLength(1));
   await readers.reconfigure({ connect: ["b:/1"], detect: false });
-  await eventually(() => connected().includes("b:/1"));
+  await eventually(() => expect(connected()).toContain("b:/1"));
   expect(did).toEqual(["open a:/1", "close a:/1", "open b:/1"]);
 });
 
 test("other options of a port are heeded: it is opened anew", async () => {
   const { readers, did, connected } = start({ connect: ["a:/1"], detect: false });
-  await eventually(() => connected().length === 1);
+  await eventually(() => expect(connected()).toHaveLength(1));
   await readers.reconfigure({ connect: ["a:/1?baud=9600"], detect: false });
-  await eventually(() => did.length === 3);
+  await eventually(() => expect(did).toHaveLength(3));
   expect(did).toEqual(["open a:/1", "close a:/1", "open a:/1?baud=9600"]);
 });
 
@@ -103,10 +103,10 @@ test("a detected reader that is then named stays open, and the card on it is not
   const { readers, did, plugged, taps, connected } = world;
   plugged.push("/1");
   await readers.reconfigure({ connect: [], detect: true });
-  await eventually(() => connected().length === 1);
+  await eventually(() => expect(connected()).toHaveLength(1));
   const [reader] = readers.list();
   readers.scan({ type: "", uid: "", text: "x", data: "" }, 60_000, reader?.readerId);
-  await eventually(() => taps.length === 1);
+  await eventually(() => expect(taps).toHaveLength(1));
   await readers.reconfigure({ connect: ["a:/1"], detect: true });
   await readers.reconfigure({ connect: ["a:/1"], detect: false });
   await readers.reconfigure({ connect: [], detect: true });
@@ -119,20 +119,20 @@ test("switching detection off closes what was detected, and keeps what is named;
   const { readers, did, plugged, connected } = start({ connect: ["b:/2"], detect: false });
   plugged.push("/1");
   await readers.reconfigure({ connect: ["b:/2"], detect: true });
-  await eventually(() => connected().length === 2);
+  await eventually(() => expect(connected()).toHaveLength(2));
   await readers.reconfigure({ connect: ["b:/2"], detect: false });
   expect(connected()).toEqual(["b:/2"]);
   await readers.reconfigure({ connect: ["b:/2"], detect: true });
-  await eventually(() => connected().length === 2);
+  await eventually(() => expect(connected()).toHaveLength(2));
   expect(did).toEqual(["open b:/2", "open a:/1", "close a:/1", "open a:/1"]);
 });
 
 test("what lies on a reader that was let go of is no active token, and is none tapped anew when it is back", async () => {
   const { readers, taps, connected } = start({ connect: ["b:/2"], detect: false });
-  await eventually(() => connected().length === 1);
+  await eventually(() => expect(connected()).toHaveLength(1));
   const readerId = readers.list()[0]?.readerId;
   readers.scan({ type: "", uid: "", text: "x", data: "" }, 60_000, readerId);
-  await eventually(() => taps.length === 1);
+  await eventually(() => expect(taps).toHaveLength(1));
   await readers.reconfigure({ connect: [], detect: false });
   expect(readers.tokens().active).toEqual([]);
   expect(readers.list()).toEqual([]);
@@ -153,7 +153,7 @@ test("changes of one moment are answered one after another, and the last one sta
   const { readers, did, connected } = start({ connect: [], detect: false });
   const wishes = [["a:/1"], ["b:/1"], [], ["a:/1", "b:/2"]];
   await Promise.all(wishes.map((connect) => readers.reconfigure({ connect, detect: false })));
-  await eventually(() => connected().length === 2);
+  await eventually(() => expect(connected()).toHaveLength(2));
   expect(connected().toSorted()).toEqual(["a:/1", "b:/2"]);
   const open = new Set<string>();
   for (const step of did) {
@@ -166,7 +166,7 @@ test("changes of one moment are answered one after another, and the last one sta
 
 test("closing in the middle of a change closes every device", async () => {
   const { readers, did, connected } = start({ connect: ["a:/1"], detect: false });
-  await eventually(() => connected().length === 1);
+  await eventually(() => expect(connected()).toHaveLength(1));
   const changed = readers.reconfigure({ connect: ["b:/2"], detect: true });
   await readers.close();
   await changed;

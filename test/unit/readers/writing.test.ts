@@ -68,12 +68,12 @@ async function withBench(run: (bench: Bench) => Promise<void>): Promise<void> {
   const lift = async () => {
     const before = left;
     device.take();
-    await eventually(() => left > before);
+    await eventually(() => expect(left).toBeGreaterThan(before));
   };
   const connect = [`pn532-uart:${device.path}`];
   const readers = startReaders({ drivers: [pn532Uart], connect, detect: false, bus, clock, log: silentLog });
   try {
-    await eventually(() => readers.list()[0]?.connected === true);
+    await eventually(() => expect(readers.list()[0]?.connected).toBe(true));
     const readerId = readers.list()[0]?.readerId ?? "";
     await run({ device, readers, readerId, events, passWait: () => passWait(), lift });
   } finally {
@@ -136,7 +136,7 @@ describe("a write", () => {
       expect([events, readers.tokens().active]).toEqual([[], []]);
       await lift();
       device.put(tag);
-      await eventually(() => events.length > 0);
+      await eventually(() => expect(events.length).toBeGreaterThan(0));
       expect(events).toEqual([`tokens.added ${hexUid} SNES/Game.sfc`]);
     }));
 
@@ -144,14 +144,14 @@ describe("a write", () => {
     withBench(async ({ device, readers, events }) => {
       const tag = createType2Tag("ntag215", { uid, text: "before" });
       device.put(tag);
-      await eventually(() => events.length === 1);
+      await eventually(() => expect(events).toHaveLength(1));
       await readers.write({ text: "after" });
       await seenAgain(device);
       expect(events).toEqual([`tokens.added ${hexUid} before`]);
       device.take();
-      await eventually(() => events.length === 2);
+      await eventually(() => expect(events).toHaveLength(2));
       device.put(tag);
-      await eventually(() => events.length === 3);
+      await eventually(() => expect(events).toHaveLength(3));
       expect(events.slice(1)).toEqual([`tokens.removed ${hexUid} before`, `tokens.added ${hexUid} after`]);
     }));
 
@@ -185,12 +185,12 @@ describe("a write", () => {
       );
       if (asking === undefined || other === undefined) throw new Error("no tags");
       device.put(asking);
-      await eventually(() => events.length === 1);
+      await eventually(() => expect(events).toHaveLength(1));
       const writing = readers.write({ text: "made", exceptUid: "04:A1:A2:A3:A4:A5:A6" });
       await seenAgain(device);
       await lift();
       device.put(asking);
-      await eventually(() => events.length === 3);
+      await eventually(() => expect(events).toHaveLength(3));
       device.take();
       device.put(other);
       await writing;
@@ -225,7 +225,7 @@ describe("a write", () => {
       // Nothing is left of it: a tag that comes now is read.
       const tag = createType2Tag("ntag213", { uid, text: "before" });
       device.put(tag);
-      await eventually(() => events.length === 1);
+      await eventually(() => expect(events).toHaveLength(1));
       expect(textOn(tag)).toBe("before");
       const second = failureOf(readers.write({ text: "z", newTag: true }));
       await second;
@@ -246,7 +246,7 @@ describe("a write", () => {
       const waiting = failureOf(readers.write({ text: "x" }));
       await device.unplug();
       expectFailure(await waiting, "no-reader");
-      await eventually(() => readers.list()[0]?.connected === false);
+      await eventually(() => expect(readers.list()[0]?.connected).toBe(false));
       expectFailure(await failureOf(readers.write({ text: "x", readerId })), "no-reader");
       expectFailure(await failureOf(readers.write({ text: "x" })), "no-reader");
     }));
@@ -271,7 +271,7 @@ describe("a write", () => {
       expect(textOn(tag)).toBeUndefined();
       device.onCommand(() => {});
       device.plug();
-      await eventually(() => readers.list()[0]?.connected === true);
+      await eventually(() => expect(readers.list()[0]?.connected).toBe(true));
       await readers.write({ text: "afterwards" });
       expect(textOn(tag)).toBe("afterwards");
       expect(events).toEqual([]);
@@ -308,7 +308,7 @@ test("a reader that cannot write is passed over, and says so where it is named",
     log: silentLog,
   });
   try {
-    await eventually(() => readers.list().every(({ connected }) => connected));
+    await eventually(() => expect(readers.list().filter(({ connected }) => !connected)).toEqual([]));
     const [first, second] = readers.list();
     const card = { type: "", uid: "", data: "", text: "before" };
     const named = failureOf(readers.write({ text: "x", readerId: first?.readerId }));
@@ -599,6 +599,6 @@ async function seenAgain(device: Pn532Device): Promise<void> {
   device.onCommand(() => {
     commands += 1;
   });
-  await eventually(() => commands > 6);
+  await eventually(() => expect(commands).toBeGreaterThan(6));
   device.onCommand(() => {});
 }

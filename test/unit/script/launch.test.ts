@@ -75,7 +75,7 @@ async function makeDeck(map: (text: string) => string | undefined = () => undefi
   const run = async (text: string) => {
     const before = ends.length;
     launch(text);
-    await eventually(() => ends.length > before);
+    await eventually(() => expect(ends.length).toBeGreaterThan(before));
     return ends.at(-1);
   };
   return { folder, ran, lines, ends, started, store, launch, tap, paired: () => pairings, run };
@@ -145,7 +145,7 @@ test("what was started last, and played, is still known after a restart", async 
     const launcher = createLauncher({ ...parts, map: () => undefined });
     for (const [nth, text] of scripts.entries()) {
       launcher.launch({ type: "", uid: "04", text, data: "" });
-      await eventually(() => ends.length > nth);
+      await eventually(() => expect(ends.length).toBeGreaterThan(nth));
     }
     await launcher.close();
     store.close();
@@ -176,7 +176,7 @@ test("a card may run what the list allows, a link may not, even where a mapping 
   expect(deck.store.history.list({ limit: 9 })).toEqual([]);
   // Which mappings there are is not told: it is queued, and fails there.
   deck.launch("touch", false);
-  await eventually(() => deck.ends.length === 1);
+  await eventually(() => expect(deck.ends).toHaveLength(1));
   expect(deck.ends.at(-1)).toMatch(/reaches outside this device/);
   expect(await Bun.file(deck.ran).exists()).toBe(false);
   expect(await deck.run("touch")).toBe(true);
@@ -194,7 +194,7 @@ test("a link learns nothing of cards, neither of its own words nor of the card b
   ]) {
     const before = deck.ends.length;
     deck.launch(text, false);
-    await eventually(() => deck.ends.length > before);
+    await eventually(() => expect(deck.ends.length).toBeGreaterThan(before));
   }
   expect(deck.ends).toEqual([true, true, true, true, true]);
   expect(deck.started).toEqual([]);
@@ -224,7 +224,7 @@ test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as c
       // Which mappings there are is not told: what one makes of a text fails when it runs.
       const before = deck.ends.length;
       deck.launch(`mapped ${script}`, false);
-      await eventually(() => deck.ends.length > before);
+      await eventually(() => expect(deck.ends.length).toBeGreaterThan(before));
       if (!allowedUntrusted) expect(deck.ends.at(-1)).toMatch(/\*\*\S+ (reaches|works)/);
     }
     if (!allowedUntrusted) expect(deck.store.history.list({ limit: 9 }).length).toBe(names.length);
@@ -239,7 +239,7 @@ test("a caller that may do everything is no card on a reader, whatever a mapping
   for (const text of ["**pair", "**delay:1||**pair", "mapped"]) {
     const before = deck.ends.length;
     deck.tap(text);
-    await eventually(() => deck.ends.length > before);
+    await eventually(() => expect(deck.ends.length).toBeGreaterThan(before));
   }
   expect(deck.ends).toEqual([true, true, true]);
   expect(deck.paired()).toBe(3);
@@ -248,7 +248,7 @@ test("a caller that may do everything is no card on a reader, whatever a mapping
 test("a link with a script that is merely wrong is queued and fails there, as a card's does", async () => {
   const deck = await makeDeck();
   deck.launch("**stopp", false);
-  await eventually(() => deck.ends.length === 1);
+  await eventually(() => expect(deck.ends).toHaveLength(1));
   expect(deck.ends[0]).toMatch(/knows no command \*\*stopp/);
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { verify } from "../../../src/store/backup.ts";
 import type { StoredClient } from "../../../src/store/client-table.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
-import { eventually } from "../../helpers/processes.ts";
+import { eventually, eventuallyExists } from "../../helpers/processes.ts";
 import { createStores } from "../../helpers/stores.ts";
 
 const { newFolder, open, close, clean } = createStores();
@@ -32,7 +32,7 @@ test("what was changed is copied a minute later, and the copy is a whole databas
   await turns();
   expect(existsSync(copyIn(folder))).toBe(false);
   clock.advance(1);
-  await eventually(() => existsSync(copyIn(folder)));
+  await eventuallyExists(copyIn(folder));
   expect(idsIn(copyIn(folder))).toEqual(["a", "b"]);
   expect(() => verify(copyIn(folder))).not.toThrow();
   expect(statSync(copyIn(folder)).mode & 0o777).toBe(0o600);
@@ -79,11 +79,11 @@ test("the copy is of one moment: what is changed while it is made comes with the
   // The slices run in turns of the event loop, and this is one.
   await turns(2);
   clients.add(client("meanwhile"), 1);
-  await eventually(() => existsSync(copyIn(folder)));
+  await eventuallyExists(copyIn(folder));
   expect(idsIn(copyIn(folder))).toEqual(["before"]);
   await eventually(() => {
     clock.advance(minuteMs);
-    return idsIn(copyIn(folder)).length === 2;
+    expect(idsIn(copyIn(folder))).toHaveLength(2);
   });
 });
 
@@ -118,7 +118,7 @@ test("a client that was removed leaves the copy at once", async () => {
   const clock = createManualClock();
   open(folder, { clock }).clients.remove("a");
   clock.advance(0);
-  await eventually(() => idsIn(copyIn(folder)).length === 1);
+  await eventually(() => expect(idsIn(copyIn(folder))).toHaveLength(1));
   expect(idsIn(copyIn(folder))).toEqual(["b"]);
 });
 
@@ -131,7 +131,7 @@ test("what was not copied when the plug was pulled is copied a minute after the 
   const clock = createManualClock();
   open(folder, { clock });
   clock.advance(minuteMs);
-  await eventually(() => existsSync(copyIn(folder)));
+  await eventuallyExists(copyIn(folder));
   expect(idsIn(copyIn(folder))).toEqual(["a"]);
 });
 
@@ -157,12 +157,13 @@ test("a copy that cannot be written is told by check, and tried again", async ()
   store.clients.add(client("a"), 1);
   mkdirSync(`${copyIn(folder)}.new`);
   clock.advance(minuteMs);
-  await eventually(() => faultOf(store.check) !== "");
+  await eventually(() => expect(faultOf(store.check)).not.toBe(""));
   expect(faultOf(store.check)).toStartWith("the backup copy could not be written: ");
   rmSync(`${copyIn(folder)}.new`, { recursive: true });
   await eventually(() => {
     clock.advance(minuteMs);
-    return existsSync(copyIn(folder)) && faultOf(store.check) === "";
+    expect(existsSync(copyIn(folder))).toBe(true);
+    expect(faultOf(store.check)).toBe("");
   });
 });
 

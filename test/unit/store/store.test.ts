@@ -140,7 +140,7 @@ test("a row is on the disk a moment later, without anybody asking", async () => 
   history.open(row("a"));
   using other = new Database(join(folder, "tapdeck.db"), { readonly: true });
   const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
-  await eventually(() => count.get()?.n === 1);
+  await eventually(() => expect(count.get()?.n).toBe(1));
 });
 
 test("nothing is written while a tap is under way", async () => {
@@ -169,7 +169,7 @@ test("a backlog of rows to drop goes in steps, without anybody asking", async ()
   expect(history.list({ limit: 1 })[0]?.text).toBe("new");
   const count = other.query<{ n: number }, []>("SELECT count(*) AS n FROM history");
   expect(count.get()?.n).toBeGreaterThan(historyRowsMax);
-  await eventually(() => count.get()?.n === historyRowsMax);
+  await eventually(() => expect(count.get()?.n).toBe(historyRowsMax));
 });
 
 test("a write that the disk refuses stops no tap, and is told by check until one succeeds", async () => {

@@ -262,9 +262,10 @@ test("playlists, hooks and the last that was started do not reach what a card do
   ] as const) {
     const before = deck.started().length;
     expect(await deck.run(`**playlist.play:${home}/roms/A/${list}`)).toBe(true);
-    await eventually(
-      () => deck.launcher.playlist() === undefined && deck.count("media.stopped") === deck.started().length,
-    );
+    await eventually(() => {
+      expect(deck.launcher.playlist()).toBeUndefined();
+      expect(deck.count("media.stopped")).toBe(deck.started().length);
+    });
     expect(deck.started().slice(before).join(" ")).toBe(started);
   }
   const before = deck.started().length;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { livingOf, markName, nextMark } from "../../../src/system/descendants.ts";
 import { spawnPlayer } from "../../../src/system/process.ts";
-import { eventually, liveMembers, run } from "../../helpers/processes.ts";
+import { eventually, eventuallyExists, eventuallyReaped, liveMembers, run } from "../../helpers/processes.ts";
 
 // Says that it is ready by making the file $0, so that no signal comes before its traps are set.
 const sh = (script: string, ready: string) => ["/bin/sh", "-c", script, ready];
@@ -25,11 +25,9 @@ const loop = (first: string) =>
 
 async function processIn(file: string): Promise<number> {
   const said = async () => Number(await readFile(file, "utf8").catch(() => ""));
-  await eventually(async () => (await said()) > 0);
+  await eventually(async () => expect(await said()).toBeGreaterThan(0));
   return said();
 }
-
-const isReaped = (pid: number) => !existsSync(`/proc/${pid}`);
 
 /** A dead one that its own parent has not looked after runs no more. */
 function isRunning(pid: number): boolean {
@@ -40,8 +38,6 @@ function isRunning(pid: number): boolean {
     return false;
   }
 }
-
-const exists = (path: string) => Bun.file(path).exists();
 
 test("a player's end is noticed, with its exit code", async () => {
   expect(await spawnPlayer(["/bin/sh", "-c", "exit 7"]).exited).toEqual({ exitCode: 7 });
@@ -62,7 +58,7 @@ test("a player that ends when asked keeps its exit code", () =>
   withFolder(async (folder) => {
     const ready = join(folder, "ready");
     const player = spawnPlayer(sh('trap "exit 3" TERM; : >"$0"; while :; do sleep 0.01; done', ready));
-    await eventually(() => exists(ready));
+    await eventuallyExists(ready);
     expect(await player.stop(5000)).toEqual({ exitCode: 3 });
   }));
 
@@ -70,7 +66,7 @@ test("a player that ignores TERM is killed after the grace time", () =>
   withFolder(async (folder) => {
     const ready = join(folder, "ready");
     const player = spawnPlayer(sh('trap "" TERM; : >"$0"; while :; do sleep 1; done', ready));
-    await eventually(() => exists(ready));
+    await eventuallyExists(ready);
     expect(await player.stop(100)).toEqual({ exitCode: null });
     expect(await liveMembers(player.pid)).toEqual([]);
   }));
@@ -80,7 +76,7 @@ test("a child that ignores TERM does not outlive the stop of a player that obeys
     const ready = join(folder, "ready");
     const script = '(trap "" TERM; : >"$0"; while :; do sleep 1; done) & exec sleep 600';
     const player = spawnPlayer(sh(script, ready));
-    await eventually(() => exists(ready));
+    await eventuallyExists(ready);
     expect((await liveMembers(player.pid)).length).toBeGreaterThan(1);
     await player.stop(100);
     expect(await liveMembers(player.pid)).toEqual([]);
@@ -104,7 +100,7 @@ test("a program that starts the player and leaves is not its end: what is left o
     const player = spawnPlayer(["/bin/sh", "-c", 'until [ -e "$0" ]; do sleep 0.01; done & exit 0', stop]);
     let hasExited = false;
     void player.exited.then(() => (hasExited = true));
-    await eventually(() => isReaped(player.pid));
+    await eventuallyReaped(player.pid);
     // The loop, and perhaps the program that it waits for.
     expect(await liveMembers(player.pid)).not.toEqual([]);
     expect(hasExited).toBe(false);
@@ -118,7 +114,7 @@ test("a player that left the group of its starter is the player all the same, an
     const ready = join(folder, "ready");
     const player = spawnPlayer(sh(`setsid ${loop('trap "exit 0" TERM')} & exit 0`, ready));
     const game = await processIn(ready);
-    await eventually(() => isReaped(player.pid));
+    await eventuallyReaped(player.pid);
     expect(await liveMembers(player.pid)).toEqual([]);
     expect(isRunning(game)).toBe(true);
     expect(await player.stop(5000)).toEqual({ exitCode: 0 });
@@ -202,14 +198,14 @@ test("no descriptor outlives a player, whatever it forked, however it ended", as
     await player.stop(100);
     await player.gone;
   }
-  await eventually(() => open() <= before);
+  await eventually(() => expect(open()).toBeLessThanOrEqual(before));
 });
 
 test("the dead are buried: no zombie of ours is left after a stop", async () => {
   const player = spawnPlayer(["/bin/sh", "-c", "sleep 600 & sleep 600"]);
-  await eventually(async () => (await liveMembers(player.pid)).length >= 2);
+  await eventually(async () => expect((await liveMembers(player.pid)).length).toBeGreaterThanOrEqual(2));
   await player.stop(1000);
-  await eventually(() => isReaped(player.pid));
+  await eventuallyReaped(player.pid);
 });
 
 test("the last lines that it wrote to its error output are known, after a flood too", async () => {

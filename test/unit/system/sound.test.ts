@@ -9,7 +9,7 @@ import { soundsPerWindowMax } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { createSounds, type SoundName, type SoundParts, sounds, waveOf } from "../../../src/system/sound.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
-import { eventually } from "../../helpers/processes.ts";
+import { eventually, eventuallyExists } from "../../helpers/processes.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -85,7 +85,7 @@ test("a player gets the whole file, sound after sound, and nothing is left when 
   const { play, close } = speaker({ aplay: await standIn("aplay") });
   for (const [index, name] of names.entries()) {
     play(name);
-    await eventually(async () => (await heard()).length === index + 1);
+    await eventually(async () => expect(await heard()).toHaveLength(index + 1));
   }
   expect(await heard()).toEqual(names.map((name) => `aplay ${name}`));
   for (const name of names) {
@@ -113,7 +113,7 @@ test("real aplay plays every sound whole", async () => {
   for (const name of names) {
     const played = `${out}.${name}.wav`;
     speaking.play(name);
-    await eventually(() => existsSync(played));
+    await eventuallyExists(played);
     const { rate, format, samples } = wave(await readFile(played));
     const wanted = wave(waveOf(sounds[name]));
     expect([rate, ...format]).toEqual([wanted.rate, ...wanted.format]);
@@ -128,9 +128,9 @@ test("a player that cannot is passed over for the next one, which is kept", asyn
   const programs = { "pw-play": await standIn("pw-play", "exit 1"), aplay: await standIn("aplay") };
   await using speaking = speaker(programs);
   speaking.play("ready");
-  await eventually(async () => (await heard()).length === 2);
+  await eventually(async () => expect(await heard()).toHaveLength(2));
   speaking.play("scanned");
-  await eventually(async () => (await heard()).length === 3);
+  await eventually(async () => expect(await heard()).toHaveLength(3));
   expect(await heard()).toEqual(["pw-play ready", "aplay ready", "aplay scanned"]);
   expect(speaking.lines).toEqual([]);
 });
@@ -140,11 +140,11 @@ test("where nothing can play, one line says so, and the programs are left alone 
   const programs = { aplay: await standIn("aplay", "exit 1") };
   await using speaking = speaker(programs, { elapsedMs: () => nowMs });
   speaking.play("scanned");
-  await eventually(() => speaking.lines.length === 1);
+  await eventually(() => expect(speaking.lines).toHaveLength(1));
   for (nowMs = 1000; nowMs < 60_000; nowMs += 1000) speaking.play("scanned");
   nowMs = 61_000;
   speaking.play("failed");
-  await eventually(async () => (await heard()).length === 2);
+  await eventually(async () => expect(await heard()).toHaveLength(2));
   expect(await heard()).toEqual(["aplay scanned", "aplay failed"]);
   expect(speaking.lines).toEqual([expect.stringContaining("nothing plays sounds here")]);
 });
@@ -155,7 +155,7 @@ test("without any player one line says so, however often there would be a sound"
     speaking.play("scanned");
     await Bun.sleep(1);
   }
-  await eventually(() => speaking.lines.length > 0);
+  await eventually(() => expect(speaking.lines.length).toBeGreaterThan(0));
   expect(speaking.lines).toHaveLength(1);
 });
 
@@ -166,14 +166,14 @@ test("a flood of taps is a few sounds, and of those that come while one plays on
   const aplay = await standIn("aplay", `while [ -e "${hold}" ]; do sleep 0.01; done`);
   await using speaking = speaker({ aplay }, { elapsedMs: () => nowMs });
   for (let count = 0; count < 1000; count++) speaking.play(count === 4 ? "failed" : "scanned");
-  await eventually(async () => (await heard()).length === 1);
+  await eventually(async () => expect(await heard()).toHaveLength(1));
   await rm(hold);
-  await eventually(async () => (await heard()).length === 2);
+  await eventually(async () => expect(await heard()).toHaveLength(2));
   // The first, and the one that was more than news of one more card; and then the window is full.
   for (let count = 0; count < soundsPerWindowMax; count++) speaking.play("failed");
   nowMs = 10_000;
   speaking.play("written");
-  await eventually(async () => (await heard()).at(-1) === "aplay written");
+  await eventually(async () => expect((await heard()).at(-1)).toBe("aplay written"));
   expect(await heard()).toEqual(["aplay scanned", "aplay failed", "aplay written"]);
 });
 
@@ -182,12 +182,12 @@ test("switched off it is silent, and on again at once", async () => {
   speaking.play("ready");
   speaking.configure(true);
   speaking.play("scanned");
-  await eventually(async () => (await heard()).length === 1);
+  await eventually(async () => expect(await heard()).toHaveLength(1));
   speaking.configure(false);
   speaking.play("failed");
   speaking.configure(true);
   speaking.play("written");
-  await eventually(async () => (await heard()).length === 2);
+  await eventually(async () => expect(await heard()).toHaveLength(2));
   expect(await heard()).toEqual(["aplay scanned", "aplay written"]);
 });
 
@@ -198,13 +198,13 @@ test("a player that hangs is ended, and closing does not wait for one", async ()
   const speaking = speaker({ aplay }, { clock });
   const pidsOf = async () => (existsSync(pids) ? (await readFile(pids, "utf8")).trimEnd().split("\n") : []);
   speaking.play("scanned");
-  await eventually(async () => (await pidsOf()).length === 1);
+  await eventually(async () => expect(await pidsOf()).toHaveLength(1));
   clock.advance(3000);
-  await eventually(() => speaking.lines.length === 1);
+  await eventually(() => expect(speaking.lines).toHaveLength(1));
   speaking.configure(false);
   speaking.configure(true);
   speaking.play("scanned");
-  await eventually(async () => (await pidsOf()).length === 2);
+  await eventually(async () => expect(await pidsOf()).toHaveLength(2));
   await speaking.close();
   for (const pid of await pidsOf()) expect(existsSync(`/proc/${pid}`)).toBe(false);
 });

@@ -144,7 +144,7 @@ function startAhead(options: readonly string[], before: readonly string[] = []) 
     waits: () =>
       eventually(async () =>
         // proc(5), `stat`: nothing else makes it sleep.
-        (await readFile(`/proc/${child.pid}/stat`, "latin1")).includes(" (tapdeck-confine) S "),
+        expect(await readFile(`/proc/${child.pid}/stat`, "latin1")).toContain(" (tapdeck-confine) S "),
       ),
     async send(message: Uint8Array) {
       if (message.length > 0) writeSync(socket, message);
@@ -223,7 +223,7 @@ test.skipIf(process.getuid?.() !== 0)("a mount alone, while it waits, is seen", 
   const own = join(folder, "m/own");
   await put("m/own/mounted/old");
   // Folders that were changed a moment ago are listed again in any case.
-  await eventually(async () => Date.now() - (await stat(own)).ctimeMs > 100);
+  await eventually(async () => expect(Date.now() - (await stat(own)).ctimeMs).toBeGreaterThan(100));
   const ahead = startAhead([`--own=${own}`], ["unshare", "--mount"]);
   await ahead.waits();
   const mount = `mount -t tmpfs none "${own}/mounted" && echo new >"${own}/mounted/new"`;

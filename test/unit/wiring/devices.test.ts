@@ -24,11 +24,11 @@ test("an ACR122U blinks red where it failed and green where it was written, soun
     session.signal?.("scanned");
     session.signal?.("failed");
     session.signal?.("written");
-    await eventually(() => reader.shown.length === 1);
+    await eventually(() => expect(reader.shown).toHaveLength(1));
     reader.put(card());
     await sees("04a1b2c3d4e5f6 one");
     session.signal?.("written");
-    await eventually(() => reader.shown.length === 2);
+    await eventually(() => expect(reader.shown).toHaveLength(2));
     // What came while another was shown is dropped, and it shows by itself that it heard a card.
     expect(reader.shown).toEqual([
       { blinks: ["red"], times: 1, buzzes: true, lights: 2 },
@@ -65,18 +65,18 @@ test("a Toy Pad is red for a moment where it failed, and then as before", async 
   const watching = session.watch(() => {}, ending.signal);
   const colours = () => [1, 2, 3].map((zone) => Uint8Array.from(device.colours().get(zone) ?? []).toHex());
   device.put(card(), 2);
-  await eventually(() => colours()[1] === "ffffff");
+  await eventually(() => expect(colours()[1]).toBe("ffffff"));
   session.signal?.("scanned");
   session.signal?.("failed");
   session.signal?.("written");
-  await eventually(() => colours().every((colour) => colour === "ff0000"));
+  await eventually(() => expect(new Set(colours())).toEqual(new Set(["ff0000"])));
   await eventually(() => {
     // The moment begins with the pad's answer, of which nothing tells here.
     clock.advance(50);
-    return colours().join(" ") === "000000 ffffff 000000";
+    expect(colours().join(" ")).toBe("000000 ffffff 000000");
   });
   session.signal?.("failed");
-  await eventually(() => colours().every((colour) => colour === "ff0000"));
+  await eventually(() => expect(new Set(colours())).toEqual(new Set(["ff0000"])));
   ending.abort(new Error("the test has ended"));
   await watching;
   await session.close();
@@ -149,7 +149,9 @@ test("a write is shown by its reader, well or badly done, and nothing where the 
     feedback: () => feedback,
   });
   try {
-    await eventually(() => readers.list().some(({ connected }) => connected));
+    await eventually(() =>
+      expect(readers.list()).toContainEqual(expect.objectContaining({ connected: true })),
+    );
     await readers.write({ text: "x" });
     failing = true;
     await readers.write({ text: "x" }).catch(() => {});

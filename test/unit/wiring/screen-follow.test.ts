@@ -90,7 +90,7 @@ async function makeScreen(
   /** The words of what the service itself wrote to the frame buffer. */
   const written = async () => wordsIn(await readFile(device, "utf8"));
   /** Lets everything that was begun end: a drawing here takes no time. */
-  const shows = (text: string) => eventually(() => words().includes(text));
+  const shows = (text: string) => eventually(() => expect(words()).toContain(text));
   return { screen, jobs, clock, bus, world, words, written, shows, path };
 }
 
@@ -113,7 +113,7 @@ test("what starts is shown without a process, and by its name when it proves slo
   const before = jobs.length;
   bus.emit("media.started", media);
   clock.advance(200);
-  await eventually(async () => (await written()) === "Starting");
+  await eventually(async () => expect(await written()).toBe("Starting"));
   clock.advance(1200);
   await new Promise(setImmediate);
   expect(jobs.length).toBe(before);
@@ -136,7 +136,7 @@ test("no name is drawn over a player that has the display", async () => {
   await shows("Tap a card");
   bus.emit("media.started", media);
   clock.advance(200);
-  await eventually(async () => (await written()) === "Starting");
+  await eventually(async () => expect(await written()).toBe("Starting"));
   world.isTaken = true;
   clock.advance(2000);
   await new Promise(setImmediate);
@@ -164,7 +164,7 @@ test("the picture of what starts is drawn ahead, once for each size of the scree
   await shows("Plug in");
   world.height = 400;
   clock.advance(5000);
-  await eventually(() => jobs.length === 3);
+  await eventually(() => expect(jobs).toHaveLength(3));
   expect(jobs.map((job) => job.kind === "draw" && job.ahead.length)).toEqual([1, 0, 1]);
 });
 
@@ -181,7 +181,7 @@ test("a drawing that goes on when something starts is ended, and drawn after the
   await cut.promise;
   bus.emit("media.stopped", { ...media, elapsed: 0, exitCode: 0, reason: "ended" });
   clock.advance(200);
-  await eventually(() => jobs.length === 2);
+  await eventually(() => expect(jobs).toHaveLength(2));
   await shows("Tap a card");
   expect(await readFile(path, "utf8")).toBe("");
 });
@@ -208,7 +208,7 @@ test("a screen that a player had is drawn again though it shows the same", async
   bus.emit("media.started", media);
   bus.emit("media.stopped", { ...media, elapsed: 0, exitCode: 1, reason: "failed" });
   clock.advance(200);
-  await eventually(() => jobs.length > before);
+  await eventually(() => expect(jobs.length).toBeGreaterThan(before));
   expect(jobs.length).toBe(before + 1);
 });
 
@@ -270,7 +270,7 @@ test("where drawing fails, the console's text comes back, with one line in the l
     kind: "failed",
     why: "no memory",
   }));
-  await eventually(async () => (await readFile(path, "utf8")).includes("put a card on it"));
+  await eventually(async () => expect(await readFile(path, "utf8")).toContain("put a card on it"));
   expect(jobs.map(({ kind }) => kind)).toEqual(["draw", "text"]);
   clock.advance(60_000);
   await new Promise(setImmediate);
@@ -282,7 +282,7 @@ test("a drawing for which the machine had no time is tried again, and stays a dr
   const results: DrawResult[] = [{ kind: "late" }, { kind: "late" }];
   const { jobs, clock, world, path } = await makeScreen([reader], (job) => results.shift() ?? doneIn(1)(job));
   for (const count of [1, 2, 3, 3]) {
-    await eventually(() => jobs.length >= count);
+    await eventually(() => expect(jobs.length).toBeGreaterThanOrEqual(count));
     await new Promise(setImmediate);
     expect(jobs.map(({ kind }) => kind)).toEqual(Array.from({ length: count }, () => "draw"));
     clock.advance(5000);

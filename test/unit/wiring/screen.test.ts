@@ -93,15 +93,15 @@ test("a card that asks shows it until somebody came in, and then the screen is a
     },
     guesses: { read: () => undefined, save() {} },
   });
-  await eventually(() => seen.includes("plug one in"));
+  await eventually(() => expect(seen).toContain("plug one in"));
   await pairOnScreen({ pairing, screen, place });
   await eventually(() =>
-    / {2}Point a phone at it, or type \d{3} \d{3} at http:\/\/deck\.local:7497/.test(seen),
+    expect(seen).toMatch(/ {2}Point a phone at it, or type \d{3} \d{3} at http:\/\/deck\.local:7497/),
   );
   expect(pairing.current()).toBeDefined();
   seen = "";
   pairing.cancel();
-  await eventually(() => seen.includes("plug one in"));
+  await eventually(() => expect(seen).toContain("plug one in"));
   await expect(pairOnScreen({ pairing, screen: noScreen, place })).rejects.toThrow("there is no screen");
   const alone = async () => ({ hosts: [], port: 7497 });
   await expect(pairOnScreen({ pairing, screen, place: alone })).rejects.toThrow("in no network yet");
@@ -131,13 +131,13 @@ test("a terminal is written to at the start and when a reader comes, and otherwi
     ...{ place, refusal },
   });
   try {
-    await eventually(() => seen.includes("none found yet"));
+    await eventually(() => expect(seen).toContain("none found yet"));
     const before = writes;
     await clock.advance(60_000);
     bus.emit("readers.removed", added);
     readers = [reader];
     bus.emit("readers.added", added);
-    await eventually(() => seen.includes("put a card on it"));
+    await eventually(() => expect(seen).toContain("put a card on it"));
     expect(writes).toBe(before + 1);
   } finally {
     await screen.close();
@@ -153,7 +153,7 @@ test("without a terminal, or with one that is gone, nothing happens but a line i
   const parts = { port: 7497, bus, readers: () => [], clock, log, place, refusal };
   await followScreen(parts).close();
   const screen = followScreen({ ...parts, path: "/no/such/tty" });
-  await eventually(() => said.length > 0);
+  await eventually(() => expect(said.length).toBeGreaterThan(0));
   await clock.advance(60_000);
   bus.emit("readers.added", added);
   await screen.close();

@@ -105,13 +105,13 @@ test("reports over a descriptor are whole, however they are split, and go out be
     far.onBytes((bytes) => sent.push(...bytes));
     for (const piece of [[1], [2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12]])
       await far.write(Uint8Array.from(piece));
-    await eventually(() => reports.length === 3);
+    await eventually(() => expect(reports).toHaveLength(3));
     expect(reports).toEqual(["01020304", "05060708", "090a0b0c"]);
     await link.write(Uint8Array.of(0xb0, 0x01));
-    await eventually(() => sent.length === 3);
+    await eventually(() => expect(sent).toHaveLength(3));
     expect(sent).toEqual([0, 0xb0, 0x01]);
     await far.close();
-    await eventually(() => gone.length === 1);
+    await eventually(() => expect(gone).toHaveLength(1));
     expect(gone[0]).toContain("is it plugged in?");
     expect(messageOf(await link.write(Uint8Array.of(1)).catch((error: unknown) => error))).toContain(
       "is it plugged in?",

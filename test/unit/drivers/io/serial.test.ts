@@ -73,7 +73,7 @@ test("lines go both ways through the stream and its line parser", () =>
     await far.write(Buffer.from("id=ff\n"));
     port.write("ping\npong\n");
     expect((await heard.atLeast(10)).toString()).toBe("ping\npong\n");
-    await eventually(() => lines.length === 2);
+    await eventually(() => expect(lines).toHaveLength(2));
     expect(lines).toEqual(["SCAN\tuid=04a1b2", "SCAN\tuid=ff"]);
   }));
 
@@ -236,7 +236,7 @@ test("unplugging ends the stream once, with an error that says disconnected", ()
     const closes: unknown[] = [];
     port.on("close", (reason: unknown) => closes.push(reason));
     await far.close();
-    await eventually(() => closes.length > 0);
+    await eventually(() => expect(closes.length).toBeGreaterThan(0));
     await Bun.sleep(0);
     expect(closes).toHaveLength(1);
     expect(closes[0]).toMatchObject({ disconnected: true });
@@ -351,7 +351,7 @@ test("fifty cycles of opening and closing leave no descriptor behind, idle, busy
   const before = openDescriptors();
   for (let count = 0; count < 50; count++) await cycle(count % 5 === 0);
   // Bun frees its copy of a descriptor a moment after the reader was cancelled.
-  await eventually(() => openDescriptors() <= before);
+  await eventually(() => expect(openDescriptors()).toBeLessThanOrEqual(before));
 });
 
 test("fifty cycles of a link leave no descriptor behind", () =>
@@ -363,7 +363,7 @@ test("fifty cycles of a link leave no descriptor behind", () =>
       await link.close();
       await link.close();
     }
-    await eventually(() => openDescriptors() <= before);
+    await eventually(() => expect(openDescriptors()).toBeLessThanOrEqual(before));
   }));
 
 test("open ports that are silent wake nobody", () =>
@@ -421,7 +421,7 @@ test("an unplugged link says so once, also to who asks late, and refuses to go o
     const reasons: Error[] = [];
     link.onGone((reason) => reasons.push(reason));
     await far.close();
-    await eventually(() => reasons.length > 0);
+    await eventually(() => expect(reasons.length).toBeGreaterThan(0));
     const late: Error[] = [];
     link.onGone((reason) => late.push(reason));
     const sentence = `${link.path}: the device went away: is it plugged in?`;

@@ -204,13 +204,17 @@ test("a reader that hangs, and is listened to, is reset again and again, and rea
   }, ending.signal);
   for (const uid of ["04010203040506", "04010203040507", "04010203040508"]) {
     reader.faults.hang("reset");
-    await eventually(() => lines.some((line) => line.includes("does again") && line.includes("USB reset")));
+    await eventually(() =>
+      expect(lines.filter((line) => line.includes("USB reset"))).toContainEqual(
+        expect.stringContaining("does again"),
+      ),
+    );
     lines.length = 0;
     const tag = createType2Tag("ntag215", { uid: Uint8Array.fromHex(uid), text: "text" });
     reader.put(tag);
-    await eventually(() => uids === uid);
+    await eventually(() => expect(uids).toBe(uid));
     reader.take(tag);
-    await eventually(() => uids === "");
+    await eventually(() => expect(uids).toBe(""));
   }
   ending.abort(new Error("the test has ended"));
   await session.close();
@@ -256,7 +260,9 @@ test("where the kernel's driver may not be detached, the readers' state says so,
     ...{ bus: createBus(silentLog), clock: systemClock, log: silentLog },
   });
   try {
-    await eventually(() => readers.faults().some((fault) => fault.includes("does not let go")));
+    await eventually(() =>
+      expect(readers.faults()).toContainEqual(expect.stringContaining("does not let go")),
+    );
     expect(readers.faults()).toEqual([
       `${path}: ${path}: the kernel's driver pn533_usb has it, and does not let go: add "blacklist pn533_usb" to a file in /etc/modprobe.d, and plug the reader in again`,
     ]);

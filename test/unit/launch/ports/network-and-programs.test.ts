@@ -197,7 +197,7 @@ test("a server that never answers is given up, and its connection is closed", as
   const server = await serve(() => {});
   const run = client([local], { msMax: 100 }).request(get(`${server.origin}/`), never);
   await expect(run).rejects.toThrow(/did not answer within 0\.1 s/);
-  await eventually(() => server.sockets.size === 0);
+  await eventually(() => expect(server.sockets.size).toBe(0));
 });
 
 test("a server that never ends its answer is given up", async () => {
@@ -220,7 +220,7 @@ test("an abort closes the connection at once", async () => {
   await expect(client([local]).request(get(`${server.origin}/`), abort.signal)).rejects.toThrow(
     "it was stopped",
   );
-  await eventually(() => server.sockets.size === 0);
+  await eventually(() => expect(server.sockets.size).toBe(0));
 });
 
 test("a port where nobody listens is a failure that names the host", async () => {
@@ -446,7 +446,7 @@ test("a program that runs too long is ended with all that it started", async () 
     await expect(runProgram(argv, never, ms)).rejects.toThrow(`ran for longer than ${ms / 1000} s`);
     pid = Number(await readFile(join(folder, "pid"), "utf8").catch(() => ""));
   }
-  await eventually(async () => (await liveMembers(pid)).length === 0);
+  await eventually(async () => expect(await liveMembers(pid)).toEqual([]));
 });
 
 test("an abort ends a program at once", async () => {
@@ -458,7 +458,7 @@ test("an abort ends a program at once", async () => {
 
 test("what a program forks and forgets does not outlive it", async () => {
   const { output } = await runProgram(["/bin/sh", "-c", "sleep 60 & echo $$"], never);
-  await eventually(async () => (await liveMembers(Number(output))).length === 0);
+  await eventually(async () => expect(await liveMembers(Number(output))).toEqual([]));
 });
 
 test("a program is not waited for because something of it left its group and holds its output open", async () => {

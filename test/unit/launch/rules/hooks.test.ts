@@ -16,9 +16,9 @@ test("a card that comes and goes runs its hooks, which know it", async () => {
     },
   });
   deck.bus.emit("tokens.added", token);
-  await eventually(() => echoes(deck.lines).length === 1);
+  await eventually(() => expect(echoes(deck.lines)).toHaveLength(1));
   deck.bus.emit("tokens.removed", token);
-  await eventually(() => echoes(deck.lines).length === 2);
+  await eventually(() => expect(echoes(deck.lines)).toHaveLength(2));
   expect(echoes(deck.lines)).toEqual(["came 04ab the text", "went 04ab"]);
 });
 
@@ -35,9 +35,9 @@ test("before_start runs before the player, knows what is to be started, and on_s
   await deck.files("SNES/a.sleep");
   deck.bus.on("media.started", () => deck.lines.push("script: (started)"));
   expect(await deck.run("SNES/a.sleep")).toBe(true);
-  await eventually(() => echoes(deck.lines).length === 3);
+  await eventually(() => expect(echoes(deck.lines)).toHaveLength(3));
   deck.launcher.stop();
-  await eventually(() => echoes(deck.lines).length === 4);
+  await eventually(() => expect(echoes(deck.lines)).toHaveLength(4));
   expect(echoes(deck.lines)).toEqual([
     "before SNES sleep false",
     "(started)",
@@ -64,7 +64,7 @@ test("a hook that fails hurts nothing and is logged", async () => {
   await deck.files("SNES/a.sleep");
   deck.bus.emit("tokens.added", token);
   expect(await deck.run("SNES/a.sleep")).toBe(true);
-  await eventually(() => deck.lines.length === 2);
+  await eventually(() => expect(deck.lines).toHaveLength(2));
   expect(deck.lines.toSorted().map((line) => line.slice(0, 50))).toEqual([
     expect.stringContaining("the hook on_scan failed"),
     expect.stringContaining("the hook on_start failed"),
@@ -80,7 +80,7 @@ test("what a hook starts calls no hooks, neither as it starts nor as it ends: a 
   });
   await deck.files("SNES/game.true", "SNES/menu.true");
   await deck.run("SNES/game.true");
-  await eventually(() => deck.count("media.stopped") === 2);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(2));
   await Bun.sleep(50);
   expect(deck.started()).toEqual(["game", "menu"]);
   expect(echoes(deck.lines).toSorted()).toEqual(["before", "start", "stop"]);
@@ -90,9 +90,9 @@ test("a stop ends the hooks that run, and one that holds a start back is no star
   await using deck = await makeDeck({ config: { hooks: { beforeStart: "**delay:5m" } } });
   await deck.files("SNES/a.sleep");
   deck.tap("SNES/a.sleep");
-  await eventually(() => deck.count("running") === 1);
+  await eventually(() => expect(deck.count("running")).toBe(1));
   deck.launcher.stop();
-  await eventually(() => deck.ends().length === 1);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()).toEqual(["it was stopped"]);
   expect(deck.started()).toEqual([]);
 });
@@ -112,7 +112,10 @@ test("a hook and a card that start at one moment leave one player", async () => 
     deck.bus.emit("tokens.added", token);
     deck.tap("SNES/b.sleep");
   }
-  await eventually(() => deck.ends().length === 5 && deck.started().length === 10);
+  await eventually(() => {
+    expect(deck.ends()).toHaveLength(5);
+    expect(deck.started()).toHaveLength(10);
+  });
   expect(most).toBe(1);
 });
 
@@ -143,23 +146,23 @@ test("a hook shows how a phone is let in only for a card on a reader of the devi
     deck.bus.emit("readers.added", { readerId, driver, ...facts });
   }
   for (const readerId of ["", "pretended"]) deck.bus.emit("tokens.added", { ...token, readerId });
-  await eventually(() => refusals().length === 2);
+  await eventually(() => expect(refusals()).toHaveLength(2));
   expect(pairings).toBe(0);
   deck.bus.emit("tokens.added", { ...token, readerId: "chip" });
-  await eventually(() => pairings === 1);
+  await eventually(() => expect(pairings).toBe(1));
 
   // Before a start, it is the card that counts whose script starts something.
   await deck.files("SNES/a.sleep");
   deck.set({ hooks: { beforeStart: "**pair" } });
   expect(await deck.run("SNES/a.sleep")).toMatch(/did not let it start: \*\*pair works from a card/);
   deck.launcher.launch(deck.token("SNES/a.sleep"), { isTap: true, isFromReader: true });
-  await eventually(() => deck.count("media.started") === 1);
+  await eventually(() => expect(deck.count("media.started")).toBe(1));
   expect(pairings).toBe(2);
   // Of what a card started, an item that a caller asks for is the caller's.
   deck.set({ hooks: {} });
   await deck.files("A/1.sleep", "A/2.sleep");
   deck.launcher.launch(deck.token("**playlist.play:A"), { isTap: true, isFromReader: true });
-  await eventually(() => deck.count("media.started") === 2);
+  await eventually(() => expect(deck.count("media.started")).toBe(2));
   deck.set({ hooks: { beforeStart: "**pair" } });
   await expect(deck.launcher.control({ kind: "next" })).rejects.toThrow("**pair works from a card");
   expect(pairings).toBe(2);

@@ -430,7 +430,7 @@ test("a launch while the time is used up is refused with the sentence, and what 
   expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
   expect(await deck.run("**echo:all else goes on")).toBe(true);
   deck.launcher.stopMedia("the time is up");
-  await eventually(() => deck.count("media.stopped") === 1);
+  await eventually(() => expect(deck.count("media.stopped")).toBe(1));
 });
 
 test("a volume is held between nothing and the ceiling", () => {

@@ -182,7 +182,7 @@ test("what changes is carried home while the game runs, with one backup of the v
     await save(game, "NES/Game.srm", text);
     await eventually(async () => {
       await lookTwice(scene);
-      return (await scene.read("NES/Game.srm")) === text;
+      expect(await scene.read("NES/Game.srm")).toBe(text);
     });
   }
   expect(await scene.read("NES/Game.srm.bak")).toBe("old");
@@ -204,7 +204,7 @@ test("a file that its player has open is not carried, however long nothing is wr
   await save(game, "NES/Game.rtc", "time");
   await eventually(async () => {
     await lookTwice(scene);
-    return (await scene.read("NES/Game.rtc")) === "time";
+    expect(await scene.read("NES/Game.rtc")).toBe("time");
   });
   await lookTwice(scene);
   expect(await scene.read("NES/Game.srm")).toBe("old");
@@ -212,7 +212,7 @@ test("a file that its player has open is not carried, however long nothing is wr
   player.stdin.flush();
   await eventually(async () => {
     await lookTwice(scene);
-    return (await scene.read("NES/Game.srm")) === "halfwhole";
+    expect(await scene.read("NES/Game.srm")).toBe("halfwhole");
   });
   player.kill();
   await player.exited;

@@ -345,7 +345,7 @@ describe("a damaged index", () => {
     } catch {
       // It says that it is being made anew.
     }
-    await eventually(() => !trial.media.status().indexing && trial.media.status().exists);
+    await eventually(() => expect(trial.media.status()).toMatchObject({ indexing: false, exists: true }));
     expect(trial.media.search({ query: "game", systems: [], maxResults: 1 }).total).toBe(300);
     expect(contentOf(trial.data)?.length).toBe(300);
   });

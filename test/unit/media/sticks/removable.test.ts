@@ -38,13 +38,13 @@ test("a stick is told when it comes and when it goes, also where the folder for 
   watching.aim([usb]);
   await mkdir(usb, { recursive: true });
   await stick("ONE");
-  await eventually(() => told.at(-1)?.join() === "ONE");
+  await eventually(() => expect(told.at(-1)?.join()).toBe("ONE"));
   await stick("TWO");
-  await eventually(() => told.at(-1)?.join() === "ONE,TWO");
+  await eventually(() => expect(told.at(-1)?.join()).toBe("ONE,TWO"));
   await rm(join(usb, "ONE"), { recursive: true });
-  await eventually(() => told.at(-1)?.join() === "TWO");
+  await eventually(() => expect(told.at(-1)?.join()).toBe("TWO"));
   watching.aim([]);
-  await eventually(() => told.at(-1)?.join() === "");
+  await eventually(() => expect(told.at(-1)?.join()).toBe(""));
 });
 
 test("files, links, hidden and empty folders are no sticks, and no more count than may", async () => {
@@ -56,9 +56,9 @@ test("files, links, hidden and empty folders are no sticks, and no more count th
   for (let at = 0; at < sticksMax + 3; at++) await stick(`S${String(at).padStart(2, "0")}`);
   watching.aim([usb]);
   // The empty folder, which comes first by its name, takes a place.
-  await eventually(() => told.at(-1)?.length === sticksMax - 1);
+  await eventually(() => expect(told.at(-1)?.length).toBe(sticksMax - 1));
   expect(told.at(-1)?.[0]).toBe("S00");
   // Once something is mounted there it counts; a mount makes no event, and the folder is looked at again.
   await mkdir(join(usb, "EMPTY/SNES"));
-  await eventually(() => told.at(-1)?.includes("EMPTY") === true);
+  await eventually(() => expect(told.at(-1)).toContain("EMPTY"));
 });
