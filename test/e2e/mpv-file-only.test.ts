@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
-import { type Deck, makeDeck, makeSound } from "../helpers/player-deck.ts";
+import { type Deck, makeDeck } from "../helpers/launcher-harness.ts";
 import { run } from "../helpers/processes.ts";
+import { makeSound } from "../helpers/sound-file.ts";
 
 const mpv = (more: Partial<LauncherConfig> = {}): LauncherConfig => ({
   id: "mpv",
@@ -58,7 +59,7 @@ const disguised: Readonly<Record<string, (url: string, port: number) => string>>
 // An mpv that waits for a stream does not end by itself.
 test.each(Object.keys(disguised))("%s, which is no media file, causes no request", async (name) => {
   using listener = listen();
-  await using deck = await makeDeck(() => [mpv()]);
+  await using deck = await makeDeck({ launchers: () => [mpv()] });
   const path = await deck.file(
     `Video/${name}`,
     disguised[name]?.(`http://127.0.0.1:${listener.port}`, listener.port),
@@ -71,7 +72,7 @@ test.each(Object.keys(disguised))("%s, which is no media file, causes no request
 
 test("a list inside a list, which names files of this device, is not followed either", async () => {
   using listener = listen();
-  await using deck = await makeDeck(() => [mpv()]);
+  await using deck = await makeDeck({ launchers: () => [mpv()] });
   const inner = await deck.file("Video/inner.mp4", segments(`http://127.0.0.1:${listener.port}`));
   const path = await deck.file("Video/outer.mp4", `#EXTM3U\n${inner}\nedl://${inner}\n`);
   deck.launch(path);
@@ -88,7 +89,7 @@ const findingAll = [
 
 test("a file beside it is no subtitle, no cover and no sound track of it", async () => {
   using listener = listen();
-  await using deck = await makeDeck(() => [mpv({ command: findingAll })]);
+  await using deck = await makeDeck({ launchers: () => [mpv({ command: findingAll })] });
   const url = `http://127.0.0.1:${listener.port}`;
   const path = await deck.file("Audio/Song.wav", makeSound(0.2));
   for (const neighbour of ["Song.srt", "Song.jpg", "cover.jpg", "Song.mka"])
@@ -100,12 +101,14 @@ test("a file beside it is no subtitle, no cover and no sound track of it", async
 
 /** Where an mpv.conf and scripts stand, and a launcher with a command of its own that reads them. */
 async function withOwnSettings(): Promise<Deck> {
-  const deck = await makeDeck((folder) => [
-    mpv({
-      command: ["mpv", "--no-terminal", "--load-scripts=yes", "{path}"],
-      environment: { HOME: join(folder, "home"), XDG_CONFIG_HOME: join(folder, "home/.config") },
-    }),
-  ]);
+  const deck = await makeDeck({
+    launchers: (folder) => [
+      mpv({
+        command: ["mpv", "--no-terminal", "--load-scripts=yes", "{path}"],
+        environment: { HOME: join(folder, "home"), XDG_CONFIG_HOME: join(folder, "home/.config") },
+      }),
+    ],
+  });
   const settings = join(deck.folder, "home/.config/mpv");
   const script = (name: string) => `io.open("${join(deck.folder, name)}", "w"):close()\n`;
   await mkdir(join(settings, "scripts"), { recursive: true });
@@ -151,7 +154,7 @@ const encoded = {
 } as const;
 
 test.each(Object.entries(encoded))("%s plays", async (name, options) => {
-  await using deck = await makeDeck(() => [mpv()]);
+  await using deck = await makeDeck({ launchers: () => [mpv()] });
   const path = await deck.file(`Media/${name}`);
   const folder = join(deck.folder, "Media");
   const source = name.startsWith("Tone") ? "sine=duration=0.5" : "testsrc=duration=0.5:size=64x64";

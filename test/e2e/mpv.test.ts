@@ -1,11 +1,12 @@
 /** Debian's mpv, for real: it plays, pauses, seeks, ends, fails, crashes and is taken over. */
 import { expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
-import type { LauncherConfig } from "../../src/config/shape.ts";
+import { defaultConfig, type LauncherConfig } from "../../src/config/shape.ts";
 import { proofMs } from "../../src/launch/playing.ts";
+import { type Deck, type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
-import { type Deck, type DeckOptions, makeDeck, makeSound } from "../helpers/player-deck.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
+import { makeSound } from "../helpers/sound-file.ts";
 import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 
 const mpv: LauncherConfig = {
@@ -17,7 +18,7 @@ const mpv: LauncherConfig = {
 };
 
 async function mpvDeck(options?: DeckOptions): Promise<Deck> {
-  const deck = await makeDeck(() => [mpv], options);
+  const deck = await makeDeck({ launchers: () => [mpv], ...options });
   await deck.file("Audio/long.wav", makeSound(60));
   await deck.file("Audio/other.wav", makeSound(60));
   await deck.file("Audio/short.wav", makeSound(0.3));
@@ -87,22 +88,23 @@ test("it pauses, goes on, and goes where it is told", async () => {
 const volume = async (deck: Deck) => (await deck.launcher.playback())?.volume;
 
 test("its volume is its own, and never beyond the owner's ceiling", async () => {
-  let ceiling = 100;
-  await using deck = await mpvDeck({ volumeMax: () => ceiling });
+  await using deck = await mpvDeck();
+  const setCeiling = (volumeMax: number) => deck.set({ audio: { ...defaultConfig.audio, volumeMax } });
+  setCeiling(100);
   await deck.play("Audio/long.wav");
   await eventually(async () => expect(await volume(deck)).toBe(100));
   expect(await deck.run("**volume:30||**volume:+5")).toBe(true);
   expect(await volume(deck)).toBe(35);
   expect(await deck.run("**control:volume,+20||**control:mute")).toBe(true);
   expect(await volume(deck)).toBe(55);
-  ceiling = 40;
+  setCeiling(40);
   await deck.launcher.holdVolume();
   expect(await volume(deck)).toBe(40);
   expect(await deck.run("**volume:90")).toBe(true);
   expect(await volume(deck)).toBe(40);
   await deck.play("Audio/other.wav");
   await eventually(async () => expect(await volume(deck)).toBe(40));
-  ceiling = 80;
+  setCeiling(80);
   await deck.launcher.control({ kind: "volume", change: { kind: "to", percent: 70 } });
   expect(await volume(deck)).toBe(70);
 });

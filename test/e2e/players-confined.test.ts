@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { copyFile, link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { makeNesGame } from "../helpers/player-deck.ts";
+import { makeNesGame } from "../helpers/nes-games.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 

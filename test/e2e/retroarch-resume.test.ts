@@ -11,9 +11,9 @@ import {
   retroArchSettings,
   untilPlaying,
 } from "../helpers/counting-games.ts";
-import { type Counted, countedIn, makeCountingNesGame } from "../helpers/counting-nes-game.ts";
-import { type Deck, makeDeck, processOf } from "../helpers/player-deck.ts";
-import { eventually, liveMembers } from "../helpers/processes.ts";
+import { type Deck, makeDeck } from "../helpers/launcher-harness.ts";
+import { type Counted, countedIn, makeCountingNesGame } from "../helpers/nes-games.ts";
+import { eventually, liveMembers, processOf } from "../helpers/processes.ts";
 import { startTapdeck } from "../helpers/tapdeck.ts";
 
 const batteryRam = (folder: string) => join(folder, "retroarch/saves/Game.srm");
@@ -74,7 +74,7 @@ test("games of one name in two systems have a state each, with one core too", as
 
 test("without resume no state is written or loaded, whatever the owner's settings say, unless a card asks", async () => {
   const own = 'savestate_auto_save = "true"\nsavestate_auto_load = "true"\n';
-  await using deck = await gameDeck({ resume: false }, own);
+  await using deck = await gameDeck({ config: { retroarch: { resume: false } } }, own);
   expect(await playAndStop(deck)).toMatchObject({ starts: 1, begunAt: 1 });
   expect(await states(deck)).toEqual([]);
   expect(await playAndStop(deck, "NES/Game.nes?resume=yes")).toMatchObject({ starts: 2, begunAt: 2 });
@@ -102,12 +102,14 @@ test("a state over which the core crashes fails one start, and the next one begi
 for word; do case $word in --appendconfig=*) settings=$(echo "$word" | cut -d = -f 2) ;; esac; done
 if grep -q 'savestate_auto_load = "true"' "$settings"; then kill -SEGV $$; fi
 exec retroarch "$@"`;
-  await using deck = await makeDeck((folder) => [
-    {
-      ...retroArchIn(folder),
-      command: ["/bin/sh", "-c", script, "sh", ...retroArchIn(folder).command.slice(1)],
-    },
-  ]);
+  await using deck = await makeDeck({
+    launchers: (folder) => [
+      {
+        ...retroArchIn(folder),
+        command: ["/bin/sh", "-c", script, "sh", ...retroArchIn(folder).command.slice(1)],
+      },
+    ],
+  });
   await deck.file("NES/Game.nes", makeCountingNesGame());
   await deck.file("retroarch.cfg", retroArchSettings);
   expect(await deck.run("NES/Game.nes")).toMatch(/^the player games was ended by a signal after/);

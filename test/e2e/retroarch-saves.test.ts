@@ -11,9 +11,8 @@ import {
   retroArchSettings,
   untilPlaying,
 } from "../helpers/counting-games.ts";
-import { type Counted, countedIn, makeCountingNesGame } from "../helpers/counting-nes-game.ts";
-import { processOf } from "../helpers/player-deck.ts";
-import { eventually, eventuallyExists, liveMembers } from "../helpers/processes.ts";
+import { type Counted, countedIn, makeCountingNesGame } from "../helpers/nes-games.ts";
+import { eventually, eventuallyExists, liveMembers, processOf } from "../helpers/processes.ts";
 import { startTapdeck } from "../helpers/tapdeck.ts";
 
 /** A deck that keeps saves, with its folders. */

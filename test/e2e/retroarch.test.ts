@@ -2,10 +2,11 @@
 import { expect, test } from "bun:test";
 import { appendFile, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { LauncherConfig } from "../../src/config/shape.ts";
+import { defaultConfig, type LauncherConfig } from "../../src/config/shape.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
 import { coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
-import { type Deck, makeDeck, makeNesGame } from "../helpers/player-deck.ts";
+import { type Deck, makeDeck } from "../helpers/launcher-harness.ts";
+import { makeNesGame } from "../helpers/nes-games.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";
 
 const settings = `
@@ -28,7 +29,7 @@ const launcher = (folder: string, more: Partial<LauncherConfig> = {}): LauncherC
 });
 
 async function gameDeck(more: Partial<LauncherConfig> = {}): Promise<Deck> {
-  const deck = await makeDeck((folder) => [launcher(folder, more)]);
+  const deck = await makeDeck({ launchers: (folder) => [launcher(folder, more)] });
   await deck.file("NES/Game.nes", makeNesGame());
   await deck.file("retroarch.cfg", settings);
   return deck;
@@ -96,15 +97,17 @@ test("a pause that its own key ends is told, although nobody asked for that", as
   // What is written into the file `keys` comes to it as its keys would.
   const script =
     'keys=$0; mkfifo "$keys"; { exec 4<>"$keys"; cat <&4 & exec cat <&3; } 3<&0 | exec retroarch "$@"';
-  await using deck = await makeDeck((folder) => [
-    launcher(folder, {
-      command: [
-        ...["/bin/sh", "-c", script, join(folder, "keys")],
-        ...[`--config=${join(folder, "retroarch.cfg")}`, "{path}"],
-      ],
-      stop: { signal: "TERM", graceMs: 2000 },
-    }),
-  ]);
+  await using deck = await makeDeck({
+    launchers: (folder) => [
+      launcher(folder, {
+        command: [
+          ...["/bin/sh", "-c", script, join(folder, "keys")],
+          ...[`--config=${join(folder, "retroarch.cfg")}`, "{path}"],
+        ],
+        stop: { signal: "TERM", graceMs: 2000 },
+      }),
+    ],
+  });
   await deck.file("NES/Game.nes", makeNesGame());
   await deck.file("retroarch.cfg", settings);
   await deck.play("NES/Game.nes");
@@ -146,8 +149,9 @@ test("a crash is told", async () => {
 
 /** What it gives to a sound device in a second and more: the highest of its samples, of 32767. */
 async function loudestOf(volumeMax: number): Promise<number> {
-  await using deck = await makeDeck(
-    (folder) => [
+  await using deck = await makeDeck({
+    config: { audio: { ...defaultConfig.audio, volumeMax } },
+    launchers: (folder) => [
       launcher(folder, {
         environment: {
           HOME: folder,
@@ -157,8 +161,7 @@ async function loudestOf(volumeMax: number): Promise<number> {
         },
       }),
     ],
-    { volumeMax: () => volumeMax },
-  );
+  });
   await deck.file("NES/Game.nes", makeNesGame({ withTone: true }));
   await deck.file("retroarch.cfg", settings.replace(/^audio_driver.*$/m, 'audio_driver = "sdl2"'));
   await deck.play("NES/Game.nes");
@@ -187,13 +190,15 @@ test("without being set up, it plays the systems whose cores are installed", () 
 test("a disk of the Famicom without its BIOS fails with the file and its MD5, and RetroArch is not started", async () => {
   const { HOME, XDG_CONFIG_HOME } = process.env;
   try {
-    await using deck = await makeDeck((folder) => {
-      // A person's own BIOS files do not count here.
-      process.env.HOME = folder;
-      process.env.XDG_CONFIG_HOME = join(folder, "config");
-      return [
-        { ...launcher(folder, { systems: ["FDS"], command: ["retroarch", "{path}"] }), environment: {} },
-      ];
+    await using deck = await makeDeck({
+      launchers: (folder) => {
+        // A person's own BIOS files do not count here.
+        process.env.HOME = folder;
+        process.env.XDG_CONFIG_HOME = join(folder, "config");
+        return [
+          { ...launcher(folder, { systems: ["FDS"], command: ["retroarch", "{path}"] }), environment: {} },
+        ];
+      },
     });
     await deck.file("FDS/Game.fds", "FDS\u001a");
     expect(await deck.run("FDS/Game.fds")).toBe(

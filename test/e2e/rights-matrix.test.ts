@@ -9,9 +9,9 @@ import { type MatrixCaller, makeCallers } from "../helpers/matrix-callers.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs } from "../helpers/noise-python.ts";
 import { type Answer, type Call, startPeer, wordOf } from "../helpers/peer.ts";
-import { makeSound } from "../helpers/player-deck.ts";
 import { eventually } from "../helpers/processes.ts";
 import { includes, methodRows, notificationRights } from "../helpers/right-tables.ts";
+import { makeSound } from "../helpers/sound-file.ts";
 import { indexMedia } from "../helpers/tapdeck.ts";
 
 const canPlay = canMakeNetworks && Bun.which("mpv") !== null && Bun.which("setpriv") !== null;

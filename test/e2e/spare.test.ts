@@ -2,8 +2,9 @@
 import { expect, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeNesGame, makeSound } from "../helpers/player-deck.ts";
+import { makeNesGame } from "../helpers/nes-games.ts";
 import { eventually, eventuallyReaped } from "../helpers/processes.ts";
+import { makeSound } from "../helpers/sound-file.ts";
 import { makePlace, noReaders, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 interface Process {

@@ -1,10 +1,10 @@
-/** Decks and places with the counting game (counting-nes-game.ts), Debian's RetroArch and a free core, without a screen. */
+/** Decks and places with the counting game (nes-games.ts), Debian's RetroArch and a free core, without a screen. */
 import { expect } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
-import { makeCountingNesGame } from "./counting-nes-game.ts";
-import { type Deck, type DeckOptions, makeDeck } from "./player-deck.ts";
+import { type Deck, type DeckOptions, makeDeck } from "./launcher-harness.ts";
+import { makeCountingNesGame } from "./nes-games.ts";
 import { eventually } from "./processes.ts";
 import { makePlace, type Running, readerConfig } from "./tapdeck.ts";
 
@@ -35,7 +35,7 @@ export const retroArchIn = (folder: string): LauncherConfig => ({
 
 /** A deck with NES/Game.nes; `more` is added to the owner's settings of RetroArch. */
 export async function gameDeck(options: DeckOptions = {}, more = ""): Promise<Deck> {
-  const deck = await makeDeck((folder) => [retroArchIn(folder)], options);
+  const deck = await makeDeck({ launchers: (folder) => [retroArchIn(folder)], ...options });
   await deck.file("NES/Game.nes", makeCountingNesGame());
   await deck.file("retroarch.cfg", retroArchSettings + more);
   return deck;

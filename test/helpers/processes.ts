@@ -34,6 +34,19 @@ export async function liveMembers(group: number): Promise<readonly number[]> {
   return ids.filter((_, index) => living[index]).map(Number);
 }
 
+/**
+ * The process whose command line ends with this path; 0 if there is none. A child has our own command line until it becomes
+ * the player.
+ */
+export async function processOf(path: string): Promise<number> {
+  for (const id of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    // It may end between the two looks.
+    const line = await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
+    if (line.endsWith(`\0${path}\0`)) return Number(id);
+  }
+  return 0;
+}
+
 /** The first and the longest pause between two looks, in milliseconds. Between them a pause is a twentieth of the wait. */
 const [pauseMsMin, pauseMsMax] = [2, 20];
 

@@ -12,7 +12,7 @@ import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
-import { makeColorNesGame } from "../helpers/color-nes-game.ts";
+import { makeColorNesGame } from "../helpers/nes-games.ts";
 import { type Board, makePlainCard, startBoard } from "./board.ts";
 import { print } from "./figures.ts";
 import { type Color, differing, type Picture, shareOf } from "./picture.ts";

@@ -13,7 +13,7 @@ import { run } from "../../tools/image/run.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
 import { makeColorFilm } from "../helpers/color-film.ts";
-import { makeColorNesGame } from "../helpers/color-nes-game.ts";
+import { makeColorNesGame } from "../helpers/nes-games.ts";
 import { type Board, cardBytes, image, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
 import { print, printTogether, seconds } from "./figures.ts";

@@ -1,18 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createBus } from "../../../src/bus.ts";
-import { defaultConfig } from "../../../src/config/shape.ts";
-import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { launchQueueMax } from "../../../src/core/limits.ts";
-import { createLog, silentLog } from "../../../src/core/log.ts";
-import type { TokenParams } from "../../../src/core/token.ts";
-import type { EventName, Events } from "../../../src/events.ts";
-import { createLauncher } from "../../../src/launch/launcher.ts";
 import { proofMs } from "../../../src/launch/playing.ts";
-import { openStore } from "../../../src/store/open.ts";
+import { type Deck, type DeckOptions, makeDeck } from "../../helpers/launcher-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually, liveMembers } from "../../helpers/processes.ts";
 
@@ -21,43 +12,8 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-interface Heard {
-  readonly name: EventName;
-  readonly payload: Events[EventName];
-}
-
-const names = ["running", "media.started", "media.stopped", "launch.finished"] as const;
-
-/** A launcher with a real store, real files and real players. A player's argv tells what it does with {path}. */
-async function makeDeck({
-  clock = systemClock,
-  map = () => undefined,
-}: {
-  readonly clock?: Clock;
-  readonly map?: (token: TokenParams) => string | undefined;
-} = {}) {
-  const folder = await mkdtemp(join(tmpdir(), "tapdeck-launcher-"));
-  await mkdir(join(folder, "SNES"));
-  for (const name of [
-    "a.sleep",
-    "b.sleep",
-    "a.true",
-    "a.false",
-    "a.loud",
-    "a.stubborn",
-    "a.family",
-    "a.none",
-    "a.odd",
-    "a.saver",
-    "a.endless",
-  ])
-    await writeFile(join(folder, "SNES", name), "");
-  const lines: string[] = [];
-  const log = createLog({ debug: false, write: (line) => lines.push(line) });
-  const bus = createBus(silentLog);
-  const heard: Heard[] = [];
-  for (const name of names) bus.on(name, (payload) => heard.push({ name, payload }));
-  const { history, close } = openStore(folder);
+/** A deck with players that a file's extension chooses; a player's argv tells what it does with {path}. */
+async function launcherDeck(options: Pick<DeckOptions, "clock" | "map"> = {}) {
   const sh = (id: string, script: string) => ({
     id,
     systems: [],
@@ -66,67 +22,43 @@ async function makeDeck({
   });
   const ready = 'echo $$ >"$0.pid"';
   const waiting = "while :; do sleep 0.05; done";
-  const launcher = createLauncher({
-    config: () => ({
-      ...defaultConfig,
-      systems: { ...defaultConfig.systems, rootFolders: [folder], statedRootFolders: [] },
-      launchers: [
-        sh("sleep", `${ready}; exec sleep 600`),
-        sh("true", "exit 0"),
-        sh("false", "exit 9"),
-        sh("loud", "echo no screen >&2; echo no sound >&2; exit 3"),
-        sh("stubborn", `trap "" TERM; ${ready}; while :; do sleep 1; done`),
-        sh(
-          "family",
-          `(trap "" TERM; ${ready}; while :; do sleep 1; done) & until [ -s "$0.pid" ]; do sleep 0.01; done; exit 1`,
-        ),
-        {
-          ...sh("saver", `trap 'sleep 1.5; echo INT >"$0.saved"; exit 0' INT; ${ready}; ${waiting}`),
-          stop: { signal: "INT", graceMs: 30_000 },
-        },
-        {
-          ...sh("endless", `trap 'echo asked >"$0.asked"' TERM; ${ready}; ${waiting}`),
-          stop: { signal: "TERM", graceMs: 100_000 },
-        },
-        { ...sh("none", ""), command: [join(folder, "no-such-player"), "{path}"] },
-      ],
-    }),
-    bus,
-    clock,
-    log,
-    history,
-    map,
-  });
-  closing.push(async () => {
-    await launcher.close();
-    close();
-    await rm(folder, { recursive: true });
-  });
-  return {
-    launcher,
-    history,
-    bus,
-    heard,
-    lines,
-    folder,
-    launch: (text: string) => launcher.launch({ type: "NTAG", uid: "04aa", text, data: "" }),
-    names: () => heard.map(({ name }) => name),
-    count: (name: EventName) => heard.filter((event) => event.name === name).length,
-    /** Whether each script ended well, or what it failed with, in order. */
-    ends: () =>
-      heard.flatMap(({ name, payload }) =>
-        name === "launch.finished" && "success" in payload ? [payload.error ?? payload.success] : [],
+  const deck = await makeDeck({
+    ...options,
+    launchers: (folder) => [
+      sh("sleep", `${ready}; exec sleep 600`),
+      sh("true", "exit 0"),
+      sh("false", "exit 9"),
+      sh("loud", "echo no screen >&2; echo no sound >&2; exit 3"),
+      sh("stubborn", `trap "" TERM; ${ready}; while :; do sleep 1; done`),
+      sh(
+        "family",
+        `(trap "" TERM; ${ready}; while :; do sleep 1; done) & until [ -s "$0.pid" ]; do sleep 0.01; done; exit 1`,
       ),
+      {
+        ...sh("saver", `trap 'sleep 1.5; echo INT >"$0.saved"; exit 0' INT; ${ready}; ${waiting}`),
+        stop: { signal: "INT", graceMs: 30_000 },
+      },
+      {
+        ...sh("endless", `trap 'echo asked >"$0.asked"' TERM; ${ready}; ${waiting}`),
+        stop: { signal: "TERM", graceMs: 100_000 },
+      },
+      { ...sh("none", ""), command: [join(folder, "no-such-player"), "{path}"] },
+    ],
+  });
+  closing.push(() => deck[Symbol.asyncDispose]());
+  const names = ["a.sleep", "b.sleep", "a.true", "a.false", "a.loud", "a.stubborn", "a.family", "a.none"];
+  for (const name of [...names, "a.odd", "a.saver", "a.endless"]) await deck.file(`SNES/${name}`);
+  return {
+    ...deck,
+    launch: (text: string) => deck.launcher.launch({ type: "NTAG", uid: "04aa", text, data: "" }),
     /** The process of the player of a file, once its script has set itself up. */
     async playerOf(file: string): Promise<number> {
-      const path = join(folder, "SNES", `${file}.pid`);
+      const path = join(deck.folder, "SNES", `${file}.pid`);
       await eventually(async () => expect(await text(path)).toMatch(/^\d+\n$/));
       return Number(await text(path));
     },
   };
 }
-
-type Deck = Awaited<ReturnType<typeof makeDeck>>;
 
 const text = (path: string) =>
   Bun.file(path)
@@ -134,7 +66,7 @@ const text = (path: string) =>
     .catch(() => "");
 
 test("a tap is told in order: running, media.started, launch.finished", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.sleep");
   expect(deck.names()).toEqual(["running"]);
   await eventually(() => expect(deck.count("launch.finished")).toBe(1));
@@ -153,17 +85,17 @@ test("a tap is told in order: running, media.started, launch.finished", async ()
 });
 
 test("a launch from a reader is in the history with that reader, its script and its end", async () => {
-  const deck = await makeDeck({ map: ({ uid }) => (uid === "04bb" ? "SNES/a.true" : undefined) });
+  const deck = await launcherDeck({ map: ({ uid }) => (uid === "04bb" ? "SNES/a.true" : undefined) });
   deck.launcher.launch({ type: "NTAG", uid: "04bb", text: "card", data: "" }, { readerId: "reader" });
   await eventually(() => expect(deck.ends()).toHaveLength(1));
-  expect(deck.history.list({ limit: 5 })).toMatchObject([
+  expect(deck.store.history.list({ limit: 5 })).toMatchObject([
     { uid: "04bb", text: "card", script: "SNES/a.true", readerId: "reader", success: true },
   ]);
   expect(deck.heard[0]?.payload).toMatchObject({ text: "card", script: "SNES/a.true" });
 });
 
 test("media that ends by itself is told with its exit code, and plays no more", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.false");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   expect(deck.heard.find(({ name }) => name === "media.stopped")?.payload).toMatchObject({
@@ -175,7 +107,7 @@ test("media that ends by itself is told with its exit code, and plays no more", 
 });
 
 test("a player that crashes is told without an exit code", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.sleep");
   process.kill(await deck.playerOf("a.sleep"), "SIGKILL");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
@@ -187,17 +119,17 @@ test("a player that crashes is told without an exit code", async () => {
 });
 
 test("a player that fails at once is a launch that failed, with its last words, in the history too", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.loud||**echo:goes on");
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()[0]).toMatch(/^the player loud ended with code 3 after \d+\.\d s: no screen\nno sound$/);
-  expect(deck.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
+  expect(deck.store.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
   expect(deck.lines).toEqual(["info  script: goes on"]);
 });
 
 test("a player that does not tell has proved itself after a while, and nobody waits for that", async () => {
   const clock = createManualClock();
-  const deck = await makeDeck({ clock });
+  const deck = await launcherDeck({ clock });
   deck.launch("SNES/a.sleep");
   deck.launch("**echo:the next one");
   await deck.playerOf("a.sleep");
@@ -213,7 +145,7 @@ test("a player that does not tell has proved itself after a while, and nobody wa
 });
 
 test("a player that is taken over before it has proved itself did not fail", async () => {
-  const deck = await makeDeck({ clock: createManualClock() });
+  const deck = await launcherDeck({ clock: createManualClock() });
   deck.launch("SNES/a.sleep");
   await deck.playerOf("a.sleep");
   deck.launch("SNES/b.sleep");
@@ -226,7 +158,7 @@ test("a player that is taken over before it has proved itself did not fail", asy
 
 test("a script that waits until media is ready waits for the proof, or fails when there is none", async () => {
   const clock = createManualClock();
-  const deck = await makeDeck({ clock });
+  const deck = await launcherDeck({ clock });
   deck.launch("SNES/a.sleep||**delay:media_ready||**echo:ready");
   await deck.playerOf("a.sleep");
   expect(deck.lines).toEqual([]);
@@ -242,7 +174,7 @@ test("a script that waits until media is ready waits for the proof, or fails whe
 });
 
 test("what a plain player cannot do is said, with what to do, and stop it can", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.sleep||**control:pause");
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends()).toEqual([
@@ -255,7 +187,7 @@ test("what a plain player cannot do is said, with what to do, and stop it can", 
 });
 
 test("a player that saves for longer than a second when it is asked to end is given its grace, and its own signal", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   const saved = join(deck.folder, "SNES", "a.saver.saved");
   deck.launch("SNES/a.saver");
   await deck.playerOf("a.saver");
@@ -265,7 +197,7 @@ test("a player that saves for longer than a second when it is asked to end is gi
 });
 
 test("the end of the service shortens a grace that runs already", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.endless");
   const player = await deck.playerOf("a.endless");
   deck.launch("**stop");
@@ -276,7 +208,7 @@ test("the end of the service shortens a grace that runs already", async () => {
 });
 
 test("new media takes over: the old player is gone before the new one starts", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.stubborn");
   const old = await deck.playerOf("a.stubborn");
   let left: Promise<readonly number[]> | undefined;
@@ -295,7 +227,7 @@ test("new media takes over: the old player is gone before the new one starts", a
 });
 
 test("new media does not start beside what a player left behind", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.family");
   const player = await deck.playerOf("a.family");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
@@ -310,7 +242,7 @@ test("new media does not start beside what a player left behind", async () => {
 });
 
 test("a card that cannot be played leaves what plays alone", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.sleep||SNES/missing.sfc");
   deck.launch("SNES/a.odd");
   await eventually(() => expect(deck.ends()).toHaveLength(2));
@@ -326,17 +258,17 @@ test.each([
   ["**stopp", /^this version knows no command \*\*stopp; did you mean stop\?$/],
   ["SNES/a.none", /no-such-player could not be started: there is no such program$/],
 ])("the script %p fails with a sentence, in the event and in the history", async (script, sentence) => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch(script);
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.names()).toEqual(["running", "launch.finished"]);
   expect(deck.ends()[0]).toMatch(sentence);
-  expect(deck.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
+  expect(deck.store.history.list({ limit: 5 })).toMatchObject([{ success: false, error: deck.ends()[0] }]);
 });
 
 test("scripts run one after another, in the order in which they came", async () => {
   const clock = createManualClock();
-  const deck = await makeDeck({ clock });
+  const deck = await launcherDeck({ clock });
   deck.launch("**echo:1||**delay:1000||**echo:2");
   deck.launch("**echo:3");
   await Bun.sleep(0);
@@ -348,7 +280,7 @@ test("scripts run one after another, in the order in which they came", async () 
 
 test("stop ends what plays, what runs and what waits, and each launch once", async () => {
   const clock = createManualClock();
-  const deck = await makeDeck({ clock });
+  const deck = await launcherDeck({ clock });
   deck.launch("SNES/a.sleep||**delay:60000||**echo:never");
   deck.launch("SNES/b.sleep");
   deck.launch("**echo:never");
@@ -362,7 +294,7 @@ test("stop ends what plays, what runs and what waits, and each launch once", asy
   expect(deck.count("media.started")).toBe(1);
   expect(deck.lines).toEqual([]);
   expect(deck.launcher.activeMedia()).toBeUndefined();
-  expect(deck.history.list({ limit: 5 }).map(({ error }) => error)).toEqual(deck.ends().map(String));
+  expect(deck.store.history.list({ limit: 5 }).map(({ error }) => error)).toEqual(deck.ends().map(String));
 
   deck.launch("**echo:again");
   await eventually(() => expect(deck.ends()).toHaveLength(4));
@@ -370,7 +302,7 @@ test("stop ends what plays, what runs and what waits, and each launch once", asy
 });
 
 test("a stop between the tap and its player lets no player start", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.sleep");
   deck.launcher.stop();
   await eventually(() => expect(deck.ends()).toHaveLength(1));
@@ -379,7 +311,7 @@ test("a stop between the tap and its player lets no player start", async () => {
 });
 
 test("the command stop ends what plays, and its script goes on", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.sleep");
   deck.launch("**stop||**echo:after");
   await eventually(() => expect(deck.ends()).toHaveLength(2));
@@ -394,7 +326,7 @@ describe("a card that waits", () => {
   const echoes = (deck: Deck) => deck.lines.flatMap((line) => /script: (.*)/.exec(line)?.[1] ?? []);
 
   test("does not keep a stop card waiting, and is over with it", async () => {
-    const deck = await makeDeck();
+    const deck = await launcherDeck();
     tap(deck, "SNES/a.sleep||**delay:10m||**echo:never");
     await eventually(() => expect(deck.launcher.activeMedia()).toBeDefined());
     tap(deck, "**stop");
@@ -405,7 +337,7 @@ describe("a card that waits", () => {
   });
 
   test("is over when another card starts something", async () => {
-    const deck = await makeDeck();
+    const deck = await launcherDeck();
     tap(deck, "SNES/a.sleep||**delay:10m||**stop");
     await eventually(() => expect(deck.launcher.activeMedia()).toBeDefined());
     tap(deck, "SNES/b.sleep");
@@ -415,7 +347,7 @@ describe("a card that waits", () => {
 
   test("goes on where the other card leaves alone what plays, which has its turn meanwhile", async () => {
     const clock = createManualClock();
-    const deck = await makeDeck({ clock });
+    const deck = await launcherDeck({ clock });
     tap(deck, "**echo:one||**delay:10m||**echo:three");
     await eventually(() => expect(echoes(deck)).toHaveLength(1));
     tap(deck, "**echo:two");
@@ -428,7 +360,7 @@ describe("a card that waits", () => {
 
   test("is not cut short by what was not put on the reader: launches wait in the order in which they came", async () => {
     const clock = createManualClock();
-    const deck = await makeDeck({ clock });
+    const deck = await launcherDeck({ clock });
     deck.launch("**echo:one||**delay:10m||**echo:two");
     deck.launch("**echo:three");
     tap(deck, "**echo:cut in");
@@ -440,7 +372,7 @@ describe("a card that waits", () => {
 
   test("never has its turn while another command runs", async () => {
     const clock = createManualClock();
-    const deck = await makeDeck({ clock });
+    const deck = await launcherDeck({ clock });
     tap(deck, "**delay:1||**echo:mine");
     await Promise.resolve();
     // The old player takes a while to end: nothing else runs meanwhile.
@@ -460,7 +392,7 @@ describe("a card that waits", () => {
 });
 
 test("a full queue refuses, and what it refuses leaves no trace", async () => {
-  const deck = await makeDeck({ clock: createManualClock() });
+  const deck = await launcherDeck({ clock: createManualClock() });
   deck.launch("**delay:1000");
   await Bun.sleep(0); // That one runs now, and waits no more.
   for (let index = 0; index < launchQueueMax; index++) deck.launch("**delay:1000");
@@ -475,18 +407,18 @@ test("a full queue refuses, and what it refuses leaves no trace", async () => {
   expect(deck.count("running")).toBe(launchQueueMax + 1);
   deck.launcher.stop();
   await eventually(() => expect(deck.ends()).toHaveLength(launchQueueMax + 1));
-  expect(deck.history.list({ limit: 1000 })).toHaveLength(launchQueueMax + 1);
+  expect(deck.store.history.list({ limit: 1000 })).toHaveLength(launchQueueMax + 1);
 });
 
 test("a token that says nothing is refused", async () => {
-  const { launcher, names } = await makeDeck();
+  const { launcher, names } = await launcherDeck();
   const empty = { type: "NTAG", uid: "", text: "", data: "" };
   expect(() => launcher.launch(empty)).toThrow("at least one of uid, text and data must not be empty");
   expect(names()).toEqual([]);
 });
 
 test("a listener that launches when a script ends starts no second queue", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   let more = 3;
   deck.bus.on("launch.finished", () => {
     if (more-- > 0) deck.launch(more % 2 === 0 ? "" : "**echo:x");
@@ -499,7 +431,7 @@ test("a listener that launches when a script ends starts no second queue", async
 });
 
 test("close ends a player that will not end, and refuses whatever comes after", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.stubborn");
   const player = await deck.playerOf("a.stubborn");
   await deck.launcher.close();
@@ -509,7 +441,7 @@ test("close ends a player that will not end, and refuses whatever comes after", 
 });
 
 test("close ends what a player left behind", async () => {
-  const deck = await makeDeck();
+  const deck = await launcherDeck();
   deck.launch("SNES/a.family");
   const player = await deck.playerOf("a.family");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
@@ -528,7 +460,7 @@ test.each([
 ] as const)(
   "a tag that is %s says so, and a mapping for it helps all the same",
   async (problem, sentence) => {
-    const deck = await makeDeck({ map: ({ uid }) => (uid === "04bb" ? "**delay:1" : undefined) });
+    const deck = await launcherDeck({ map: ({ uid }) => (uid === "04bb" ? "**delay:1" : undefined) });
     for (const uid of ["04aa", "04bb"])
       deck.launcher.launch({ type: "NTAG", uid, text: "", data: "" }, { readerId: "reader", problem });
     await eventually(() => expect(deck.ends()).toHaveLength(2));

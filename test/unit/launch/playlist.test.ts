@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { playlistItems } from "../../../src/launch/playlist.ts";
 import { playlistEntries } from "../../../src/media/playlists.ts";
-import { type Deck, makeDeck } from "../../helpers/deck.ts";
+import { type Deck, makeDeck } from "../../helpers/launcher-harness.ts";
 import { eventually } from "../../helpers/processes.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
 
@@ -16,7 +16,7 @@ async function makeList(...files: readonly string[]): Promise<Deck> {
 
 test("the items of a folder play one after another, by name, numbers as numbers, and then it ends", async () => {
   await using deck = await makeList("A/10.true", "A/9.true", "A/1.true", "A/.hidden.true", "A/list.m3u");
-  expect(await deck.run("**playlist.play:A")).toBe(true);
+  expect(await deck.tapAndWait("**playlist.play:A")).toBe(true);
   await eventually(() => expect(deck.count("media.stopped")).toBe(3));
   expect(deck.started()).toEqual(["1", "9", "10"]);
   expect(deck.launcher.playlist()).toBeUndefined();
@@ -40,7 +40,7 @@ test("a list names its items from its own folder; what is not there is left out 
   await using deck = await makeList("A/one.true", "A/sub/two.true", "B/three.true");
   const list = `\ufeff#EXTM3U\r\n#EXTINF:1,One\r\none.true\r\nmissing.true\r\nsub\\two.true\r\nhttp://example.com/x.mp3\r\n${deck.folder}/B/three.true\r\n/etc/passwd\r\n`;
   await writeFile(join(deck.folder, "A/list.m3u8"), list);
-  await deck.run("**playlist.play:A/list.m3u8");
+  await deck.tapAndWait("**playlist.play:A/list.m3u8");
   await eventually(() => {
     expect(deck.count("media.stopped")).toBe(3);
     expect(deck.launcher.playlist()).toBeUndefined();
@@ -53,18 +53,18 @@ test("a card with a folder or a list plays it, where no player takes it as it is
   await using deck = await makeList("A/1.true", "A/2.true", "B/list.m3u8", "B/loop.pls");
   await writeFile(join(deck.folder, "B/list.m3u8"), "../A/2.true\n../A/1.true\n");
   await writeFile(join(deck.folder, "B/loop.pls"), "[playlist]\nFile1=loop.pls\nFile2=list.m3u8\n");
-  expect(await deck.run("A")).toBe(true);
+  expect(await deck.tapAndWait("A")).toBe(true);
   await eventually(() => {
     expect(deck.count("media.stopped")).toBe(2);
     expect(deck.launcher.playlist()).toBeUndefined();
   });
-  expect(await deck.run("B/list.m3u8")).toBe(true);
+  expect(await deck.tapAndWait("B/list.m3u8")).toBe(true);
   await eventually(() => {
     expect(deck.count("media.stopped")).toBe(4);
     expect(deck.launcher.playlist()).toBeUndefined();
   });
   expect(deck.started()).toEqual(["1", "2", "2", "1"]);
-  expect(await deck.run("B/loop.pls")).toMatch(/no player is set up/);
+  expect(await deck.tapAndWait("B/loop.pls")).toMatch(/no player is set up/);
 });
 
 test("a .pls list is in the order of its numbers", () => {
@@ -77,64 +77,64 @@ test("a cover beside songs is none of the items", async () => {
     config: { launchers: [{ id: "any", systems: [], extensions: [], command: ["sleep", "600"] }] },
   });
   await deck.files("A/01.mp3", "A/02.mp3", "A/cover.jpg", "A/notes.txt");
-  await deck.run("**playlist.load:A");
+  await deck.tapAndWait("**playlist.load:A");
   expect(deck.launcher.playlist()).toMatchObject({ count: 2, place: 1, state: "paused" });
   expect(deck.started()).toEqual([]);
 });
 
 test("next, previous and goto move about; at the ends they say so, or go round with repeat=all", async () => {
   await using deck = await makeList("A/1.sleep", "A/2.sleep", "A/3.sleep");
-  expect(await deck.run("**playlist.next")).toMatch(/^no playlist is loaded/);
-  await deck.run("**playlist.play:A");
-  await deck.run("**playlist.next");
-  await deck.run("**playlist.goto:3");
-  expect(await deck.run("**playlist.next")).toBe("this is the last item of the playlist");
-  await deck.run("**playlist.previous");
-  expect(await deck.run("**playlist.goto:4")).toBe("the playlist has 3 items, and no number 4");
+  expect(await deck.tapAndWait("**playlist.next")).toMatch(/^no playlist is loaded/);
+  await deck.tapAndWait("**playlist.play:A");
+  await deck.tapAndWait("**playlist.next");
+  await deck.tapAndWait("**playlist.goto:3");
+  expect(await deck.tapAndWait("**playlist.next")).toBe("this is the last item of the playlist");
+  await deck.tapAndWait("**playlist.previous");
+  expect(await deck.tapAndWait("**playlist.goto:4")).toBe("the playlist has 3 items, and no number 4");
   expect(deck.launcher.playlist()).toMatchObject({ place: 2, count: 3, state: "playing" });
-  await deck.run("**playlist.play:A?repeat=all");
-  await deck.run("**playlist.previous");
-  await deck.run("**playlist.next");
+  await deck.tapAndWait("**playlist.play:A?repeat=all");
+  await deck.tapAndWait("**playlist.previous");
+  await deck.tapAndWait("**playlist.next");
   expect(deck.started()).toEqual(["1", "2", "3", "2", "1", "3", "1"]);
 });
 
 test("a pause keeps the place, play goes on there, and stop ends it all", async () => {
   await using deck = await makeList("A/1.sleep", "A/2.sleep");
-  await deck.run("**playlist.play:A");
-  await deck.run("**playlist.next");
-  expect(await deck.run("**playlist.pause")).toBe(true);
+  await deck.tapAndWait("**playlist.play:A");
+  await deck.tapAndWait("**playlist.next");
+  expect(await deck.tapAndWait("**playlist.pause")).toBe(true);
   expect(deck.launcher.activeMedia()).toBeUndefined();
   expect(deck.launcher.playlist()).toMatchObject({ place: 2, state: "paused" });
-  expect(await deck.run("**playlist.pause")).toBe("the playlist does not play");
-  await deck.run("**playlist.play");
+  expect(await deck.tapAndWait("**playlist.pause")).toBe("the playlist does not play");
+  await deck.tapAndWait("**playlist.play");
   expect(deck.launcher.activeMedia()?.mediaName).toBe("2");
-  expect(await deck.run("**playlist.stop")).toBe(true);
+  expect(await deck.tapAndWait("**playlist.stop")).toBe(true);
   expect(deck.launcher.activeMedia()).toBeUndefined();
-  expect(await deck.run("**playlist.play")).toMatch(/^no playlist is loaded/);
+  expect(await deck.tapAndWait("**playlist.play")).toMatch(/^no playlist is loaded/);
 });
 
 test.each(["**stop", "SNES/other.sleep"])("%s ends the playlist", async (script) => {
   await using deck = await makeList("A/1.sleep", "A/2.sleep", "SNES/other.sleep");
-  await deck.run("**playlist.play:A");
-  expect(await deck.run(script)).toBe(true);
+  await deck.tapAndWait("**playlist.play:A");
+  expect(await deck.tapAndWait(script)).toBe(true);
   expect(deck.launcher.playlist()).toBeUndefined();
 });
 
 test("a paused playlist outlives what is played meanwhile, and goes on where it was", async () => {
   await using deck = await makeList("A/1.sleep", "A/2.sleep", "SNES/other.sleep");
-  await deck.run("**playlist.play:A");
-  await deck.run("**playlist.next");
-  await deck.run("**playlist.pause");
-  await deck.run("SNES/other.sleep");
+  await deck.tapAndWait("**playlist.play:A");
+  await deck.tapAndWait("**playlist.next");
+  await deck.tapAndWait("**playlist.pause");
+  await deck.tapAndWait("SNES/other.sleep");
   deck.launcher.stopMedia("its card was taken off");
   await eventually(() => expect(deck.launcher.activeMedia()).toBeUndefined());
-  await deck.run("**playlist.play");
+  await deck.tapAndWait("**playlist.play");
   expect(deck.started()).toEqual(["1", "2", "other", "2"]);
 });
 
 test("a playlist belongs to the card that started it, and ends with what plays of it", async () => {
   await using deck = await makeList("A/1.sleep", "A/2.sleep");
-  await deck.run("**playlist.play:A");
+  await deck.tapAndWait("**playlist.play:A");
   const card = deck.launcher.cardOfMedia() ?? "";
   expect(deck.launcher.isLaunching(card)).toBe(true);
   deck.launcher.stopMedia("its card was taken off", card);
@@ -145,7 +145,7 @@ test("a playlist belongs to the card that started it, and ends with what plays o
 
 test("a stop over the API ends the playlist, and nothing more of it starts", async () => {
   await using deck = await makeList("A/1.sleep", "A/2.sleep");
-  await deck.run("**playlist.play:A");
+  await deck.tapAndWait("**playlist.play:A");
   deck.launcher.stop();
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
   await Bun.sleep(30);
@@ -156,7 +156,7 @@ test("a stop over the API ends the playlist, and nothing more of it starts", asy
 test("two players that crash in a row end it; one alone does not", async () => {
   await using deck = await makeDeck();
   await deck.files("A/1.false", "A/2.true", "A/3.false", "A/4.false", "A/5.sleep");
-  await deck.run("**playlist.play:A");
+  await deck.tapAndWait("**playlist.play:A");
   await eventually(() => expect(deck.lines).toContainEqual(expect.stringContaining("two players in a row")));
   expect(deck.started()).toEqual(["1", "2", "3", "4"]);
   expect(deck.launcher.playlist()).toBeUndefined();
@@ -164,21 +164,23 @@ test("two players that crash in a row end it; one alone does not", async () => {
 
 test("a playlist of which nothing plays fails its launch", async () => {
   await using deck = await makeList("A/a.odd", "A/b.odd");
-  expect(await deck.run("**playlist.play:A?repeat=all")).toMatch(
+  expect(await deck.tapAndWait("**playlist.play:A?repeat=all")).toMatch(
     /^nothing more of the playlist can be played: no player is set up for \.odd/,
   );
   expect(deck.launcher.playlist()).toBeUndefined();
-  expect(await deck.run("**playlist.play:A/a.odd")).toMatch(/is no playlist: it takes a folder/);
-  expect(await deck.run("**playlist.play:../..")).toMatch(/is not below a media folder|there is no file/);
+  expect(await deck.tapAndWait("**playlist.play:A/a.odd")).toMatch(/is no playlist: it takes a folder/);
+  expect(await deck.tapAndWait("**playlist.play:../..")).toMatch(
+    /is not below a media folder|there is no file/,
+  );
 });
 
 test("repeat=one stays with one item, repeat=all begins again", async () => {
   await using deck = await makeList("A/1.true", "A/2.true");
-  await deck.run("**playlist.play:A?repeat=all");
+  await deck.tapAndWait("**playlist.play:A?repeat=all");
   await eventually(() => expect(deck.count("media.stopped")).toBeGreaterThanOrEqual(5));
   expect(deck.started().slice(0, 5)).toEqual(["1", "2", "1", "2", "1"]);
   const before = deck.started().length;
-  await deck.run("**playlist.play:A?repeat=one");
+  await deck.tapAndWait("**playlist.play:A?repeat=one");
   await eventually(() => expect(deck.started().length).toBeGreaterThan(before + 3));
   expect(new Set(deck.started().slice(before + 1))).toEqual(new Set(["1"]));
 });
@@ -186,7 +188,7 @@ test("repeat=one stays with one item, repeat=all begins again", async () => {
 test("a shuffled list plays each item once", async () => {
   const names = Array.from({ length: 12 }, (_, index) => `${index}`.padStart(2, "0"));
   await using deck = await makeList(...names.map((name) => `A/${name}.true`));
-  await deck.run("**playlist.play:A?mode=shuffle");
+  await deck.tapAndWait("**playlist.play:A?mode=shuffle");
   await eventually(() => expect(deck.count("media.stopped")).toBe(12));
   expect(deck.started().toSorted()).toEqual(names);
 });
@@ -195,8 +197,8 @@ test("where play time is over, the playlist ends and says so, rather than trying
   let why: string | undefined;
   await using deck = await makeDeck({ refusal: () => why, elapsedMs: () => performance.now() * 1000 });
   await deck.files("A/1.sleep", "A/2.sleep");
-  await deck.run("**playlist.play:A");
+  await deck.tapAndWait("**playlist.play:A");
   why = "the time is up";
-  expect(await deck.run("**playlist.next")).toBe("the time is up");
+  expect(await deck.tapAndWait("**playlist.next")).toBe("the time is up");
   expect(deck.lines).toEqual([]);
 });

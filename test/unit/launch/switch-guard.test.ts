@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { confirmMs } from "../../../src/launch/launcher.ts";
 import { proofMs } from "../../../src/launch/playing.ts";
-import { makeDeck } from "../../helpers/deck.ts";
+import { makeDeck } from "../../helpers/launcher-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -12,44 +12,44 @@ async function guarded() {
   const clock = createManualClock();
   const deck = await makeDeck({ config, clock });
   await deck.files("SNES/a.sleep", "SNES/b.sleep", "SNES/c.sleep");
-  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   return Object.assign(deck, { clock });
 }
 
 test("a second tap of the same card confirms", async () => {
   await using deck = await guarded();
-  expect(await deck.run("SNES/b.sleep")).toBe(held);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
   expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
   expect(deck.heard.find(({ name }) => name === "launch.guarded")?.payload).toMatchObject({
     text: "SNES/b.sleep",
     playing: "a",
     confirmMs,
   });
-  expect(await deck.run("SNES/b.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(true);
   expect(deck.started()).toEqual(["a", "b"]);
 });
 
 test("another card in between takes the place of the one that waits", async () => {
   await using deck = await guarded();
-  expect(await deck.run("SNES/b.sleep")).toBe(held);
-  expect(await deck.run("SNES/c.sleep")).toBe(held);
-  expect(await deck.run("SNES/b.sleep")).toBe(held);
-  expect(await deck.run("SNES/b.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
+  expect(await deck.tapAndWait("SNES/c.sleep")).toBe(held);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(true);
 });
 
 test("after ten seconds a tap confirms nothing", async () => {
   await using deck = await guarded();
-  expect(await deck.run("SNES/b.sleep")).toBe(held);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
   deck.clock.advance(confirmMs);
-  expect(await deck.run("SNES/b.sleep")).toBe(held);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
   deck.clock.advance(confirmMs - 1);
-  expect(await deck.run("SNES/b.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(true);
 });
 
 test("confirm launches what waits, as a launch of its own with a row in the history, and only once", async () => {
   await using deck = await guarded();
   expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
-  await deck.run("SNES/b.sleep");
+  await deck.tapAndWait("SNES/b.sleep");
   deck.launcher.confirm();
   await Bun.sleep(0);
   expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
@@ -62,14 +62,14 @@ test("confirm launches what waits, as a launch of its own with a row in the hist
 
 test("what switches nothing is not held back: scripts without media, cards while nothing plays, and requests", async () => {
   await using deck = await guarded();
-  expect(await deck.run("**echo:hello")).toBe(true);
+  expect(await deck.tapAndWait("**echo:hello")).toBe(true);
   deck.launcher.launch(deck.token("SNES/b.sleep"));
   await eventually(() => expect(deck.started()).toHaveLength(2));
   deck.clock.advance(proofMs);
   await eventually(() => expect(deck.ends()).toHaveLength(3));
   expect(deck.ends()).toEqual([true, true, true]);
-  expect(await deck.run("**stop")).toBe(true);
-  expect(await deck.run("SNES/c.sleep")).toBe(true);
+  expect(await deck.tapAndWait("**stop")).toBe(true);
+  expect(await deck.tapAndWait("SNES/c.sleep")).toBe(true);
   expect(deck.started()).toEqual(["a", "b", "c"]);
   expect(deck.count("launch.guarded")).toBe(0);
 });
@@ -87,9 +87,9 @@ test("a launch that was held back keeps the origin that it had", async () => {
     },
   });
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
-  await deck.run("SNES/a.sleep");
+  await deck.tapAndWait("SNES/a.sleep");
   // As a card that the API lays on its virtual reader.
-  expect(await deck.run("SNES/b.sleep||**pair")).toMatch(/\*\*pair works from a card/);
+  expect(await deck.tapAndWait("SNES/b.sleep||**pair")).toMatch(/\*\*pair works from a card/);
   expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
   deck.launcher.launch(deck.token("**pair||SNES/b.sleep"), { isTap: true, isFromReader: true });
   await eventually(() => expect(deck.count("launch.guarded")).toBe(1));

@@ -4,15 +4,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { answerLaunch } from "../../../src/api/launch-endpoint.ts";
-import { createBus } from "../../../src/bus.ts";
-import { type Config, defaultConfig } from "../../../src/config/shape.ts";
+import type { Config } from "../../../src/config/shape.ts";
 import { silentAudit } from "../../../src/core/audit.ts";
-import { systemClock } from "../../../src/core/clock.ts";
-import { createLog, silentLog } from "../../../src/core/log.ts";
-import { createLauncher } from "../../../src/launch/launcher.ts";
 import { scriptCommands } from "../../../src/script/commands/index.ts";
-import { openStore } from "../../../src/store/open.ts";
 import { tapdeckVersion } from "../../../src/system/own-program.ts";
+import { makeDeck } from "../../helpers/launcher-harness.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -20,37 +16,16 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-async function makeDeck(map: (text: string) => string | undefined = () => undefined) {
-  const folder = await mkdtemp(join(tmpdir(), "tapdeck-script-"));
-  await mkdir(join(folder, "SNES"));
-  await writeFile(join(folder, "SNES/A Game.sfc"), "");
-  const ran = join(folder, "ran");
-  const config: Config = {
-    ...defaultConfig,
-    systems: { ...defaultConfig.systems, rootFolders: [folder], statedRootFolders: [folder] },
-    script: { allowExecute: ["/usr/bin/touch .*|/bin/touch .*"], allowHttp: [], allowInput: false },
-    launchers: [
+async function scriptDeck(map: (text: string) => string | undefined = () => undefined) {
+  let pairings = 0;
+  const deck = await makeDeck({
+    config: {
+      script: { allowExecute: ["/usr/bin/touch .*|/bin/touch .*"], allowHttp: [], allowInput: false },
+    },
+    launchers: () => [
       { id: "game", systems: ["SNES"], extensions: [".sfc"], command: ["sleep", "60"] },
       { id: "menu", systems: ["NES"], extensions: [], command: ["sleep", "61"] },
     ],
-  };
-  const lines: string[] = [];
-  const log = createLog({ debug: false, write: (line) => lines.push(line) });
-  const bus = createBus(silentLog);
-  const ends: (string | true)[] = [];
-  const started: string[] = [];
-  let pairings = 0;
-  bus.on("launch.finished", ({ error }) => ends.push(error ?? true));
-  bus.on("media.started", ({ launcherId, systemId, mediaName }) =>
-    started.push(`${launcherId} ${systemId} ${mediaName}`),
-  );
-  const store = openStore(folder, { clock: systemClock, log: silentLog });
-  const launcher = createLauncher({
-    config: () => config,
-    bus,
-    clock: systemClock,
-    log,
-    history: store.history,
     map: ({ text }) => map(text),
     devices: {
       input: async () => {},
@@ -60,29 +35,33 @@ async function makeDeck(map: (text: string) => string | undefined = () => undefi
       },
     },
   });
-  closing.push(async () => {
-    await launcher.close();
-    store.close();
-    await rm(folder, { recursive: true });
-  });
+  closing.push(() => deck[Symbol.asyncDispose]());
+  await deck.file("SNES/A Game.sfc");
+  const card = { type: "NTAG", uid: "04:AA:BB", data: "" };
   const launch = (text: string, trusted = true) =>
-    launcher.launch({ type: "NTAG", uid: "04:AA:BB", text, data: "00ff" }, { readerId: "r", trusted });
-  const tap = (text: string) =>
-    launcher.launch(
-      { type: "NTAG", uid: "04:AA:BB", text, data: "" },
-      { readerId: "r", isTap: true, isFromReader: true },
-    );
-  const run = async (text: string) => {
-    const before = ends.length;
-    launch(text);
-    await eventually(() => expect(ends.length).toBeGreaterThan(before));
-    return ends.at(-1);
+    deck.launcher.launch({ ...card, text, data: "00ff" }, { readerId: "r", trusted });
+  return {
+    ...deck,
+    ran: join(deck.folder, "ran"),
+    paired: () => pairings,
+    started: () =>
+      deck
+        .told("media.started")
+        .map(({ launcherId, systemId, mediaName }) => `${launcherId} ${systemId} ${mediaName}`),
+    launch,
+    tap: (text: string) =>
+      deck.launcher.launch({ ...card, text }, { readerId: "r", isTap: true, isFromReader: true }),
+    async run(text: string) {
+      const before = deck.ends().length;
+      launch(text);
+      await eventually(() => expect(deck.ends().length).toBeGreaterThan(before));
+      return deck.ends().at(-1);
+    },
   };
-  return { folder, ran, lines, ends, started, store, launch, tap, paired: () => pairings, run };
 }
 
 test("expressions know the device, the card and what plays", async () => {
-  const deck = await makeDeck();
+  const deck = await scriptDeck();
   await deck.run("**echo:[[platform]] [[version]] [[scan_mode]] [[device.hostname]] [[device.os]]");
   await deck.run("**echo:[[last_scanned.id]] [[last_scanned.data]] [[media_playing]] [[active_media.name]]");
   await deck.run(
@@ -96,60 +75,46 @@ test("expressions know the device, the card and what plays", async () => {
 });
 
 test("a command whose when does not hold is left out, and the rest runs", async () => {
-  const deck = await makeDeck();
+  const deck = await scriptDeck();
   expect(await deck.run("SNES/A Game.sfc||**stop?when=[[active_media.system_id == 'NES']]||**echo:on")).toBe(
     true,
   );
-  expect(deck.started).toEqual(["game SNES A Game"]);
+  expect(deck.started()).toEqual(["game SNES A Game"]);
   expect(deck.lines).toEqual(["info  script: on"]);
 });
 
 test("a system starts without a file by a launcher that takes none", async () => {
-  const deck = await makeDeck();
+  const deck = await scriptDeck();
   expect(await deck.run("**launch.system:nintendo entertainment system")).toBe(true);
-  expect(deck.started).toEqual(["menu NES "]);
+  expect(deck.started()).toEqual(["menu NES "]);
   expect(await deck.run("**launch.system:Genesis")).toMatch(/no player starts Genesis without a file/);
 });
 
 test("what was started last starts once more", async () => {
-  const deck = await makeDeck();
+  const deck = await scriptDeck();
   expect(await deck.run("**launch.last")).toBe("nothing has been started yet");
   await deck.run("SNES/A Game.sfc||**stop||**launch.last");
-  expect(deck.started).toEqual(["game SNES A Game", "game SNES A Game"]);
+  expect(deck.started()).toEqual(["game SNES A Game", "game SNES A Game"]);
 });
 
 test("what was started last, and played, is still known after a restart", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "tapdeck-last-"));
-  closing.push(() => rm(folder, { recursive: true }));
-  await mkdir(join(folder, "SNES"));
+  const data = await mkdtemp(join(tmpdir(), "tapdeck-last-"));
+  closing.push(() => rm(data, { recursive: true }));
+  const folder = join(data, "media");
+  await mkdir(join(folder, "SNES"), { recursive: true });
   for (const name of ["A Game.sfc", "Broken.bad"]) await writeFile(join(folder, "SNES", name), "");
   const sleeper = { systems: ["SNES"], extensions: [".sfc"], command: ["sleep", "60"] };
   const broken = { id: "broken", systems: [], extensions: [".bad"], command: ["/bin/false"] };
-  /** One life of the service: what its scripts ended with, and what was started. */
+  /** One life of the service: the media that it started, and the errors of its scripts. */
   const live = async (launchers: Config["launchers"], ...scripts: readonly string[]) => {
-    const store = openStore(folder, { clock: systemClock, log: silentLog });
-    const bus = createBus(silentLog);
-    const told: string[] = [];
-    const ends: (string | true)[] = [];
-    bus.on("media.started", ({ launcherId, systemId, mediaPath }) =>
-      told.push([launcherId, systemId, relative(folder, mediaPath)].join(" ")),
-    );
-    bus.on("launch.finished", ({ error }) => ends.push(error ?? true));
-    const { history, lastMedia } = store;
-    const config = {
-      ...defaultConfig,
-      systems: { ...defaultConfig.systems, rootFolders: [folder], statedRootFolders: [folder] },
-      launchers,
-    };
-    const parts = { config: () => config, bus, clock: systemClock, log: silentLog, history, lastMedia };
-    const launcher = createLauncher({ ...parts, map: () => undefined });
-    for (const [nth, text] of scripts.entries()) {
-      launcher.launch({ type: "", uid: "04", text, data: "" });
-      await eventually(() => expect(ends.length).toBeGreaterThan(nth));
-    }
-    await launcher.close();
-    store.close();
-    return [...told, ...ends.filter((end) => end !== true)];
+    await using deck = await makeDeck({ data, launchers: () => launchers });
+    for (const script of scripts) await deck.run(script);
+    const started = deck
+      .told("media.started")
+      .map(({ launcherId, systemId, mediaPath }) =>
+        [launcherId, systemId, relative(folder, mediaPath)].join(" "),
+      );
+    return [...started, ...deck.ends().filter((end) => end !== true)];
   };
   const game = { ...sleeper, id: "game" };
   const other = { ...sleeper, id: "other" };
@@ -163,12 +128,12 @@ test("what was started last, and played, is still known after a restart", async 
 });
 
 test("a title is refused as long as there is no index", async () => {
-  const deck = await makeDeck();
+  const deck = await scriptDeck();
   expect(await deck.run("@SNES/A Game")).toMatch(/^there is no media index here/);
 });
 
 test("a card may run what the list allows, a link may not, even where a mapping of the owner's stands behind it", async () => {
-  const deck = await makeDeck((text) => (text === "touch" ? `**execute:${touch},${deck.ran}` : undefined));
+  const deck = await scriptDeck((text) => (text === "touch" ? `**execute:${touch},${deck.ran}` : undefined));
   const touch = Bun.which("touch") ?? "";
   for (const text of [`**execute:${touch},${deck.ran}`, "**echo:x||**http.get:http://localhost/"]) {
     expect(() => deck.launch(text, false)).toThrow(/reaches outside this device/);
@@ -176,15 +141,15 @@ test("a card may run what the list allows, a link may not, even where a mapping 
   expect(deck.store.history.list({ limit: 9 })).toEqual([]);
   // Which mappings there are is not told: it is queued, and fails there.
   deck.launch("touch", false);
-  await eventually(() => expect(deck.ends).toHaveLength(1));
-  expect(deck.ends.at(-1)).toMatch(/reaches outside this device/);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
+  expect(deck.ends().at(-1)).toMatch(/reaches outside this device/);
   expect(await Bun.file(deck.ran).exists()).toBe(false);
   expect(await deck.run("touch")).toBe(true);
   expect(await Bun.file(deck.ran).exists()).toBe(true);
 });
 
 test("a link learns nothing of cards, neither of its own words nor of the card before", async () => {
-  const deck = await makeDeck((text) => (text === "mapped" ? "**echo:[[last_scanned.id]]." : undefined));
+  const deck = await scriptDeck((text) => (text === "mapped" ? "**echo:[[last_scanned.id]]." : undefined));
   await deck.run("**echo:card");
   for (const text of [
     "**echo:[[last_scanned.id]][[last_scanned.value]][[last_scanned.data]].",
@@ -192,12 +157,12 @@ test("a link learns nothing of cards, neither of its own words nor of the card b
     "**echo:[[last_scanned.id == '']]||**delay:1||**echo:[[last_scanned.value]].",
     "mapped",
   ]) {
-    const before = deck.ends.length;
+    const before = deck.ends().length;
     deck.launch(text, false);
-    await eventually(() => expect(deck.ends.length).toBeGreaterThan(before));
+    await eventually(() => expect(deck.ends().length).toBeGreaterThan(before));
   }
-  expect(deck.ends).toEqual([true, true, true, true, true]);
-  expect(deck.started).toEqual([]);
+  expect(deck.ends()).toEqual([true, true, true, true, true]);
+  expect(deck.started()).toEqual([]);
   expect(deck.lines.slice(1)).toEqual([".", "true", ".", "."].map((text) => `info  script: ${text}`));
   await deck.run("**echo:[[last_scanned.value]]");
   expect(deck.lines.at(-1)).toBe("info  script: **echo:[[last_scanned.value]]");
@@ -214,7 +179,7 @@ test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as c
   "**%s from a link does what the list of harmless commands says, under each of its names",
   async (name, { names, allowedUntrusted, argsMin }) => {
     expect(allowedUntrusted).toBe(harmless.includes(name));
-    const deck = await makeDeck((text) => (text.startsWith("mapped ") ? text.slice(7) : undefined));
+    const deck = await scriptDeck((text) => (text.startsWith("mapped ") ? text.slice(7) : undefined));
     for (const one of names) {
       const script = `**${one}${argsMin === 0 ? "" : `:${Array(argsMin).fill("1").join(",")}`}?when=no`;
       for (const text of [script, `**echo:a||${script}`]) {
@@ -222,34 +187,34 @@ test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as c
         else expect(() => deck.launch(text, false)).not.toThrow();
       }
       // Which mappings there are is not told: what one makes of a text fails when it runs.
-      const before = deck.ends.length;
+      const before = deck.ends().length;
       deck.launch(`mapped ${script}`, false);
-      await eventually(() => expect(deck.ends.length).toBeGreaterThan(before));
-      if (!allowedUntrusted) expect(deck.ends.at(-1)).toMatch(/\*\*\S+ (reaches|works)/);
+      await eventually(() => expect(deck.ends().length).toBeGreaterThan(before));
+      if (!allowedUntrusted) expect(deck.ends().at(-1)).toMatch(/\*\*\S+ (reaches|works)/);
     }
     if (!allowedUntrusted) expect(deck.store.history.list({ limit: 9 }).length).toBe(names.length);
   },
 );
 
 test("a caller that may do everything is no card on a reader, whatever a mapping makes of its words", async () => {
-  const deck = await makeDeck((text) => (text === "mapped" ? "**delay:1||**pair" : undefined));
+  const deck = await scriptDeck((text) => (text === "mapped" ? "**delay:1||**pair" : undefined));
   for (const text of ["**pair", "**echo:a||**PAIR", "mapped"])
     expect(() => deck.launch(text)).toThrow("**pair works from a card on a reader of this device only");
   expect(deck.paired()).toBe(0);
   for (const text of ["**pair", "**delay:1||**pair", "mapped"]) {
-    const before = deck.ends.length;
+    const before = deck.ends().length;
     deck.tap(text);
-    await eventually(() => expect(deck.ends.length).toBeGreaterThan(before));
+    await eventually(() => expect(deck.ends().length).toBeGreaterThan(before));
   }
-  expect(deck.ends).toEqual([true, true, true]);
+  expect(deck.ends()).toEqual([true, true, true]);
   expect(deck.paired()).toBe(3);
 });
 
 test("a link with a script that is merely wrong is queued and fails there, as a card's does", async () => {
-  const deck = await makeDeck();
+  const deck = await scriptDeck();
   deck.launch("**stopp", false);
-  await eventually(() => expect(deck.ends).toHaveLength(1));
-  expect(deck.ends[0]).toMatch(/knows no command \*\*stopp/);
+  await eventually(() => expect(deck.ends()).toHaveLength(1));
+  expect(deck.ends()[0]).toMatch(/knows no command \*\*stopp/);
 });
 
 test.each([
@@ -258,7 +223,7 @@ test.each([
   ["**echo:a", 200],
   ["**stopp", 200],
 ])("GET /l/%s is answered with %i, on the device too", async (text, status) => {
-  const deck = await makeDeck();
+  const deck = await scriptDeck();
   const endpoint = {
     launch: (token: { readonly text: string }, from: { readonly trusted: boolean }) =>
       deck.launch(token.text, from.trusted),

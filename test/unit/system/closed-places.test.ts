@@ -9,7 +9,7 @@ import { findMediaFile } from "../../../src/launch/media-file.ts";
 import { indexPath } from "../../../src/media/index/index-file.ts";
 import { closedFor, closedNow } from "../../../src/system/closed-places.ts";
 import { closedPlaces, placesOf } from "../../../src/system/folders.ts";
-import { makeDeck } from "../../helpers/deck.ts";
+import { makeDeck } from "../../helpers/launcher-harness.ts";
 import { contentOf, runHere } from "../../helpers/media.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -246,7 +246,7 @@ test("playlists, hooks and the last that was started do not reach what a card do
       prefer: { regions: [], languages: [] },
     },
   });
-  expect(await deck.run("**launch.last")).toBe(refusal);
+  expect(await deck.tapAndWait("**launch.last")).toBe(refusal);
   const data = join(home, "share/tapdeck");
   await writeFile(
     join(home, "roms/A/list.m3u"),
@@ -261,7 +261,7 @@ test("playlists, hooks and the last that was started do not reach what a card do
     ["", "1 3"],
   ] as const) {
     const before = deck.started().length;
-    expect(await deck.run(`**playlist.play:${home}/roms/A/${list}`)).toBe(true);
+    expect(await deck.tapAndWait(`**playlist.play:${home}/roms/A/${list}`)).toBe(true);
     await eventually(() => {
       expect(deck.launcher.playlist()).toBeUndefined();
       expect(deck.count("media.stopped")).toBe(deck.started().length);
@@ -278,9 +278,9 @@ test("playlists, hooks and the last that was started do not reach what a card do
     `${data}/tapdeck.db?launcher=any&system=SNES`,
     data,
   ])
-    expect([script, await deck.run(script)]).toEqual([script, refusal]);
+    expect([script, await deck.tapAndWait(script)]).toEqual([script, refusal]);
   deck.set({ hooks: { beforeStart: `${data}/tapdeck.db` } });
-  expect(await deck.run(`${home}/roms/A/1.true`)).toBe(
+  expect(await deck.tapAndWait(`${home}/roms/A/1.true`)).toBe(
     `the hook before_start did not let it start: ${refusal}`,
   );
   expect(deck.started().length).toBe(before);

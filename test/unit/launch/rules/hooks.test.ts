@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { makeDeck } from "../../../helpers/deck.ts";
+import { makeDeck } from "../../../helpers/launcher-harness.ts";
 import { eventually } from "../../../helpers/processes.ts";
 
 const echoes = (lines: readonly string[]) =>
@@ -34,7 +34,7 @@ test("before_start runs before the player, knows what is to be started, and on_s
   });
   await deck.files("SNES/a.sleep");
   deck.bus.on("media.started", () => deck.lines.push("script: (started)"));
-  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   await eventually(() => expect(echoes(deck.lines)).toHaveLength(3));
   deck.launcher.stop();
   await eventually(() => expect(echoes(deck.lines)).toHaveLength(4));
@@ -49,21 +49,21 @@ test("before_start runs before the player, knows what is to be started, and on_s
 test("where before_start fails nothing is started, what plays goes on, and the launch says why", async () => {
   await using deck = await makeDeck();
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
-  await deck.run("SNES/a.sleep");
+  await deck.tapAndWait("SNES/a.sleep");
   deck.set({ hooks: { beforeStart: "**execute:/bin/false" } });
-  expect(await deck.run("SNES/b.sleep")).toMatch(
+  expect(await deck.tapAndWait("SNES/b.sleep")).toMatch(
     /^the hook before_start did not let it start: cards may not run/,
   );
   expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
   deck.set({ hooks: { beforeStart: "**echoo" } });
-  expect(await deck.run("SNES/b.sleep")).toMatch(/knows no command/);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toMatch(/knows no command/);
 });
 
 test("a hook that fails hurts nothing and is logged", async () => {
   await using deck = await makeDeck({ config: { hooks: { onScan: "**nonsense", onStart: "missing.sfc" } } });
   await deck.files("SNES/a.sleep");
   deck.bus.emit("tokens.added", token);
-  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   await eventually(() => expect(deck.lines).toHaveLength(2));
   expect(deck.lines.toSorted().map((line) => line.slice(0, 50))).toEqual([
     expect.stringContaining("the hook on_scan failed"),
@@ -79,7 +79,7 @@ test("what a hook starts calls no hooks, neither as it starts nor as it ends: a 
     },
   });
   await deck.files("SNES/game.true", "SNES/menu.true");
-  await deck.run("SNES/game.true");
+  await deck.tapAndWait("SNES/game.true");
   await eventually(() => expect(deck.count("media.stopped")).toBe(2));
   await Bun.sleep(50);
   expect(deck.started()).toEqual(["game", "menu"]);
@@ -154,7 +154,7 @@ test("a hook shows how a phone is let in only for a card on a reader of the devi
   // Before a start, it is the card that counts whose script starts something.
   await deck.files("SNES/a.sleep");
   deck.set({ hooks: { beforeStart: "**pair" } });
-  expect(await deck.run("SNES/a.sleep")).toMatch(/did not let it start: \*\*pair works from a card/);
+  expect(await deck.tapAndWait("SNES/a.sleep")).toMatch(/did not let it start: \*\*pair works from a card/);
   deck.launcher.launch(deck.token("SNES/a.sleep"), { isTap: true, isFromReader: true });
   await eventually(() => expect(deck.count("media.started")).toBe(1));
   expect(pairings).toBe(2);
