@@ -11,7 +11,7 @@ import { createLog, silentLog } from "../../src/core/log.ts";
 import type { Driver, ReaderSession } from "../../src/readers/driver.ts";
 import { startReaders } from "../../src/readers/readers.ts";
 import type { Card, EmulatedReader, Line } from "../emulators/index.ts";
-import { eventually } from "../helpers/processes.ts";
+import { eventually, within } from "../helpers/processes.ts";
 
 const [a, b] = [
   { uid: "04a1a2a3a4a5a6", text: "one" },
@@ -285,7 +285,7 @@ function testLine(driver: Driver, create: () => EmulatedReader): void {
         line.onceReading(() => resolve(session.close()));
       });
       lay(a);
-      await closed;
+      await within("read to close in", closed);
       await ended;
     }),
   );

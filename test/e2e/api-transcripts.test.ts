@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { opened, within } from "../helpers/processes.ts";
 import { makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 import { difference, readTranscript } from "../helpers/transcript.ts";
 
@@ -69,16 +70,12 @@ async function openLine(url: string, unheard: string) {
     messages.push(message);
     wake();
   });
-  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+  await opened(socket);
   const arrived = async () => {
-    const late = AbortSignal.timeout(60_000);
-    while (messages.length === 0) {
-      late.throwIfAborted();
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        late.addEventListener("abort", () => resolve(), { once: true });
-      });
-    }
+    const arrival = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    if (messages.length === 0) await within("message", arrival);
   };
   return {
     send: (text: string) => socket.send(text),

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
+import { opened, within } from "../helpers/processes.ts";
 import {
   firstReader,
   makePlace,
@@ -36,7 +37,7 @@ afterAll(async () => {
 /** Sends texts on a connection of its own, and returns what comes back until as many messages came. */
 async function exchange(texts: readonly string[], count = texts.length): Promise<readonly Json[]> {
   const socket = new WebSocket(`ws://127.0.0.1:${place.port}/api/v0.1`);
-  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+  await opened(socket);
   const messages: Json[] = [];
   const all = Promise.withResolvers<void>();
   socket.addEventListener("message", ({ data }) => {
@@ -49,7 +50,7 @@ async function exchange(texts: readonly string[], count = texts.length): Promise
   });
   for (const text of texts) socket.send(text);
   if (count === 0) socket.send("ping");
-  await all.promise;
+  await within(`${count} messages`, all.promise, { seen: () => messages });
   socket.close();
   return messages;
 }
@@ -262,7 +263,7 @@ test("WebSocket connection: the three paths, and the bytes pong at once for the 
   for (const path of ["/api/v0.1", "/api/v0", "/api/", "/api"]) {
     const socket = new WebSocket(`ws://127.0.0.1:${place.port}${path}`);
     socket.binaryType = "arraybuffer";
-    await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+    await opened(socket);
     const answers: unknown[] = [];
     const both = Promise.withResolvers<void>();
     socket.addEventListener("message", ({ data }) => {
@@ -271,7 +272,7 @@ test("WebSocket connection: the three paths, and the bytes pong at once for the 
     });
     socket.send("ping");
     socket.send(new TextEncoder().encode("ping"));
-    await both.promise;
+    await within("two answers", both.promise, { seen: () => answers });
     expect([path, answers]).toEqual([path, ["pong", ["pong"]]]);
     socket.close();
   }
@@ -403,10 +404,10 @@ test("Limits: batch, nesting, message and script, each with its name", async () 
   const long = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "launch", params: "x".repeat(16 * 1024 + 1) });
   expect(await limitOf(long)).toEqual([-32000, "scriptBytesMax"]);
   const socket = new WebSocket(`ws://127.0.0.1:${place.port}/api/v0.1`);
-  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+  await opened(socket);
   const closed = new Promise((resolve) => socket.addEventListener("close", resolve, { once: true }));
   socket.send(" ".repeat(1024 * 1024 + 1));
-  await closed;
+  await within("end of the connection", closed);
 });
 
 test("Limits: the default port, and maxResults of media.search", async () => {

@@ -7,6 +7,7 @@ import { commandCodes } from "../../drivers/protocol/pn532-commands.ts";
 import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
 import type { Pn532Device } from "../emulators/pn532-device.ts";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
+import { within } from "../helpers/processes.ts";
 import {
   firstReader,
   type Heard,
@@ -96,7 +97,7 @@ for (const stop of stops) {
       });
       const card = ntag213("04112233445566", "SNES/Game.sfc");
       device.put(card);
-      await struck.promise;
+      await within("fault", struck.promise, { seen: heard.names });
       await heard.next("readers.removed");
       const healedMs = performance.now();
       fault.heal(device);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { JSONRPCClient, JSONRPCErrorException, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { connect, type Notification } from "../../src/client/client.ts";
+import { opened, within } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 let place: Place;
@@ -20,7 +21,7 @@ afterAll(async () => {
 
 test("json-rpc-2.0 calls, is refused, sends a notification and a batch, and hears notifications", async () => {
   const socket = new WebSocket(url);
-  await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+  await opened(socket);
   const peer = new JSONRPCServerAndClient(
     new JSONRPCServer(),
     new JSONRPCClient((payload) => socket.send(JSON.stringify(payload))),
@@ -37,7 +38,10 @@ test("json-rpc-2.0 calls, is refused, sends a notification and a batch, and hear
   expect(refused).toBeInstanceOf(JSONRPCErrorException);
   expect(refused).toMatchObject({ code: -32602, data: { reason: "invalid-params" } });
   peer.notify("launch", "**delay:1");
-  expect(await finished.promise).toMatchObject({ text: "**delay:1", success: true });
+  expect(await within("launch.finished", finished.promise)).toMatchObject({
+    text: "**delay:1",
+    success: true,
+  });
 
   const batch = await peer.client.requestAdvanced([
     { jsonrpc: "2.0", id: 101, method: "readers" },
@@ -86,7 +90,7 @@ test("our client comes back by itself when the service does, and calls made mean
     if (state === "lost") lost.resolve();
   });
   await first.stop();
-  await lost.promise;
+  await within("state lost", lost.promise, { seen: () => states });
   const waiting = client.call("version");
   await using _second = await startTapdeck(ownPlace);
   expect(await waiting).toMatchObject({ platform: "linux" });

@@ -1,4 +1,4 @@
-/** Running and looking at real processes, and waiting for what no event tells. */
+/** Running and looking at real processes, and waits that report what they saw when they give up. */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -56,24 +56,35 @@ type Outcome = boolean | ReturnType<Assertion>;
 
 /**
  * Resolves as soon as `holds` neither throws nor resolves with false, so it is a condition or an assertion. It rejects
- * after `msMax`, a minute, with the last failure of the assertion and the newest log lines of the processes under test.
+ * after `msMax`, a minute, with the last failure of the assertion and the newest log lines of the processes under test. The
+ * last look may take `lookMsMax` longer.
  */
-export async function eventually(holds: () => Outcome | Promise<Outcome>, msMax = 60_000): Promise<void> {
+export async function eventually(
+  holds: () => Outcome | Promise<Outcome>,
+  msMax = 60_000,
+  lookMsMax = 60_000,
+): Promise<void> {
   const begunMs = performance.now();
-  for (let looks = 1; ; looks++) {
-    let failure: unknown;
-    try {
-      if ((await holds()) !== false) return;
-    } catch (error) {
-      failure = error;
+  const hanging = Promise.withResolvers<never>();
+  const timer = setTimeout(() => hanging.reject(new Error("the last look does not end")), msMax + lookMsMax);
+  try {
+    for (let looks = 1; ; looks++) {
+      let failure: unknown;
+      try {
+        if ((await Promise.race([holds(), hanging.promise])) !== false) return;
+      } catch (error) {
+        failure = error;
+      }
+      const elapsedMs = performance.now() - begunMs;
+      if (elapsedMs > msMax) {
+        const last = failure === undefined ? "" : `\n\n${messageOf(failure)}`;
+        const summary = `did not hold within ${(elapsedMs / 1000).toFixed(1)} s, ${looks} looks: ${holds}`;
+        throw new Error(`${summary}${last}${newestLines()}`, { cause: failure });
+      }
+      await Bun.sleep(Math.min(Math.max(elapsedMs / 20, pauseMsMin), pauseMsMax));
     }
-    const elapsedMs = performance.now() - begunMs;
-    if (elapsedMs > msMax) {
-      const last = failure === undefined ? "" : `\n\n${messageOf(failure)}`;
-      const summary = `did not hold within ${(elapsedMs / 1000).toFixed(1)} s, ${looks} looks: ${holds}`;
-      throw new Error(`${summary}${last}${newestLines()}`, { cause: failure });
-    }
-    await Bun.sleep(Math.min(Math.max(elapsedMs / 20, pauseMsMin), pauseMsMax));
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -95,6 +106,38 @@ export async function eventuallyReaped(pid: number, msMax?: number): Promise<voi
     // The process may end between the two looks.
     throw new Error(`still there: ${await readFile(`/proc/${pid}/stat`, "latin1").catch(messageOf)}`);
   }, msMax);
+}
+
+/**
+ * Resolves with the promise. It rejects after `msMax`, a minute, with `what`, which did not come, with the result of `seen`
+ * and with the newest log lines.
+ */
+export async function within<Value>(
+  what: string,
+  promise: Promise<Value>,
+  { seen, msMax = 60_000 }: { readonly seen?: () => unknown; readonly msMax?: number } = {},
+): Promise<Value> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const instead = seen === undefined ? "" : `; seen: ${Bun.inspect(seen())}`;
+    late.reject(new Error(`no ${what} within ${msMax / 1000} s${instead}${newestLines()}`));
+  }, msMax);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves when the socket is open; rejects if it closes before. */
+export async function opened(socket: WebSocket): Promise<void> {
+  const open = new Promise<void>((resolve, reject) => {
+    socket.addEventListener("open", () => resolve(), { once: true });
+    socket.addEventListener("close", ({ code }) => reject(new Error(`${socket.url} closed with ${code}`)), {
+      once: true,
+    });
+  });
+  await within(`connection to ${socket.url}`, open);
 }
 
 const [logLinesMax, logsMax] = [20, 4];

@@ -5,6 +5,7 @@
 import { connect } from "node:net";
 import { startHandshake } from "../../src/secure/handshake.ts";
 import type { SecureSession } from "../../src/secure/secure-session.ts";
+import { within } from "./processes.ts";
 
 const [kind = "", url = "", told = "{}"] = process.argv.slice(2);
 const { client, sources }: { client: { id: string; secret: string }; sources: readonly string[] } =
@@ -162,11 +163,13 @@ async function openWire(localAddress: string) {
       isOver = true;
       wake();
     });
+  const more = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
+    });
   const when = async (count: () => number) => {
     while (kept.length < count() && !isOver)
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
+      await within("more bytes", more(), { seen: () => kept.toString("latin1"), msMax: 120_000 });
     return kept.length >= count();
   };
   const take = (count: number) => {

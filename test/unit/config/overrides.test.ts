@@ -6,6 +6,7 @@ import { overridesOf } from "../../../src/config/overrides.ts";
 import { createSettings } from "../../../src/config/settings.ts";
 import { exitCodes, StartError } from "../../../src/core/errors.ts";
 import { createLog } from "../../../src/core/log.ts";
+import { within } from "../../helpers/processes.ts";
 
 const folders: string[] = [];
 afterEach(async () => {
@@ -53,7 +54,7 @@ test("a change of another setting, from afar or by hand, leaves the variable in 
   const edited = Promise.withResolvers<void>();
   using _listening = settings.onChange(() => edited.resolve());
   await writeFile(path, '[api]\nanonymous = "play"\nallowed_hosts = ["deck.example"]\n');
-  await edited.promise;
+  await within("change of the settings", edited.promise, { seen: settings.current });
   expect(settings.current().api).toMatchObject({ anonymous: "look", allowedHosts: ["deck.example"] });
   await settings.close();
 });

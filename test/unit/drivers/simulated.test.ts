@@ -7,7 +7,7 @@ import { silentLog } from "../../../src/core/log.ts";
 import type { Sighting } from "../../../src/core/token.ts";
 import type { ReaderSession } from "../../../src/readers/driver.ts";
 import { unlessHeldUp } from "../../helpers/emulated.ts";
-import { eventually } from "../../helpers/processes.ts";
+import { eventually, within } from "../../helpers/processes.ts";
 
 async function withReader(
   run: (
@@ -25,7 +25,9 @@ async function withReader(
   }, stop.signal);
   try {
     await run(session, async (wanted) => {
-      while (last === undefined || !wanted(last)) await new Promise<void>((resolve) => (wake = resolve));
+      const change = () => new Promise<void>((resolve) => (wake = resolve));
+      while (last === undefined || !wanted(last))
+        await within("such a change", change(), { seen: () => last });
     });
   } finally {
     stop.abort();

@@ -12,6 +12,7 @@ import {
 } from "../../../drivers/protocol/pn532-frame.ts";
 import { createCardWithoutMessages, createType2Tag } from "../../emulators/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../../emulators/pn532-device.ts";
+import { within } from "../../helpers/processes.ts";
 
 const uid = Uint8Array.fromHex("04112233445566");
 const firmware = "d50332010607";
@@ -41,7 +42,8 @@ async function withChip(run: (host: Host) => Promise<void>, timing: "real" | "no
     wake();
   });
   const next = async () => {
-    while (heard.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    const more = () => new Promise<void>((resolve) => (wake = resolve));
+    while (heard.length === 0) await within("frame of the chip", more());
     return heard.shift() ?? "";
   };
   const command = (hex: string) => link.write(encodeFrame(Uint8Array.fromHex(hex)));

@@ -17,7 +17,7 @@ import { startReaders } from "../../../../src/readers/readers.ts";
 import { ccidConfiguration, ccidDevice } from "../../../emulators/ccid-descriptors.ts";
 import { createCcidReader, type Transfer } from "../../../emulators/ccid-reader.ts";
 import { createType2Tag } from "../../../emulators/emulated-tags.ts";
-import { eventually } from "../../../helpers/processes.ts";
+import { eventually, within } from "../../../helpers/processes.ts";
 
 const path = "1-1";
 const borrowed = "The same native value cannot be borrowed mutably while another borrow is active";
@@ -283,7 +283,9 @@ test("a listener whose link breaks its word ends alone: it is told, and the read
     throw new Error(borrowed);
   };
   const slot = watchSlot({ ...link, interruptIn }, 0, systemClock, log);
-  expect(await told.promise).toContain(`cannot listen any more error="${borrowed}"`);
+  expect(await within("log line", told.promise, { seen: () => ({ asked }) })).toContain(
+    `cannot listen any more error="${borrowed}"`,
+  );
   await slot.close();
   expect([slot.takeChange(), slot.tells]).toEqual([true, false]);
   await link.close();
