@@ -1,7 +1,27 @@
 /** The trial of an updated system: when it is kept, when it is given up, and which complaints count. */
-import { expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { updateNoteBytesMax } from "../../../src/core/limits.ts";
 import { startedAgain } from "../../../src/core/operating-system.ts";
-import { gapMsMax, healthyMs, isExcused, judge, startTrial, trialMsMax } from "../../../src/update/trial.ts";
+import { imagePaths } from "../../../src/update/machine.ts";
+import {
+  gapMsMax,
+  healthyMs,
+  isExcused,
+  judge,
+  readUpdateNote,
+  startTrial,
+  trialMsMax,
+  writeUpdateNote,
+} from "../../../src/update/trial.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tapdeck-trial-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
 
 /** The verdicts of a trial that starts at 1000 ms and is asked at each of the times, in milliseconds since its start. */
 function verdicts(asked: readonly (readonly [atMs: number, healthy: boolean])[]): readonly string[] {
@@ -71,4 +91,51 @@ test("one new complaint among known ones counts", () => {
   expect(isExcused("no reader is connected; the index could not be read", before)).toBe(false);
   expect(isExcused("no reader", before)).toBe(false);
   expect(isExcused(`yesterday ${startedAgain}`, before)).toBe(false);
+});
+
+test("a note is read as it was written, for each event and slot, and is its owner's alone", async () => {
+  const paths = { ...imagePaths, note: join(folder, "update") };
+  expect(await readUpdateNote(paths)).toBeUndefined();
+  for (const event of ["trying", "kept", "back"] as const)
+    for (const slot of ["a", "b"] as const)
+      for (const excused of ["", "no reader is connected; 12 MB are free"]) {
+        const note = { event, slot, version: "0.2.0-rc.1", excused };
+        await writeUpdateNote(paths, note);
+        expect(await readUpdateNote(paths)).toEqual(note);
+      }
+  expect((await stat(paths.note)).mode & 0o777).toBe(0o600);
+  expect(await readdir(folder)).toEqual(["update"]);
+});
+
+test("a note of an unknown event or slot, or half a note, is none", async () => {
+  const paths = { ...imagePaths, note: join(folder, "update") };
+  for (const line of [
+    "",
+    "event=trying slot=b",
+    "event=lost slot=b version=0.2.0 excused=\n",
+    "event=kept slot=c version=0.2.0 excused=\n",
+  ]) {
+    await writeFile(paths.note, line);
+    expect([line, await readUpdateNote(paths)]).toEqual([line, undefined]);
+  }
+});
+
+test("a long complaint of several lines becomes one line, and its note stays within the limit", async () => {
+  const paths = { ...imagePaths, note: join(folder, "update") };
+  const complaint = `no reader\n\tis connected; ${"x".repeat(updateNoteBytesMax)}`;
+  await writeUpdateNote(paths, { event: "trying", slot: "a", version: "0.2.0", excused: complaint });
+  const excused = `no reader is connected; ${"x".repeat(updateNoteBytesMax)}`.slice(
+    0,
+    updateNoteBytesMax / 2,
+  );
+  expect(await readFile(paths.note, "utf8")).toBe(`event=trying slot=a version=0.2.0 excused=${excused}\n`);
+  expect(await readUpdateNote(paths)).toMatchObject({ excused });
+});
+
+test("a note that cannot be written leaves the old one", async () => {
+  const paths = { ...imagePaths, note: join(folder, "update") };
+  const note = { event: "kept", slot: "a", version: "0.1.0", excused: "" } as const;
+  await writeUpdateNote(paths, note);
+  await writeUpdateNote({ ...paths, note: join(folder, "no-folder", "update") }, { ...note, slot: "b" });
+  expect(await readUpdateNote(paths)).toEqual(note);
 });
