@@ -1,7 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { createBus } from "../../../src/bus.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import type { Requester } from "../../../src/core/rights.ts";
 import type { Sighting } from "../../../src/core/token.ts";
-import { createPresence, removalDebounceMs } from "../../../src/readers/presence.ts";
+import { createPresence, createTokens, removalDebounceMs } from "../../../src/readers/presence.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 const card = (uid: string, text = ""): Sighting => ({ type: "NTAG", uid, text, data: "" });
@@ -159,4 +162,87 @@ test("a write concerns its own card alone, of two that lie there", () => {
   presence.see([card(a.uid, "x"), card(b.uid, "z")]);
   presence.see([card(a.uid, "x")]);
   expect(events).toHaveLength(4);
+});
+
+/** The tokens of a bus, and what the bus heard of them, as `+reader:uid text` and `-reader:uid text`. */
+function tokensOf() {
+  const clock = createManualClock();
+  const bus = createBus(silentLog);
+  const events: string[] = [];
+  bus.on("tokens.added", ({ readerId, uid, text }) => void events.push(`+${readerId}:${uid} ${text}`));
+  bus.on("tokens.removed", ({ readerId, uid, text }) => void events.push(`-${readerId}:${uid} ${text}`));
+  const tokens = createTokens(bus, clock);
+  const active = () => tokens.list().active.map(({ readerId, uid, text }) => `${readerId}:${uid} ${text}`);
+  return { clock, events, tokens, active };
+}
+
+const laid = (uid: string) => ({ type: "", uid, text: "game", data: "" });
+const phone: Requester = { client: "phone", grant: () => "change" };
+const tablet: Requester = { client: "tablet", grant: () => "change" };
+
+test("a card that leaves takes no other card with it that has its UID, its text or its reader", () => {
+  const { events, tokens, active } = tokensOf();
+  tokens.added(card("04aa", "x"), "left");
+  tokens.added(card("04aa", "x"), "right");
+  tokens.added(card("04aa", "y"), "right");
+  tokens.added(card("04bb", "y"), "right");
+  tokens.removed(card("04bb", "y"), "right");
+  expect(active()).toEqual(["left:04aa x", "right:04aa x", "right:04aa y"]);
+  tokens.removed(card("04aa", "y"), "right");
+  expect(active()).toEqual(["left:04aa x", "right:04aa x"]);
+  tokens.removed(card("04aa", "x"), "right");
+  expect(active()).toEqual(["left:04aa x"]);
+  expect(events.slice(4)).toEqual(["-right:04bb y", "-right:04aa y", "-right:04aa x"]);
+  expect(tokens.list().last).toMatchObject({ uid: "04bb", scanTime: "2027-01-15T08:00:00.000Z" });
+});
+
+test("a card that was not there leaves without a word", () => {
+  const { events, tokens } = tokensOf();
+  tokens.removed(a, "left");
+  expect(events).toEqual([]);
+});
+
+test("a virtual token lies there for its time, and the next one takes its place at once", () => {
+  const { clock, events, tokens, active } = tokensOf();
+  tokens.virtual(laid("01"), 1000);
+  expect(tokens.list().active).toMatchObject([{ type: "api", readerId: "", data: "" }]);
+  clock.advance(600);
+  tokens.virtual({ ...laid("02"), type: "NTAG" }, 1000);
+  expect(tokens.list().active).toMatchObject([{ type: "NTAG", uid: "02" }]);
+  // The first one's time is over, and ends nothing.
+  clock.advance(999);
+  expect(active()).toEqual([":02 game"]);
+  clock.advance(1);
+  expect(active()).toEqual([]);
+  clock.advance(60_000);
+  expect(events).toEqual(["+:01 game", "-:01 game", "+:02 game", "-:02 game"]);
+});
+
+test("a virtual token belongs to the caller that laid it there, and leaves with that caller's right", () => {
+  const { events, tokens, active } = tokensOf();
+  const isPhone = (requester: Requester) => requester === phone;
+  tokens.withdraw(() => true);
+  tokens.virtual(laid("01"), 1000);
+  tokens.withdraw(() => true);
+  expect(active()).toEqual([":01 game"]);
+  tokens.added(a, "left");
+  tokens.virtual(laid("02"), 1000, phone);
+  const [, virtual] = tokens.list().active;
+  if (virtual === undefined) throw new Error("two tokens lie there");
+  expect(tokens.list().active.map(tokens.requesterOf)).toEqual([undefined, phone]);
+  tokens.withdraw((requester) => requester === tablet);
+  expect(active()).toEqual(["left:04aa ", ":02 game"]);
+  tokens.withdraw(isPhone);
+  expect(active()).toEqual(["left:04aa "]);
+  expect(tokens.requesterOf(virtual)).toBeUndefined();
+  expect(events.at(-1)).toBe("-:02 game");
+});
+
+test("a service that closes removes no virtual token afterwards", () => {
+  const { clock, events, tokens } = tokensOf();
+  tokens.close();
+  tokens.virtual(laid("01"), 1000);
+  tokens.close();
+  clock.advance(60_000);
+  expect(events).toEqual(["+:01 game"]);
 });
