@@ -60,6 +60,18 @@ test("confirm launches what waits, as a launch of its own with a row in the hist
   expect(deck.store.history.list({ limit: 9 }).map(({ success }) => success)).toEqual([true, false, true]);
 });
 
+test("a stop drops the launch that waits to be confirmed", async () => {
+  await using deck = await guarded();
+  expect(await deck.run("SNES/b.sleep")).toBe(held);
+  deck.launcher.stop();
+  expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
+  await eventually(() => deck.count("media.stopped") === 1);
+  expect(deck.started()).toEqual(["a"]);
+  // A tap after it is the first one again.
+  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  expect(await deck.run("SNES/b.sleep")).toBe(held);
+});
+
 test("what switches nothing is not held back: scripts without media, cards while nothing plays, and requests", async () => {
   await using deck = await guarded();
   expect(await deck.tapAndWait("**echo:hello")).toBe(true);

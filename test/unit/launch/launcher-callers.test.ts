@@ -1,0 +1,212 @@
+/** Launches by caller: the places that each kind has in the queue, and the end of a caller's launches with its rights. */
+import { expect, test } from "bun:test";
+import { ServiceError } from "../../../src/core/errors.ts";
+import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../../../src/core/limits.ts";
+import { pairingLink } from "../../../src/core/pairing-link.ts";
+import type { Grant } from "../../../src/core/rights.ts";
+import { cardOf } from "../../../src/launch/run-context.ts";
+import { type DeckOptions, makeDeck } from "../../helpers/deck.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
+import { eventually } from "../../helpers/processes.ts";
+
+const waits = "**delay:1000";
+
+/** A deck whose scripts wait until the test moves the clock. */
+async function waitingDeck(options: DeckOptions = {}) {
+  const clock = createManualClock();
+  const deck = await makeDeck({ clock, ...options });
+  return Object.assign(deck, { clock });
+}
+
+function caller(client: string, first: Grant = "change") {
+  let now = first;
+  return {
+    requester: { client, grant: () => now },
+    lower(grant: Grant) {
+      now = grant;
+    },
+  };
+}
+
+function refusalOf(attempt: () => void): unknown {
+  try {
+    attempt();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+test("cards have places of their own in a full queue, and no more than those", async () => {
+  await using deck = await waitingDeck();
+  const launch = (isTap: boolean) => deck.launcher.launch(deck.token(waits), { isTap });
+  launch(false);
+  await Bun.sleep(0); // The first one runs now, and waits no more.
+  for (let nth = 0; nth < launchQueueMax; nth++) launch(false);
+  expect(() => launch(false)).toThrow(`${launchQueueMax} launches wait already`);
+  for (let nth = 0; nth < launchesForCardsMax; nth++) launch(true);
+  const sentence = `${launchQueueMax + launchesForCardsMax} launches wait already`;
+  expect(() => launch(true)).toThrow(sentence);
+  expect(refusalOf(() => launch(true))).toMatchObject({
+    ...{ code: "busy", isPublic: true, data: { limit: "launchQueueMax" } },
+  });
+  deck.launcher.stop();
+});
+
+test("callers that may only play have some places together, which the running launch takes too", async () => {
+  await using deck = await waitingDeck();
+  const launch = (trusted: boolean) => deck.launcher.launch(deck.token(waits), { trusted });
+  launch(false);
+  await Bun.sleep(0);
+  for (let nth = 0; nth < 2 * untrustedLaunchesMax; nth++) launch(true);
+  for (let nth = 1; nth < untrustedLaunchesMax; nth++) launch(false);
+  expect(refusalOf(() => launch(false))).toMatchObject({
+    ...{ code: "busy", isPublic: true, data: { limit: "untrustedLaunchesMax" } },
+  });
+  launch(true);
+  deck.launcher.stop();
+});
+
+test("every caller may read why its launch was refused", async () => {
+  await using deck = await waitingDeck();
+  const refusals = [
+    () => deck.launcher.launch({ type: "NTAG", uid: "", text: "", data: "" }),
+    () => deck.launcher.confirm(),
+  ];
+  for (const attempt of refusals) expect(refusalOf(attempt)).toMatchObject({ isPublic: true });
+  for (const part of ["uid", "text", "data"] as const)
+    deck.launcher.launch({ type: "", uid: "", text: "", data: "", [part]: "01" });
+  await eventually(() => deck.ends().length === 3);
+  await deck.launcher.close();
+  const closed = refusalOf(() => deck.launcher.launch(deck.token(waits)));
+  expect(closed).toBeInstanceOf(ServiceError);
+  expect(closed).toMatchObject({ code: "busy", message: "the service is stopping", isPublic: true });
+});
+
+test("a card with a pairing link says that it is for a phone", async () => {
+  await using deck = await waitingDeck();
+  const link = pairingLink("https://tapdeck.example", {
+    ...{ id: "5f4dcc3b-0000-4000-8000-000000000001", secret: "ab".repeat(32) },
+  });
+  expect(await deck.run(link ?? "")).toBe("this card lets a phone in: tap the phone on it, not the reader");
+});
+
+test("a revoked client's launches end, whether they run, wait or are held back, and no others", async () => {
+  await using deck = await waitingDeck({ config: { launch: { guard: true } } });
+  await deck.files("SNES/a.sleep", "SNES/b.sleep");
+  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  const [phone, tablet] = [caller("phone"), caller("tablet")];
+  deck.launcher.launch(deck.token("SNES/b.sleep"), { isTap: true, requester: phone.requester });
+  await eventually(() => deck.count("launch.guarded") === 1);
+  for (const { requester } of [phone, tablet, phone]) deck.launcher.launch(deck.token(waits), { requester });
+  await Bun.sleep(0);
+  deck.launcher.revoke("tablet");
+  expect(deck.ends().slice(2)).toEqual(["its client was revoked"]);
+  deck.launcher.revoke("phone");
+  await eventually(() => deck.ends().length === 5);
+  expect(deck.ends().slice(3)).toEqual(["its client was revoked", "its client was revoked"]);
+  expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
+  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
+});
+
+test("a launch that is held back outlives the revocation of another client", async () => {
+  await using deck = await waitingDeck({ config: { launch: { guard: true } } });
+  await deck.files("SNES/a.sleep", "SNES/b.sleep");
+  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  deck.launcher.launch(deck.token("SNES/b.sleep"), { isTap: true, requester: caller("phone").requester });
+  await eventually(() => deck.count("launch.guarded") === 1);
+  deck.launcher.revoke("tablet");
+  deck.launcher.confirm();
+  await eventually(() => deck.started().length === 2);
+  expect(deck.started()).toEqual(["a", "b"]);
+});
+
+const lost = "its caller may not start it any more";
+
+test.each(["play", "none"] as const)(
+  "a caller whose right falls to %s loses its running script",
+  async (grant) => {
+    await using deck = await waitingDeck();
+    const { requester, lower } = caller("phone");
+    deck.launcher.launch(deck.token(waits), { requester });
+    await Bun.sleep(0);
+    deck.launcher.review();
+    await Bun.sleep(0);
+    expect(deck.ends()).toEqual([]);
+    lower(grant);
+    deck.launcher.review();
+    await eventually(() => deck.ends().length === 1);
+    expect(deck.ends()).toEqual([lost]);
+  },
+);
+
+test("a waiting launch is judged by the right that its caller has when it starts", async () => {
+  await using deck = await waitingDeck();
+  const [phone, tablet] = [caller("phone", "play"), caller("tablet", "play")];
+  deck.launcher.launch(deck.token(waits));
+  for (const { requester } of [phone, tablet]) deck.launcher.launch(deck.token("**echo:x"), { requester });
+  await Bun.sleep(0);
+  phone.lower("look");
+  deck.launcher.review();
+  deck.clock.advance(1000);
+  await eventually(() => deck.ends().length === 3);
+  expect(deck.ends()).toEqual([true, lost, true]);
+});
+
+test("a card launches until its script has ended, and no other card with it", async () => {
+  await using deck = await waitingDeck();
+  const [first, second] = [deck.token(waits), deck.token("**echo:two")];
+  const launching = () => [first, second].map((token) => deck.launcher.isLaunching(cardOf(token)));
+  expect(launching()).toEqual([false, false]);
+  deck.launcher.launch(first, { isTap: true });
+  expect(launching()).toEqual([true, false]);
+  await Bun.sleep(0);
+  expect(launching()).toEqual([true, false]);
+  // Without a tap it belongs to no card.
+  deck.launcher.launch(second);
+  expect(launching()).toEqual([true, false]);
+  deck.clock.advance(1000);
+  await eventually(() => deck.ends().length === 2);
+  expect(launching()).toEqual([false, false]);
+});
+
+test("a card that is taken off ends its own script, and leaves the scripts of others", async () => {
+  await using deck = await waitingDeck();
+  const token = deck.token(waits);
+  deck.launcher.launch(token, { isTap: true });
+  await Bun.sleep(0);
+  deck.launcher.stopMedia("another reason");
+  deck.launcher.stopMedia("its card was taken off", cardOf(deck.token("**echo:other")));
+  await Bun.sleep(0);
+  expect(deck.ends()).toEqual([]);
+  deck.launcher.stopMedia("its card was taken off", cardOf(token));
+  await eventually(() => deck.ends().length === 1);
+  expect(deck.ends()).toEqual(["its card was taken off"]);
+});
+
+test("media on a stick that was removed stops with the reason, and media beside it plays on", async () => {
+  await using deck = await waitingDeck();
+  await deck.files("SNES/a.sleep");
+  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  deck.launcher.stopMediaIn(`${deck.folder}/SN`, "its stick is gone");
+  await Bun.sleep(0);
+  expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
+  deck.launcher.stopMediaIn(`${deck.folder}/SNES`, "its stick is gone");
+  await eventually(() => deck.count("media.stopped") === 1);
+  expect(deck.heard.at(-1)?.payload).toMatchObject({ mediaName: "a", why: "its stick is gone" });
+  expect(deck.launcher.cardOfMedia()).toBeUndefined();
+});
+
+test("a fault of the service is in the log with its place, and the caller learns nothing of it", async () => {
+  await using deck = await waitingDeck({
+    devices: {
+      input() {
+        throw new Error("a secret place");
+      },
+      writeTag: async () => {},
+      pair: async () => {},
+    },
+  });
+  expect(await deck.run("**input.keyboard:a")).toBe("internal error: see the log");
+  expect(deck.lines).toEqual([expect.stringMatching(/^error launch: internal error .*a secret place/)]);
+});
