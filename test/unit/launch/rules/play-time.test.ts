@@ -142,6 +142,36 @@ test("a clock that nobody ever sets still gives a day after 24 hours", () => {
   expect(after.used()[1]).toBe(0);
 });
 
+test("a time zone that moves west over midnight starts no day twice, and takes no minute from the day", () => {
+  let zoneMs = 0;
+  const zoned = (wallMs: number) => dayOf(wallMs + zoneMs);
+  const midnight = Date.UTC(2031, 4, 6);
+  let [wallMs, uptimeMs] = [midnight - 10 * minute, 5000];
+  let ledger = openLedger(undefined, { wallMs, uptimeMs }, zoned);
+  const play = (ms: number) => {
+    wallMs += ms;
+    uptimeMs += ms;
+    ledger = advanceLedger(ledger, { wallMs, uptimeMs }, ms, zoned);
+  };
+  const used = () => [
+    ledger.day,
+    usedOn(ledger, "2031-05-05") / minute,
+    usedOn(ledger, "2031-05-06") / minute,
+  ];
+  play(5 * minute);
+  play(20 * minute);
+  expect(used()).toEqual(["2031-05-06", 5, 20]);
+  zoneMs = -hour;
+  play(10 * minute);
+  expect(used()).toEqual(["2031-05-06", 5, 30]);
+  // The second midnight of this night is none.
+  play(hour);
+  expect(used()).toEqual(["2031-05-06", 5, 90]);
+  // A start in the new zone before that midnight goes on with the day, too.
+  ledger = openLedger(ledger, { wallMs: wallMs - 30 * minute, uptimeMs }, zoned);
+  expect(ledger.day).toBe("2031-05-06");
+});
+
 test("whatever happens to the clock, what is played is on some day, and never comes to less than nothing", () => {
   const step = fc.record({
     kind: fc.constantFrom("play", "rest", "set", "restart"),
