@@ -69,6 +69,14 @@ for (const [what, damage, reason] of damages)
     expect(readFileSync(join(folder, aside)).equals(damaged)).toBe(true);
   });
 
+test("a file of one byte is set aside like any other", () => {
+  const folder = filled();
+  truncateSync(join(folder, "tapdeck.db"), 1);
+  const { recovered } = open(folder, { clock: createManualClock() });
+  expect(recovered).toMatchObject({ reason: "it is no database", setAside: aside });
+  expect(statSync(join(folder, aside)).size).toBe(1);
+});
+
 test("an empty file, or none, beside a copy is a loss too", () => {
   for (const [reason, lose] of [
     ["the file is empty", (path: string) => truncateSync(path, 0)],
