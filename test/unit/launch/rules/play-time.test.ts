@@ -358,6 +358,64 @@ test("a disk that is full stops nothing, and the next minute tries again", () =>
   expect(one.saves.map(({ days }) => days.get("2031-05-05"))).toEqual([4 * minute]);
 });
 
+test("a limit that ends within a minute of the last save warns and stops at its own moment", () => {
+  for (const limit of ["day", "session"] as const) {
+    const limits = limit === "day" ? { dailyMinutes: 2 } : { sessionMinutes: 2 };
+    const { clock, told, begin, end } = makeKeeper({ ...limits, warningMinutes: [1] });
+    begin();
+    clock.advance(minute / 2);
+    end();
+    begin();
+    clock.advance(minute / 2 - 1);
+    expect(told).toEqual([]);
+    clock.advance(1);
+    expect(told).toEqual([`1 ${limit} 1`]);
+    clock.advance(minute - 1);
+    expect(told).toHaveLength(1);
+    clock.advance(1);
+    expect(told.slice(1)).toEqual([`2 ${limit} 0`, expect.stringContaining("2 stop: ")]);
+  }
+});
+
+test("the last millisecond of a limit may be played, and no other", () => {
+  for (const limits of [{ dailyMinutes: 1 }, { sessionMinutes: 1 }]) {
+    const { clock, told, keeper, begin, end } = makeKeeper(limits);
+    begin();
+    expect(told).toHaveLength(1);
+    clock.advance(minute - 1);
+    end();
+    expect(keeper.refusal()).toBeUndefined();
+    begin();
+    expect(told).toHaveLength(1);
+    clock.advance(1);
+    expect(told.at(-1)).toContain("stop: ");
+    end();
+    expect(keeper.refusal()).toContain("of 1 minute is used up");
+  }
+});
+
+test("a millisecond of play is saved, and a limit that is set while nothing plays warns of nothing", () => {
+  const { clock, told, saves, keeper, begin, end, set } = makeKeeper({ dailyMinutes: 5 });
+  set({ dailyMinutes: 1, sessionMinutes: 1 });
+  clock.advance(hour);
+  expect(told).toEqual([]);
+  begin();
+  clock.advance(1);
+  end();
+  keeper[Symbol.dispose]();
+  expect(saves.map(({ days }) => days.get("2031-05-05"))).toEqual([1]);
+});
+
+test("a day is one of the device's own time zone", () => {
+  const clock = createManualClock(monday);
+  using keeper = createPlayTime({
+    ...{ limits: () => noLimits, bus: createBus(silentLog), clock, log: silentLog },
+    ...{ store: { read: () => undefined, save() {} }, stopMedia() {} },
+  });
+  // Swedish dates are those of ISO 8601.
+  expect(keeper.state().day.date).toBe(new Intl.DateTimeFormat("sv-SE").format(monday));
+});
+
 test("what is paused does not count, and is neither warned nor stopped", () => {
   const { clock, told, keeper, begin, pause, resume } = makeKeeper({ dailyMinutes: 30, sessionMinutes: 25 });
   begin();
