@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import {
   isBrowser,
   isDeviceAddress,
+  isPrefetch,
   judgeAccess,
   mayListen,
   plainAddress,
@@ -96,6 +97,7 @@ const hosts: readonly (readonly [host: string | null, isGood: boolean])[] = [
   ["cards.home", true],
   ["CARDS.HOME:80", true],
   ["255.255.255.255", true],
+  ["192.168.1.20:8", true],
   ["[::ffff:192.168.1.20]:7497", true],
   ["[2001:db8:0:1:2:3:4:5]", true],
   // The unspecified addresses, which Linux takes to loopback.
@@ -238,4 +240,34 @@ test("a page of another site takes nothing into itself, whatever it calls the el
   expect(isEmbedded("cors", "empty")).toBe(true);
   expect(isEmbedded("navigate", "document", { "sec-purpose": "prefetch;prerender" })).toBe(true);
   expect(isEmbedded("navigate", "document")).toBe(false);
+});
+
+test("a request of a page is embedded unless its browser names that page and asks for the right to read", () => {
+  const isEmbedded = (headers: Record<string, string>) => requestSource(new Headers(headers)).isEmbedded;
+  const page = { origin: "https://cards.example", "sec-fetch-dest": "empty" };
+  for (const site of ["cross-site", "same-site"]) {
+    const from = { ...page, "sec-fetch-site": site };
+    expect(isEmbedded({ ...from, "sec-fetch-mode": "cors" })).toBe(false);
+    expect(isEmbedded({ ...from, "sec-fetch-mode": "websocket" })).toBe(false);
+    expect(isEmbedded({ ...from, "sec-fetch-mode": "no-cors" })).toBe(true);
+    expect(isEmbedded({ "sec-fetch-site": site, "sec-fetch-mode": "no-cors" })).toBe(true);
+  }
+  for (const site of ["same-origin", "none"])
+    expect(isEmbedded({ "sec-fetch-site": site, "sec-fetch-mode": "no-cors" })).toBe(false);
+  expect(isEmbedded({})).toBe(false);
+});
+
+test("each way in which browsers mark a prefetch is known", () => {
+  const marks = [{ "sec-purpose": "prefetch" }, { purpose: "prefetch" }, { "x-moz": "prefetch" }];
+  for (const headers of marks) expect([headers, isPrefetch(new Headers(headers))]).toEqual([headers, true]);
+  expect(isPrefetch(new Headers({ "x-moz": "other" }))).toBe(false);
+  expect(isPrefetch(new Headers())).toBe(false);
+});
+
+test("a page of another site opens an event stream only with its Origin, in a request that may be refused", () => {
+  const may = (headers: Record<string, string>) => mayListen(new Headers(headers));
+  const page = { "sec-fetch-site": "cross-site", origin: "https://cards.example" };
+  expect(may({ ...page, "sec-fetch-mode": "cors" })).toBe(true);
+  expect(may({ ...page, "sec-fetch-mode": "no-cors" })).toBe(false);
+  expect(may({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" })).toBe(false);
 });

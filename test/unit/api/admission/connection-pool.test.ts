@@ -156,3 +156,98 @@ test("however many connections come from afar, some places are left for callers 
   }
   expect(places.isFree("127.0.0.1", "device")).toBe(false);
 });
+
+test("a pool without a stay has room for every address, because it evicts at once", () => {
+  const { dropped, member } = createMembers();
+  const pool = createConnectionPool({ max: 1, perAddressMax: 1 });
+  pool.enter(member("a"));
+  expect([pool.hasRoom("a"), pool.hasRoom("b")]).toEqual([true, true]);
+  pool.enter(member("b"));
+  expect(dropped).toEqual(["a"]);
+});
+
+test("an address may hold as many connections as its limit, and takes one again for each that it gives back", () => {
+  const places = createConnectionQuota();
+  const takeAll = () => {
+    let taken = 0;
+    for (; places.isFree("10.0.0.1", "remote"); taken++) places.take("10.0.0.1");
+    return taken;
+  };
+  expect(takeAll()).toBe(connectionsPerAddressMax);
+  places.giveBack("10.0.0.1");
+  expect(takeAll()).toBe(1);
+  for (let nth = 0; nth < connectionsPerAddressMax; nth++) places.giveBack("10.0.0.1");
+  expect(takeAll()).toBe(connectionsPerAddressMax);
+});
+
+function createOutlets(bytesMax: number) {
+  const dropped: string[] = [];
+  let measured = 0;
+  const backlog = createSendBacklog(bytesMax);
+  const outlet = (name: string, bytes: number) => {
+    const one = createOutlet(bytes, dropped, name);
+    const unsentBytes = () => {
+      measured += 1;
+      return one.bytes;
+    };
+    return Object.assign(one, { unsentBytes });
+  };
+  return { backlog, dropped, outlet, measured: () => measured };
+}
+
+test("output up to the limit is kept, and nobody else is measured for it", () => {
+  const { backlog, dropped, outlet, measured } = createOutlets(100);
+  const [one, other] = [outlet("one", 60), outlet("other", 40)];
+  backlog.note(one);
+  backlog.note(other);
+  expect([dropped, measured()]).toEqual([[], 2]);
+  one.bytes = 59;
+  other.bytes = 41;
+  // The first one has read a byte since: together they are at the limit.
+  backlog.note(other);
+  expect([dropped, measured()]).toEqual([[], 5]);
+});
+
+test("the last byte of a recipient counts, until it has read that one, too", () => {
+  const { backlog, dropped, outlet } = createOutlets(100);
+  const [one, other] = [outlet("one", 1), outlet("other", 100)];
+  backlog.note(one);
+  one.bytes = 0;
+  backlog.note(one);
+  backlog.note(other);
+  expect(dropped).toEqual([]);
+  one.bytes = 1;
+  backlog.note(one);
+  expect(dropped).toEqual(["other"]);
+});
+
+test("of two equal recipients the one that was measured first is dropped, and no limit is too small", () => {
+  const { backlog, dropped, outlet } = createOutlets(1);
+  for (const name of ["first", "second"]) backlog.note(outlet(name, 1));
+  expect(dropped).toEqual(["first"]);
+  const small = createOutlets(0);
+  small.backlog.note(small.outlet("only", 1));
+  expect(small.dropped).toEqual(["only"]);
+});
+
+test("a recipient whose connection has ended counts for nothing", () => {
+  const { backlog, dropped, outlet } = createOutlets(100);
+  const gone = outlet("gone", 90);
+  backlog.note(gone);
+  backlog.forget(gone);
+  backlog.note(outlet("other", 100));
+  expect(dropped).toEqual([]);
+});
+
+test("a body of the limit's length is read, and a longer one that says so is refused before it comes", async () => {
+  const bodies = createBodyReader();
+  const read = (body: BodyInit, length?: number) => {
+    const visit = visitOf("10.0.0.1", body);
+    if (length !== undefined) visit.request.headers.set("content-length", String(length));
+    return bodies.read(visit, 100);
+  };
+  expect(await read("x".repeat(100))).toMatchObject({ kind: "whole" });
+  expect(await read("x".repeat(100), 100)).toMatchObject({ kind: "whole" });
+  expect(await read(never(), 101)).toEqual({ kind: "too-long" });
+  expect(await bodies.read(visitOf("10.0.0.1", ""), 0)).toMatchObject({ kind: "whole" });
+});

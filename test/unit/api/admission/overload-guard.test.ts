@@ -2,11 +2,13 @@
 import { expect, test } from "bun:test";
 import { createKernelRefusals, createOverloadGuard } from "../../../../src/api/admission/overload-guard.ts";
 import {
+  ratedAddressesMax,
   refusedInKernelMax,
   refusedInKernelMs,
   turnedAwayBeforeRefusalMax,
   turnedAwayPerSecondMax,
 } from "../../../../src/core/limits.ts";
+import { createLog } from "../../../../src/core/log.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 function gateOf(canOpen: () => boolean = () => true) {
@@ -97,6 +99,91 @@ test("a door is shut for a second when many a second are turned away there, agai
   expect(said).toEqual(["a flood of requests from afar: nobody else comes in by this door until it is over"]);
 });
 
+/** A guard of one port, and what it asked of the port and of the descriptors. */
+function guardOf() {
+  const clock = createManualClock();
+  const state = { used: 10, count: 10, turnedAway: 0 };
+  const did: string[] = [];
+  const said: string[] = [];
+  const port = {
+    name: "TLS",
+    shutAt: 100,
+    turnedAway: () => state.turnedAway,
+    turnedAwayPerSecondMax,
+    shut: () => void did.push("shut"),
+    open: () => void did.push("open"),
+  };
+  const descriptors = {
+    limit: 200,
+    used: () => state.used,
+    count: () => state.count,
+    keepReserve: () => void did.push("keep"),
+    giveReserve: () => void did.push("give"),
+  };
+  const log = createLog({ debug: false, write: (line) => said.push(line) });
+  const guard = createOverloadGuard([port], { clock, log, descriptors });
+  /** What was done in the next `ms`. */
+  const doneIn = (ms: number) => {
+    did.length = 0;
+    clock.advance(ms);
+    return [...did];
+  };
+  return { state, said, guard, doneIn };
+}
+
+test("the last descriptor of a port shuts it, and it opens below the half of them, not at it", () => {
+  const { state, guard, doneIn } = guardOf();
+  using _guard = guard;
+  state.used = 99;
+  expect(doneIn(100)).toEqual(["keep"]);
+  state.used = state.count = 100;
+  expect(doneIn(100)).toEqual(["shut", "give"]);
+  state.count = 50;
+  // The reserve leaves gaps, so the lowest free descriptor is no measure.
+  state.used = 3;
+  expect(doneIn(3000)).toEqual([]);
+  state.count = 49;
+  expect(doneIn(1000)).toEqual(["open", "keep"]);
+  // With its reserve, the lowest free descriptor is a measure again.
+  state.count = 200;
+  expect(doneIn(300)).toEqual(["keep", "keep", "keep"]);
+});
+
+test("the first look measures by the lowest free descriptor, because the reserve is there", () => {
+  const { state, guard, doneIn } = guardOf();
+  using _guard = guard;
+  state.count = 200;
+  expect(doneIn(100)).toEqual(["keep"]);
+});
+
+test("a flood in the first moment of the service shuts the port, at one refusal above its share", () => {
+  for (const [more, done] of [
+    [0, ["keep"]],
+    [1, ["shut"]],
+  ] as const) {
+    const { state, guard, doneIn } = guardOf();
+    using _guard = guard;
+    state.turnedAway = turnedAwayPerSecondMax / 10 + more;
+    expect(doneIn(100)).toEqual([...done]);
+  }
+});
+
+test("the log hears of a second flood ten minutes after the first one, and not before", () => {
+  for (const [ms, lines] of [
+    [10 * 60_000 - 100, 1],
+    [10 * 60_000, 2],
+  ] as const) {
+    const { state, said, guard, doneIn } = guardOf();
+    using _guard = guard;
+    state.turnedAway += turnedAwayPerSecondMax;
+    doneIn(100);
+    doneIn(ms - 100);
+    state.turnedAway += turnedAwayPerSecondMax;
+    expect(doneIn(100)).toEqual(["shut"]);
+    expect(said).toHaveLength(lines);
+  }
+});
+
 const most = turnedAwayBeforeRefusalMax;
 
 function makeFlooders(takes = true) {
@@ -140,4 +227,21 @@ test("no more addresses are refused than the kernel can be told, and a new socke
   const count = told.length;
   flooders.apply();
   expect(told.slice(count)).toEqual([addresses.slice(0, refusedInKernelMax)]);
+});
+
+test("when more addresses come in a second than are counted, the count starts again", () => {
+  const { flood } = makeFlooders();
+  flood("a", most - 1);
+  for (let nth = 1; nth < ratedAddressesMax; nth++) flood(`10.0.${nth >> 8}.${nth & 255}`, 1);
+  expect(flood("a", 1)).toBe(false);
+  expect(flood("a", most - 1)).toBe(true);
+});
+
+test("a new socket is told of one address as of many, and of none not at all", () => {
+  const { told, flooders, flood } = makeFlooders();
+  flooders.apply();
+  expect(told).toEqual([]);
+  flood("a");
+  flooders.apply();
+  expect(told).toEqual([["a"], ["a"]]);
 });
