@@ -2,9 +2,12 @@
 import { expect, test } from "bun:test";
 import { createBus } from "../../../../src/bus.ts";
 import { defaultConfig } from "../../../../src/config/shape.ts";
+import { ServiceError } from "../../../../src/core/errors.ts";
 import { createLog, silentLog } from "../../../../src/core/log.ts";
+import type { Requester } from "../../../../src/core/rights.ts";
 import type { Reader, Token } from "../../../../src/core/token.ts";
 import { createTapLauncher } from "../../../../src/launch/rules/tap-launcher.ts";
+import { cardOf } from "../../../../src/launch/run-context.ts";
 import { walk } from "../../../helpers/hold-walk.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
@@ -243,6 +246,97 @@ test("100,000 steps of cards, faults, ends and settings do what a model of the r
   expect(launches).toBeGreaterThan(5000);
   expect(stops).toBeGreaterThan(1000);
   expect(putBack).toBeGreaterThan(500);
+});
+
+test("a reader that was never announced, or a system that nobody knows, is no special case", () => {
+  const desk = makeDesk({ insertModeBlocklist: ["MySystem"] });
+  desk.put("game", "unheard of");
+  desk.plays("game");
+  desk.take("game", "unheard of");
+  expect(desk.did).toEqual(["launch game"]);
+  desk.put("other");
+  desk.plays("other", "mysystem");
+  desk.take("other");
+  desk.put("third");
+  desk.plays("third", "another");
+  desk.take("third");
+  expect(desk.did).toEqual(["launch game", "launch other", "launch third", "stop third"]);
+});
+
+test("a delay waits a whole number of milliseconds, at least one, and for nothing once it is dropped", () => {
+  const clock = createManualClock();
+  const bus = createBus(silentLog);
+  const waits: number[] = [];
+  let stops = 0;
+  const token = { type: "", uid: "04", text: "game", data: "", scanTime: "", readerId: "" };
+  using launching = createTapLauncher({
+    bus,
+    clock: {
+      now: clock.now,
+      after(ms, run) {
+        waits.push(ms);
+        return clock.after(ms, run);
+      },
+    },
+    log: silentLog,
+    readers: { ...on, insertModeExitDelay: 0.0004 },
+    elapsedMs: clock.now,
+    launcher: {
+      launch() {},
+      stopMedia() {
+        stops += 1;
+      },
+      cardOfMedia: () => cardOf(token),
+      isLaunching: () => false,
+    },
+  });
+  bus.emit("tokens.added", token);
+  bus.emit("media.started", { ...media, systemId: "SNES" });
+  bus.emit("tokens.removed", token);
+  expect(waits).toEqual([1]);
+  launching.configure({ ...on, insertModeExitDelay: 2 });
+  expect(waits).toEqual([1, 2000]);
+  launching.configure({ ...on, insertMode: false });
+  expect(waits).toEqual([1, 2000]);
+  clock.advance(60_000);
+  expect(stops).toBe(0);
+});
+
+test("a tap is launched with its reader, its caller and the problem of its tag; a refusal is in the log", () => {
+  const bus = createBus(silentLog);
+  const [sources, lines]: [unknown[], string[]] = [[], []];
+  const requester: Requester = { client: "phone", grant: () => "change" };
+  let refusal: Error | undefined;
+  using _launching = createTapLauncher({
+    bus,
+    clock: createManualClock(),
+    log: createLog({ debug: false, write: (line) => lines.push(line) }),
+    readers: defaultConfig.readers,
+    requesterOf: ({ readerId }) => (readerId === "" ? requester : undefined),
+    launcher: {
+      launch(_token, from) {
+        sources.push(from);
+        if (refusal !== undefined) throw refusal;
+      },
+      stopMedia() {},
+      cardOfMedia: () => undefined,
+      isLaunching: () => false,
+    },
+  });
+  const token = { type: "", uid: "04aa", text: "game", data: "", scanTime: "" };
+  bus.emit("tokens.added", { ...token, readerId: "" });
+  bus.emit("tokens.added", { ...token, readerId: "chip", problem: "blank" });
+  expect(sources).toEqual([
+    { isTap: true, isFromReader: false, requester },
+    { isTap: true, isFromReader: false, requester: undefined, readerId: "chip", problem: "blank" },
+  ]);
+  expect(lines).toEqual([]);
+  refusal = new ServiceError("busy", "64 launches wait already");
+  bus.emit("tokens.added", { ...token, readerId: "chip" });
+  expect(lines).toEqual(["warn  launch: 64 launches wait already uid=04aa"]);
+  refusal = new Error("a fault");
+  bus.emit("tokens.added", { ...token, readerId: "chip" });
+  expect(lines).toHaveLength(1);
 });
 
 test("a card counts as one of a reader of the device, unless the API laid it there", () => {
