@@ -62,6 +62,27 @@ test("a script may be as long as the limit, in bytes, and no longer", () => {
   expect(read(`${"é".repeat(scriptBytesMax / 2)}a`)).toMatch(/longer than 16384 bytes/);
 });
 
+test("a script of plain letters may fill the limit, and one that is too long is at fault as a whole", () => {
+  expect(parseScript("a".repeat(scriptBytesMax)).kind).toBe("script");
+  expect(parseScript("a".repeat(scriptBytesMax + 1))).toMatchObject({
+    offset: 0,
+    length: scriptBytesMax + 1,
+  });
+});
+
+test("options may stand at the very start of a script, and belong to a launch of nothing", () => {
+  expect(read("?when=no")).toEqual([{ name: "launch", args: [[]], options: [["when", ["no"]]] }]);
+});
+
+test("the steps of a script are not less than nine tenths of its length, in macros as in values", () => {
+  for (const unit of ["a", "^n", "[[1]]", "'a'"])
+    for (const head of ["", "**echo:", "**input.keyboard:", "**echo:a?x="]) {
+      const source = sourceOf(`${head}${unit.repeat(50)}`);
+      expect(parseSource(source).kind).toBe("script");
+      expect(source.steps).toBeGreaterThanOrEqual(0.9 * source.text.length);
+    }
+});
+
 test("a script may have as many commands as the limit, and no more", () => {
   const commands = Array.from({ length: scriptCommandsMax }, () => "a");
   expect(parseScript(commands.join("||")).kind).toBe("script");

@@ -228,3 +228,13 @@ function numbersIn(map: Uint32Array): readonly number[] {
     (number) => ((map[number >>> 5] ?? 0) >>> (number & 31)) & 1,
   );
 }
+
+test("each of many words is found by itself, the first and the last one, too", () => {
+  const words = Array.from({ length: 100 }, (_, nth) => `word${String(nth).padStart(3, "0")}`);
+  const source = sourceOf(words.map((word) => `${word} game`));
+  for (const [file, word] of words.entries())
+    expect(search(source, { words: [word], systems: undefined, maxResults: 9 })).toEqual({
+      files: [file],
+      total: 1,
+    });
+});
