@@ -1,5 +1,7 @@
 /** JSON-RPC envelopes: which payloads are requests, which are refused and how, and the texts of answers. */
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   errorText,
   type Item,
@@ -7,6 +9,7 @@ import {
   readEnvelope,
   refusalText,
   resultText,
+  rpcCodes,
 } from "../../../src/api/envelope.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../../../src/core/limits.ts";
@@ -169,6 +172,14 @@ test("an error has its number, sentence and reason, and no id where there is non
     error: { code: -32000, message: "wait", data: { reason: "busy" } },
   });
   expect(JSON.parse(errorText(null, "busy", "wait"))).toHaveProperty("id", null);
+});
+
+test("each error has the number that clients read in docs/API.md", () => {
+  const text = readFileSync(join(import.meta.dir, "../../../docs/API.md"), "utf8");
+  const rows = text.matchAll(/^\| (-?\d+) \| ([a-z-]+) \|$/gm);
+  const documented = Object.fromEntries([...rows].map(([, code, reason]) => [reason, Number(code)]));
+  expect(Object.keys(documented).length).toBeGreaterThan(10);
+  expect(documented).toEqual({ ...rpcCodes });
 });
 
 test("a refusal crosses the wire, and the text of a fault of ours does not", () => {
