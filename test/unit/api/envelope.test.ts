@@ -9,9 +9,8 @@ import {
   readEnvelope,
   refusalText,
   resultText,
-  rpcCodes,
 } from "../../../src/api/envelope.ts";
-import { ServiceError } from "../../../src/core/errors.ts";
+import { rpcCodes, ServiceError } from "../../../src/core/errors.ts";
 import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../../../src/core/limits.ts";
 
 function itemOf(text: string): Item {

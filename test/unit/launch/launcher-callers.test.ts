@@ -5,7 +5,7 @@ import { launchesForCardsMax, launchQueueMax, untrustedLaunchesMax } from "../..
 import { pairingLink } from "../../../src/core/pairing-link.ts";
 import type { Grant } from "../../../src/core/rights.ts";
 import { cardOf } from "../../../src/launch/run-context.ts";
-import { type DeckOptions, makeDeck } from "../../helpers/deck.ts";
+import { type DeckOptions, makeDeck } from "../../helpers/launcher-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 
@@ -88,13 +88,15 @@ test("a card with a pairing link says that it is for a phone", async () => {
   const link = pairingLink("https://tapdeck.example", {
     ...{ id: "5f4dcc3b-0000-4000-8000-000000000001", secret: "ab".repeat(32) },
   });
-  expect(await deck.run(link ?? "")).toBe("this card lets a phone in: tap the phone on it, not the reader");
+  expect(await deck.tapAndWait(link ?? "")).toBe(
+    "this card lets a phone in: tap the phone on it, not the reader",
+  );
 });
 
 test("a revoked client's launches end, whether they run, wait or are held back, and no others", async () => {
   await using deck = await waitingDeck({ config: { launch: { guard: true } } });
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
-  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   const [phone, tablet] = [caller("phone"), caller("tablet")];
   deck.launcher.launch(deck.token("SNES/b.sleep"), { isTap: true, requester: phone.requester });
   await eventually(() => deck.count("launch.guarded") === 1);
@@ -112,7 +114,7 @@ test("a revoked client's launches end, whether they run, wait or are held back, 
 test("a launch that is held back outlives the revocation of another client", async () => {
   await using deck = await waitingDeck({ config: { launch: { guard: true } } });
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
-  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   deck.launcher.launch(deck.token("SNES/b.sleep"), { isTap: true, requester: caller("phone").requester });
   await eventually(() => deck.count("launch.guarded") === 1);
   deck.launcher.revoke("tablet");
@@ -187,7 +189,7 @@ test("a card that is taken off ends its own script, and leaves the scripts of ot
 test("media on a stick that was removed stops with the reason, and media beside it plays on", async () => {
   await using deck = await waitingDeck();
   await deck.files("SNES/a.sleep");
-  expect(await deck.run("SNES/a.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
   deck.launcher.stopMediaIn(`${deck.folder}/SN`, "its stick is gone");
   await Bun.sleep(0);
   expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
@@ -207,6 +209,28 @@ test("a fault of the service is in the log with its place, and the caller learns
       pair: async () => {},
     },
   });
-  expect(await deck.run("**input.keyboard:a")).toBe("internal error: see the log");
-  expect(deck.lines).toEqual([expect.stringMatching(/^error launch: internal error .*a secret place/)]);
+  expect(await deck.tapAndWait("**input.keyboard:a")).toBe("internal error: see the log");
+  expect(deck.lines).toEqual([expect.stringMatching(/^error launch: internal error .*a secret place.* at /)]);
+});
+
+test("a forbidden script is refused to its caller, and of a tap it ends the launch", async () => {
+  await using deck = await waitingDeck();
+  const token = deck.token("**http.get:http://localhost/");
+  const { requester } = caller("phone", "play");
+  expect(refusalOf(() => deck.launcher.launch(token, { requester }))).toMatchObject({ code: "forbidden" });
+  expect([deck.count("running"), deck.ends()]).toEqual([0, []]);
+  deck.launcher.launch(token, { requester, isTap: true });
+  await eventually(() => deck.ends().length === 1);
+  expect(deck.ends()).toEqual([expect.stringContaining("reaches outside this device")]);
+});
+
+test("a launch by a caller that may only play is not the last card of the scripts that run", async () => {
+  await using deck = await waitingDeck();
+  const uid = "04aabb";
+  deck.launcher.launch({ type: "", uid, text: "**delay:1||**echo:[[last_scanned.id]]", data: "" });
+  await Bun.sleep(0);
+  deck.launcher.launch(deck.token("**echo:x"), { requester: caller("phone", "play").requester });
+  deck.clock.advance(1);
+  await eventually(() => deck.ends().length === 2);
+  expect(deck.lines).toEqual([`info  script: ${uid}`, "info  script: x"]);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { confirmMs } from "../../../src/launch/launcher.ts";
 import { proofMs } from "../../../src/launch/playing.ts";
+import { cardOf } from "../../../src/launch/run-context.ts";
 import { makeDeck } from "../../helpers/launcher-harness.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
@@ -57,6 +58,7 @@ test("confirm launches what waits, as a launch of its own with a row in the hist
   deck.clock.advance(proofMs);
   await eventually(() => expect(deck.ends()).toHaveLength(3));
   expect(deck.started()).toEqual(["a", "b"]);
+  expect(deck.launcher.cardOfMedia()).toBe(cardOf(deck.token("SNES/b.sleep")));
   expect(deck.store.history.list({ limit: 9 }).map(({ success }) => success)).toEqual([true, false, true]);
 });
 
