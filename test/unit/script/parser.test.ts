@@ -211,7 +211,10 @@ test("whatever is quoted comes back as it was, with only ^, the quote and [ esca
   );
 });
 
-test.each(Object.entries(hostileScripts))(
+/** Each "?" would read on to the bad "&" at the end, if the first one did not remember it. */
+const optionsUpToABadOne = (bytes: number) => `${"?a=".repeat(bytes / 3 - 1)}&!`;
+
+test.each([...Object.entries(hostileScripts), ["options up to a bad one", optionsUpToABadOne] as const])(
   "a script of %p is read in steps that grow with its length",
   (_, unit) => {
     const stepsOf = (bytes: number) => {
