@@ -1,6 +1,6 @@
 /**
- * Who may do what, every cell of it (decisions, "Who may do what"): each caller, with each Host and each Origin, asks for each
- * thing, and gets what these tables say. A caller comes over a real connection, those from afar out of a namespace of their own.
+ * The access rules, every cell of them: each caller asks for each thing, with each Host and each Origin, and gets the
+ * answer of these tables. A caller comes over a real connection; a remote caller is in a network namespace of its own.
  */
 import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { noReaders } from "../helpers/tapdeck.ts";
 const remoteTest = test.skipIf(!canMakeNetworks);
 const name = hostname().toLowerCase();
 
-/** 1: what somebody is, by where the connection comes from. */
+/** 1: the kind of a caller, by the source of its connection. */
 const callers = [
   // caller                       comes from    to                          is
   ["loopback, IPv4", /*        */ "device", "127.0.0.1", /*              */ "device"],
@@ -34,7 +34,7 @@ const callers = [
   ["neighbour, sealed", /*     */ "neighbour", "sealed 10.77.0.1", /*    */ "sealed"],
 ] as const;
 
-/** 2: what that gets of each thing, where Host and Origin pass. A dash: it cannot be asked for in this way. */
+/** 2: the answer to that caller for each thing, if Host and Origin pass. A dash: no such request exists. */
 const things = [
   // thing                          device         sealed         tls            remote
   ["ping over a WebSocket", /*   */ "pong", /*  */ "pong", /*  */ "pong", /*  */ "pong"],
@@ -64,7 +64,7 @@ const things = [
   ["pairing by PIN", /*          */ "404", /*   */ "-", /*     */ "404", /*   */ "404"],
 ] as const;
 
-/** 3: the name that one is called by; all that is refused is refused with 403. */
+/** 3: the Host, which is the device's name in the request; every refusal is a 403. */
 const hosts = [
   ["127.0.0.1:7497", "passes"],
   ["10.77.0.1", "passes"],
@@ -77,7 +77,7 @@ const hosts = [
   ["127.0.0.1.evil.example:7497", "refused"],
 ] as const;
 
-/** 4: the page that asks. `self`: a page of the Host itself. */
+/** 4: the Origin, which is the page that asks. `self`: a page of the Host itself. */
 const origins = [
   // origin                       a caller on the device   any other
   ["none", /*                  */ "passes", /*          */ "passes"],
@@ -123,7 +123,7 @@ const asking: Readonly<Record<Thing[0], Asking>> = {
   "ping over a WebSocket": ws("ping"),
   "ordinary method": ws(call("version")),
   "device's method": ws(call("clients")),
-  // It is made anew for each; whoever need not shake hands says it as a request, and it is none.
+  // The client is made for each cell; a caller without a handshake sends it as a request, which is malformed.
   handshake: ws(""),
   "POST of an ordinary method": { method: "POST", path: "/api/v0.1", headers: json, body: call("version") },
   "POST of a form": {
@@ -159,7 +159,7 @@ const asking: Readonly<Record<Thing[0], Asking>> = {
 let client: { id: string; secret: string };
 let sources: ReturnType<typeof device.network.addNeighbourAddresses>;
 const device = deviceForAll(
-  // Who a caller on the device is counts for services that run as root only, and has tests of its own.
+  // The user of a caller on the device counts only if the service runs as root, and has tests of its own.
   `[api]
 allow_anonymous_local = true
 allowed_hosts = ["cards.home"]
@@ -167,7 +167,7 @@ allowed_origins = ["https://cards.example"]
 allow_launch = ["\\\\*\\\\*delay:1"]
 ${noReaders}`,
   async ({ network, service }) => {
-    // An address may ask 100 times a minute: there are many.
+    // Many addresses, because each may ask only 100 times a minute.
     sources = network.addNeighbourAddresses(150);
     client = await service.client.call("clients.new", { name: "phone" });
   },

@@ -1,4 +1,4 @@
-/** Every method, as its transcript says, over a real socket against the compiled binary. */
+/** Every method, as its transcript shows, over a real socket against the compiled binary. */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { difference, readTranscript } from "../helpers/transcript.ts";
 
 const folder = join(import.meta.dir, "../transcripts/api");
 const files = readdirSync(folder).map((file) => file.replace(/\.txt$/, ""));
+
 const config = `${noReaders}${sleeper(".sfc")}
 [script]
 allow_input = true
@@ -23,7 +24,7 @@ for (const name of files) {
     await place.file("SNES/Game.sfc");
     await using _service = await startTapdeck(place);
     const steps = readTranscript(readFileSync(join(folder, `${name}.txt`), "utf8"));
-    // The service looks for media by itself a moment after its start, which is in most transcripts no matter.
+    // The service indexes media a moment after its start, which does not matter in most transcripts.
     const tellsOf = (event: string) => steps.some((step) => "name" in step && step.name === event);
     const line = await openLine(
       `ws://127.0.0.1:${place.port}/api/v0.1`,
@@ -48,7 +49,7 @@ for (const name of files) {
         throw new Error(`${name}.txt, line ${step.line}: ${found}\nreceived ${JSON.stringify(message)}`);
       }
     }
-    // Nothing came that the transcript does not tell of.
+    // No message came that the transcript does not have.
     line.send("ping");
     expect(await line.next()).toBe("pong");
     line.close();
@@ -79,7 +80,7 @@ async function openLine(url: string, unheard: string) {
   };
   return {
     send: (text: string) => socket.send(text),
-    /** The next message, which stays the next. */
+    /** The next message, which stays first in the queue. */
     async peek(): Promise<unknown> {
       await arrived();
       return messages[0];

@@ -1,4 +1,4 @@
-/** Attacks by what was begun before its right was taken away: cards, scripts and connections. */
+/** Attacks by cards, scripts and connections that began before their right was revoked. */
 import { expect } from "bun:test";
 import { asOtherUser, attackTest, opened, type Scene, startScene, urls } from "../helpers/attack-scene.ts";
 import { port, tlsPort } from "../helpers/device.ts";
@@ -9,7 +9,7 @@ import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 const minuteMs = 60_000;
 
 attackTest("a revoked member's cards stay on their readers, and their scripts run", async () => {
-  // The hook keeps the turn, so that the next card waits for its own.
+  // The hook keeps the turn, so that the next card has to wait.
   const hook = '[hooks]\nbefore_start = "**delay:1m"\n';
   await using scene = await startScene(`${noReaders}connect = ["simulated:"]\n${hook}${sleeper(".sfc")}`);
   const { client: owner, heard } = scene.device.service;
@@ -60,7 +60,7 @@ attackTest("a stranger's trusted scripts stay trusted when strangers may only pl
   const { heard } = scene.device.service;
   const stranger = await scene.stranger();
   expect(await scene.launchOver(stranger, "**execute:/bin/true")).toBe("done");
-  // The second one waits for the first; a card would have its turn at once.
+  // The second script waits for the first; a card would run at once.
   const [running, waiting] = ["**delay:1m||**execute:/bin/true", "**echo:waits||**execute:/bin/true"];
   for (const text of [running, waiting]) await stranger.call("launch", { text });
   await scene.device.config(settings("play"));

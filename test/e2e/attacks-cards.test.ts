@@ -1,4 +1,4 @@
-/** Attacks on what cards mean and what they may do: mappings, scripts, the tags themselves, and floods of changes. */
+/** Attacks on the meaning and the rights of cards: mappings, scripts, the tags themselves, and floods of changes. */
 import { expect } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -91,7 +91,7 @@ for (const [who, comesIn] of Object.entries(comings)) {
     ];
     const words: Record<string, string> = {};
     for (const text of texts) words[text] = await scene.launchOver(line, text);
-    // A known card's number stands for its script, and grants nothing either; nor is it told that there is such a mapping.
+    // The UID of a known card stands for its script, grants nothing either, and does not reveal that mapping.
     const byNumber = wordOf(await line.call("run", { uid: "04aabbcc" }));
     await device.service.heard.next("launch.finished", ({ uid, success }) => uid === "04aabbcc" && !success);
     const { open } = await owner.call("pairing");
@@ -102,7 +102,7 @@ for (const [who, comesIn] of Object.entries(comings)) {
       open: undefined,
     });
 
-    // Not even where cards may type.
+    // Not even if cards may type.
     await device.stop();
     await device.config(`${toml}allow_input = true\n`);
     await device.start();
@@ -142,12 +142,12 @@ attackTest("a launch over the API opens pairing, or types, whoever calls", async
     words: [refused, refused, refused, refused, forbidden, forbidden],
     open: undefined,
   });
-  // It is the owner's setting that says no, and not the lack of a device.
+  // The owner's setting refuses it, and not the lack of a device.
   for (const { text, error = "" } of entries)
     if (text.includes("input")) expect(error).toContain("script.allow_input");
 });
 
-/** The owner's own calls, as words tell them. */
+/** The owner's own calls, each as one word. */
 function callAs({ device }: Scene): Line["call"] {
   return async (method, params) => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
@@ -203,7 +203,7 @@ attackTest("one paired member writes 1,000 mappings in a second", async () => {
   const flood = async () => {
     const answers: Answer[] = [];
     for (let at = 0; at < 900; at += 100) answers.push(...(await line.batch(writes.slice(at, at + 100))));
-    // Another transport is the same client.
+    // Another transport counts as the same client.
     return [...answers, ...(await scene.postAs(client, writes.slice(900)))];
   };
   const flooding = flood();
@@ -219,7 +219,7 @@ attackTest("one paired member writes 1,000 mappings in a second", async () => {
   const refusals = answers.flatMap(({ error }) => (error === undefined ? [] : [error]));
   const { mappings } = await service.client.call("mappings");
   expect(done).toBeGreaterThan(0);
-  // A bucket that holds a minute's writes gets one more each second.
+  // A bucket of a minute's writes gains one each second.
   expect(done).toBeLessThanOrEqual(writesPerMinute + secondsMax);
   expect(mappings).toHaveLength(done);
   expect(new Set(refusals.map(({ code }) => code))).toEqual(new Set([busy]));

@@ -1,4 +1,4 @@
-/** An attack on everybody else's way in: one address floods TLS. */
+/** An attack on the access of everybody else: one address floods TLS. */
 import { expect } from "bun:test";
 import { attackTest, startScene, urls } from "../helpers/attack-scene.ts";
 import { tlsPort } from "../helpers/device.ts";
@@ -6,8 +6,8 @@ import { linesOf } from "../helpers/lines.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 /**
- * Words: host, port, source address. Asks over TLS, each time by a connection of its own, until the kernel does not answer any
- * more; then prints `refused` and how many were answered, and, once a connection is answered again, `admitted`.
+ * Words: host, port, source address. Asks over TLS, each time by a new connection, until the kernel does not answer any
+ * more. Then it prints `refused` and the number of answers, and `admitted` once a connection is answered again.
  */
 const flooder = `
 import socket, ssl, sys
@@ -54,7 +54,7 @@ attackTest("one address floods TLS, and nobody else comes in any more", async ()
       told.refused = true;
       return value;
     });
-    // Others have addresses of their own, and ask in turn; not so often that they would be turned away themselves.
+    // Other callers have addresses of their own and ask in turn, slowly enough not to be refused themselves.
     const ask = async () => (await scene.neighbour.ask({ url: `${urls.tls}/../../ping` })).status;
     for (let times = 0; times < othersAskMax && !told.refused; times++) expect(await ask()).toBe(200);
     expect(await refused).toMatch(/^refused \d+$/);

@@ -7,7 +7,7 @@ import { wordOf } from "../helpers/peer.ts";
 import { eventually, run } from "../helpers/processes.ts";
 import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 
-/** Words: host, port, source address or nothing, payload; `--close` closes at once behind it. Prints what was answered. */
+/** Words: host, port, source address or nothing, payload; `--close` closes directly after it. Prints the answer. */
 const sender = `
 import socket, sys, time
 host, port, source, payload, how = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5]
@@ -41,7 +41,7 @@ attackTest(
         );
         expect([code, error]).toEqual([0, ""]);
       }
-    // Whatever was sent before this has been looked at.
+    // Everything sent before this has been processed.
     const words = ["127.0.0.1", String(port), "", posted("version"), "wait"];
     const { out } = await run(
       device.network.onDevice(asOtherUser(["/usr/bin/python3", "-c", sender, ...words])),
@@ -75,7 +75,7 @@ attackTest(
       "nodad",
     );
     await ip(network.onDevice, "address", "add", `${address}/64`, "dev", await linkOf(network.onDevice));
-    // The neighbour answers for it, so the device may not use it, and lists it all the same.
+    // The neighbour answers for the address, so the device may not use it, and lists it all the same.
     await eventually(async () =>
       expect((await run(network.onDevice(["ip", "-6", "address", "show"]))).out).toContain("dadfailed"),
     );
@@ -83,7 +83,7 @@ attackTest(
     await eventually(async () => {
       await run(network.onNeighbour(["ip", "-6", "neigh", "flush", "all"]));
       const { out, code } = await run(network.onNeighbour(["/usr/bin/python3", "-c", sender, ...words]));
-      if (code !== 0) return false; // Nothing came back: the kernel still looks for its neighbour.
+      if (code !== 0) return false; // No answer came: the kernel still looks for its neighbour.
       expect(out).toContain("encryption-required");
       return true;
     });
@@ -115,13 +115,13 @@ attackTest("strangers fill the queue with scripts that wait, and no card is laun
   }
   expect(words.filter((word) => word === "result").length).toBe(8);
   expect(new Set(words.slice(8))).toEqual(new Set(["error -32000"]));
-  // A card has its turn, whatever waits.
+  // A card has its turn before all waiting scripts.
   await owner.call("tokens.scan", { uid: "04aabbccdd", text: "**echo:a card" });
   expect(await heard.next("launch.finished", ({ uid }) => uid === "04aabbccdd")).toMatchObject({
     success: true,
   });
   await owner.call("stop");
-  // And none of them waits for long.
+  // And no script waits for long.
   const stranger = await scene.stranger();
   expect(await scene.launchOver(stranger, "**delay:6s||**delay:6s")).toBe("failed");
 });

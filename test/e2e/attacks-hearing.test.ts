@@ -1,4 +1,4 @@
-/** Attacks by listening: what strangers and players learn of the owner's cards, readers, files and folders. */
+/** Attacks by listening: the facts that strangers and players learn of the owner's cards, readers, files and folders. */
 import { expect } from "bun:test";
 import { attackTest, opened, type Scene, startScene, urls } from "../helpers/attack-scene.ts";
 import { port, tlsPort } from "../helpers/device.ts";
@@ -9,7 +9,7 @@ import { noReaders, sleeper } from "../helpers/tapdeck.ts";
 const eventsOf = ({ neighbour }: Scene, headers: Readonly<Record<string, string>> = {}) =>
   opened(neighbour.open({ url: `${urls.tls}/events`, headers }));
 
-/** A sealed line that has shown its secret, without which it hears nothing. */
+/** A sealed connection that has proved its secret, without which it hears nothing. */
 async function sealedOf(scene: Scene, role: "member" | "player"): Promise<Line> {
   const line = await scene.sealed(await scene.client(role));
   await line.call("version");
@@ -18,7 +18,7 @@ async function sealedOf(scene: Scene, role: "member" | "player"): Promise<Line> 
 
 const uid = "04feedfacecafe";
 
-/** Lays a card on, changes the readers, and stops what plays; `media.stopped` is the last that it causes. */
+/** Lays a card on, changes the readers, and stops the player; `media.stopped` is the last event of these. */
 async function live({ device }: Scene): Promise<void> {
   const { client, heard } = device.service;
   await client.call("tokens.scan", { text: "SNES/Game.sfc", uid, duration: 10 });
@@ -60,7 +60,7 @@ attackTest("strangers and players hear which cards are tapped", async () => {
   };
   await live(scene);
   const late: Readonly<Record<string, Line>> = {
-    // Events are kept for a stream that comes back.
+    // Events are kept for a stream that reconnects.
     "a stranger that comes back": await eventsOf(scene, { "last-event-id": "0-0" }),
     "a player that comes back": await eventsOf(scene, {
       ...(await scene.bearer(player)),
@@ -143,7 +143,7 @@ attackTest("health and errors tell strangers and players paths and names of the 
     if (body.includes(secretWord)) told.push(`${url}: ${body}`);
   }
   expect(told).toEqual([]);
-  // A member sees what is wrong.
+  // A member sees the reasons.
   const member = await sealedOf(scene, "member");
   for (const method of ["health", "launchers", "readers", "settings"]) {
     const { result } = await member.call(method);

@@ -1,4 +1,4 @@
-/** Attacks on who a caller is taken for: no identity, a stolen, altered or withdrawn one, an app's page, an odd Host. */
+/** Attacks on the identity of a caller: none, a stolen, altered or withdrawn one, an app's page, an odd Host. */
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { makeCertificate } from "../../src/system/certificate.ts";
@@ -34,7 +34,7 @@ for (const [anonymous, ...expected] of [
     const line = await scene.stranger();
     expect((await line.callAll(probes)).map(wordOf)).toEqual([...expected]);
     expect((await scene.neighbour.post({ url: urls.tls }, probes)).map(wordOf)).toEqual([...expected]);
-    // Encryption grants nothing more than cleartext has.
+    // Encryption grants no more than cleartext does.
     const cleartext = await scene.neighbour.post({ url: urls.plain }, probes);
     expect(cleartext.map(({ status, error }) => [status, error?.code])).toEqual(
       probes.map(() => [403, encryptionRequired]),
@@ -42,7 +42,7 @@ for (const [anonymous, ...expected] of [
   });
 }
 
-/** A POST and an event stream with this header: their statuses. */
+/** The statuses of a POST and an event stream with this header. */
 async function statusesOf(
   { neighbour }: Scene,
   headers: Readonly<Record<string, string>>,
@@ -104,10 +104,10 @@ attackTest("a client that was revoked goes on listening", async () => {
   const headers = await scene.bearer(member);
   const stream = await opened(scene.neighbour.open({ url: `${urls.tls}/events`, headers }));
   const sealed = await scene.sealed(member);
-  // An eavesdropper could repeat a hello: a client has come in once it has said something.
+  // An eavesdropper could replay a hello: a client counts only after it has sent a message.
   await sealed.call("version");
   await scene.device.service.client.call("clients.delete", { id: member.id });
-  // Within a second; a machine that has other things to do takes its time.
+  // Within a second, and longer on a busy machine.
   await eventually(() => expect([sealed.isOver(), stream.isOver()]).toEqual([true, true]), 10_000);
 });
 

@@ -1,4 +1,4 @@
-/** Attacks by sockets that look like another's: the kernel lets several share an address and port. */
+/** Attacks by sockets that look like another's: the kernel lets several sockets share an address and port. */
 import { expect } from "bun:test";
 import { asOtherUser, attackTest, startScene } from "../helpers/attack-scene.ts";
 import { port } from "../helpers/device.ts";
@@ -39,13 +39,13 @@ function calling(host: string, method: string, how: How, { source = "", at = 0 }
 }
 
 interface Caller extends AsyncDisposable {
-  /** Its port. */
+  /** The source port. */
   readonly at: number;
-  /** Has it call, and resolves with what it was answered. */
+  /** Makes it call, and resolves with the answer. */
   call(): Promise<string>;
 }
 
-/** Connects, and stays so until disposed. */
+/** Connects, and stays connected until disposed. */
 async function connected(command: readonly string[]): Promise<Caller> {
   const child = Bun.spawn([...command], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = linesOf(child.stdout);
@@ -72,7 +72,7 @@ attackTest("another user's connection has the port of one of root's, and counts 
   const asked: string[] = [];
   for (const how of ["ask", "reset"] as const)
     for (let turn = 1; turn <= 10; turn++) {
-      // Each time another address of the service: the kernel keeps one whose connection has ended.
+      // Each time another address of the service, because the kernel keeps an ended connection for a while.
       const host = `127.${how === "ask" ? 1 : 2}.0.${turn}`;
       const attack = calling(host, "clients.new", how);
       await using attacker = await connected(network.onDevice(asOtherUser(attack)));
@@ -82,7 +82,7 @@ attackTest("another user's connection has the port of one of root's, and counts 
       asked.push(await attacker.call());
     }
   expect(asked.filter((answer) => answer.includes("forbidden")).length).toBe(10);
-  // Whatever was sent before this has been looked at.
+  // Everything sent before this has been processed.
   const last = await run(network.onDevice(asOtherUser(calling("127.0.0.1", "version", "ask"))));
   expect(last.out).toContain("200 OK");
   expect((await service.client.call("clients")).clients).toEqual([]);
@@ -108,7 +108,7 @@ attackTest(
     await using left = await connected(network.onDevice(calling("fd77::1", "", "ask", { source: address })));
     const own = await run(network.onDevice(calling("fd77::1", "clients", "ask", { source: address })));
     expect(own.out).toContain('"clients":[]');
-    // The device gives the address up, and finds the neighbour there when it wants it back.
+    // The device gives the address up, and finds it taken by the neighbour later.
     await ip(network.onDevice, "address", "delete", `${address}/64`, "dev", wire);
     await ip(network.onNeighbour, "address", "add", `${address}/64`, "dev", otherEnd, "nodad");
     await ip(network.onDevice, "address", "add", `${address}/64`, "dev", wire);

@@ -1,6 +1,6 @@
 /**
- * Attacks on files, commands and devices of the machine: through settings, through launched paths, and from another user of
- * the machine. Each is carried as far as the service lets it, and then its effect is looked for.
+ * Attacks on files, commands and devices of the machine: by settings, by launched paths, and by another user of the
+ * machine. Each goes as far as the service lets it, and then the test looks for its effect.
  */
 import { expect } from "bun:test";
 import { readFile, symlink, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ const forbidden = expect.stringMatching(/^error 2\b/);
 const environmentSecret = "a-secret-of-the-environment";
 const withSecret = ["env", `OWNER_SECRET=${environmentSecret}`];
 
-/** A launcher that runs what it is given as a shell script. */
+/** A launcher that runs its argument as a shell script. */
 const shell = `
 [[launchers]]
 id = "sh"
@@ -25,7 +25,7 @@ command = ["/bin/sh", "{path}"]
 
 const configOf = ({ device }: Scene) => readFile(join(device.place.folder, "config.toml"), "utf8");
 
-/** The files that an attacker wants, and a part of each that shows that it was read. */
+/** The files that an attacker wants, and a part of each that proves a read. */
 async function wantedFiles({ device }: Scene) {
   const { folder } = device.place;
   const deviceKey = join(folder, "tls/device-key.pem");
@@ -43,7 +43,7 @@ async function wantedFiles({ device }: Scene) {
   };
 }
 
-/** Has a reader opened on the file over this line, and reads what lies on it. */
+/** Opens a reader on the file over this connection, and reads the card there. */
 async function readAsCard(line: Pick<Line, "call">, path: string): Promise<string> {
   const word = wordOf(await line.call("settings.update", { readers: [`file:${path}`] }));
   if (word !== "result") return word;
@@ -92,14 +92,14 @@ attackTest("a member's bearer token writes settings that are for the device itse
     { systems: { rootFolders: ["/"] } },
     { consoleLogging: false },
     { debug: true },
-    // One of them is enough, whatever else the same request changes.
+    // One such setting is enough for a refusal, whatever else the request changes.
     { audioFeedback: false, debug: true },
   ];
   const calls = settings.map((params) => ({ method: "settings.update", params }));
   const words = (await scene.postAs(member, calls)).map(wordOf);
   expect(words).toEqual(settings.map(() => forbidden));
   expect(await configOf(scene)).toBe(before);
-  // What is not for the device itself, a member may change, and all of it may be read.
+  // A member may change all settings except those of the device itself, and may read all.
   const more = [{ method: "settings.update", params: { audioFeedback: false } }, { method: "settings" }];
   expect((await scene.postAs(member, more)).map(wordOf)).toEqual(["result", "result"]);
   expect((await scene.device.service.client.call("settings")).audioFeedback).toBe(false);
@@ -184,13 +184,13 @@ command = ["$(touch ${marker})", "{path}"]
           await marker.delete().catch(() => "it is not there");
         }
       }
-    // What a playlist has begun is over before the last look.
+    // The items of a playlist are over before the last check.
     await device.service.client.call("stop");
     await eventually(async () => expect(await device.service.client.call("media.active")).toBeNull());
     for (const file of ["config.toml", "planted.sh"])
       if (await Bun.file(join(folder, `ran-${file}`)).exists()) started.push(`one of them, later: ${file}`);
     expect(started).toEqual([]);
-    // The folder of the media is in the data folder, and what lies there is started.
+    // The media folder is in the data folder, and files in it are started.
     await device.place.file("SNES/own.sh", "sleep 600");
     await device.service.client.call("launch", "SNES/own.sh");
     await device.service.heard.next("media.started", ({ mediaName }) => mediaName === "own");
@@ -238,7 +238,7 @@ attackTest(
     expect(words).toEqual(Object.fromEntries(doors.map((url) => [url, expected])));
     expect(await configOf(scene)).toBe(before);
 
-    // The owner may say otherwise.
+    // The owner may allow it.
     await device.stop();
     await device.config(`[api]\nallow_anonymous_local = true\n${noReaders}${sleeper(".sfc")}`);
     await device.start();
@@ -261,7 +261,7 @@ attackTest("a launcher is made to open a file that it does not take, by ?launche
   const marker = join(place.folder, "ran");
   await place.file("SNES/Game.sfc", `touch ${marker}\n`);
   const text = "**launch:SNES/Game.sfc?launcher=sh";
-  // Another launcher that takes the file may have it.
+  // Another launcher that takes the file may start it.
   await scene.launchOver(await scene.stranger(), text);
   await scene.launchOver(await scene.sealed(await scene.client("member")), text);
   await scene.launch(text);

@@ -1,4 +1,4 @@
-/** Real Chromium: a page on another site reaches nothing of the service, and the device's own page does what it is for. */
+/** Real Chromium: a page on another site reaches nothing of the service, and the device's own page works. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -27,9 +27,9 @@ const localName = `${hostname().toLowerCase()}.local`;
 let place: Place;
 let service: Running;
 let chromium: TestBrowser;
-/** A web server of somebody else's. */
+/** A web server of a stranger. */
 let stranger: Bun.Server<undefined>;
-/** What `rebinding.test` leads to: the stranger at first, the service later, on one port. */
+/** The addresses of `rebinding.test`: the stranger's at first, the service's later, on one port. */
 let rebinding: ReturnType<typeof forwardTo>;
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]();
 });
 
-/** A port whose bytes go to another one, which may change. */
+/** A port that forwards to another one, which may change. */
 function forwardTo(first: number) {
   let target = first;
   const pairs = new Map<unknown, { write(bytes: Uint8Array): unknown; end(): unknown }>();
@@ -97,7 +97,7 @@ async function nothingLaunched({ client, heard }: Running = service): Promise<vo
   expect((await client.call("media.active")) ?? null).toBeNull();
 }
 
-/** What a page of a wrong name may read: that it is one. */
+/** A page of a wrong name can read only that its name is wrong. */
 const refusal = /^this name is not one of this device/;
 
 /** Attacks from pages of `site`, each of which tries `1 / parts` of all ways, and is preceded by `before`. */
@@ -115,7 +115,7 @@ async function attackFrom(
     const page = await context.newPage();
     await page.goto(site);
     arrived();
-    // A stream that is answered holds a place, whether the page can read it or not.
+    // An answered stream holds a place, whether the page can read it or not.
     page.on("response", (answer) => {
       if (answer.url().endsWith("/events")) streams.push(answer.status());
     });
@@ -137,14 +137,14 @@ interface Attacked {
   readonly arrived?: () => void;
 }
 
-/** The button of the page that asks, when it can be pressed. */
+/** The button of the page that asks, once it can be pressed. */
 async function enabledButton(page: Page): Promise<Locator> {
   const button = page.getByRole("button", { name: "Launch" });
   await button.and(page.locator(":enabled")).waitFor();
   return button;
 }
 
-/** Visits each of the stranger's pages that leads to a launch at `host` by itself, and waits until it arrived there. */
+/** Visits each page of the stranger that leads to a launch at `host` by itself, and waits until it arrived there. */
 async function ledFrom(
   browser: Browser,
   site: string,
@@ -153,7 +153,7 @@ async function ledFrom(
 ): Promise<void> {
   for (const way of leadingWays) {
     before();
-    // In a page of its own, because Chromium takes a script of the test for a doing of the visitor.
+    // In a page of its own, because Chromium takes a script of the test for an act of the visitor.
     const context = await browser.newContext();
     const target = `http://${host}/l/SNES/Game.sfc`;
     const arrived = context.waitForEvent("response", (answer) => answer.url().startsWith(target));
@@ -169,7 +169,7 @@ async function ledFrom(
 
 test("a page on another site launches, reads and hears nothing, by any way, on the device's own browser", async () => {
   const site = `http://stranger.test:${stranger.port}`;
-  // To a name like the last one browsers do not say where a request comes from.
+  // For a name like the last one browsers do not send the origin of a request.
   for (const host of ["127.0.0.1", "localhost", "[::1]", localName])
     await attackFrom(chromium.browser, site, `${host}:${place.port}`);
 }, 120_000);
@@ -216,7 +216,7 @@ test("the button stays disabled until its page was in view and at rest, and igno
   page.on("request", (request) => asked.push(request.url()));
   await page.clock.runFor(600);
   expect(await isEnabled()).toBe(false);
-  // The second half of a double-click that began elsewhere: it falls on the disabled button, and postpones it.
+  // The second half of a double-click that began elsewhere falls on the disabled button, and postpones it.
   await button.click({ force: true });
   await page.clock.runFor(600);
   expect(await isEnabled()).toBe(false);
@@ -249,7 +249,7 @@ test("the button stays disabled until its page was in view and at rest, and igno
   await setView("visible");
   await page.clock.runFor(800);
   expect(await isEnabled()).toBe(true);
-  // A script's press is none.
+  // A press by a script does not count.
   await page.evaluate(() => {
     const button = document.querySelector("button");
     button?.click();
@@ -267,7 +267,7 @@ test("a name that changes to the device's address gets nothing, though the brows
   const page = await chromium.browser.newPage();
   await page.goto(`http://${target}/`);
   expect(await page.title()).toBe("Stranger");
-  // Same origin: the browser itself stops nothing of this.
+  // Same origin: the browser itself allows all of this.
   await attackFrom(chromium.browser, `http://${target}`, target, {
     arrived: () => rebinding.change(place.port),
   });
@@ -292,7 +292,7 @@ test("the device's own page works at loopback and by its .local name, and a link
     expect(faults).toEqual([]);
     await page.close();
   }
-  // By the name the browser does not say where the request comes from.
+  // By this name the browser does not send the origin of the request.
   for (const host of ["127.0.0.1", "[::1]", localName]) {
     const page = await chromium.browser.newPage();
     const faults: string[] = [];
@@ -375,7 +375,7 @@ remoteTest(
       await service.heard.next("media.stopped");
       await page.close();
     }
-    // What is not allowed is refused at once.
+    // A request that is not allowed is refused at once.
     const page = await phone.browser.newPage();
     await page.goto(`http://${network.deviceAddress}:${port}/l/GBA/Other.gba`);
     await page.getByText("launching from afar is off, or not for this text").waitFor();
@@ -405,7 +405,7 @@ remoteTest(
     await page.goto(link);
     await page.getByText("Connected", { exact: true }).waitFor();
     expect(page.url()).toBe(`http://${network.deviceAddress}:7497/`);
-    // What is for the device itself is not offered.
+    // The page does not offer functions for the device only.
     expect(await page.getByRole("button", { name: "Pair a phone" }).count()).toBe(0);
 
     await page.getByRole("searchbox").fill("game");
@@ -420,7 +420,7 @@ remoteTest(
     expect(asked.filter((one) => one.includes(secret))).toEqual([]);
     expect(device.log()).not.toContain(secret);
 
-    // It stays paired.
+    // The page stays paired.
     await page.reload();
     await page.getByText("Connected", { exact: true }).waitFor();
     expect((await device.run("pair", "--revoke", "Phone")).code).toBe(0);
@@ -437,7 +437,7 @@ remoteTest(
     await page.getByText("Connected", { exact: true }).waitFor();
     expect(await paired).toMatchObject({ reason: "paired" });
 
-    // By the link that the device's screen shows: the digits are typed by the page itself, and leave its address.
+    // By the link that the device's screen shows: the page itself types the digits and removes them from its address.
     expect(
       (await device.run("pair", "--revoke", (await client.call("clients")).clients[0]?.id ?? "")).code,
     ).toBe(0);
@@ -447,7 +447,7 @@ remoteTest(
     await page.getByText("Connected", { exact: true }).waitFor();
     expect(page.url()).toBe(`http://${network.deviceAddress}:7497/`);
 
-    // By its name, too; that is another address to the browser, and not paired.
+    // By its name, too; the browser sees another origin there, which is not paired.
     await page.goto(`http://${localName}:7497/`);
     await page.getByLabel("The six digits").waitFor();
   },

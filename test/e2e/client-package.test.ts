@@ -1,4 +1,4 @@
-/** The client as other people get it: packed, installed, type-checked, and run by Node. */
+/** The client as other people install it: packed, installed, type-checked, and run by Node. */
 import { afterAll, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,11 +1,11 @@
-/** The contract's section "Authentication", sentence by sentence, with a neighbour on a network of its own. */
+/** The published rules of authentication, sentence by sentence, with a neighbour on a network of its own. */
 import { expect, test } from "bun:test";
 import { deviceForAll, port } from "../helpers/device.ts";
 import { canMakeNetworks, type Network, type Outcome, type Visit, visit } from "../helpers/namespaces.ts";
 import { printed } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
-// Without the right to make namespaces there is no remote caller: an address of this machine is this device.
+// Without the right to make namespaces there is no remote caller: each address of this machine is the device.
 const remoteTest = test.skipIf(!canMakeNetworks);
 const device = deviceForAll(`[api]\nallow_launch = ["\\\\*\\\\*delay:\\\\d+"]\n${noReaders}`);
 

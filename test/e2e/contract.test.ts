@@ -1,6 +1,6 @@
 /**
- * The contract's tables, row by row, over a real socket against the compiled binary. Its section on authentication has a
- * file of its own, and the transcripts of each method tell the details.
+ * The published tables of the API, row by row, over a real socket against the compiled binary. Authentication has a file of
+ * its own, and the transcripts of each method have the details.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { emulatedPn532, ntag213 } from "../helpers/emulated.ts";
@@ -34,7 +34,7 @@ afterAll(async () => {
   await device.close();
 });
 
-/** Sends texts on a connection of its own, and returns what comes back until as many messages came. */
+/** Sends texts on a connection of its own, and returns the answers once as many messages came. */
 async function exchange(texts: readonly string[], count = texts.length): Promise<readonly Json[]> {
   const socket = new WebSocket(`ws://127.0.0.1:${place.port}/api/v0.1`);
   await opened(socket);
@@ -43,7 +43,7 @@ async function exchange(texts: readonly string[], count = texts.length): Promise
   socket.addEventListener("message", ({ data }) => {
     if (data === "pong") return all.resolve();
     const message = JSON.parse(String(data));
-    // Of the index that the service makes by itself soon after its start.
+    // Events of the index that the service makes soon after its start.
     if (message.method === "media.indexing") return;
     messages.push(message);
     if (messages.length === count) all.resolve();
@@ -181,7 +181,7 @@ test("Mapping object: every field, id as a number", async () => {
   await call("mappings.delete", { id });
 });
 
-/** Launches a token, and returns the script that it became. */
+/** Launches a token, and returns the script that it was mapped to. */
 async function scriptOf(token: { uid?: string; text?: string; data?: string }): Promise<string> {
   const running = service.heard.next("running");
   await call("launch", token);
@@ -197,7 +197,7 @@ async function withMapping(mapping: object, run: () => Promise<void>): Promise<v
   await call("mappings.delete", { id });
 }
 
-/** What was heard and not looked at before does not count. */
+/** Earlier messages do not count. */
 async function forgetHeard(): Promise<void> {
   await call("launch", { uid: "ffff", text: "**delay:1" });
   await service.heard.next("launch.finished", ({ uid }) => uid === "ffff");

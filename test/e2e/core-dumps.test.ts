@@ -1,10 +1,10 @@
-/** The service's memory holds keys: nobody gets it by a core dump, and none of a player's is written beside it. */
+/** The service's memory holds keys: no core dump gives them to anybody, and no dump of a player is written beside it. */
 import { expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, program, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
-/** Runs a command in a folder, and prints of the signal that ended it whether a core was dumped (WCOREDUMP, wait(2)). */
+/** Runs a command in a folder, and prints whether its signal dumped core (WCOREDUMP, wait(2)). */
 const watcher = `
 import os, sys
 child = os.fork()

@@ -1,6 +1,6 @@
 /**
- * The Debian package as a stranger gets it: what it says and holds, its scripts and unit, and, where this machine lets
- * us, a real installation in front of a systemd of its own.
+ * The Debian package as a stranger gets it: its description, its files, its scripts and its unit. If this machine allows
+ * it, also a real installation below a systemd of its own.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -75,10 +75,10 @@ test("the copyright file names every package that the binary holds, with its lic
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
   for (const name of Object.keys(lock.packages[""].dependencies))
     expect(text).toContain(`Copyright: the authors of ${name}\n`);
-  expect(text).toContain("the authors of libsodium\n"); // Through another.
+  expect(text).toContain("the authors of libsodium\n"); // Through another package.
   expect(text).toContain("JavaScriptCore");
   expect(text).toContain("Fonts are (c) Bitstream");
-  // It brings no text of its licence, which asks for the place of its source.
+  // The package of the library has no text of its licence, which asks for the place of its source.
   expect(text).toMatch(/^ MPL-2\.0 licence\. Source: .*resvg-js/m);
 });
 
@@ -141,7 +141,7 @@ skipUnless(Bun.which("shellcheck") !== null, "shellcheck is not installed")(
 );
 
 skipUnless(Bun.which("lintian") !== null, "lintian is not installed")("lintian finds no error", async () => {
-  // With a small program in the place of the large one, which takes it most of its time.
+  // A small program replaces the large one, whose compression takes most of the time.
   const small = join(place, "small");
   await run("dpkg-deb", "--raw-extract", deb(native), small);
   await cp(join(small, "usr/bin/tapdeck-watchdog"), join(small, "usr/bin/tapdeck"));
@@ -164,7 +164,7 @@ skipUnless(Bun.which("systemd-analyze") !== null, "systemd-analyze is not instal
     await writeFile(unit, text.replaceAll(/(=| )\/usr\/bin\//g, `$1${unpacked()}/usr/bin/`));
     const said = Bun.spawnSync(["systemd-analyze", "verify", "--man=no", unit]);
     expect(`${said.stdout}${said.stderr}`.split("\n").filter((line) => line.includes("tapdeck"))).toEqual([]);
-    // In tenths: 2.5 is "OK"; a service without any of it has 9.6.
+    // In tenths: 2.5 is "OK"; a service without any restriction has 9.6.
     const rated = await run("systemd-analyze", "security", "--offline=true", "--threshold=30", unit);
     process.stdout.write(`unit: ${/exposure level.*: ([\d.]+)/.exec(rated)?.[1]} of 10 exposed\n`);
   },
@@ -212,11 +212,11 @@ skipUnless(canBoot(), "no systemd, or this machine gives us no name spaces and o
     expect(value("stopped")).toBe("inactive 0");
     process.stdout.write(`unit: stopped after ${value("stopped-ms")} ms\n`);
     expect(value("misconfigured")).toBe("failed 78 restarts=0");
-    expect(value("left")).toBe("data"); // What its owner made stays.
+    expect(value("left")).toBe("data"); // Files of the owner stay.
   },
 );
 
-/** Whether this machine lets us have name spaces and overlays. */
+/** Whether this machine allows name spaces and overlays. */
 function canBoot(): boolean {
   if (Bun.which("unshare") === null || !Bun.file("/usr/lib/systemd/systemd").size || native !== "amd64")
     return false;
@@ -321,7 +321,7 @@ async function sha256(path: string): Promise<string> {
   return new Bun.CryptoHasher("sha256").update(await Bun.file(path).bytes()).digest("hex");
 }
 
-/** What it wrote; fails with all of it where its exit code is not 0. */
+/** Its output; fails with all of it if the exit code is not 0. */
 async function run(...argv: readonly string[]): Promise<string> {
   const child = Bun.spawn([...argv], { cwd: root, stdout: "pipe", stderr: "pipe" });
   const [said, complained] = await Promise.all([

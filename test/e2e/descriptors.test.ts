@@ -1,4 +1,4 @@
-/** A service whose descriptors are used up: it says so, breaks nothing, and works again as soon as some are free. */
+/** A service without free descriptors says so, breaks nothing, and works again as soon as some are free. */
 import { expect, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import { noDescriptors } from "../../src/core/operating-system.ts";
@@ -26,10 +26,10 @@ test.skipIf(Bun.which("prlimit") === null)(
     const open = async () => (await readdir(`/proc/${service.pid}/fd`)).length;
 
     expect(await launched()).toMatchObject({ success: true });
-    // The index that it makes by itself soon after its start is there, and its files are open.
+    // The index of the start is finished, and its files are open.
     await heard.next("media.indexing", ({ exists, indexing }) => exists && !indexing);
     const atRest = await open();
-    // A soft limit below what is open already: not one more.
+    // A soft limit below the number of open descriptors: not one more can be opened.
     await limit("8");
     for (let time = 0; time < 20; time++)
       expect(await launched()).toMatchObject({

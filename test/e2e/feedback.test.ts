@@ -1,4 +1,4 @@
-/** What a tap sounds like, and a card that makes another card: the compiled binary, a player of ours, an emulated reader. */
+/** The sounds of a tap, and a card that makes another card: the compiled binary, a player of ours, an emulated reader. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ import {
   startTapdeck,
 } from "../helpers/tapdeck.ts";
 
-/** The service, with an `aplay` that notes what it is given as the only player that it finds. */
+/** The service, with an `aplay` that notes its arguments as the only player that it finds. */
 async function startHeard(place: Place): Promise<Running & { sounds: () => Promise<readonly string[]> }> {
   const bin = join(place.folder, "bin");
   const notes = join(place.folder, "notes");
@@ -44,7 +44,7 @@ test("ready, scanned and failed are heard, and switching audioFeedback counts at
   await client.call("settings.update", { audioFeedback: true });
   await client.call("launch", "no such file");
   await eventually(async () => expect(await sounds()).toHaveLength(3));
-  // One that is asked for later is heard later: a second one of before would be there by then.
+  // A sound that is requested later is heard later: a second earlier one would be there by then.
   await client.call("tokens.scan", { text: "**echo:bye" });
   await eventually(async () =>
     expect((await sounds()).filter((name) => name === "scanned.wav")).toHaveLength(2),
@@ -113,7 +113,7 @@ test("a card makes another card, stays as it is, and what it made is heard and p
     await eventually(async () => expect(await service.sounds()).toContain("written.wav"));
     await service.heard.next("tokens.removed");
     device.take();
-    // Another card shows that it has left.
+    // Another card shows that the first one has left.
     device.put(maker);
     await service.heard.next("running");
     await service.client.call("stop");

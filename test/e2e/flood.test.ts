@@ -1,4 +1,4 @@
-/** A neighbour floods the device with connections: whoever is on the device comes in and launches all the same. */
+/** A neighbour floods the device with connections: callers on the device connect and launch all the same. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { eventually } from "../helpers/processes.ts";
 import { listenTo, noReaders } from "../helpers/tapdeck.ts";
 
 const connections = 10_000;
-const floodMs = 8000; // From the moment on that half of the connections are there.
+const floodMs = 8000; // From the moment at which half of the connections exist.
 const launchers = `${noReaders}[[launchers]]
 id = "true"
 systems = ["SNES"]
@@ -17,8 +17,8 @@ command = ["true", "{path}"]
 `;
 
 /**
- * Floods the service while it may have so many descriptors, and asks again and again, as a program on the device does: within
- * `patienceMs` each time it must have come in.
+ * Floods the service with this limit of descriptors, and asks again and again like a program on the device. Each request
+ * must be answered within `patienceMs`.
  */
 async function flood(descriptorsMax: number, patienceMs: number): Promise<void> {
   await using device = await startDevice(launchers, ["prlimit", `--nofile=${descriptorsMax}`]);
@@ -47,16 +47,16 @@ async function flood(descriptorsMax: number, patienceMs: number): Promise<void> 
     const loopback = "http://127.0.0.1:7497/ping";
     await within(async () => (await visit(network.onDevice, { url: loopback })).body === "pong");
   } while (attacker.exitCode === null && attacker.signalCode === null);
-  // What happens a thousand times is told once.
+  // A thousand equal events are logged once.
   expect(device.log().split("\n").length).toBeLessThan(60);
-  // Then the neighbours come in again.
+  // Then the neighbours are accepted again.
   const url = `http://${network.deviceAddress}:7497/ping`;
   await within(async () => (await visit(network.onNeighbour, { url })).body === "pong");
   await eventually(async () => expect(await descriptors()).toBeLessThan(atRest + 100));
 }
 
 const canFlood = canMakeNetworks && Bun.which("prlimit") !== null;
-// Our unit and our image ask for 65,536; here it is what this machine allows of that.
+// Our unit and our image ask for 65,536; this machine may allow fewer.
 const [, hardLimit = "0"] =
   /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
 const ours = Math.min(65_536, Number(hardLimit));
@@ -67,7 +67,7 @@ test.skipIf(!canFlood || ours < 2 * connections)(
   () => flood(ours, 10_000),
 );
 
-/** Asks once a moment over a connection of its own, until it is told to end, and then tells what came of it, a word each. */
+/** Asks at short intervals over a new connection each, until its input ends, and then prints the results, a word each. */
 const asking = `
   const { get } = require("node:http");
   const answers = [];
@@ -81,7 +81,7 @@ const asking = `
 `;
 
 test.skipIf(!canMakeNetworks)(
-  "while requests flood in from afar the kernel refuses them, loopback comes in each time, and behind it the neighbours do",
+  "while requests flood in from the network the kernel refuses them, loopback comes in each time, and after it the neighbours do",
   async () => {
     await using device = await startDevice(noReaders);
     const { network } = device;
@@ -100,7 +100,7 @@ test.skipIf(!canMakeNetworks)(
     const attack = [process.execPath, script, "unsealed", network.deviceAddress, "120", ...sources];
     const attacker = Bun.spawn([...network.onNeighbour(attack)], { stdio: ["ignore", "ignore", "inherit"] });
     await eventually(() => expect(device.log()).toContain("a flood of requests from afar"));
-    // A few rounds of shutting and opening.
+    // A few rounds of closing and opening the port.
     await Bun.sleep(3000);
     attacker.kill();
     await attacker.exited;

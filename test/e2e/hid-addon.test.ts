@@ -8,7 +8,7 @@ import { makePlace, program, type Running, readerConfig, startTapdeck } from "..
 const root = join(import.meta.dir, "../..");
 const addonOf = (target: string) =>
   join(root, `node_modules/node-hid/prebuilds/HID_hidraw-linux-${target}/node-napi-v4.node`);
-/** There, and no HID device. */
+/** The HID class is there, and has no device. */
 const named = readerConfig("toypad:/dev/null");
 
 async function faultOf({ client }: Running): Promise<string> {
@@ -26,7 +26,7 @@ test("a HID reader in the config makes the binary load the addon that it carries
   const bytes = await readFile(join(place.folder, unpacked[0] ?? ""));
   expect(bytes.equals(await readFile(addonOf(process.arch === "arm64" ? "arm64" : "x64")))).toBe(true);
   expect(await readFile(`/proc/${service.pid}/maps`, "utf8")).toContain(".node");
-  // The other parts of the service do not suffer.
+  // The other parts of the service still work.
   await service.client.ping();
 });
 

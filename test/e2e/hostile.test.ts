@@ -1,11 +1,11 @@
-/** Twenty seconds of everything at once from a neighbour: memory stays bounded, and whoever is on the device still launches. */
+/** Twenty seconds of all attacks at once from a neighbour: memory stays bounded, and callers on the device still launch. */
 import { expect, test } from "bun:test";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { runHostile } from "../load/hostile.ts";
 
 const seconds = 20;
-// Ten minutes of idle, unsealed, wrong, giant, slow and deaf ones stay below 120 MB. Those over TLS, which are here too, cost
-// more, and a test machine may be slower to give memory back.
+// In ten minutes, idle, unsealed, wrong, giant, slow and deaf connections stay below 120 MB. Attackers over TLS, which are
+// here too, cost more, and a test machine may be slower to free memory.
 const residentMbMax = 200;
 
 test.skipIf(!canMakeNetworks)(
@@ -18,7 +18,7 @@ test.skipIf(!canMakeNetworks)(
     expect(report.peakMb).toBeLessThan(residentMbMax);
     expect(report.failedTaps).toBe(0);
     expect(report.taps.length).toBeGreaterThan(0);
-    // It was an attack.
+    // Attacks did take place.
     const opened = report.attackers.map((attacker) => JSON.parse(attacker).opened as number);
     expect(opened.every((count) => count > 0)).toBe(true);
     expect(opened.reduce((sum, count) => sum + count)).toBeGreaterThan(500);

@@ -1,4 +1,4 @@
-/** The HTTP side, against the compiled binary: POST, the event stream, the launch endpoint, and who is turned away. */
+/** The HTTP side, against the compiled binary: POST, the event stream, the launch endpoint, and refused callers. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makePlace, noReaders, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
 ${noReaders}`);
   service = await startTapdeck(place);
   base = `http://127.0.0.1:${place.port}`;
-  // Soon after its start it makes the index by itself: those events are over.
+  // The service indexes media soon after its start: those events are over.
   await service.heard.next("media.indexing", ({ exists, indexing }) => exists && !indexing);
 });
 afterAll(async () => {
@@ -148,13 +148,13 @@ test("an empty text and a badly encoded one are refused with 400", async () => {
   }
 });
 
-/** The texts that began to run because of `act`, in order. */
+/** The texts that ran because of `act`, in order. */
 async function startedBy(act: () => Promise<unknown>): Promise<readonly string[]> {
   const started = () =>
     service.heard.all.flatMap((one) => (one.method === "running" ? [one.params.text] : []));
   const before = started().length;
   await act();
-  // Notifications keep their order, and the answer to this follows them.
+  // Notifications keep their order, and the answer to this comes after them.
   await service.client.call("version");
   return started().slice(before);
 }
@@ -178,7 +178,7 @@ test("programs launch at once, whatever they call themselves", async () => {
     { "user-agent": "Python-urllib/3.11", connection: "close" },
     // Node's fetch.
     { "user-agent": "node", accept: "*/*", "sec-fetch-mode": "cors" },
-    // A program that is taken for a browser says that it is none.
+    // A program that is taken for a browser declares that it is none.
     { "user-agent": "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1", ...press },
     { "user-agent": "Java/21", accept: "text/html, image/gif, */*; q=.2", ...press },
   ];
@@ -197,13 +197,13 @@ test("a browser gets a page with a button, wherever the link was, and nothing is
     { ...opened("cross-site"), "sec-fetch-user": "?1" },
     { ...opened("same-site"), "sec-fetch-user": "?1" },
     { ...opened("same-origin"), "sec-fetch-user": "?1" },
-    // An address that was typed, or one that a foreign server redirected to here.
+    // An address that a person typed, or that a foreign server redirected to here.
     { ...opened("none"), "sec-fetch-user": "?1" },
     // By plain HTTP to an address of the network.
     chromium,
     { "user-agent": chromium["user-agent"] },
     { "user-agent": "Shop/2.1", accept: "text/html" },
-    // An old one, that does not say what it wants the answer for.
+    // An old browser, which does not send the destination of the request.
     { ...chromium, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" },
   ];
   for (const headers of browsers) {
@@ -329,7 +329,7 @@ test("nothing that happens in the background of a page launches", async () => {
 });
 
 async function launch(text: string): Promise<void> {
-  // The queue holds 64; whoever is faster than it waits for it.
+  // The queue holds 64; a faster caller waits for it.
   for (;;) {
     const answer = await post(request("launch", text));
     if ("result" in ((await answer.json()) as object)) return;

@@ -1,4 +1,4 @@
-/** The plug is pulled at any moment of writing: whatever was acknowledged is there afterwards. */
+/** The plug is pulled at any moment of writing: every acknowledged change is there afterwards. */
 import { expect, test } from "bun:test";
 import { type Client, RpcError } from "../../src/client/client.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
@@ -7,11 +7,11 @@ import { makePlace, startTapdeck } from "../helpers/tapdeck.ts";
 const kills = 200;
 const writingMsMin = 60;
 
-/** What the service has acknowledged so far. */
+/** The changes that the service has acknowledged so far. */
 interface Acknowledged {
   readonly mappings: Map<number, string>;
   readonly clients: Map<string, string>;
-  /** Of a setting that counts up: what was acknowledged last, and what was asked for last. */
+  /** Of a setting that counts up: the last acknowledged value, and the last requested one. */
   exitDelay: readonly [atLeast: number, atMost: number];
 }
 
@@ -32,7 +32,7 @@ test(`kill -9 at ${kills} random moments during writes: every acknowledged mappi
     await Bun.sleep(random() * writingMs);
     process.kill(service.pid, "SIGKILL");
     await writing;
-    // A machine that writes slowly gets more time: some writes are to come through in most rounds.
+    // A machine that writes slowly gets more time, so that most rounds have some writes.
     const isSlow = done.exitDelay[0] - before < 3;
     writingMs = isSlow ? writingMs * 1.1 : Math.max(writingMsMin, writingMs / 1.1);
     service.client.close();
@@ -40,7 +40,7 @@ test(`kill -9 at ${kills} random moments during writes: every acknowledged mappi
   }
   const service = await startTapdeck(place);
   await check(service.client, done);
-  // It wrote at all, and the file is still its owner's.
+  // The service did write, and the file is still its owner's.
   expect([done.mappings.size > kills, done.exitDelay[0] > kills]).toEqual([true, true]);
   const file = await Bun.file(`${place.folder}/config.toml`).text();
   expect([file.includes("# of mine"), file.includes("detect = false # not here")]).toEqual([true, true]);
@@ -49,7 +49,7 @@ test(`kill -9 at ${kills} random moments during writes: every acknowledged mappi
   await service.stop();
 }, 1_200_000);
 
-/** Asks again and again until the connection is lost with the service. */
+/** Repeats requests until the service ends the connection. */
 async function untilKilled(write: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
@@ -73,7 +73,7 @@ function writeMappings(client: Client, { mappings }: Acknowledged, round: number
       override,
     });
     mappings.set(id, override);
-    // Now and then one goes, so that deletions are tried too.
+    // Now and then one is deleted, so that deletions are tried too.
     if (count % 4 !== 0) return;
     mappings.delete(id);
     await client.call("mappings.delete", { id });
@@ -108,7 +108,7 @@ async function check(client: Client, { mappings, clients, exitDelay }: Acknowled
   expect([lost, turnedAway]).toEqual([[], []]);
   const { insertModeExitDelay } = await client.call("settings");
   expect(insertModeExitDelay).toBeWithin(exitDelay[0], exitDelay[1] + 1);
-  // What was asked for and not acknowledged may have come through: from here it counts.
+  // A request without an answer may have succeeded: from here its result counts.
   for (const id of there.keys()) if (!mappings.has(id)) await client.call("mappings.delete", { id });
   for (const id of known.keys()) if (!clients.has(id)) await client.call("clients.delete", { id });
 }

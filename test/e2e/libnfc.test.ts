@@ -1,4 +1,4 @@
-/** Other people's driver is the judge of our emulator: Debian's libnfc must find, read and write its tags. */
+/** Other people's driver judges our emulator: Debian's libnfc must find, read and write its tags. */
 import { expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { channelOn } from "../helpers/tag-channel.ts";
 const uid = Uint8Array.fromHex("04112233445566");
 const emulator = join(import.meta.dir, "../programs/pn532-main.ts");
 
-/** Runs one of libnfc's programs on the emulator, which is a process of its own, and returns what it said. */
+/** Runs one of libnfc's programs on the emulator, which is a process of its own, and returns its output. */
 async function libnfc(put: string, command: readonly string[], folder: string, answers = "") {
   const [program = ""] = command;
   if (Bun.which(program) === null)
@@ -108,7 +108,7 @@ for (const { kind, passwordPages } of kinds) {
       const dump = new Uint8Array(await readFile(join(folder, "dump.mfd")));
       const secretFrom = bytes - passwordPages * 4;
       expect(dump.subarray(0, secretFrom).toHex()).toBe(memory.slice(0, secretFrom * 2));
-      // Password and PACK show as zeros.
+      // Password and PACK read as zeros.
       expect(dump.subarray(secretFrom, bytes).every((byte) => byte === 0)).toBe(true);
     }));
 }
@@ -118,7 +118,7 @@ test("nfc-mfultralight writes the pages of an emulated ultralight, and leaves it
     const wanted: EmulatedTag = createType2Tag("ultralight", { uid, text: "afterwards" });
     await writeFile(join(folder, "new.mfd"), wanted.memory);
     const command = ["nfc-mfultralight", "w", "new.mfd"];
-    // It asks whether to write one-time bits, lock bits and UID.
+    // The tool asks whether to write one-time bits, lock bits and UID.
     const { said, memory } = await libnfc(
       "put ultralight 04112233445566 before",
       command,
@@ -139,7 +139,7 @@ test("nfc-list finds a card of ISO/IEC 14443-4 with its ATS, and a FeliCa with i
     expect(felica.said).toContain("Parameter (PAD): 00  f1  00  00  00  01  43  00");
   }));
 
-/** What our own driver reads of a card with this memory. */
+/** The text that our own driver reads from a card with this memory. */
 async function ourReading(kind: ClassicKind, memory: string) {
   const card = createClassic(kind, { uid: Uint8Array.fromHex("de4a1b7c") });
   card.memory.set(Uint8Array.fromHex(memory));
@@ -160,7 +160,7 @@ for (const kind of ["classic-mini", "classic-1k"] as const) {
         expect(said).toContain(`Done, ${card.memory.length / 16} of ${card.memory.length / 16} blocks read.`);
         expect(memory).toBe(card.memory.toHex());
         const dump = new Uint8Array(await readFile(join(folder, "dump.mfd")));
-        // Of key B the tool notes only what it was told.
+        // Of key B the tool notes only its own argument.
         const shown = card.memory.map((byte, at) => (isKeyB(at) ? 0 : byte));
         expect(dump.toHex()).toBe(shown.toHex());
       }

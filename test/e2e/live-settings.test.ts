@@ -1,4 +1,4 @@
-/** What the owner changes takes effect without a restart: over the API, in the config file, and in files of mappings. */
+/** Changes by the owner take effect without a restart: over the API, in the config file, and in mapping files. */
 import { expect, test } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { eventually } from "../helpers/processes.ts";
@@ -32,7 +32,7 @@ test("a new root folder and the debug log count from the next tap on", async () 
   expect(await service.heard.next("media.started")).toMatchObject({ mediaName: "Game" });
 });
 
-test("an edit by hand is taken over; a wrong one is told with its line, and the last good settings stay", async () => {
+test("an edit by hand is taken over; a wrong one is reported with its line, and the last good settings stay", async () => {
   await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place);
   const path = `${place.folder}/config.toml`;

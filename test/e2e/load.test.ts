@@ -9,8 +9,8 @@ import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
 const clients = 64;
 const inFlight = 100;
 const deafClients = 16;
-const floodRequests = 2000; // Of some 40 KiB each to answer: 1.3 GB, were all kept.
-const residentMbMax = 320; // 16 times 4 MiB unsent, as text and as bytes; the same again as garbage; some 60 at rest.
+const floodRequests = 2000; // Each answer has some 40 KiB: 1.3 GB if all were kept.
+const residentMbMax = 320; // 16 times 4 MiB unsent, as text and as bytes; the same again as garbage; some 60 MB at rest.
 
 const flood = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "rpc.discover" });
 
@@ -51,11 +51,11 @@ test("a listener that does not read is cut off once 4 MiB wait for it, and nobod
   void deaf.closed.then(() => {
     isOpen = false;
   });
-  // Each is told twice, and what the kernel's own buffers take comes on top.
+  // Each is sent twice, and the kernel's own buffers add to it.
   const text = `no-such-file-${"x".repeat(16_000)}`;
   for (let n = 0; isOpen && n < 5000; n++) {
     await service.client.call("launch", text).catch(() => {});
-    // It hears of its end only when it sends.
+    // It notices its end only when it sends.
     if (n % 50 === 0) deaf.send("ping");
   }
   expect(isOpen).toBe(false);
@@ -66,7 +66,7 @@ test("a connection above `connectionsMax` is refused with a sentence, and a plac
   await using place = await makePlace(noReaders);
   await using _service = await startTapdeck(place);
   const url = `ws://127.0.0.1:${place.port}/api/v0.1`;
-  // One is the test's own.
+  // One connection is the test's own.
   const all = await Promise.all(Array.from({ length: connectionsMax - 1 }, () => connect(url)));
   await expect(connect(url)).rejects.toThrow();
   const refused = await fetch(`http://127.0.0.1:${place.port}/api/v0.1`);

@@ -1,4 +1,4 @@
-/** Callers on the device: the socket in the file system, and whom a service that runs as root serves over TCP. */
+/** Callers on the device: the socket in the file system, and the users that a service of root serves over TCP. */
 import { expect, test } from "bun:test";
 import { stat } from "node:fs/promises";
 import { visit } from "../helpers/namespaces.ts";
@@ -55,7 +55,7 @@ test("a socket that a killed service left behind is replaced, and the command li
   process.kill(first.pid, "SIGKILL");
   await first.stop();
   await using _second = await startTapdeck(place);
-  // Its settings name a port where nobody listens.
+  // Its settings name a port on which nobody listens.
   await place.config("");
   await Bun.write(`${place.folder}/config.toml`, "[api]\nport = 1\n");
   const ping = Bun.spawnSync([program, "ping", `--data=${place.folder}`]);
@@ -122,7 +122,7 @@ test("the same card tapped twice in a row from the command line waits until it i
   }
 });
 
-// Only root can be two users.
+// Only root can act as two users.
 test.skipIf(!isRoot)(
   "a service that runs as root lets other users look over TCP and no more, unless its owner says otherwise",
   async () => {

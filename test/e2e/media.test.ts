@@ -18,7 +18,7 @@ async function makeLibrary() {
   return place;
 }
 
-test("what lies there at the first start is found a moment later, without being asked", async () => {
+test("media that are there at the first start are found a moment later, without a request", async () => {
   await using place = await makeLibrary();
   await using service = await startTapdeck(place);
   await service.heard.next("media.indexing", ({ indexing, exists }) => exists && !indexing);
@@ -27,7 +27,7 @@ test("what lies there at the first start is found a moment later, without being 
   const { systems } = await service.client.call("systems");
   expect(systems.map(({ id }) => id)).toEqual(["Genesis", "SNES"]);
 
-  // From now on, what is new is found too: nothing tells when the watches are set, so some more files may be needed.
+  // New files are found from now on, too. No event shows when the watches are set, so some more files may be needed.
   let number = 0;
   await eventually(async () => {
     if (number < 3) await place.file(`SNES/New Game ${number++}.sfc`);
@@ -36,7 +36,7 @@ test("what lies there at the first start is found a moment later, without being 
   });
 });
 
-test("what came while the service was off is found after the next start, and what went is not", async () => {
+test("media that came while the service was off are found after the next start, and those that went are not", async () => {
   await using place = await makeLibrary();
   {
     await using service = await startTapdeck(place);
@@ -97,7 +97,7 @@ test("a search finds the new folders once they are named, and what was there bef
 });
 
 test("a file whose name is not UTF-8 is found and started, and its player gets the very file", async () => {
-  // The data folder stands in the temporary one, where a player makes nothing new beside it.
+  // The data folder is inside the temporary one, in which a player makes no new entries.
   const outFolder = mkdtempSync(join(tmpdir(), "tapdeck-odd-"));
   const out = join(outFolder, "out");
   const script = `(cat "$1"; echo "$1") > ${out}.new; mv ${out}.new ${out}; exec sleep 600`;
@@ -135,7 +135,7 @@ command = ${JSON.stringify(["/bin/sh", "-c", script, "sh", "{path}"])}
     const link = written.slice(content.length);
     expect(basename(link)).toBe(content === "deep" ? "Caf_.sfc" : "Caf_ Racer.sfc");
     await service.client.call("stop");
-    // Nothing of it stays behind.
+    // No leftover of it exists.
     await eventually(() => expect(readdir(dirname(link))).rejects.toThrow("ENOENT"));
     await rm(out);
   }
@@ -149,7 +149,7 @@ test("tapdeck index follows the run that is under way, and finds what came behin
   let held: number | undefined;
   let run = Promise.resolve<unknown>(null);
   await eventually(async () => {
-    // One that was over too soon is asked for again, with something to do.
+    // A player that ended too soon is started again, with something to do.
     if (!(await service.client.call("media")).database.indexing) {
       await place.file(`NES/${crypto.randomUUID()}.nes`);
       run = service.client.call("media.index").catch(() => null);
@@ -163,7 +163,7 @@ test("tapdeck index follows the run that is under way, and finds what came behin
   const index = Bun.spawn([program, "index", `--data=${place.folder}`], { stdout: "pipe", stderr: "pipe" });
   const refused = await service.client.call("media.index").catch((error: unknown) => String(error));
   expect(refused).toContain("being indexed already");
-  // It asked, was refused as well, and waits.
+  // It asked, was refused like the first, and waits.
   const first = await Promise.race([index.exited, Bun.sleep(1000)]);
   expect(first).toBeUndefined();
   if (held !== undefined) process.kill(held, "SIGCONT");

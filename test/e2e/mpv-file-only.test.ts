@@ -1,4 +1,4 @@
-/** Debian's mpv, for real: it opens the file that it was given, whatever that file or its neighbours say, and nothing else. */
+/** Debian's mpv, for real: it opens the file of the card, whatever that file or its neighbours say, and nothing else. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -37,7 +37,7 @@ function listen() {
 const segments = (url: string) =>
   `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n${url}/part.ts\n#EXT-X-ENDLIST\n`;
 
-/** Files that are no media, by what they really are; all are named as if they were. */
+/** Files that are no media, by their real kind; all have names of media. */
 const disguised: Readonly<Record<string, (url: string, port: number) => string>> = {
   "m3u.mp4": (url) => `#EXTM3U\n#EXTINF:1,x\n${url}/m3u\n`,
   "m3u.mp3": (url) => `#EXTM3U\n${url}/m3u\n`,
@@ -81,7 +81,7 @@ test("a list inside a list, which names files of this device, is not followed ei
   expect(stopped).toMatchObject({ exitCode: 2, reason: "failed" });
 });
 
-/** Options of an owner who wants the files beside it to be found. */
+/** Options of an owner who wants neighbouring files to be found. */
 const findingAll = [
   ...["mpv", "--no-terminal", "--no-config", "--ao=null", "--vo=null"],
   ...["--sub-auto=all", "--audio-file-auto=all", "--cover-art-auto=all", "--", "{path}"],
@@ -99,7 +99,7 @@ test("a file beside it is no subtitle, no cover and no sound track of it", async
   expect(listener.heard).toEqual([]);
 });
 
-/** Where an mpv.conf and scripts stand, and a launcher with a command of its own that reads them. */
+/** An mpv.conf with scripts, and a launcher with a command of its own that reads them. */
 async function withOwnSettings(): Promise<Deck> {
   const deck = await makeDeck({
     launchers: (folder) => [

@@ -1,4 +1,4 @@
-/** Debian's mpv, for real: it plays, pauses, seeks, ends, fails, crashes and is taken over. */
+/** Debian's mpv, for real: it plays, pauses, seeks, ends, fails, crashes and is replaced. */
 import { expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import { defaultConfig, type LauncherConfig } from "../../src/config/shape.ts";
@@ -31,12 +31,12 @@ const sockets = () =>
     try {
       return /^(socket|pipe)/.test(readlinkSync(`/proc/self/fd/${fd}`));
     } catch {
-      // It was the descriptor of this very look.
+      // The descriptor of this very listing.
       return false;
     }
   });
 
-test("it plays, and tells how far it is and how long it is", async () => {
+test("it plays, and reports its position and its length", async () => {
   await using deck = await mpvDeck();
   await deck.play("Audio/long.wav");
   expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
@@ -62,12 +62,12 @@ test("a launch has gone well once mpv has played for a while, and nothing that i
   expect(deck.ends()).toEqual([true, true, true]);
 });
 
-test("it pauses, goes on, and goes where it is told", async () => {
+test("it pauses, continues, and seeks to the place that a card names", async () => {
   await using deck = await mpvDeck();
   await deck.play("Audio/long.wav");
   expect(await deck.run("**control:pause||**control:seek,30")).toBe(true);
   const at = async () => (await deck.launcher.playback())?.positionMs ?? 0;
-  // What mpv holds for the sound device, a part of a second, is behind the place that was asked for.
+  // The audio that mpv has buffered for the sound device, a part of a second, is not counted yet.
   const isAt = (ms: number) => eventually(async () => expect(Math.abs((await at()) - ms)).toBeLessThan(1000));
   await isAt(30_000);
   expect((await deck.launcher.playback())?.playbackState).toBe("paused");
@@ -120,7 +120,7 @@ test("a volume that was wanted is not lost at the next item, nor at the next lau
   expect(await deck.launcher.playback()).toMatchObject({ mediaName: "long", volume: 20 });
 });
 
-test("a pause and its end are told once each, and not where it begins to play", async () => {
+test("a pause and its end are reported once each, and not as it begins to play", async () => {
   await using deck = await mpvDeck();
   await deck.play("Audio/long.wav");
   expect(await deck.run("**control:pause||**control:pause")).toBe(true);
@@ -131,7 +131,7 @@ test("a pause and its end are told once each, and not where it begins to play", 
   expect(names).toEqual(["media.started", "media.paused", "media.resumed"]);
 });
 
-test("what it cannot do is refused with a sentence, and so is anything where nothing plays", async () => {
+test("a command that it lacks is refused with a sentence, and so is any command while nothing plays", async () => {
   await using deck = await mpvDeck();
   expect(await deck.run("**control:pause")).toBe("nothing plays");
   expect(await deck.run("**delay:media_ready")).toBe("nothing plays");
@@ -164,7 +164,7 @@ test("a file that it cannot play is a failed launch that says why", async () => 
   expect(deck.told("media.stopped")).toMatchObject([{ exitCode: 2, reason: "failed" }]);
 });
 
-test("a crash is told, however far it was", async () => {
+test("a crash is reported at any place of the film", async () => {
   const clock = createManualClock();
   await using deck = await mpvDeck({ clock });
   await deck.play("Audio/long.wav");
@@ -210,7 +210,7 @@ test("it is taken over: the old one is gone before the new one starts, and leave
     "media.stopped",
     "media.started",
   ]);
-  // It did not fail: it was stopped.
+  // It did not fail: a stop ended it.
   expect(deck.ends()).toEqual([true]);
   await deck.run("**stop");
   await eventually(() => expect(sockets().length).toBeLessThanOrEqual(before));
@@ -229,7 +229,7 @@ test("the next item of a playlist is the next that plays, and a stop ends the pl
   expect(deck.launcher.activeMedia()).toBeUndefined();
 });
 
-test("the whole service: a lower ceiling over the API turns mpv down at once, and a pause is told to clients", async () => {
+test("the whole service: a lower ceiling over the API turns mpv down at once, and clients hear of a pause", async () => {
   await using place = await makePlace(noReaders);
   await Bun.write(await place.file("Audio/Song.wav"), makeSound(60));
   await using service = await startTapdeck(place);

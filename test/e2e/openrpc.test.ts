@@ -1,4 +1,4 @@
-/** The API's own description is true: of the right form, and the service accepts and answers what it says. */
+/** The API's own description is true: its form is right, and the service accepts and answers accordingly. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import jsonSchema from "@json-schema-tools/meta-schema";
 import openRpcSchema from "@open-rpc/meta-schema";
@@ -37,14 +37,14 @@ afterAll(async () => {
 
 test("rpc.discover is an OpenRPC document", async () => {
   const meta = new Ajv({ strict: false }).addSchema(withoutDialect(jsonSchema));
-  // It is referred to with and without its slash.
+  // References to it exist with and without its slash.
   meta.addSchema({ $ref: "https://meta.json-schema.tools/" }, "https://meta.json-schema.tools");
   const validate = meta.compile(withoutDialect(openRpcSchema));
   const document = await service.client.call("rpc.discover");
   expect([validate(document), validate.errors]).toEqual([true, null]);
 });
 
-test("the document tells all notifications, as methods without a result", () => {
+test("the document has all notifications, as methods without a result", () => {
   const names = described.filter(({ result }) => result === undefined).map(({ name }) => name);
   expect(names.toSorted()).toEqual(
     [
@@ -65,19 +65,19 @@ test("the document tells all notifications, as methods without a result", () => 
   );
 });
 
-/** Fields between whose values there are rules that no schema tells. */
+/** Fields with rules between their values that no schema states. */
 const own: Readonly<Record<string, Readonly<Record<string, fc.Arbitrary<unknown>>>>> = {
-  // No device of this machine; the two spellings say the same; and only the service knows which systems there are.
+  // No device of this machine; the two spellings agree; and only the service knows the systems.
   "settings.update": {
     reader: fc.constant(["pn532-uart:/dev/none"]),
     readers: fc.constant(["pn532-uart:/dev/none"]),
     systems: fc.constant({ rootFolder: ["/srv/media"] }),
     insertModeBlocklist: fc.constantFrom([], ["SNES"], ["nes", "Mega Drive"]),
   },
-  // Whole bytes in hexadecimal, and so good for every type and match.
+  // Whole bytes in hexadecimal, which suit every type and match.
   "mappings.new": { pattern: fc.constantFrom("04", "a1b2") },
   "mappings.update": { pattern: fc.constantFrom("04", "a1b2") },
-  // Macros are a language, whose limits no schema tells.
+  // Macros are a language, whose limits no schema states.
   "input.keyboard": { keys: fc.constantFrom("a", "{enter}", "{ctrl+c}b") },
   "input.gamepad": { buttons: fc.constantFrom("^", "AB", "{start}") },
   // Virtual tokens that lie there for an hour would fill the reader.
@@ -103,14 +103,14 @@ test(`${casesPerMethod} random params of every method are accepted or refused as
     }
     counts.set(method.name, count);
   }
-  // Both kinds were there, or nothing was tried.
+  // Both kinds must occur, or nothing was tested.
   for (const [name, [accepted, refused]] of counts) {
     if (Object.keys(paramsOf(name)).length === 0) continue;
     expect([name, accepted > 20, refused > 20]).toEqual([name, true, true]);
   }
 }, 600_000);
 
-/** Both meta-schemas name a dialect of their own, which is draft-07 by another name. */
+/** Both meta-schemas name a dialect of their own, which is draft-07 under another name. */
 function withoutDialect(schema: object): object {
   return { ...schema, $schema: "http://json-schema.org/draft-07/schema#" };
 }
@@ -129,7 +129,7 @@ async function check(client: Client, { method, sample, isFit, result }: Case): P
     if (!result(answer)) throw new Error(`${method} answered ${JSON.stringify(answer)} against its schema`);
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    // Any other refusal is of the world, not of the params.
+    // Any other refusal has its reason outside of the params.
     if ((error.code === invalidParams) === isFit)
       throw new Error(`${method} answered ${error.message} to ${JSON.stringify(sample)}`);
   }

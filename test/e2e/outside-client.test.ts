@@ -1,4 +1,4 @@
-/** Somebody else's JSON-RPC library drives the service, and ours does what it promises. */
+/** Somebody else's JSON-RPC library drives the service, and our own library keeps its promises. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { JSONRPCClient, JSONRPCErrorException, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { connect, type Notification } from "../../src/client/client.ts";
@@ -71,7 +71,7 @@ test("our client's notifications are an async iterator that ends with its signal
   const notifications = client.notifications(until.signal);
   await client.call("launch", "**delay:1");
   for await (const { method } of notifications) {
-    // The index that the service makes by itself soon after its start is told whenever it is.
+    // The index of the start sends its events at any time.
     if (method !== "media.indexing") names.push(method);
     if (method === "launch.finished") until.abort();
   }

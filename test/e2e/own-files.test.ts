@@ -1,4 +1,4 @@
-/** The compiled binary against launches of its own files, and against words that only a card on a reader may say. */
+/** The compiled binary against launches of its own files, and against commands that only a card on a reader may give. */
 import { expect, test } from "bun:test";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ test("no launch starts a file of the service, however its path is spelled and wh
   expect(await heard.next("media.started")).toMatchObject({ mediaPath: game, launcherId: "sleeper" });
 });
 
-test("a phone is let in by a card on a reader, and by nothing that comes over the API", () =>
+test("a phone is paired by a card on a reader, and by nothing that comes over the API", () =>
   unlessHeldUp(async () => {
     await using device = emulatedPn532("real");
     await using place = await makePlace(readerConfig(device, "simulated:"));
@@ -100,7 +100,7 @@ test("a phone is let in by a card on a reader, and by nothing that comes over th
     await client.call("tokens.scan", { uid: "04aabb" });
     expect(await heard.next("launch.finished")).toMatchObject({ success: false, error: refusal });
     heard.forget();
-    // Here it gets as far as the screen, which this machine's service has none of.
+    // Here the launch reaches the screen, which this machine's service lacks.
     device.put(ntag213("04a1b2c3d4e5f6", "**pair"));
     expect(await heard.next("launch.finished")).toMatchObject({
       success: false,
@@ -108,7 +108,7 @@ test("a phone is let in by a card on a reader, and by nothing that comes over th
     });
   }));
 
-test("keys are pressed only where the owner's file says so, for cards as well", async () => {
+test("keys are pressed only if the owner's file says so, for cards as well", async () => {
   await using place = await makePlace(noReaders);
   await using service = await startTapdeck(place);
   const { client, heard } = service;

@@ -1,6 +1,6 @@
 /**
- * The device's page in real Chromium, for callers with each set of rights: every button that it shows works, and nothing that
- * the page does by itself is refused.
+ * The device's page in real Chromium, for callers with each set of rights. Every button that it shows works, and no
+ * automatic request is refused.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -42,13 +42,13 @@ async function restartWith(anonymous: string): Promise<void> {
 
 interface Visit extends AsyncDisposable {
   readonly page: Page;
-  /** Errors in the console, and those that nothing caught. */
+  /** Errors in the console, and uncaught ones. */
   readonly faults: readonly string[];
   /** Every note that the page has shown. */
   readonly notes: readonly string[];
 }
 
-/** Opens the page in a browser with nothing kept. */
+/** Opens the page in a browser without stored data. */
 async function open({ browser }: TestBrowser, url: string): Promise<Visit> {
   const viewport = { width: 390, height: 844 };
   const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport });
@@ -69,11 +69,11 @@ async function open({ browser }: TestBrowser, url: string): Promise<Visit> {
 
 const connected = (page: Page) => page.getByText("Connected", { exact: true }).waitFor();
 
-/** The cards in their order. */
+/** The cards of the page in their order. */
 const cardsOf = (page: Page) =>
   page.locator("section").evaluateAll((cards) => cards.map((card) => card.getAttribute("aria-label")));
 
-/** Each button that can be seen, as `card: name`; rows of one name are one. */
+/** Each visible button, as `card: name`; rows of one name are one. */
 async function buttonsOf(page: Page): Promise<readonly string[]> {
   const names = await page.locator("button:visible").evaluateAll((buttons) =>
     buttons.map((button) => {
@@ -85,7 +85,7 @@ async function buttonsOf(page: Page): Promise<readonly string[]> {
   return [...new Set(names)].sort();
 }
 
-/** What the log says of refusals: equal to an earlier answer if nothing was refused since. */
+/** The refusals in the log; as before if nothing was refused since. */
 async function refusals() {
   const { entries } = await device.service.client.call("audit", { limit: 100 });
   return entries.filter(({ event }) => event === "refused");
@@ -127,7 +127,7 @@ const changeButtons = [
   "Play something: Write Game to a card",
 ];
 
-/** Looks: there is nothing to press. */
+/** It only looks, because nothing can be pressed. */
 async function onlyLooks({ page }: Visit): Promise<void> {
   await find(page);
   expect(await buttonsOf(page)).toEqual([]);
@@ -145,14 +145,14 @@ async function plays({ page, notes }: Visit): Promise<void> {
   expect(notes).toEqual(["Asked the device to start it."]);
 }
 
-/** Presses all buttons of a member; on the device there are more, which stay. */
+/** Presses all buttons of a member; the device has more, which stay. */
 async function changes({ page, notes }: Visit, others: readonly string[] = []): Promise<void> {
   await find(page);
   await startAndStop(page, "Play something");
   await page.getByText(/No card was tapped yet/).waitFor({ state: "detached" });
   // The service looks for media by itself as it starts.
   await page.getByRole("button", { name: "Look for media" }).waitFor();
-  // Cards can be written once the reader is there, which may come after the page.
+  // Cards can be written once the reader is there, perhaps after the page.
   await page.getByRole("button", { name: "Write Game to a card" }).waitFor();
   expect(await buttonsOf(page)).toEqual([...changeButtons, ...others].sort());
   await startAndStop(page, "Last taps");
@@ -198,7 +198,7 @@ remoteTest(
     await page.getByText("Not paired").waitFor();
     expect(await cardsOf(page)).toEqual(["Pair this phone"]);
     expect(await buttonsOf(page)).toEqual(["Pair this phone: Pair"]);
-    // The browser asks for the digits before anything is sent.
+    // The browser asks for the digits before any request.
     await page.getByRole("button", { name: "Pair" }).click();
     expect(await page.getByLabel("The six digits").evaluate((input) => input.matches(":invalid"))).toBe(true);
     expect(await page.locator("[role=alert]").textContent()).toBe("");
@@ -306,7 +306,7 @@ remoteTest(
     await connected(page);
     expect(await cardsOf(page)).toEqual([...playCards, pairing]);
 
-    // By the link that the device's screen shows, in the page that is open.
+    // By the link that the device's screen shows, in the open page.
     const { code: shown } = await client.call("pairing.open");
     await page.goto(`${https()}#code=${shown}`);
     await page.getByRole("region", { name: "Last taps" }).waitFor();

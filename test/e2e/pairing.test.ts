@@ -1,4 +1,4 @@
-/** Pairing from a neighbour's namespace: by the link, by a card, by the short code; and being shut out again. */
+/** Pairing from a neighbour's namespace: by the link, by a card, by the short code, and the end of it. */
 import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { hostname } from "node:os";
@@ -26,7 +26,7 @@ const remoteTest = test.skipIf(!canMakeNetworks);
 const peer = join(import.meta.dir, "../programs/paired-peer.ts");
 const device = deviceForAll(`${noReaders}[log]\ndebug = true\n`);
 
-/** A client in the neighbour's namespace: what it is told as JSON, and what it tells as JSON. */
+/** A client in the neighbour's namespace, with JSON as its input and output. */
 async function fromAfar(what: { code: string; name?: string } | Identity) {
   const command = [process.execPath, peer, device.url, JSON.stringify(what)];
   return JSON.parse(await printed(device.network.onNeighbour(command))) as {
@@ -42,7 +42,7 @@ remoteTest("the link of tapdeck pair lets a phone in, and --revoke shuts it out"
   const { out, code } = await device.run("pair", "Anna's phone");
   expect(code).toBe(0);
   expect(out).toMatch(/^http:\/\/[^/\s]+:7497\/#pair=[A-Za-z0-9_-]{64}$/);
-  // The address, or, where something on this machine answers for it, the name.
+  // The address, or the name if something else on this machine answers for the address.
   expect([device.network.deviceAddress, `${hostname().toLowerCase()}.local`]).toContain(
     new URL(out).hostname,
   );
@@ -57,7 +57,7 @@ remoteTest("the link of tapdeck pair lets a phone in, and --revoke shuts it out"
   expect(list).toContain(
     `${identity.id}  Anna's phone  member  paired just now  last used just now at ${device.network.neighbourAddress}`,
   );
-  // The first use has made it permanent.
+  // The first use has made the link permanent.
   expect(await device.service.client.call("clients")).not.toMatchObject({
     clients: [{ expires: expect.any(String) }],
   });
@@ -126,7 +126,7 @@ remoteTest("the short code lets one phone in, and nobody who listens or guesses"
   expect(identity.secret).toMatch(/^[0-9a-f]{64}$/);
   expect((await lines.next()).value).toBe("paired Tablet");
   expect(await pairing.exited).toBe(0);
-  // It was good for one.
+  // It was valid once.
   expect((await fromAfar({ code })).refused).toContain("no pairing by code is open");
   expect((await fromAfar(identity)).platform).toBe("linux");
   expect(device.log()).not.toContain(identity.secret);
@@ -143,7 +143,7 @@ remoteTest("pair --code that is interrupted closes the pairing", async () => {
   expect((await client.call("health")).tls?.fingerprint).toMatch(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
 });
 
-test("pair --bearer makes no client where TLS is off, and says so", async () => {
+test("pair --bearer makes no client if TLS is off, and says so", async () => {
   await using plain = await makePlace(noReaders);
   await using service = await startTapdeck(plain);
   const { code, error } = await run([program, "pair", "--bearer", "Shop", `--data=${plain.folder}`]);
@@ -151,7 +151,7 @@ test("pair --bearer makes no client where TLS is off, and says so", async () => 
   expect((await service.client.call("clients")).clients).toEqual([]);
 });
 
-// The last with a code: what it does delays the next one.
+// The last test with a code, because it delays the next one.
 remoteTest("pairing is opened on the device only, and three wrong codes close it", async () => {
   const { client } = device.service;
   const { code } = await client.call("pairing.open");
@@ -169,7 +169,7 @@ remoteTest("pairing is opened on the device only, and three wrong codes close it
   expect(texts.at(-1)).toContain("the last try");
   expect(await ended).toEqual({ reason: "tries" });
   expect((await fromAfar({ code })).refused).toContain("no pairing by code is open");
-  // The three are counted over openings: the next has to wait, and a link need not.
+  // The three are counted over openings: the next proof has to wait, and a link does not.
   const refusal = await client.call("pairing.open").catch((error: unknown) => error);
   expect(refusal).toMatchObject({
     message: expect.stringContaining("a link of tapdeck pair lets a phone in"),
@@ -186,8 +186,8 @@ test("pair --card writes a link that phones open; the reader refuses such a card
   const tag = ntag213("04a1a2a3a4a5a6");
   reader.put(tag);
   const command = ["pair", "Fridge", "--card", "--host", "192.168.178.142", `--data=${cards.folder}`];
-  // On a busy machine the emulated line is late at times, and the reader is opened anew; a card that was not written lets
-  // nobody in.
+  // On a busy machine the emulated line is late at times, and the reader is opened again. A card that was not written pairs
+  // nobody.
   await eventually(async () => {
     const { error, code } = await run([program, ...command]);
     if (code === 0) return true;
@@ -209,7 +209,7 @@ test("pair --card writes a link that phones open; the reader refuses such a card
     secret: clients[0]?.secret,
   });
 
-  // Off, and on again: now it is tapped.
+  // The card is taken off and put on again: now it is tapped.
   reader.take();
   await service.heard.next("tokens.removed");
   reader.put(tag);
@@ -225,7 +225,7 @@ test("pair --card writes a link that phones open; the reader refuses such a card
     JSON.stringify([service.heard.all, entries, await service.client.call("tokens")]) + service.log();
   expect(told).not.toContain(uri.slice(-64));
   expect(told).not.toContain(Buffer.from(uri.slice(-60)).toString("hex"));
-  // Written and read in pieces, as the debug log tells of bytes.
+  // Written and read in pieces, as the debug log shows bytes.
   expect(told).toContain("debug pn532: >");
   const secret = Buffer.from(uri.slice(-64));
   for (let at = 0; at + 3 <= secret.length; at++)

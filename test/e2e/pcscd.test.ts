@@ -1,6 +1,6 @@
 /**
- * PC/SC's own stack judges our APDUs and the emulated reader: Debian's pcscd and libpcsclite carry what our codec writes to
- * the emulated card, and what comes back is what our own driver hears over CCID.
+ * PC/SC's own stack judges our APDUs and the emulated reader. Debian's pcscd and libpcsclite carry our codec's bytes to the
+ * emulated card. Their answers are those that our own driver hears over CCID.
  */
 import { describe, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -51,9 +51,9 @@ function cardOn(tag: EmulatedTag): VirtualCard {
   return { atr, run: (apdu) => apdus.run(apdu)?.data ?? Uint8Array.of(0x63, 0x00) };
 }
 
-/** What PC/SC's own tool and the list of its users say of an answer to reset. */
+/** The opinion of PC/SC's own tool, and of the list of its users, on an answer to reset. */
 async function describeAtr(atr: Uint8Array): Promise<string> {
-  // Its list of another day would lie there, and an empty one where it could not be fetched.
+  // Its list from another day would be there, or an empty one if the download failed.
   const home = await mkdtemp(join(tmpdir(), "tapdeck-atr-"));
   try {
     const tool = Bun.spawn(["ATR_analysis", spacedHex(atr).toUpperCase()], {
@@ -89,7 +89,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     });
   });
 
-  test("what our APDUs write is on the tag, and is read back", async () => {
+  test("the bytes that our APDUs write are on the tag, and are read back", async () => {
     const tag = make();
     await using reader = await startVirtualReader(cardOn(tag));
     const page = encodeTextMessage("x").slice(0, 4);
@@ -134,7 +134,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     });
   });
 
-  test("what a card cannot do is refused alike, and the next command is heard", async () => {
+  test("a command that a card lacks is refused alike, and the next command is heard", async () => {
     await using reader = await startVirtualReader(cardOn(make()));
     const refused = [pcscReadBinary(0xf0, 16), pcscUpdateBinary(0xf0, new Uint8Array(4))];
     const [read, written, told] = await reader.send([...refused, getUid]);
@@ -142,7 +142,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     expect(parseApdu(told ?? new Uint8Array())?.data).toEqual(uid);
   });
 
-  // Ours lacked its first historical byte on both sides: no real reader's answer was taken for a storage card's.
+  // Our answer lacked its first historical byte on both sides: no real reader's answer was taken for a storage card's.
   test("the answer to reset of each kind is known as that kind to a list that others keep", async () => {
     const kinds: readonly (readonly [EmulatedTag, RegExp, number])[] = [
       [make(), /MIFARE Ultralight \(as per PCSC std part3\)/, 0x0003],
@@ -160,7 +160,7 @@ describe.skipIf(!canRunPcscd)("through pcscd and libpcsclite", () => {
     const desfire = cardOn(createType4Tag({ uid, text })).atr;
     expect(await describeAtr(desfire)).toContain("RFID - ISO 14443 Type A - NXP DESFire");
     expect(cardKindOf(desfire)?.kind).toBe("processor");
-    // Of readers with a FeliCa there is none here: this is what their makers print.
+    // No reader with a FeliCa is here, so these are the outputs that their makers publish.
     const felica = Uint8Array.fromHex("3b8f8001804f0ca00000030611003b0000000042");
     expect(await describeAtr(felica)).toContain("FeliCa (as per PCSC std part3)");
     expect(cardKindOf(felica)).toEqual({ kind: "storage", card: 0x003b });

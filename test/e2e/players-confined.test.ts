@@ -1,4 +1,4 @@
-/** Players of the compiled program that try to reach its secrets, and what players are for, which goes on working. */
+/** Players of the compiled program that try to reach its secrets, and the normal work of players, which still succeeds. */
 import { expect, test } from "bun:test";
 import { copyFile, link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,8 +8,8 @@ import { eventually } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, program, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 /**
- * Words: the data folder, the media file. What it could do is told in the file `report` beside the media file, a line each;
- * its parent is the service.
+ * Words: the data folder, the media file. The file `report` beside the media file has the results, a line each; its parent
+ * is the service.
  */
 const thief = `
 data=$1 file=$2 media=$(dirname "$2") service=$PPID
@@ -66,8 +66,8 @@ async function makeThievesPlace(): Promise<Place> {
 }
 
 /**
- * With the data folder as the home of the players, as systemd and the image have it. The temporary folder is not the one that
- * the data folder of a test stands in: nothing new can be made there.
+ * With the data folder as the home of the players, as systemd and the image have it. The temporary folder of the player is
+ * not the one with the data folder of a test, in which nothing new can be made.
  */
 const start = (place: Place, binary = program) =>
   startTapdeck(place, [
@@ -75,7 +75,7 @@ const start = (place: Place, binary = program) =>
     ...[`HOME=${place.folder}`, "TMPDIR=/var/tmp", binary],
   ]);
 
-/** What the thief of the place could do and could not. */
+/** The results of the process that took the place. */
 async function found(place: Place, { client, heard }: Running): Promise<Readonly<Record<string, boolean>>> {
   await client.call("clients.new", { name: "a phone" });
   await client.call("launch", "Game.thief");
@@ -113,12 +113,12 @@ test("a player reads and changes nothing of the service, and plays and saves as 
   expect(await service.client.call("health")).toMatchObject({ status: "ok" });
 });
 
-test("what a settings change left behind is hidden, although its name begins with a dot", async () => {
+test("a leftover of a settings change is hidden, although its name begins with a dot", async () => {
   await using place = await makeThievesPlace();
   const script = 'cat "$0/.config.toml.7.new" >"$(dirname "$1")/left" 2>&1; exit 0';
   await place.config(`${noReaders}${launcher("thief", ["/bin/sh", "-c", script, place.folder, "{path}"])}`);
   await using service = await start(place);
-  // The start swept it away.
+  // The start removed it.
   await writeFile(join(place.folder, ".config.toml.7.new"), "a secret");
   await service.client.call("launch", "Game.thief");
   await service.heard.next("media.stopped");
@@ -147,7 +147,7 @@ test("without the helper, players start all the same, and health says what to do
   }
 });
 
-test("a helper that this kernel refuses is told with its own words", async () => {
+test("a helper that this kernel refuses is reported with its own words", async () => {
   await using place = await makeThievesPlace();
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-refused-"));
   const alone = join(folder, "tapdeck");
@@ -270,7 +270,7 @@ test("a real RetroArch plays, answers and saves where it always did", async () =
   await eventually(async () => expect((await client.call("media.active"))?.playbackState).toBe("playing"));
   await client.call("stop");
   expect(await heard.next("media.stopped")).toMatchObject({ reason: "stopped", exitCode: 0 });
-  // It keeps the options of a core in a folder that it makes.
+  // RetroArch keeps the options of a core in a folder that it makes.
   const kept = join(place.folder, ".config/retroarch/config/Nestopia/Nestopia.opt");
   expect(await Bun.file(kept).exists()).toBe(true);
 });
@@ -289,7 +289,7 @@ test("a program of **execute reads media and no secrets", async () => {
   expect(refused.error).toContain("Permission denied");
 });
 
-test("what cannot be started is told as well as without the helper", async () => {
+test("a program that cannot be started is reported as well as without the helper", async () => {
   await using place = await makePlace(noReaders);
   const plain = await place.file("plain", "no program");
   const foreign = await place.file("foreign", "no program");

@@ -1,4 +1,4 @@
-/** What the service keeps is its owner's alone, whatever the umask: every file has mode 0600 and every folder 0700. */
+/** The files of the service are its owner's alone, whatever the umask: every file has mode 0600 and every folder 0700. */
 import { expect, test } from "bun:test";
 import { chmod, lstat, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { indexMedia, makePlace, noReaders, program, sleeper, startTapdeck } from
 
 const withoutUmask = ["/bin/sh", "-c", 'umask 0; exec "$@"', "sh", program];
 
-/** Paths below the folder, and the folder itself as ".", of what others may do anything with, each with its mode. */
+/** Paths below the folder, and the folder itself as ".", that others may access in any way, each with its mode. */
 async function openToOthers(folder: string): Promise<readonly string[]> {
   const names = [".", ...(await readdir(folder, { recursive: true }))];
   const found: string[] = [];
@@ -24,7 +24,7 @@ async function openToOthers(folder: string): Promise<readonly string[]> {
   return found.sort();
 }
 
-/** Has the service write each kind of file that it keeps in its data folder. */
+/** Makes the service write each kind of file in its data folder. */
 async function exercise(client: Client, dataFolder: string): Promise<void> {
   const { id } = await client.call("clients.new", { name: "phone" });
   await client.call("clients.new", { name: "tablet" });
@@ -41,13 +41,13 @@ async function exercise(client: Client, dataFolder: string): Promise<void> {
   await client.call("pairing.cancel");
   await client.call("settings.update", { audioFeedback: false });
   await client.call("settings.update", { audioFeedback: true });
-  // A client that is taken away is gone from the backup at once.
+  // A deleted client is gone from the backup at once.
   await client.call("clients.delete", { id });
   await eventuallyExists(join(dataFolder, "tapdeck.db.backup"));
   await eventuallyExists(join(dataFolder, "audit.jsonl"));
 }
 
-/** A place that uses TLS, with a player. */
+/** A service with TLS and a player. */
 async function makeRich() {
   const place = await makePlace();
   await place.file("SNES/Game.sfc");
@@ -56,7 +56,7 @@ async function makeRich() {
   return place;
 }
 
-test("whatever the umask, all that the service makes in its data folder is 0600 and 0700, and the owner's files keep their modes", async () => {
+test("for any umask, all that the service makes in its data folder is 0600 and 0700, and the owner's files keep their modes", async () => {
   await using place = await makeRich();
   await mkdir(join(place.folder, "mappings"));
   await writeFile(join(place.folder, "mappings/mine.toml"), "");
@@ -75,7 +75,7 @@ test("whatever the umask, all that the service makes in its data folder is 0600 
   await exercise(first.client, place.folder);
   const atWork = await readdir(place.folder, { recursive: true });
   expect(await openToOthers(place.folder)).toEqual(kept);
-  // It was a full run.
+  // Every kind of file was written.
   for (const name of [
     "tapdeck.db",
     "tapdeck.db-wal",
@@ -130,7 +130,7 @@ test("where XDG says, the folders of config, data and sockets are made for the o
     expect(await run("config", "--write").exited).toBe(0);
     expect(await openToOthers(home)).toEqual([]);
     await rm(join(home, "config"), { recursive: true });
-    // The usual port may be taken.
+    // Another service may use the default port.
     await mkdir(join(home, "config/tapdeck"), { recursive: true });
     const config = `[api]\nport = ${freePort()}\ntls_port = 0\nlisten = ["127.0.0.1"]\n${noReaders}`;
     await writeFile(join(home, "config/tapdeck/config.toml"), config);

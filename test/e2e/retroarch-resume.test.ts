@@ -1,4 +1,4 @@
-/** Games that go on where they were left, with Debian's RetroArch and a free core, for real and without a screen. */
+/** Games that continue from their last state, with Debian's RetroArch and a free core, for real and without a screen. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ async function counted({ folder }: { readonly folder: string }): Promise<Counted
   return countedIn(await readFile(batteryRam(folder)));
 }
 
-/** Plays the card for some frames and stops it, and what battery RAM holds then. */
+/** Plays the card for some frames and stops it; returns the battery RAM. */
 async function playAndStop(deck: Deck, card?: string): Promise<Counted> {
   await playSomeFrames(deck, card);
   return counted(deck);
@@ -35,7 +35,7 @@ async function states({ folder }: Deck): Promise<readonly string[]> {
   return all.filter((name) => name.includes(".state"));
 }
 
-test("the same card goes on where the game was stopped, and resume=no begins anew", async () => {
+test("the same card continues where the game was stopped, and resume=no begins at its start", async () => {
   await using deck = await gameDeck();
   const first = await playAndStop(deck);
   expect(first).toMatchObject({ starts: 1, begunAt: 1 });
@@ -45,7 +45,7 @@ test("the same card goes on where the game was stopped, and resume=no begins ane
   expect(second.frames).toBeGreaterThanOrEqual(first.frames);
   const third = await playAndStop(deck, "NES/Game.nes?resume=no");
   expect(third).toMatchObject({ starts: 3, begunAt: 3 });
-  // Its end wrote a state of its own.
+  // The end of the game wrote a state of its own.
   expect(await playAndStop(deck, "**launch.last")).toMatchObject({ starts: 4, begunAt: 3 });
   expect(await playAndStop(deck, "**launch.last?resume=no")).toMatchObject({ starts: 5, begunAt: 5 });
   expect(deck.told("media.stopped").map(({ reason, exitCode }) => [reason, exitCode])).toEqual(
@@ -96,8 +96,8 @@ test("a state that cannot be loaded keeps no game from starting", async () => {
   }
 });
 
-test("a state over which the core crashes fails one start, and the next one begins anew", async () => {
-  // It crashes where it is to load a state.
+test("a state over which the core crashes fails one start, and the next one begins without it", async () => {
+  // It crashes as it loads a state.
   const script = `
 for word; do case $word in --appendconfig=*) settings=$(echo "$word" | cut -d = -f 2) ;; esac; done
 if grep -q 'savestate_auto_load = "true"' "$settings"; then kill -SEGV $$; fi
@@ -117,7 +117,7 @@ exec retroarch "$@"`;
   expect(deck.told("launch.finished").map(({ note }) => note)).toContain(
     "it begins anew: its last start, with the state of the time before, failed",
   );
-  // That wrote a state, which the next start is to load again.
+  // That end wrote a state, which the next start loads again.
   expect(existsSync(stateOf(deck.folder))).toBe(true);
   expect(await deck.run("NES/Game.nes")).toMatch(/^the player games was ended by a signal after/);
 });

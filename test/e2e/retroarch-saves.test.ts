@@ -1,4 +1,6 @@
-/** What games save, kept in the owner's folder over a folder in memory, with Debian's RetroArch and a free core, for real. */
+/**
+ * Saves of games, kept in the owner's folder over a folder in memory, with Debian's RetroArch and a free core, for real.
+ */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -15,7 +17,7 @@ import { type Counted, countedIn, makeCountingNesGame } from "../helpers/nes-gam
 import { eventually, eventuallyExists, liveMembers, processOf } from "../helpers/processes.ts";
 import { startTapdeck } from "../helpers/tapdeck.ts";
 
-/** A deck that keeps saves, with its folders. */
+/** A launcher that keeps saves, with its folders. */
 async function savingDeck() {
   const top = await mkdtemp("/dev/shm/tapdeck-saves-test-");
   const saves = { home: join(top, "kept/saves"), memory: join(top, "memory") };
@@ -44,7 +46,7 @@ test("saves are at home when a stop has ended, and the same card goes on with th
   await playSomeFrames(deck);
   const second = await counted(home);
   expect(second).toMatchObject({ starts: 2, begunAt: 1 });
-  // The version before this start.
+  // The version from before this start.
   expect(await counted(home, "NES/Game.srm.bak")).toEqual(first);
   // RetroArch's own folder has nothing of it.
   expect(existsSync(join(deck.folder, "retroarch/saves/Game.srm"))).toBe(false);
@@ -78,7 +80,7 @@ test("games of one name in two systems have battery RAM each, and another card's
   expect(await readdir(memory)).toEqual([]);
 });
 
-test("a home that cannot be written is told, the saves stay in memory, and the next start has them", async () => {
+test("a home that cannot be written is reported, the saves stay in memory, and the next start has them", async () => {
   await using place = await savingDeck();
   const { deck, home } = place;
   await mkdir(join(home, ".."), { recursive: true });
@@ -106,7 +108,7 @@ test("a name that is not UTF-8 has saves that are found again", async () => {
   }
 });
 
-/** The service with a folder for saves, confined players, and where its saves are in memory. */
+/** The service with a folder for saves, confined players, and its folder in memory. */
 async function savingPlace() {
   const scene = await gamePlace(`saves = "__saves__"`);
   const home = join(scene.place.folder, "..", `${scene.place.folder.split("/").at(-1)}-saves`);

@@ -35,7 +35,7 @@ async function gameDeck(more: Partial<LauncherConfig> = {}): Promise<Deck> {
   return deck;
 }
 
-/** Of all ports that any process in this network has open: those that belong to the process. */
+/** The ports of this process, among all that any process in this network has open. */
 async function portsOf(pid: number): Promise<readonly string[]> {
   const inodes = await Promise.all(
     (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")),
@@ -61,7 +61,7 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
   expect(await deck.launcher.playback()).toMatchObject({ systemId: "NES", playbackState: "playing" });
   expect(await deck.run("**control:pause")).toBe(true);
   expect(await state(deck)).toBe("paused");
-  // A pause that is asked for twice is no going on.
+  // A second request to pause does not resume the game.
   expect(await deck.run("**control:pause")).toBe(true);
   expect(await state(deck)).toBe("paused");
   expect(await deck.run("**control:toggle")).toBe(true);
@@ -93,8 +93,8 @@ test("it opens no port, whatever the owner's settings say", async () => {
   expect(await portsOf(await deck.playerOf("NES/Game.nes"))).toEqual([]);
 });
 
-test("a pause that its own key ends is told, although nobody asked for that", async () => {
-  // What is written into the file `keys` comes to it as its keys would.
+test("a pause that its own key ends is reported, although nobody asked for that", async () => {
+  // Bytes written to the file `keys` arrive like its keys.
   const script =
     'keys=$0; mkfifo "$keys"; { exec 4<>"$keys"; cat <&4 & exec cat <&3; } 3<&0 | exec retroarch "$@"';
   await using deck = await makeDeck({
@@ -130,7 +130,7 @@ test("a game that the core does not know is a failed launch", async () => {
   expect(await deck.run("NES/Broken.nes")).toMatch(/^the player games ended with code 1 after/);
 });
 
-test("a core that is not there is told before anything is started", async () => {
+test("a core that is not there is reported before anything is started", async () => {
   await using deck = await gameDeck({ core: "no_such_core" });
   expect(await deck.run("NES/Game.nes")).toBe(
     "there is no libretro core no_such_core: install it, or name another one in the launcher games",
@@ -138,7 +138,7 @@ test("a core that is not there is told before anything is started", async () => 
   expect(deck.told("media.started")).toEqual([]);
 });
 
-test("a crash is told", async () => {
+test("a crash is reported", async () => {
   await using deck = await gameDeck({ core: "nestopia" });
   await deck.play("NES/Game.nes");
   const player = await deck.playerOf("NES/Game.nes");
@@ -147,7 +147,7 @@ test("a crash is told", async () => {
   await eventually(async () => expect(await liveMembers(player)).toEqual([]));
 });
 
-/** What it gives to a sound device in a second and more: the highest of its samples, of 32767. */
+/** The highest sample, of 32767, that it sends to a sound device in a second and more. */
 async function loudestOf(volumeMax: number): Promise<number> {
   await using deck = await makeDeck({
     config: { audio: { ...defaultConfig.audio, volumeMax } },
@@ -172,7 +172,7 @@ async function loudestOf(volumeMax: number): Promise<number> {
   return samples.reduce((loudest, sample) => Math.max(loudest, Math.abs(sample)), 0);
 }
 
-test("it begins no louder than the owner's ceiling, and silent where that is 0", async () => {
+test("it begins no louder than the owner's ceiling, and silent if that is 0", async () => {
   const full = await loudestOf(100);
   expect(full).toBeGreaterThan(5000);
   expect((await loudestOf(50)) / full).toBeCloseTo(0.5, 2);
@@ -192,7 +192,7 @@ test("a disk of the Famicom without its BIOS fails with the file and its MD5, an
   try {
     await using deck = await makeDeck({
       launchers: (folder) => {
-        // A person's own BIOS files do not count here.
+        // BIOS files of this machine's user do not count here.
         process.env.HOME = folder;
         process.env.XDG_CONFIG_HOME = join(folder, "config");
         return [

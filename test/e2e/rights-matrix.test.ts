@@ -1,6 +1,6 @@
 /**
- * Every method and every notification for every caller, against the tables of `test/helpers/right-tables.ts`. Each caller comes
- * over a real connection: from the device, from another user of it, or out of a neighbour's network namespace.
+ * Every method and every notification for every caller, against the tables of `test/helpers/right-tables.ts`. Each caller
+ * comes over a real connection: from the device, from another user of it, or out of a neighbour's network namespace.
  */
 
 import { expect, test } from "bun:test";
@@ -77,7 +77,7 @@ async function wronglyAnswered(caller: MatrixCaller): Promise<readonly string[]>
   });
 }
 
-/** Refusals by right name it: a call may be forbidden for other reasons, and is allowed to its caller all the same. */
+/** Refusals by right name it. A call that is forbidden for another reason is allowed to its caller all the same. */
 function cellOf(answer: Answer): string {
   const { error, closed } = answer;
   if (error?.code === -32002) return "encryption required";
@@ -86,7 +86,7 @@ function cellOf(answer: Answer): string {
   return isAnswered ? "allowed" : wordOf(answer);
 }
 
-/** Limits on how often one may ask are not what is looked at here. */
+/** This test is not about rate limits. */
 async function callPatiently(caller: MatrixCaller): Promise<readonly Answer[]> {
   const calls: readonly Call[] = names.map((method) => ({ method, params: methodRows[method]?.params }));
   const answers = [...(await caller.callAll(calls))];
@@ -104,7 +104,7 @@ async function callPatiently(caller: MatrixCaller): Promise<readonly Answer[]> {
   return answers;
 }
 
-/** Has the service send every notification that there is; `media.stopped` is the last. */
+/** Makes the service send every notification that exists; `media.stopped` is the last. */
 async function causeAll({ device }: Scene): Promise<void> {
   const { place, service } = device;
   const { client, heard } = service;

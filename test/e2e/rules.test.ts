@@ -31,7 +31,7 @@ test("hold mode: taking the card off a reader ends its game; settings over the A
   await heard.next("tokens.removed");
   expect(await heard.next("media.stopped")).toMatchObject({ mediaName: "Game", exitCode: null });
 
-  // The system is spared from now on.
+  // The system is exempt from now on.
   await client.call("settings.update", { insertModeBlocklist: ["SNES"] });
   await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 3000, readerId });
   await heard.next("media.started");
@@ -56,7 +56,7 @@ test("hold mode: a card that is back within the delay goes on without a new laun
   await heard.next("tokens.added");
   expect(heard.names().filter((name) => name === "running")).toHaveLength(1);
 
-  // Another card takes over at once, and what no card started is stopped by none.
+  // Another card replaces the player at once, and no card stops a player that no card started.
   await client.call("settings.update", { insertModeExitDelay: 0 });
   await client.call("launch", "SNES/Other.sfc");
   await heard.next("media.started", ({ mediaName }) => mediaName === "Other");
@@ -124,7 +124,7 @@ test("play time that is used up is refused with a sentence, after a restart too"
     });
     await service.client.call("launch", "SNES/Game.sfc");
     await service.heard.next("media.started");
-    // Less than a minute is left, and that is told at once.
+    // Less than a minute is left, and the warning comes at once.
     expect(await service.heard.next("playtime.warning")).toEqual({ limit: "day", minutesLeft: 1 });
     await eventually(async () =>
       expect((await service.client.call("playtime")).day.usedMs).toBeGreaterThan(0),

@@ -1,4 +1,7 @@
-/** The compiled service with a frame buffer and a console of its own: what is on the screen while cards come and players end. */
+/**
+ * The compiled service with a frame buffer and a console of its own: the pictures on the screen while cards come and
+ * players end.
+ */
 import { expect, test } from "bun:test";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +16,7 @@ import { canMakeTerminals, makeTerminal, modeOf } from "../helpers/terminals.ts"
 
 const size = { width: 640, height: 480, stride: 2560, bitsPerPixel: 32, device: "" } as const;
 
-/** Puts a file in the place of the frame buffer, for the command behind it alone. */
+/** Replaces the frame buffer by a file, only for the command after it. */
 const stage = `set -eu
 mount -t tmpfs none "$1/over"
 mkdir "$1/over/upper" "$1/over/work"
@@ -56,7 +59,7 @@ command = ["/bin/sh", "-c", "${waits}; kill -9 $$", "{path}"]
     await shows(folder, { kind: "not-found", name: "None" });
     await service.client.call("launch", { text: "SNES/Game.sfc" });
     await shows(folder, startingOf("Game"));
-    // What a player leaves behind.
+    // The last picture of a player.
     await writeFile(join(folder, "frame"), new Uint8Array(size.stride * size.height).fill(0x77));
     await service.client.call("launch", { text: "SNES/None.sfc" });
     await service.heard.next("launch.finished", ({ text, success }) => text === "SNES/None.sfc" && !success);
@@ -69,9 +72,9 @@ command = ["/bin/sh", "-c", "${waits}; kill -9 $$", "{path}"]
   },
 );
 
-/** Waits until the frame buffer has just this picture, pixel by pixel. */
+/** Waits until the frame buffer equals this picture, pixel by pixel. */
 async function shows(folder: string, picture: Picture): Promise<void> {
-  // It listens on loopback only, so there is no address to show.
+  // The service listens on loopback only, so it has no address to show.
   const pixels = await render(screenSvg(picture, { base: undefined }, size, english), size);
   const wanted = Buffer.from(framePixels(pixels, size, { first: 0, count: size.height }));
   await eventually(async () => wanted.equals(await readFile(join(folder, "frame")))).catch(

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** A file in the place of a frame buffer, all of it 0xee. */
+/** A file as the frame buffer, filled with 0xee. */
 async function makeFrame(bitsPerPixel: 16 | 32): Promise<FrameBuffer> {
   const [width, height, padding] = [640, 480, 64];
   const stride = (width * bitsPerPixel) / 8 + padding;
@@ -90,7 +90,7 @@ test("a frame buffer that is gone, and a program that cannot start, are results 
   expect(killed).toEqual({ kind: "failed", why: "its process ended with SIGKILL" });
 });
 
-test("a drawing that takes too long, or is cancelled, is ended, and told as late", async () => {
+test("a drawing that takes too long, or is cancelled, is ended, and reported as late", async () => {
   const frame = await makeFrame(32);
   const clock = createManualClock();
   const painter = createPainter({ clock, command: ["/bin/sh", "-c", "exec sleep 600"] });
@@ -135,7 +135,7 @@ test.skipIf(!canMakeTerminals)(
   },
 );
 
-test("what is no terminal is not switched", async () => {
+test("a file that is no terminal is not switched", async () => {
   await writeFile(terminal(), "");
   expect(setConsole(terminal(), "graphics")).toBe(false);
   expect(setConsole(join(folder, "none"), "graphics")).toBe(false);

@@ -1,7 +1,7 @@
 /**
- * A recorded session, disturbed on the way by somebody between a client and the service, over real sockets: whatever is altered,
- * cut, replayed, put out of order, sent back or taken from another session is answered by one refusal, and the connection ends.
- * `test/unit/secure/attack.test.ts` tries more ways without sockets.
+ * A recorded session that an attacker between client and service changes, over real sockets. Each altered, cut, replayed,
+ * reordered, reflected or foreign message gets one refusal, and the connection ends. `test/unit/secure/attack.test.ts`
+ * tries more ways without sockets.
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const device = deviceForAll(noReaders, async ({ network, service }) => {
   client = await service.client.call("clients.new", { name: "phone" });
 });
 
-/** Runs the attacks of one kind, and returns what came of each: how it was refused, and how the connection ended. */
+/** Runs the attacks of one kind, and returns the results: the refusal, and the end of the connection. */
 async function attack(kind: string): Promise<readonly string[]> {
   const command = [process.execPath, attacker, kind, device.url, JSON.stringify({ client, sources })];
   return JSON.parse(await printed(device.network.onNeighbour(command)));

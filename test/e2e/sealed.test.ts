@@ -8,7 +8,7 @@ import { noisePython, noisePythonSetUpMs, startPythonClient } from "../helpers/n
 import { eventually } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
-// Without the right to make namespaces there is no remote caller: an address of this machine is this device.
+// Without the right to make namespaces there is no remote caller: each address of this machine is the device.
 const remoteTest = test.skipIf(!canMakeNetworks);
 const device = deviceForAll(`${noReaders}[log]\ndebug = true\n`, noisePython, noisePythonSetUpMs);
 
@@ -57,7 +57,7 @@ remoteTest("a client of ours that only listens hears what happens", async () => 
   const child = Bun.spawn([...device.network.onNeighbour([process.execPath, "-e", script])], {
     stdout: "pipe",
   });
-  // It says nothing when it is there: cards are tapped until it has heard one.
+  // It prints nothing when it is there: cards are tapped until it has heard one.
   await eventually(async () => {
     await device.service.client.call("tokens.scan", { uid: "04aabbccdd", text: "**delay:1", duration: 1 });
     expect(child.exitCode).not.toBeNull();
@@ -104,7 +104,7 @@ remoteTest("a hello that somebody recorded opens nothing, hears nothing, and is 
   const made = await newClient();
   const { hello } = await startHandshake(made.id, made.secret);
   const { url } = device;
-  // The reply comes, and what the eavesdropper makes up for a frame does not open.
+  // The reply comes, and a frame that the eavesdropper makes up does not open.
   const outcome = await visit(device.network.onNeighbour, { url, send: [hello] });
   expect(Object.keys(JSON.parse(outcome.messages?.[0] ?? "{}"))).toEqual(["v", "e"]);
   const forged = await visit(device.network.onNeighbour, {

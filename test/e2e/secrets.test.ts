@@ -1,7 +1,6 @@
 /**
- * No secret is where others look. After a full run (pairing of both kinds, right and wrong secrets, launches that fail, a crash,
- * a backup copy, with the debug log on), everything that the service wrote, said or shows of itself is searched for every
- * secret that was made.
+ * No secret is in a place that others can read. First a full run: pairing of both kinds, right and wrong secrets, failed
+ * launches, a crash, a backup copy, the debug log. Then the test searches all output of the service for every secret.
  */
 import { expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
@@ -18,11 +17,11 @@ const script = join(import.meta.dir, "noise-python/v1.py");
 const request = (method: string, params?: unknown) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-/** What was said, by where. */
+/** The output, by its place. */
 type Found = Map<string, string>;
 
 test.skipIf(!canMakeNetworks)(
-  "no secret is in a log, an error, an answer to somebody from afar, the audit log, a file's name or a process's title",
+  "no secret is in a log, an error, an answer to a remote caller, the audit log, a file's name or a process's title",
   async () => {
     const python = await noisePython();
     await using device = await startDevice(settings);
@@ -73,7 +72,7 @@ test.skipIf(!canMakeNetworks)(
       found.set("launch from afar", await phone.payload());
       await eventually(async () => {
         const lines = await commandLines();
-        // A player that is about to become its program has no command line for that moment.
+        // A process that is about to become a player has no command line for a moment.
         found.set("processes", lines);
         expect(lines).toContain("sleep 600");
       });
@@ -84,10 +83,10 @@ test.skipIf(!canMakeNetworks)(
       "a secret in the clear": request("clients.delete", { id: made.secret }),
     }))
       found.set(what, JSON.stringify(await visit(network.onNeighbour, { url, send: [hello, "x"] })));
-    // A copy is made at once when something is taken away that must not come back.
+    // A deletion that must not be undone is copied to the backup at once.
     await eventuallyExists(`${place.folder}/tapdeck.db.backup`);
     await owner.call("launch", "no/such file");
-    // A crash may lose what the audit log has not written yet. Its files are written side by side.
+    // A crash may lose unwritten lines of the audit log. Its files are written at the same time.
     const written = (name: string) => readFile(join(place.folder, name), "utf8").catch(() => "");
     await eventually(async () => {
       expect(await written("audit-traffic.jsonl")).toContain("secure-failure");
@@ -113,7 +112,7 @@ test.skipIf(!canMakeNetworks)(
       const told = secrets.flatMap(formsOf).filter((form) => saidIn(text, form));
       expect([where, told]).toEqual([where, []]);
     }
-    // It was a full run.
+    // Every kind of output exists.
     expect(found.get("audit.jsonl")).toContain('"revoked"');
     for (const event of ["wrong-pin", "wrong-code", "secure-failure", "launched"])
       expect(found.get("audit-traffic.jsonl")).toContain(event);
@@ -140,7 +139,7 @@ async function pairByCode(network: Network, url: string, code: string): Promise<
   return printed(network.onNeighbour([process.execPath, peer, url, words]));
 }
 
-/** Of every process that there is but those of the test, which may know its secrets. */
+/** Of every process except those of the test, which may know its secrets. */
 async function commandLines(): Promise<string> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "")));
@@ -150,14 +149,14 @@ async function commandLines(): Promise<string> {
     .join("\n");
 }
 
-/** The private keys, without what stands around them. */
+/** The private keys, without the PEM lines around them. */
 async function keysIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith("key.pem"));
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
   return texts.map((text) => text.split("\n").slice(1, 2).join(""));
 }
 
-/** As it is, in the other case, as base64 of its bytes, and the way that bytes stand in the debug log. */
+/** As it is, in the other case, as base64 of its bytes, and in the debug log's form of bytes. */
 function formsOf(secret: string): readonly string[] {
   if (!/^[0-9a-f]{64}$/.test(secret)) return [secret];
   const bytes = Uint8Array.fromHex(secret);
@@ -165,7 +164,7 @@ function formsOf(secret: string): readonly string[] {
   return [secret, secret.toUpperCase(), bytes.toBase64(), bytes.toBase64({ alphabet: "base64url" }), spaced];
 }
 
-/** Six digits are found by chance inside of longer numbers: those are no PIN. */
+/** Six digits occur by chance inside of longer numbers: those are no PIN. */
 function saidIn(text: string, form: string): boolean {
   return form.length > 6 ? text.includes(form) : new RegExp(`(?<![0-9a-f])${form}(?![0-9a-f])`).test(text);
 }

@@ -1,6 +1,6 @@
 /**
- * The real `serialport` 13 is the judge of our binding: one scenario, run by Node with its native binding and by Bun
- * with ours, each on a pty, must tell the same. Bun cannot run the real one: it aborts in `uv_poll_init`.
+ * The real `serialport` 13 judges our binding. One scenario, run by Node with its native binding and by Bun with ours, each
+ * on a pty, must give the same transcript. Bun cannot run the real one: it aborts in `uv_poll_init`.
  */
 import { expect, test } from "bun:test";
 import { closeSync, constants, openSync } from "node:fs";
@@ -12,15 +12,15 @@ import { createSink } from "../helpers/serial-line.ts";
 
 const scenario = join(import.meta.dir, "../programs/serial-scenario.mjs");
 
-const childMsMax = 20_000; // A run takes under a second; one that hangs is shown by its transcript.
+const childMsMax = 20_000; // A run takes under a second; the transcript of a run that hangs shows where.
 
 type Line = { readonly note: string } | { readonly far: readonly (string | number)[] };
 
-/** The far end of the ports, as the scenario asks for it. */
+/** The far end of the ports, as the scenario commands it. */
 function createFarEnd() {
   const opened: Pty[] = [];
   let line: Pty | undefined;
-  // Opened before the port is, which keeps later ones out.
+  // Opened before the port is locked, which keeps later programs out.
   let looking: number | undefined;
   let heard = createSink();
   let used = 0;
@@ -46,14 +46,14 @@ function createFarEnd() {
       if (what === "heardHash")
         return new Bun.CryptoHasher("sha256").update(await take(Number(argument))).digest("hex");
       if (what === "write") {
-        // The scenario reads only once it was answered, and the kernel holds less than it may send.
+        // The scenario reads only after the answer, and the kernel holds less than it may send.
         void line.write(Buffer.from(String(argument), "hex")).catch(() => {});
         return "ok";
       }
       if (what === "unplug") {
         const { path } = line;
         await line.close();
-        // Bun's copy of the descriptor may hold the line up a moment longer.
+        // Bun's copy of the descriptor may keep the line open a moment longer.
         await eventually(() => !opens(path));
         return "ok";
       }
@@ -75,7 +75,7 @@ function opens(path: string): boolean {
   }
 }
 
-/** c_cflag without its rate, and of c_iflag the flow control (termbits.h). */
+/** c_cflag without its rate, and the flow control of c_iflag (termbits.h). */
 function flagsOf(fd: number): string {
   const termios = new Uint8Array(44);
   ioctl(fd, requests.tcgets2, termios);
@@ -115,7 +115,7 @@ async function transcriptOf(command: readonly string[]): Promise<readonly string
   return notes;
 }
 
-test("our binding and the real one tell the same of the same scenario", async () => {
+test("our binding and the real one have the same transcript of the same scenario", async () => {
   const [theirs, ours] = await Promise.all([
     transcriptOf(["node", scenario, "theirs"]),
     transcriptOf([process.execPath, scenario, "ours"]),

@@ -1,4 +1,4 @@
-/** The compiled program with readers that people make themselves: a board on a real pty, and a file. */
+/** The compiled program with home-made readers: a board on a real pty, and a file. */
 import { expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

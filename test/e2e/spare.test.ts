@@ -1,4 +1,4 @@
-/** The spare of the compiled program: players that are made of it, what they find, and that it is never left behind. */
+/** The spare of the compiled program: players that are made of it, their surroundings, and its end. */
 import { expect, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ interface Process {
   readonly words: readonly string[];
 }
 
-/** The children of a process, the dead that nobody has reaped too. */
+/** The children of a process, zombies included. */
 async function childrenOf(parent: number): Promise<readonly Process[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const all = await Promise.all(
@@ -32,7 +32,7 @@ const isSpare = ({ words, state }: Process) =>
   state !== "Z" && words.some((word) => word.startsWith("--from="));
 const sparesOf = async (parent: number) => (await childrenOf(parent)).filter(isSpare);
 
-/** The process id of the spare, once one that was started with these options waits. */
+/** The process id of the spare, once one with these options waits. */
 async function spareOf({ pid }: Running, ...options: readonly string[]): Promise<number> {
   let found: readonly Process[] = [];
   const fits = ({ words }: Process) =>
@@ -55,14 +55,14 @@ function launcher(id: string, script: string, more = ""): string {
   return `\n[[launchers]]\nid = "${id}"\nextensions = [".${id}"]\ncommand = ${JSON.stringify(command)}\n${more}`;
 }
 
-/** Launches the file, and returns the lines that its player wrote into the file `.said` beside it. */
+/** Launches the file, and returns the lines that its player wrote to the file `.said` beside it. */
 async function said({ client, heard }: Running, path: string): Promise<readonly string[]> {
   await client.call("launch", path);
   await heard.next("media.stopped");
   return (await readFile(`${path}.said`, "utf8")).trim().split("\n");
 }
 
-// Its id first, then all that it was started with. Descriptor 9 is the file that it writes to.
+// Its id first, then all of its arguments. Descriptor 9 is its output file.
 const tell = [
   'exec 9>"$path.said"; echo $$ >&9; pwd >&9',
   "ps -o pgid=,sid=,ppid= -p $$ | awk -v own=$$ '{ print ($1 == own), ($2 == own), $3 }' >&9",
@@ -71,7 +71,7 @@ const tell = [
   "grep -E 'NoNewPrivs|Seccomp:|SigIgn|CapBnd' /proc/$$/status >&9",
 ].join("; ");
 
-/** The number of a pipe or socket is another one each time. */
+/** The number of a pipe or socket differs each time. */
 const withoutNumber = (line: string) => line.replace(/^(pipe|socket):\[\d+\]$/, "$1");
 
 for (const [kind, more, options] of [
@@ -84,7 +84,7 @@ for (const [kind, more, options] of [
     const file = await place.file("Game.tell");
     await using service = await startTapdeck(place);
     await spareOf(service);
-    // The first spare is for any program; the next is for what was started last.
+    // The first spare is for any program; the next is for the program that started last.
     if (kind !== "process") await said(service, file);
     const spare = await spareOf(service, ...options);
     const [pid, ...bySpare] = (await said(service, file)).map(withoutNumber);
@@ -130,7 +130,7 @@ test("a real mpv and a real RetroArch that the spare became answer, and play on"
   }
 });
 
-test("what was made since the spare was started is open to it, and what has a hidden name now is not", async () => {
+test("a place made since the spare was started is open to it, and one with a hidden name is not", async () => {
   await using place = await makePlace();
   const beside = `${place.folder}-beside`;
   const paths = [join(beside, "a"), join(place.folder, "later/a"), join(place.folder, "moved")];
@@ -175,7 +175,7 @@ test("a launcher with a folder, variables or no confinement of its own starts wi
   expect(await spareOf(service)).toBe(spare);
 });
 
-test("what cannot be started is told as well where a spare stands ready", async () => {
+test("a program that cannot be started is reported as well if a spare stands ready", async () => {
   await using place = await makePlace();
   const plain = await place.file("plain", "no program");
   const foreign = await place.file("foreign", "no program");
@@ -191,7 +191,7 @@ test("what cannot be started is told as well where a spare stands ready", async 
   for (const id of ["missing", "closed", "foreign"]) {
     await service.client.call("launch", await place.file(`Game.${id}`));
     errors[id] = (await service.heard.next("launch.finished")).error;
-    // It is not used up by what is no program.
+    // A command that is no program does not use it up.
     if (id !== "foreign") expect(await spareOf(service)).toBe(spare);
   }
   expect(errors.missing).toMatch(/\/no\/such\/player could not be started: there is no such program$/);
@@ -225,7 +225,7 @@ test("200 launches in a row, with kills in between, leave one spare, no player a
   for (let launch = 0; launch < 200; launch++) {
     await client.call("launch", launch % 2 === 0 ? brief : long);
     await heard.next("media.started");
-    // So that many of them are of a spare, whatever the machine does: one comes after each start.
+    // Pauses, so that many players come from a spare on any machine: a new spare follows each start.
     if (launch % 4 === 0) made += await spareOf(service).then(() => 1);
     const children = await childrenOf(pid);
     const spares = children.filter(isSpare);
@@ -236,7 +236,7 @@ test("200 launches in a row, with kills in between, leave one spare, no player a
         if (words[0] === "sleep") quietly(() => process.kill(player, "SIGKILL"));
   }
   expect(made).toBe(50);
-  // One that was killed is replaced after the next start.
+  // A killed spare is replaced after the next start.
   await client.call("launch", brief);
   await heard.next("media.started");
   await client.call("stop");

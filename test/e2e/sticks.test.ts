@@ -1,4 +1,4 @@
-/** USB sticks on the compiled binary, as folders that appear and go where a system mounts them. */
+/** USB sticks on the compiled binary, as folders that appear and go in a folder for mounts. */
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,14 +9,14 @@ import { indexMedia, makePlace, noReaders, type Place, sleeper, startTapdeck } f
 
 async function makeDeck() {
   const place = await makePlace();
-  // Nothing plays from the data folder but its media.
+  // Only the media in the data folder are played.
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-sticks-"));
   const [usb, drawer] = [join(folder, "usb"), join(folder, "drawer")];
   const removable = `\n[systems]\nremovable_folders = ["${usb}"]\n`;
   await place.config(noReaders + sleeper(".sfc", ".md", ".mp3") + removable);
   await place.file("SNES/Main Game.sfc");
   await mkdir(usb);
-  /** Fills a stick somewhere else, from where `plug` puts it in its place. */
+  /** Fills a stick somewhere else, from which `plug` moves it to its place. */
   const fill = async (name: string, ...paths: readonly string[]) => {
     for (const path of paths) {
       const whole = join(drawer, name, path);
@@ -41,7 +41,7 @@ async function makeDeck() {
 
 async function startIndexed(place: Place) {
   const service = await startTapdeck(place);
-  // The first run of a start comes some seconds after it, and until it is over a search fails.
+  // The first run of the index starts some seconds after the service, and a search fails until its end.
   const totalOf = (query: string) =>
     service.client.call("media.search", { query }).then(
       ({ total }) => total,
@@ -59,7 +59,7 @@ async function startIndexed(place: Place) {
   return { service, totalOf, pathsOf, launched, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-test("what is on a stick is found and played while it is plugged in, and not before and after", async () => {
+test("media on a stick are found and played while it is plugged in, and not before and after", async () => {
   await using deck = await makeDeck();
   await deck.fill("GAMES", "SNES/Stick Game.sfc", "Genesis/Stick Quest (Japan).md", "readme.txt");
   await using running = await startIndexed(deck.place);
@@ -87,13 +87,13 @@ test("what is on a stick is found and played while it is plugged in, and not bef
     expect([text, await launched(text)]).toEqual([text, expect.stringContaining(said)]);
   expect(await launched("SNES/Nowhere.sfc")).not.toContain("USB stick");
 
-  // It is back before its index has been made anew.
+  // The stick is back before its index has been made again.
   await deck.plug("GAMES");
   await eventually(async () => expect(await totalOf("stick")).toBe(2));
   expect(await launched("@Genesis/Stick Quest")).toBe("");
 });
 
-test("the stick that something plays from is pulled out: the player ends, all are told why, and the service goes on", async () => {
+test("the stick that something plays from is pulled out: the player ends, all are told why, and the service continues", async () => {
   await using deck = await makeDeck();
   await deck.fill("GAMES", "SNES/Stick Game.sfc");
   await deck.plug("GAMES");
@@ -109,7 +109,7 @@ test("the stick that something plays from is pulled out: the player ends, all ar
   });
   expect((await service.client.call("media")).active).toEqual([]);
   expect(service.log()).toContain("a USB stick was removed");
-  // What plays from elsewhere plays on.
+  // Media from elsewhere play on.
   expect(await launched("SNES/Main Game.sfc")).toBe("");
   await deck.plug("GAMES");
   await eventually(async () => expect(await totalOf("stick")).toBe(1));
@@ -123,13 +123,13 @@ test("a mount point that is still empty counts once it is filled, and two sticks
   await deck.fill("TWO", "SNES/Stick Two.sfc", "SNES/Main Game.sfc");
   await using running = await startIndexed(deck.place);
   const { service, totalOf, pathsOf } = running;
-  // As a mount does it: the folder first.
+  // Like a mount: the folder first.
   await mkdir(join(deck.usb, "ONE"));
   await deck.plug("TWO");
   await eventually(async () => expect(await totalOf("stick")).toBe(1));
   await mkdir(join(deck.usb, "ONE/SNES"));
   await writeFile(join(deck.usb, "ONE/SNES/Stick One.sfc"), "x");
-  // What announces a mount (overlay/usr/lib/tapdeck/usb-stick).
+  // The file that announces a mount (overlay/usr/lib/tapdeck/usb-stick).
   await writeFile(join(deck.usb, ".changed"), "");
   await eventually(async () => expect(await totalOf("stick")).toBe(2));
   expect(await pathsOf("stick")).toEqual(["SNES/Stick One.sfc", "SNES/Stick Two.sfc"]);
@@ -138,7 +138,7 @@ test("a mount point that is still empty counts once it is filled, and two sticks
   expect(await pathsOf("stick")).toEqual(["SNES/Stick One.sfc", "SNES/Stick Two.sfc"]);
 });
 
-test("a stick that was changed elsewhere is read anew when it comes again", async () => {
+test("a stick that was changed elsewhere is read again when it comes back", async () => {
   await using deck = await makeDeck();
   await deck.fill("GAMES", "SNES/Stick Old.sfc");
   await using running = await startIndexed(deck.place);
@@ -156,7 +156,7 @@ test("ten thousand files of a stick are searchable a moment after it was plugged
   await using deck = await makeDeck();
   const count = makeLibrary(join(deck.drawer, "BIG"), 10_000);
   await using running = await startIndexed(deck.place);
-  // Names that hold the same vowel: most of them.
+  // Names with the same vowel: most of them.
   const before = await running.totalOf("e");
   for (const what of ["the first time", "again"]) {
     const startedMs = performance.now();

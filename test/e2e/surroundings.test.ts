@@ -1,11 +1,11 @@
-/** What stands around the compiled program steers nothing: variables, files of the folder that it is started in, modes. */
+/** The surroundings of the compiled program control nothing: variables, files of its working folder, modes. */
 import { expect, test } from "bun:test";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
 
-/** A folder whose files would take the program over, if it looked at them. */
+/** A folder whose files would take the program over, if it read them. */
 async function trap() {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-trap-"));
   const preload = join(folder, "trap.js");
@@ -46,7 +46,7 @@ test("files of the working folder, and variables of the runtime, change nothing"
   expect(await stat(join(folder, "written")).catch(() => undefined)).toBeUndefined();
 });
 
-test("what the engine reads by itself is gone from the service, which keeps its process and its other variables", async () => {
+test("the files that the engine reads by itself are no longer read, and the service keeps its process and its other variables", async () => {
   await using place = await makePlace(noReaders);
   const before = ["env", "BUN_JSC_useJIT=0", "JSC_useJIT=0", "BUN_ANYTHING=1", "KEPT=1", program];
   await using service = await startTapdeck(place, before);

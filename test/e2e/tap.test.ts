@@ -1,4 +1,4 @@
-/** The main job, end to end, on the compiled binary: a card is tapped, a player starts, everybody hears of it. */
+/** The main job, end to end, on the compiled binary: a card is tapped, a player starts, and all clients hear of it. */
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { makeLibrary } from "../../tools/demo-library.ts";
@@ -17,7 +17,7 @@ import {
 } from "../helpers/tapdeck.ts";
 
 const uid = "04a1b2c3d4e5f6";
-/** `sleeper` and `stubborn`, as the kernel tells their command lines. */
+/** `sleeper` and `stubborn`, by their command lines in the kernel. */
 const sleeping = /sleep[ \0]600/;
 
 test("a tap on an emulated reader plays a real file in mpv, and everybody hears of it in order", () =>
@@ -50,7 +50,7 @@ command = ["mpv", "--no-terminal", "--no-config", "--ao=null", "--", "{path}"]
     expect(stopped).toMatchObject({ mediaName: "Doorbell", exitCode: 0 });
     const names = heard.names().filter((name) => name !== "readers.added" && name !== "media.indexing");
     expect(names.slice(0, 3)).toEqual(["tokens.added", "running", "media.started"]);
-    // A launch is finished when its player has shown that it plays, which the card need not wait for.
+    // A launch is finished when its player has shown that it plays; the card does not wait for that.
     expect(names.slice(3).toSorted()).toEqual(["launch.finished", "media.stopped", "tokens.removed"]);
     expect(heard.all.find(({ method }) => method === "tokens.added")?.params).toMatchObject({
       type: "NTAG",
@@ -134,7 +134,10 @@ test("TERM stops player, readers, connections and database in order, with exit c
   expect(service.heard.names()).toContain("media.stopped");
 });
 
-/** The child process of the service that runs this, as soon as it does: those that look after the media come and go beside it. */
+/**
+ * The child process of the service that runs this, as soon as it exists. Processes of the media index come and go beside
+ * it.
+ */
 async function playerOf(pid: number, command: RegExp): Promise<number> {
   let player: number | undefined;
   await eventually(async () => {
@@ -148,7 +151,7 @@ async function playerOf(pid: number, command: RegExp): Promise<number> {
   return player ?? 0;
 }
 
-/** The arguments of a process; for a moment after its start it has none. */
+/** The arguments of a process; directly after its start it has none. */
 async function argvOf(pid: number): Promise<readonly string[]> {
   let text = "";
   await eventually(async () => {

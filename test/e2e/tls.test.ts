@@ -1,4 +1,4 @@
-/** TLS: who comes by it is private without a handshake, and may do all but what is for the device itself. */
+/** TLS: a caller over TLS is private without a handshake, and may do everything except administer the device. */
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { eventually } from "../helpers/processes.ts";
 import { noReaders } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
-// Without openssl there is nobody to show a certificate to.
+// Without openssl the test cannot read the certificate.
 const opensslTest = test.skipIf(!canMakeNetworks || Bun.which("openssl") === null);
 const device = deviceForAll(noReaders);
 const request = (method: string) => JSON.stringify({ jsonrpc: "2.0", id: method, method });

@@ -1,6 +1,6 @@
 /**
- * The compiled binaries and USB: the addon in them is unpacked and loaded once a reader is there, and where it cannot be,
- * the reader is listed with the reason. The reader is one in a sysfs tree of the test's, in a mount namespace.
+ * The compiled binaries and USB: the addon is unpacked and loaded once a reader is there. If that fails, the reader is
+ * listed with the reason. The reader is one in a sysfs tree of the test's, in a mount namespace.
  */
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
@@ -19,7 +19,9 @@ const binaries = {
 } as const;
 const canMount = process.getuid?.() === 0 && Bun.which("unshare") !== null;
 
-/** The command, in a namespace where sysfs shows a reader and nothing else, with this folder for temporary files. */
+/**
+ * The command, in a namespace in which sysfs shows one reader and no other device, with this folder for temporary files.
+ */
 async function withReader({ folder }: Place, temporary: string, command: readonly string[]) {
   const tree = join(folder, "sys");
   const files: Record<string, string | Uint8Array> = {
@@ -60,7 +62,7 @@ for (const machine of machines) {
           place,
           await withReader(place, temporary, binaries[machine]),
         );
-        // Nobody has made a node for it.
+        // The reader has no node.
         await eventually(() =>
           expect(service.log()).toContain("1-1: there is no such device: is it plugged in?"),
         );
@@ -69,7 +71,7 @@ for (const machine of machines) {
         expect(readers).toMatchObject([{ driver: "acr122u-usb", path: "1-1", connected: false }]);
       }, 120_000);
 
-      test("that has no folder to unpack it says so, in its log and to whoever asks for its health", async () => {
+      test("that has no folder to unpack it says so, in its log and to all who ask for its health", async () => {
         await using place = await makePlace();
         await using service = await startTapdeck(place, await withReader(place, "/proc", binaries[machine]));
         const reason = "USB support cannot be loaded";

@@ -40,7 +40,7 @@ async function pair(pin: string, name = "phone") {
   return JSON.parse(await printed(onNeighbour(command)));
 }
 
-/** Pairs, whatever the earlier tests left of the address's allowance. */
+/** Pairs; earlier tests may have used some of the address's allowance. */
 async function paired(name?: string): Promise<{ token: string; client: string; key: string }> {
   const answer = await pair(await openPin(), name);
   expect(answer).toEqual({
@@ -60,7 +60,7 @@ function talk({ token, key }: { token: string; key: string }, flags: readonly st
       talking.stdin.write(`${JSON.stringify(payload)}\n`);
       talking.stdin.flush();
     },
-    /** But for the index that the service makes by itself soon after its start. */
+    /** Except for the events of the index that the service makes soon after its start. */
     async next() {
       for (;;) {
         const told = JSON.parse((await lines.next()).value ?? "null");
@@ -156,7 +156,7 @@ remoteTest("a recorded session opens no second time, not even after a restart of
   await restart();
   const after = await replay();
   expect([JSON.parse(after.messages?.[0] ?? ""), after.closed]).toMatchObject([refusal, 1008]);
-  // The phone itself comes in again, with a salt of its own.
+  // The phone itself connects again, with a new salt.
   await using phone = talk(made);
   phone.send(request("version"));
   expect(await phone.next()).toHaveProperty("payload");
@@ -186,7 +186,7 @@ remoteTest("those that are connected are cut off as soon as they are no longer a
   await device.config(settings(false));
   expect(await phone.next()).toEqual({ closed: true });
   await device.config(settings(true));
-  // What is saved is in use a moment later.
+  // A saved change is in use a moment later.
   await eventually(async () => void (await openPin()));
 });
 

@@ -1,6 +1,6 @@
 /**
- * The watchdog as a real process over the real service, over services that fail in ways of their own, and over bytes
- * that no service would send. A plain file stands for /dev/watchdog: each feed is one byte in it, and a clean end a `V`.
+ * The watchdog as a real process over the real service, over services that fail in several ways, and over bytes that no
+ * service would send. A plain file stands for /dev/watchdog: each feed is one byte in it, and an orderly end a `V`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(tools, { recursive: true, force: true }));
 
-/** For a service that is well, on a machine that may stand still for a second. */
+/** For a healthy service, on a machine that may stand still for a second. */
 const patient = "--pong-ms=5000";
 
 test("a service that was killed is started again and answers", async () => {
@@ -80,7 +80,7 @@ test.concurrent("a service that takes pings and says nothing is started again", 
 });
 
 test.concurrent("a service that never answers at all is started again when the grace is over", async () => {
-  // Each restart is the only one of its window: the third one, which ends it, never comes.
+  // Each restart is the only one in its window: the third one, which ends the feeding, never comes.
   await using guard = await startScripted("deaf", ["--grace-ms=400", "--window-ms=300"]);
   await guard.servicePid(2);
   expect(await guard.state()).toMatch(
@@ -105,7 +105,7 @@ test("three restarts end the feeding, for good, and a stop does not switch the h
     await guard.answers(time);
     process.kill(await guard.servicePid(time), "SIGKILL");
   }
-  // The third restart is still made, and the service is well: its pongs feed nobody.
+  // The third restart is still made, and the service is healthy, but its pongs feed nothing.
   await guard.answers(4);
   expect(await guard.state()).toMatch(
     /^event=giving-up time=\d+ restarts=3 resets=0 why=the service was ended by signal 9\n$/,
@@ -118,7 +118,7 @@ test("three restarts end the feeding, for good, and a stop does not switch the h
   expect(await guard.feeds()).toBe(feeds);
 });
 
-test("what was before a reset is told after it, and forgotten as a count after enough pongs", async () => {
+test("the reason of a reset is reported after it, and forgotten as a count after enough pongs", async () => {
   const state = "event=giving-up time=1700000000 restarts=3 resets=0 why=it hung\n";
   await using told = await startScripted("well", [], { state });
   await told.servicePid(1);
@@ -154,7 +154,7 @@ test("a state file of anything else counts as a quiet past", async () => {
   }
 });
 
-test("where the device cannot be opened the service is watched all the same, and the state file says so", async () => {
+test("if the device cannot be opened the service is watched all the same, and the state file says so", async () => {
   await using guard = await startScripted("well", ["--device=/nonexistent/watchdog"]);
   await guard.answers(1);
   expect(await guard.state()).toMatch(/^event=unguarded .* cannot be opened: No such file or directory\n$/);
@@ -184,7 +184,7 @@ test.concurrent("a service that is asked to end has more time than one that hang
   await using guard = await startGuard(9, [], ["/bin/sh", "-c", script]);
   await guard.told(/(ready)/);
   await guard.stop();
-  // --stop-ms is less.
+  // --stop-ms is shorter.
   expect(guard.log()).toContain("it ended in order\n");
 });
 
@@ -226,7 +226,7 @@ test.concurrent("beside systemd it is the main process, and READY, once, and WAT
     port,
     ["--supervise=no", "--device=none", "--ping-ms=5000"],
     [process.execPath, tool("service.mjs"), "well", `${port}`],
-    // Half of it is sooner than --ping-ms.
+    // Half of the interval is shorter than --ping-ms.
     { env: { ...given, WATCHDOG_USEC: "100000", KEPT: "yes" } },
   );
   let heard = "";
@@ -236,7 +236,7 @@ test.concurrent("beside systemd it is the main process, and READY, once, and WAT
   }
   const pinger = String(guard.pid);
   expect(heard.replaceAll(new RegExp(`^${pinger} `, "gm"), "")).toMatch(/^READY=1\n(WATCHDOG=1\n)+$/);
-  // The service is its child and can name no one to speak to.
+  // The service is its child and cannot pass the role of main process on.
   const service = await guard.servicePid(1);
   expect(await childrenOf(guard.pid)).toEqual([service]);
   const environment = await readFile(`/proc/${service}/environ`, "latin1");
@@ -276,10 +276,10 @@ test.concurrent.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     );
     await guard.told(/(ready)/);
     process.kill(guard.pid, signal);
-    // --stop-ms is less.
+    // --stop-ms is shorter.
     expect(await guard.ended()).toEqual([7, null]);
     expect(await guard.told(/heard (\w+)/)).toBe(name);
-    // A service that was asked to end is not missed.
+    // The watchdog does not restart a service that was asked to end.
     expect(await guard.state()).toBe("");
   },
 );
@@ -476,7 +476,7 @@ test.each(refusals)("%p is refused with a sentence", async (words, sentence) => 
   expect(await child.exited).toBe(64);
 });
 
-/** What stands behind `--`: answers pings, and fails as its first word says. */
+/** The program after `--`: answers pings, and fails in the way of its first word. */
 const serviceSource = `
 import { appendFileSync } from "node:fs";
 const [, , kind, port, pingsFile] = process.argv;
@@ -504,7 +504,7 @@ Bun.serve({
 });
 `;
 
-/** Stands for systemd: prints the datagrams that come, one a line, each behind the process id of its sender (unix(7)). */
+/** Stands for systemd: prints the datagrams, one a line, each after the process id of its sender (unix(7)). */
 const notifiedSource = `
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -537,15 +537,15 @@ interface Guard {
   readonly pid: number;
   readonly port: number;
   log(): string;
-  /** Resolves with what the log's first match of `pattern` holds in brackets. */
+  /** Resolves with the group of the log's first match of `pattern`. */
   told(pattern: RegExp): Promise<string>;
-  /** Process id of the service, the `time`-th that was started. */
+  /** Process id of the `time`-th service. */
   servicePid(time: number): Promise<number>;
-  /** Resolves when the service has answered for the first time, after so many starts. */
+  /** Resolves at the first answer of the service after this many starts. */
   answers(time: number): Promise<void>;
-  /** The bytes that the device took. */
+  /** The bytes that the device received. */
   feeds(): Promise<string>;
-  /** How many pings a scripted service took. */
+  /** The number of pings that a scripted service received. */
   pings(): Promise<number>;
   state(): Promise<string>;
   readonly statePath: string;
@@ -557,7 +557,7 @@ interface Guard {
 }
 
 interface Extra {
-  /** What the state file holds before. */
+  /** The content of the state file before the start. */
   readonly state?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly watchdog?: string;
@@ -590,7 +590,7 @@ async function startGuard(
   void gather(child.stderr);
   const nth = async (pattern: RegExp, time: number): Promise<string> => {
     const found = () => [...log.matchAll(pattern)][time - 1];
-    // A state of things that does not come true is told with the log.
+    // A condition that does not come true fails with the log.
     await eventually(() => found() !== undefined || child.exitCode !== null).catch(() => {});
     const match = found();
     if (match === undefined) throw new Error(`not ${time} times ${pattern} in:\n${log}`);
@@ -624,7 +624,7 @@ async function startGuard(
   };
 }
 
-/** Over a service of this file's, of `kind`. */
+/** Over a service of this file, of this `kind`. */
 function startScripted(kind: string, options: readonly string[] = [], extra: Extra = {}): Promise<Guard> {
   const port = freePort();
   return startGuard(port, options, [process.execPath, tool("service.mjs"), kind, `${port}`], extra);
@@ -637,7 +637,7 @@ function isScripted(service: readonly string[]): boolean {
 interface Heard {
   readonly socket: { write(bytes: Uint8Array): unknown; end(bytes?: Uint8Array): unknown };
   readonly bytes: Uint8Array;
-  /** True for the handshake. */
+  /** True for a good handshake. */
   readonly isFirst: boolean;
 }
 
@@ -657,7 +657,7 @@ async function startBeside(
         greeted.add(socket);
         answer({ socket, bytes, isFirst });
       },
-      error() {}, // It hangs up on garbage, as it should.
+      error() {}, // The watchdog hangs up on garbage, as it should.
     },
   });
   const guard = await startGuard(server.port, ["--supervise=no", ...options], [], { watchdog });
@@ -702,7 +702,7 @@ function unmasked(bytes: Uint8Array): string {
   return payloads;
 }
 
-/** Random bytes, mostly behind a good handshake, and often with the beginnings of frames among them. */
+/** Random bytes, mostly after a good handshake, and often with the beginnings of frames among them. */
 function garbage(random: () => number): Uint8Array {
   const below = (most: number) => Math.floor(random() * most);
   const bytes = (count: number) => Uint8Array.from({ length: count }, () => below(256));

@@ -55,7 +55,7 @@ function tapdeck(place: Place, ...words: readonly string[]) {
     out: out.text,
     error: error.text,
     interrupt: () => child.kill("SIGINT"),
-    /** Its exit code, once all that it said was heard. */
+    /** Its exit code, after all of its output. */
     async ended() {
       await Promise.all([out.whole, error.whole]);
       return child.exited;
@@ -104,7 +104,7 @@ test("many tags are written in a row from a list, each with its own line, until 
     await asked("1/4 one: lay a tag on the reader");
     lay(first);
     await asked("2/4 ");
-    // One that is too small is not the end of it.
+    // A tag that is too small does not end the write.
     lay(small);
     await asked("bytes are missing");
     lay(second);
@@ -155,8 +155,8 @@ test("over the API: what was refused says why, for people and for programs", () 
       data: { reason: "write-failed", cause: "too-small", bytesMissing: 11 },
     });
     device.take();
-    // Nobody is told that a tag leaves which came to be written. Another card shows it: without, the next order could
-    // meet the first tag still, as the reader heard of it a moment before it was taken.
+    // The removal of a tag that came to be written is not announced. Another card shows that: without it, the next order
+    // could still meet the first tag, which the reader saw a moment before its removal.
     device.put(ntag213("04c1c2c3c4c5c6", "**delay:1"));
     await heard.next("tokens.added");
     device.take();
@@ -177,7 +177,7 @@ test("a write whose caller has gone is called off, so that the next card keeps w
       client.call("readers.write", { text: "z" }).catch((error: unknown) => {
         refusal = String(error);
       });
-      // A refusal is there before the next answer is.
+      // A refusal arrives before the next answer.
       await client.call("version");
       if (refusal === "") await client.call("readers.write.cancel");
       return refusal;
@@ -205,7 +205,7 @@ test("a write whose caller has gone is called off, so that the next card keeps w
     await eventually(async () => {
       const answer = await refusalOfAnother();
       if (answer.includes(taken)) return;
-      // It may have come while the look of this test was under way.
+      // It may have come during the check of this test.
       if ((await Promise.race([posted, ""])) === "answered") posted = post();
       expect(answer).toContain(taken);
     });
@@ -232,7 +232,7 @@ test("the simulated reader is written to as a real one is", async () => {
   expect(service.heard.names()).toEqual(service.heard.names().filter((name) => name === "readers.added"));
 });
 
-test("what the command line cannot do it says", async () => {
+test("the command line reports its refusals itself", async () => {
   await using place = await makePlace(noReaders);
   await using _service = await startTapdeck(place);
   await writeFile(join(place.folder, "empty.txt"), "\n \n");
@@ -279,7 +279,7 @@ describe("nfc-mfultralight reads what was written", () => {
         await child.exited;
         const dump = new Uint8Array(await readFile(join(folder, "dump.mfd")));
         expect(textIn(dump)).toBe(text);
-        // Behind the data area stand password and PACK, which show as zeros.
+        // Password and PACK follow the data area and read as zeros.
         expect(dump.subarray(0, 64)).toEqual(tag.memory.slice(0, 64));
       } finally {
         await rm(folder, { recursive: true });

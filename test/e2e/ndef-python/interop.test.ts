@@ -14,7 +14,7 @@ import { pythonSetUpMs, pythonWith } from "../../helpers/python.ts";
 const messages = 10_000;
 const seed = 20;
 
-/** Answers of the library to these questions, in order, by one process. */
+/** Answers of the library to these questions, in order, from one process. */
 async function ask(questions: readonly unknown[]): Promise<readonly unknown[]> {
   const python = await pythonWith("ndef-python", join(import.meta.dir, "requirements.txt"));
   const child = Bun.spawn([python, join(import.meta.dir, "judge.py")], {
@@ -31,11 +31,11 @@ async function ask(questions: readonly unknown[]): Promise<readonly unknown[]> {
     .map((line) => JSON.parse(line));
 }
 
-// A byte-order mark at the beginning is left out by both, each in its own way.
+// Both drop a byte-order mark at the beginning, each in its own way.
 const text = fc
   .oneof(fc.string({ unit: "grapheme", maxLength: 60 }), fc.string({ unit: "binary", maxLength: 400 }))
   .filter((value) => !value.startsWith("\ufeff"));
-// Characters that no library rewrites in a URI, behind a host that none takes offence at.
+// Characters that no library rewrites in a URI, after a host that every library accepts.
 const path = fc.string({ unit: fc.constantFrom(..."abcXYZ019/-._~"), maxLength: 300 });
 const uri = fc
   .tuple(fc.constantFrom(...uriBeginnings.slice(1)), path)

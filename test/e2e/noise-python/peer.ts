@@ -1,13 +1,13 @@
 /**
  * The service's side of the secure layer without a network: a text a line on stdin and stdout. It greets with a long
- * payload, then echoes every payload. The client that it knows stands in TAPDECK_PEER_ID and TAPDECK_PEER_SECRET.
+ * payload, then echoes every payload. TAPDECK_PEER_ID and TAPDECK_PEER_SECRET hold the client that it knows.
  */
 import { acceptHandshake } from "../../../src/secure/handshake.ts";
 import { linesOf } from "../../helpers/lines.ts";
 
 export const greeting = "g".repeat(150_000);
 
-/** Runs until stdin ends, or something is refused. */
+/** Runs until stdin ends, or until a refusal. */
 async function serve(): Promise<void> {
   const say = (text: string) => Bun.write(Bun.stdout, `${text}\n`);
   const lines = linesOf(Bun.stdin.stream());

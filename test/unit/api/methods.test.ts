@@ -7,7 +7,7 @@ import { methodNames, methods } from "../../../src/api/methods/index.ts";
 import { notifications } from "../../../src/api/notifications.ts";
 import { methodRows, notificationRights } from "../../helpers/right-tables.ts";
 
-/** Another name of a method has its lines in that method's transcript. */
+/** An alias has its lines in the transcript of its method. */
 const aliases = ["media.generate"];
 
 test("every method has a transcript", () => {
