@@ -18,7 +18,7 @@ const prefixOf = (name: string) => name.toUpperCase().replaceAll("-", "_");
 const fileOf = (name: string, ending: string) =>
   readFile(join(tree, "package", name, ending === "Config.in" ? ending : `${name}.${ending}`), "utf8");
 
-/** The package's variables that are set in one line, with the version put in. */
+/** The package's variables that are set in one line, with the version filled in. */
 async function factsOf(name: string): Promise<ReadonlyMap<string, string>> {
   const text = await fileOf(name, "mk");
   const prefix = prefixOf(name);

@@ -110,7 +110,7 @@ test("each package names the texts of its licences, and knows their sums", async
     const sums = await readFile(join(folder, `${name}.hash`), "utf8");
     for (const [file, sum] of texts) expect(sums).toContain(`\nsha256  ${sum}  ${file}\n`);
   }
-  // The watchdog can be taken alone, and has it beside it.
+  // The watchdog can be used alone, and has its licence beside it.
   expect(await sumOf("watchdog/LICENSE")).toBe(ours[1]);
 });
 
@@ -183,7 +183,7 @@ test("the watchdog's package compiles its programs and installs them", async () 
     expect(existsSync(join(target, "usr/bin", name))).toBe(true);
 });
 
-test.each(["zero2w", "qemu"])("what Buildroot made for %s becomes a card", async (board) => {
+test.each(["zero2w", "qemu"])("the output of Buildroot for %s becomes a card", async (board) => {
   const images = join(folder, `images-${board}`);
   const put = (path: string, text = path) => Bun.write(join(images, path), text);
   await put("Image");
@@ -195,7 +195,7 @@ test.each(["zero2w", "qemu"])("what Buildroot made for %s becomes a card", async
     await put("rpi-firmware/overlays/disable-bt.dtbo");
     await put("rpi-firmware/config.txt", config);
   }
-  // A stand-in for the last step, which the stand-in image takes for real: what it is called with is what counts here.
+  // A stand-in for the last step, which the stand-in image runs for real; only its arguments count here.
   const programs = join(folder, "bin");
   await Bun.write(join(programs, "genimage"), '#!/bin/sh\nfind "$2" -type f -printf "%P\\n" | sort\n');
   await Bun.write(join(programs, "mkimage"), '#!/bin/sh\nfor last; do :; done; echo script >"$last"\n');

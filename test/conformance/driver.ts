@@ -1,6 +1,6 @@
 /**
- * What every driver must do, as tests: registered once for each driver with its emulated device. A driver's reports
- * are states; what counts here is each change of them.
+ * The requirements on every driver, as tests: registered once for each driver with its emulated device. A driver reports
+ * states; these tests count each change of them.
  */
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -22,14 +22,14 @@ const [a, b] = [
 interface Watched {
   readonly reader: EmulatedReader;
   readonly session: ReaderSession;
-  /** What lay there, each change once: the cards' descriptions, or nothing. */
+  /** The states of the reader, each change once: the cards' descriptions, or nothing. */
   readonly states: readonly string[];
-  /** Resolves with undefined when the watch has ended in peace, or with what it failed with. */
+  /** Resolves with undefined after an orderly end of the watch, or with its error. */
   readonly ended: Promise<unknown>;
   readonly stop: () => void;
   readonly lay: (card: Card) => void;
   readonly lift: () => void;
-  /** Resolves once this is what lies there. */
+  /** Resolves once this is the state of the reader. */
   readonly sees: (...cards: readonly Card[]) => Promise<void>;
 }
 
@@ -167,7 +167,8 @@ function testEnds(driver: Driver, create: () => EmulatedReader, withReader: With
 
 function testFound(driver: Driver, create: () => EmulatedReader, isCertain: boolean): void {
   const told = isCertain ? "is listed with the reason" : "is not taken for a reader";
-  // Toy Pads and readers that type were left alone after one try, and a PN532 whose power came after its port.
+  // The regression: Toy Pads and readers that type were left alone after one try, and a PN532 whose power came after its
+  // port.
   test(`one that is found and cannot be opened ${told}, and is opened as soon as it can be`, () =>
     leavesNothing(async (clock) => {
       const reader = create();
@@ -198,7 +199,7 @@ function testFound(driver: Driver, create: () => EmulatedReader, isCertain: bool
     }));
 }
 
-/** The same clock, on which waits of many seconds are over in a moment. */
+/** The same clock, on which waits of many seconds end in a moment. */
 function skippingLongWaits(clock: Clock): Clock {
   const [longMs, momentMs] = [5000, 20];
   let skippedMs = 0;
@@ -265,7 +266,7 @@ function testLine(driver: Driver, create: () => EmulatedReader): void {
       let commands = 0;
       line.onceReading(() => {
         lift();
-        // The driver looks whether the card is still there, and by then it is not; a moment later it is again.
+        // The driver checks the card after it was removed; a moment later it is back.
         line.onCommand(() => {
           commands += 1;
           if (commands === 3) lay(a);
@@ -352,7 +353,7 @@ function testLine(driver: Driver, create: () => EmulatedReader): void {
     }
   });
 
-  test("where nothing answers, and where there is no such path, opening is refused in a sentence", () =>
+  test("if nothing answers, and where there is no such path, opening is refused in a sentence", () =>
     leavesNothing(async (clock) => {
       const reader = create();
       await lineOf(reader).unplug();
@@ -366,7 +367,7 @@ function testLine(driver: Driver, create: () => EmulatedReader): void {
     }));
 }
 
-/** Opens the driver on a fresh device, watches, runs, and sees to it that nothing is left. */
+/** Opens the driver on a fresh device, watches it, calls `run`, and checks that nothing is left open. */
 async function open(driver: Driver, create: () => EmulatedReader, run: (watched: Watched) => Promise<void>) {
   await leavesNothing(async (clock) => {
     const reader = create();
@@ -424,7 +425,7 @@ async function openAgain(driver: Driver, reader: EmulatedReader) {
   await session.close();
 }
 
-/** Fails where timers or descriptors are left once `run` has ended. */
+/** Fails if timers or descriptors are left after `run`. */
 async function leavesNothing(run: (clock: Clock) => Promise<void>): Promise<void> {
   const before = openDescriptors();
   const timers = new Set<Disposable>();
@@ -467,7 +468,7 @@ function failureOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Where there is no such node here, the same driver over an emulated link. */
+/** If this machine has no such node, the same driver runs over an emulated link. */
 function driverOf(driver: Driver, reader: EmulatedReader): Driver {
   return reader.driver ?? driver;
 }

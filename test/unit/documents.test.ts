@@ -1,4 +1,4 @@
-/** The documents: each file that they name is in the tree, and each link leads to one. */
+/** The documents: each file that they name is in the tree, and each link has a target. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";

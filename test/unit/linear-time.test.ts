@@ -1,7 +1,7 @@
 /**
- * Parsers of bytes from outside take time in proportion to the bytes, whatever these are. Steps are counted where the bytes
- * are looked at in place; where they are kept between calls, this process's own CPU time at two sizes is compared, which
- * another program's work does not lengthen.
+ * Parsers of outside bytes take time in proportion to the number of bytes, for any content. Steps are counted if the bytes
+ * are read in place. If a parser copies them, the test compares this process's own CPU time at two sizes, which other
+ * programs do not lengthen.
  */
 import { describe, expect, test } from "bun:test";
 import { ccidIn, createCcidAssembler, encodeCcid } from "../../drivers/protocol/ccid.ts";
@@ -14,7 +14,7 @@ import { ndefBytesMax } from "../../src/core/limits.ts";
 const factor = 4;
 const stepsPerByteMax = 8;
 
-/** Bytes that count how often one of them is looked at or copied. */
+/** Bytes that count the reads and copies of each of them. */
 function counted(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly steps: () => number } {
   let steps = 0;
   const wrap = (target: Uint8Array): Uint8Array =>
@@ -27,7 +27,7 @@ function counted(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly step
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== "function") return value;
         return (...args: readonly unknown[]) => {
-          // A part in place costs one step, everything else may go through all.
+          // A sub-array in place costs one step, every other operation may read all.
           steps += key === "subarray" ? 1 : target.length;
           const result: unknown = Reflect.apply(value, target, args);
           return key === "subarray" && result instanceof Uint8Array ? wrap(result) : result;
@@ -37,7 +37,7 @@ function counted(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly step
   return { bytes: wrap(bytes), steps: () => steps };
 }
 
-/** The bytes again and again, `length` of them. */
+/** The bytes repeated, `length` of them. */
 function filled(length: number, ...bytes: readonly number[]): Uint8Array {
   return Uint8Array.from({ length }, (_, at) => bytes[at % bytes.length] ?? 0);
 }
@@ -111,7 +111,10 @@ describe("a stream's time is in proportion to its bytes", () => {
   });
 });
 
-/** How many times as long `factor` times as much takes; the best of some tries, for a collection may fall into one. */
+/**
+ * The ratio of the times for `factor` times as much; the best of some tries, because a garbage collection may fall into
+ * one.
+ */
 function growth(size: number, run: (size: number) => void): number {
   run(size);
   let best = Number.POSITIVE_INFINITY;

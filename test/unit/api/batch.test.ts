@@ -1,4 +1,4 @@
-/** Batches: what the answers to one may be together. */
+/** Batches: the limits of all answers together. */
 import { expect, test } from "bun:test";
 import { createConnection } from "../../../src/api/connection.ts";
 import { createDispatch } from "../../../src/api/dispatch.ts";
@@ -8,7 +8,7 @@ import { batchAnswersCharsMax } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
-test("a batch whose answers get too long is answered so far; the rest is not run, and told to ask again, but for what has no answer", async () => {
+test("a batch whose answers get too long is answered so far; the rest is not run, and must be sent again, except what has no answer", async () => {
   let asked = 0;
   const entry = { type: "", uid: "", text: "", data: "", success: true, time: "2026-01-01T00:00:00.000Z" };
   const history = () => {

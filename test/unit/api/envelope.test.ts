@@ -1,4 +1,4 @@
-/** JSON-RPC envelopes: which payloads are requests, which are refused and how, and the texts of answers. */
+/** JSON-RPC envelopes: the requests, the refused payloads with their errors, and the texts of answers. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -95,7 +95,7 @@ test("a response of the peer is ignored, with a result or an error", () => {
   expect(itemOf('{"jsonrpc":"2.0","id":1,"method":"version","result":1}').kind).toBe("request");
 });
 
-test("what is not JSON is a parse error without an id", () => {
+test("a text that is not JSON is a parse error without an id", () => {
   for (const text of ["", "{", "ping", '{"jsonrpc":"2.0"', '"\\"'])
     expect(refusalOf(text)).toMatchObject({ id: undefined, code: -32700, data: { reason: "parse-error" } });
 });

@@ -1,4 +1,4 @@
-/** Server-Sent Events: a listener that comes back misses nothing, and counts nothing that it may not hear. */
+/** Server-Sent Events: a listener that reconnects misses nothing, and cannot count events that it may not receive. */
 import { expect, test } from "bun:test";
 import { createEventStreams } from "../../../src/api/event-stream.ts";
 import { eventsKeptMax } from "../../../src/core/limits.ts";
@@ -12,7 +12,7 @@ interface Heard {
 
 function makeStreams() {
   const streams = createEventStreams(createManualClock());
-  /** All that a listener with this right is sent while it is there, and `more` happens. */
+  /** All that a listener with this right receives while it is connected, and `more` happens. */
   const visit = async (right: Right, lastEventId: string | null = null, more = () => {}): Promise<Heard> => {
     const response = streams.open(lastEventId, {
       mayHear: (required) => allows(right, required),
@@ -32,7 +32,7 @@ function makeStreams() {
   return { streams, visit };
 }
 
-test("ids tell a stranger nothing of the events that it may not hear", async () => {
+test("ids reveal nothing of the events that a stranger may not hear", async () => {
   const { streams, visit } = makeStreams();
   const ids: string[] = [];
   for (const hidden of [0, 0, 5, 300]) {
@@ -41,7 +41,7 @@ test("ids tell a stranger nothing of the events that it may not hear", async () 
     expect(heard.data).toEqual(['"public"']);
     ids.push(...heard.ids);
   }
-  // Each is another one, also where nothing has happened since, and none shows a number.
+  // Each id differs, also without a new event, and none shows a number.
   expect(new Set(ids).size).toBe(8);
   const [runs, numbers] = [ids.map((id) => id.split("-")[0]), ids.map((id) => id.split("-")[1] ?? "")];
   expect(new Set(runs).size).toBe(1);

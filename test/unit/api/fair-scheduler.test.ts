@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { createFairScheduler, type Lane } from "../../../src/api/fair-scheduler.ts";
 import { requestsWaitingMax } from "../../../src/core/limits.ts";
 
-/** A lane, and what it did in one go. */
+/** A lane, and its requests in one turn. */
 function createLane(): Lane & { readonly goes: string[][] } {
   const goes: string[][] = [];
   return {
@@ -63,11 +63,11 @@ test("a lane with little work does not wait behind one that floods", async () =>
     );
   turns.take(quiet, () => order.push("quiet"), 10);
   await settled(() => order.length === 1001);
-  // It came last, and was served behind at most a few rounds of the other.
+  // It came last, and was served after at most a few rounds of the other.
   expect(order.indexOf("quiet")).toBeLessThan(300);
 });
 
-test("what waits is bounded: one more than the limit is worked off at once", () => {
+test("the waiting requests are bounded: one more than the limit is worked off at once", () => {
   const turns = createFairScheduler();
   const lane = createLane();
   let done = 0;

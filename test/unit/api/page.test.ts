@@ -1,4 +1,4 @@
-/** The docs' page of the API says what the API says. */
+/** The document of the API agrees with the API. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { apiPage, pagePath } from "../../../tools/api-page.ts";

@@ -1,4 +1,4 @@
-/** What a grant lets through: methods, notifications, errors, and the quota of remote writes. */
+/** The effect of a grant: methods, notifications, errors, and the quota of remote writes. */
 import { expect, test } from "bun:test";
 import { createWriteQuota } from "../../../src/api/admission/rate-limits.ts";
 import { type ApiConnection, createConnection } from "../../../src/api/connection.ts";
@@ -66,7 +66,7 @@ function remote(grant: Grant | (() => Grant), client?: string, sent: string[] = 
   return createConnection({ access: "remote", grant: asked, from }, (text) => sent.push(text));
 }
 
-test("an error tells a caller without the right to change nothing of paths, files and players", async () => {
+test("an error shows a caller without the right to change nothing of paths, files and players", async () => {
   const fails = async () => {
     throw new ServiceError("failed", `mpv says: cannot open ${secretPath}`, { data: { path: secretPath } });
   };

@@ -1,4 +1,4 @@
-/** The command line: what is typed wrong is answered with what was wrong and what to type. */
+/** The command line: wrong input gets its fault and the right form. */
 import { expect, test } from "bun:test";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { commandHelp, commandNames, helpText } from "../../../src/cli/help.ts";
@@ -27,7 +27,7 @@ test("every command takes the options that its help names, and each of its optio
   for (const name of commandNames) {
     const { options = [], words: [wordsMin] = [0] } = commandHelp[name];
     const help = helpText(name);
-    // What the image's own scripts use is not for people.
+    // Options of the image's own scripts are not for people.
     for (const option of options.filter((one) => one !== "confirm"))
       expect([name, option, help.includes(`--${option}`)]).toEqual([name, option, true]);
     const words =

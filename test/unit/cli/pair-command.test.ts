@@ -86,7 +86,7 @@ test("the list has a column each for id, name, role, age and last use", () => {
   ]);
 });
 
-test("an age is told in the largest whole unit", () => {
+test("an age is given in the largest whole unit", () => {
   const nowMs = Date.parse("2026-03-10T12:00:00Z");
   const told = (ms: number) => ago(new Date(nowMs - ms).toISOString(), nowMs);
   expect(
@@ -104,7 +104,7 @@ test("an age is told in the largest whole unit", () => {
   ]);
 });
 
-test("what belongs to pair alone is refused elsewhere, and write's --list still takes its file", () => {
+test("an option of pair alone is refused elsewhere, and write's --list still takes its file", () => {
   expect(() => parseArguments(["tap", "x", "--card"])).toThrow("--card belongs to tapdeck pair");
   expect(() => parseArguments(["--host", "x"])).toThrow("--host belongs to a command");
   expect(parseArguments(["write", "--list", "cards.txt"])).toMatchObject({ list: "cards.txt" });
@@ -135,6 +135,6 @@ test("links name what others on the network can reach: never loopback, the owner
   expect(await reachableHosts(["127.0.0.1", "192.168.1.2", "fd77::1"])).toEqual(["192.168.1.2", "[fd77::1]"]);
   const all = await reachableHosts([]);
   expect(all.filter((host) => host.startsWith("127."))).toEqual([]);
-  // A machine without a network has none at all.
+  // A machine without a network has no address.
   if (all.length > 0) expect(all).toContain(`${hostname().toLowerCase()}.local`);
 });

@@ -1,4 +1,4 @@
-/** `tapdeck update` on a machine made of files: what it writes, says and restarts, and when it keeps what is tried. */
+/** `tapdeck update` on a machine made of files: its writes, output and restarts, and the decision on a trial. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -102,7 +102,7 @@ test("a trial whose service never answers, or always complains, is not kept", as
   expect(writable).toEqual([]);
 });
 
-test("what was wrong before an update is no reason against it, and one more thing is", async () => {
+test("a fault from before an update is no reason against it, and a new one is", async () => {
   await bundle("0.2.0");
   let complaint = "the card is nearly full";
   await using service = serve(() => complaint);
@@ -135,7 +135,7 @@ test("a service that the watchdog had to start again was unhealthy for a day, an
   expect(await update({ kind: "confirm" }, { port: service.port })).toBe(0);
 });
 
-test("a service that was too busy to tell what is wrong before an update is asked again", async () => {
+test("a service that was too busy to report its faults before an update is asked again", async () => {
   await bundle("0.2.0");
   let asked = 0;
   await using service = serve(
@@ -212,7 +212,7 @@ async function status(): Promise<readonly string[]> {
   return said.trim().split("\n");
 }
 
-/** A clock that runs as fast as somebody waits for it. */
+/** A clock that passes at once while something waits for it. */
 function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise<number> {
   const paths: MachinePaths = {
     commandLine: at("cmdline"),
@@ -232,7 +232,7 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
       },
     },
     paths,
-    port: 1, // Nobody listens there.
+    port: 1, // No service listens there.
     restart: async (command) => void restarts.push(command.join(" ")),
     lockPath: at("lock"),
     time: {
@@ -245,7 +245,7 @@ function update(action: UpdateAction, parts: Partial<UpdateParts> = {}): Promise
   });
 }
 
-/** Answers as the service does: `complaint` says why it is not well. */
+/** Answers like the service: `complaint` is the reason of a fault. */
 function serve(complaint: () => string | undefined, answers = () => true) {
   const server = Bun.serve({
     hostname: "127.0.0.1",

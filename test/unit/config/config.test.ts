@@ -258,7 +258,7 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
   ["api.listen = []\napi.port = 0", "line 2: api.port must be a whole number from 1 to 65535, not 0"],
   ["api = { port = 0 }", "line 1: api.port must be a whole number from 1 to 65535, not 0"],
   ["[api]\r\nport = 0\r\n", "line 2: api.port must be a whole number from 1 to 65535, not 0"],
-  // Words that nobody knows.
+  // Unknown words.
   ["[redaers]", "line 1: there is no setting redaers; did you mean readers?"],
   ["[readers]\ndetekt = true", "line 2: there is no setting readers.detekt; did you mean detect?"],
   ["port = 1", "line 1: there is no setting port"],

@@ -236,7 +236,7 @@ test("a text of many lines that looks like a mapping is cut nowhere", async () =
   const long = `${"# filler\n".repeat(1200)}[[mapping]]\n`;
   const source = `${table("a")}[[mapping]]\ntype = "text"\npattern = "p"\noverride = '''\n${long}'''\n${table("z")}`;
   const watched = await startWith({ "a.toml": source, "b.toml": table("b", `label = "${inner}"`) });
-  // The long override is longer than it may be: the line that is told proves that all was read as one.
+  // The long override exceeds its limit: the line in the message proves that all was parsed as one value.
   expect(watched.lines[0]).toContain("override: it is longer than 4096 bytes");
   expect(watched.lines[0]).toContain(" line=9 ");
   expect(patterns(watched)).toEqual(["b"]);
@@ -256,7 +256,7 @@ test("marks inside of texts and comments are those of the text, however many the
   expect(watched.now().length).toBe(3);
 });
 
-test("a fault in a long file is told with its line, and what is no table after table is not read on and on", async () => {
+test("a fault in a long file is reported with its line, and a file without a table is not read on and on", async () => {
   const many = Array.from({ length: 2000 }, (_, place) => table(`p${place}`));
   const watched = await startWith({
     "a.toml": many.with(1500, table("p", "label 7")).join(""),
@@ -266,7 +266,7 @@ test("a fault in a long file is told with its line, and what is no table after t
     "e.toml": table("e"),
   });
   const line = (file: string) => watched.lines.find((one) => one.includes(`file=${file}`));
-  // Each table has five lines, and what is wrong stands on the fifth.
+  // Each table has five lines, and the fault is in the fifth.
   expect(line("a.toml")).toMatch(/ line=7505 reason="this is not TOML: /);
   expect(line("b.toml")).toMatch(/ line=7505 reason="there is no launcher in a file of mappings/);
   expect(line("c.toml")).toMatch(
@@ -284,7 +284,7 @@ test("a thousand mappings of one file are read in their order", async () => {
   expect(patterns(watched)).toEqual(Array.from({ length: count }, (_, place) => `p${place}`));
 });
 
-test("what is not admitted is refused, and the files that are stay", async () => {
+test("a file that is not admitted is refused, and the files that are stay", async () => {
   const folder = join(await newPlace(), "mappings");
   await mkdir(folder);
   for (const name of ["a", "b", "c"])

@@ -46,7 +46,7 @@ test("without the variable, or with an empty one, the file counts, and then the 
   }
 });
 
-test("a change of another setting, from afar or by hand, leaves the variable in force and the file's own value alone", async () => {
+test("a change of another setting, over the API or by hand, leaves the variable in force and the file's own value alone", async () => {
   const { settings, path } = await open('[api]\nanonymous = "change"\n', { TAPDECK_ANONYMOUS: "look" });
   await settings.update({ audioFeedback: false });
   expect(settings.current()).toMatchObject({ api: { anonymous: "look" }, audio: { feedback: false } });

@@ -150,7 +150,7 @@ test("a file that is not there is made with just the keys that were given", asyn
   expect(await text()).toBe("[log]\ndebug = true\n");
 });
 
-test("what the file says already is not written again, and an empty update is none", async () => {
+test("a value that the file has already is not written again, and an empty update is none", async () => {
   const { settings, path } = await open("[log]\ndebug = true\n");
   const before = await stat(path);
   await settings.update({ debug: true });
@@ -190,7 +190,7 @@ test.each<[string, SettingsPatch]>([
   expect(await text()).toBe("# mine\n");
 });
 
-test("what opens the device to others cannot be changed by an update", async () => {
+test("a setting that opens the device to others cannot be changed by an update", async () => {
   const { settings, text } = await open("# mine\n");
   const before = settings.current();
   const names = [
@@ -226,7 +226,7 @@ test("a file that the first change makes is its owner's alone", async () => {
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("what a killed process left behind is swept away, and nothing else is", async () => {
+test("the leftovers of a killed process are swept away, and nothing else is", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-settings-"));
   closing.push(() => rm(folder, { recursive: true }));
   const ended = Bun.spawn(["true"]);
@@ -269,7 +269,7 @@ test("edits by hand are taken over: written in place, put in its place by a rena
   const { settings, path, folder, lines } = await open("[log]\ndebug = true\n");
   const heard: string[] = [];
   settings.onChange(({ log, readers }) => heard.push(`${log.debug} ${readers.insertModeExitDelay}`));
-  // In one go, between whose parts nobody looks.
+  // In one turn, between whose parts nothing else runs.
   writeFileSync(path, "readers.insert_mode_exit_delay = 1\n");
   await eventually(() => expect(settings.current().readers.insertModeExitDelay).toBe(1));
   await writeFile(join(folder, "new"), "readers.insert_mode_exit_delay = 2\n");
@@ -423,7 +423,7 @@ const inSmallDisk = (folder: string, ...argv: string[]) =>
   ]);
 const canMount = Bun.which("unshare") !== null && inSmallDisk("/tmp", "true").exitCode === 0;
 
-// Where no disk may be mounted, there is none to fill.
+// Without the right to mount a disk there is none to fill.
 test.skipIf(!canMount)(
   "a full or read-only disk refuses, the file and memory stay whole, and it heals",
   async () => {
@@ -476,7 +476,7 @@ test(`of a process killed at ${kills} random moments, the file parses and holds 
     acknowledged = Math.max(acknowledged, ...said.split("\n").slice(0, -1).map(Number));
     const now = await text();
     const { connect, insertModeExitDelay: number } = configOf(now, "config.toml", "/data").readers;
-    // What was not acknowledged may have landed, as a whole.
+    // An unacknowledged change may be on the disk, as a whole.
     expect([acknowledged, acknowledged + 1]).toContain(number);
     expect(connect.length).toBe(number % 20);
     expect(now.replace(/"[^"]*",?\s*/g, "").replace(/\d+/g, "")).toMatch(

@@ -159,11 +159,11 @@ test("a long file of many lines is patched", () => {
   expect(patched(long, detectOff)).toBe(long.replace("[readers]", "[readers]\ndetect = false"));
 });
 
-// Files with all that TOML allows, put together from pieces; the places of the values are known from the making.
+// Files with all features of TOML, composed of pieces; the places of the values are known.
 
 interface Piece {
   readonly text: string;
-  /** The setting whose value this is, as `section.key`. */
+  /** The setting with this value, as `section.key`. */
   readonly setting?: string;
   readonly comments?: readonly string[];
 }
@@ -382,7 +382,7 @@ const anyPatch: fc.Arbitrary<SettingsPatch> = fc.oneof(
   fc.record({ debug: fc.boolean() }),
 );
 
-/** Each stretch that may have been put into `before` to make `after`; none where more than that was done. */
+/** The possible insertions into `before` that make `after`; none if more changed. */
 function insertedInto(before: string, after: string): readonly string[] {
   const length = after.length - before.length;
   return Array.from({ length: before.length + 1 }, (_, at) => at)
@@ -415,7 +415,7 @@ test("1,000 random edits of random commented files change only the value that wa
         const line = new RegExp(
           `^[\\s,]*(\\[${edit.section}\\]\\s+|\\S+\\.)?(\\{ )?${edit.key} = ${RegExp.escape(literalOf(edit.value))}[\\s}]*$`,
         );
-        // An empty inline table is written anew; nothing else is.
+        // An empty inline table is written again; nothing else is.
         if (inserted.length === 0) expect(before).toMatch(/=\s*\{\s*\}/);
         else expect(inserted.filter((one) => line.test(one))).not.toEqual([]);
         return;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { afterSilence, type Clock } from "../../../src/core/clock.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
-/** A clock whose timers come as late as `late` says, one after the other. */
+/** A clock with timers that come late by the values of `late`, one after the other. */
 function lateClock(late: readonly number[]) {
   const clock = createManualClock(0);
   let calls = 0;
@@ -50,7 +50,7 @@ test("a process that never has time takes a device for silent after the third wa
   expect(silent).toBe(1);
 });
 
-test("what is heard while it looks again ends the wait", () => {
+test("an event that is heard during another look ends the wait", () => {
   const { slow, clock } = lateClock([200, 0]);
   let silent = 0;
   const wait = afterSilence(slow, 30, () => silent++);

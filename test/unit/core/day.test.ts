@@ -1,22 +1,22 @@
-/** The gate's share of `make soak`: the same day, as far as half a minute goes. */
+/** A short form of `make soak`: the same day, for half a minute. */
 import { expect, test } from "bun:test";
 import { liveDay } from "../../soak/day.ts";
 import { growthOf } from "../../soak/memory.ts";
 
-// The figures were printed, and nobody looked.
-test("a day whose memory grows all day long is told, and one that fills its caches in the morning is not", () => {
+// The figures were printed without a check.
+test("a day with memory that grows all day long is reported, and one that fills its caches in the morning is not", () => {
   const along = (mbAt: (moment: number) => number) => Array.from({ length: 30 }, (_, moment) => mbAt(moment));
   const noisy = (moment: number) => ((moment * 7) % 5) / 10;
   expect(growthOf(along((moment) => 20 + noisy(moment)))).toBeUndefined();
   expect(growthOf(along((moment) => 20 + Math.min(moment, 8) + noisy(moment)))).toBeUndefined();
-  // One look that came at a bad time.
+  // One check at a bad time.
   expect(growthOf(along((moment) => (moment === 27 ? 60 : 20)))).toBeUndefined();
   // 120 bytes of each of 100,000 taps.
   expect(growthOf(along((moment) => 20 + (12 * moment) / 30))).toContain("the heap grew from");
   expect(growthOf([20])).toContain("too few");
 });
 
-test("1500 taps with a fault in every second one are each told once, in time, and launched once", async () => {
+test("1500 taps with a fault in every second one are each reported once, in time, and launched once", async () => {
   const day = await liveDay({ taps: 1500, seed: 7 });
   expect(day.failures).toEqual([]);
   expect(day.launches).toBe(day.taps);

@@ -37,7 +37,7 @@ test("an event is one line, whatever its values hold", () => {
   expect(lines).toEqual(['info  a: b text="x\\ny z"']);
 });
 
-test("of lines that nobody takes a megabyte is kept, and once they are taken, it is told how many were lost", () => {
+test("of lines that nobody takes a megabyte is kept, and once they are taken, the number of lost ones is reported", () => {
   const written: string[] = [];
   const taken: (() => void)[] = [];
   const lines = createLogLines({
@@ -62,7 +62,7 @@ test("a stderr whose disk is full takes nothing, and changes nothing of what the
   const main = new URL("../../../src/main.ts", import.meta.url).pathname;
   const command = ["sh", "-c", '"$0" "$1" --config /nowhere/config.toml 2>/dev/full', process.execPath, main];
   const { exited } = Bun.spawn(command, { stdio: ["ignore", "ignore", "ignore"] });
-  // What a missing config file ends with, and not what a failed write does.
+  // The end after a missing config file, which differs from that after a failed write.
   expect(await exited).toBe(78);
 });
 

@@ -1,4 +1,4 @@
-/** The link that lets a phone in, and that nobody is told of it. */
+/** The pairing link, which no listener receives. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createBus } from "../../../src/bus.ts";
@@ -30,7 +30,7 @@ test("id and secret come out of the link as they went in, and it has 64 characte
   expect(pairingLink(base, { id: "tv", secret: "00".repeat(32) })).toBeUndefined();
 });
 
-test("what is no pairing link is left alone", () => {
+test("a text that is no pairing link is left alone", () => {
   const texts = [
     "",
     "SNES/Game.sfc",
@@ -46,7 +46,7 @@ test("what is no pairing link is left alone", () => {
     expect(readPairingHash(hash)).toBeUndefined();
 });
 
-test("a card with the link is told of without its secret and its memory, and leaves as it came", () => {
+test("a card with the link is reported without its secret and its memory, and leaves as it came", () => {
   const bus = createBus(silentLog);
   const heard: unknown[] = [];
   bus.on("tokens.added", (token) => heard.push(token));
@@ -74,7 +74,7 @@ test("base64 without the browser's own says the same, of bytes and of what is no
     try {
       byAtob = fromBase64ByAtob(text);
     } catch {
-      // `fromBase64` catches it, too.
+      // `fromBase64` refuses it, too.
     }
     expect(byAtob, text).toEqual(fromBase64(text));
   }

@@ -43,7 +43,7 @@ const device = (facts: Partial<UsbDeviceInfo>): UsbDeviceInfo => ({
   ...facts,
 });
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Runs everything that waits only for its turn. */
 async function settled(): Promise<void> {
   for (let turns = 0; turns < 50; turns++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -53,12 +53,12 @@ test("known readers, and those of the class that say that they are contactless, 
   const devices = [
     device({ path: "1-1.4" }),
     device({ path: "1-2", vendorId: "076b", productId: "5022", product: "OMNIKEY 5022 CL" }),
-    // A maker's name that says nothing of what it reads.
+    // A maker's name that does not show the kind of reader.
     device({ path: "1-2.1", vendorId: "054c", productId: "0dc8", product: "RC-S300/S" }),
     device({ path: "1-3", vendorId: "abcd", productId: "0001", product: "Acme NFC Reader" }),
-    // Contact cards come first in it, and it is known for that.
+    // Contact cards are in its first slot, and the table knows that.
     device({ path: "1-3.1", productId: "2224", product: "ACR1281 1S Dual Reader" }),
-    // One of which nobody knows which slot is which.
+    // A reader whose order of slots is unknown.
     device({ path: "1-3.2", productId: "2217", product: "ACR1281 Dual Reader" }),
     // A reader of contact cards, a security key that also types, and a keyboard.
     device({ path: "2-1", vendorId: "04e6", productId: "5116", product: "SCR3310 v2.0 Smart Card Reader" }),
@@ -155,7 +155,7 @@ describe("a reader that hangs", () => {
     }));
 });
 
-describe("what goes wrong on the wire", () => {
+describe("faults on the wire", () => {
   const faults = {
     "an answer that is lost": ({ loseAnswers }) => loseAnswers(1),
     "an answer that comes twice": ({ doubleAnswers }) => doubleAnswers(3),
@@ -215,7 +215,7 @@ test("a clone that tells nothing by itself is asked", () =>
     expect(states).toEqual(["", one, ""]);
   }));
 
-test("a reader that tells of cards is asked once a second, and heard at once", async () => {
+test("a reader that reports cards is asked once a second, and heard at once", async () => {
   const clock = createManualClock();
   await withCcid({ clock }, async ({ reader, sees }) => {
     await sees("");
@@ -223,7 +223,7 @@ test("a reader that tells of cards is asked once a second, and heard at once", a
     reader.onCommand(() => {
       commands += 1;
     });
-    // No time passes for the driver: only the reader's word can wake it.
+    // No time passes for the driver: only the reader's message can wake it.
     reader.put(card("one"));
     await sees(one);
     reader.take();
@@ -260,7 +260,7 @@ test("the buzzer sounds where the settings say so, and follows them", async () =
   });
 });
 
-test("cards of other families are told as a PN532 on a line tells them", () =>
+test("cards of other families are reported as by a PN532 on a line", () =>
   withCcid({}, async ({ reader, last }) => {
     reader.put(createClassicTag(Uint8Array.fromHex("de4a1b7c")));
     await eventually(() => expect(last()?.[0]?.uid).toBe("de4a1b7c"));
@@ -277,7 +277,7 @@ test("cards of other families are told as a PN532 on a line tells them", () =>
   }));
 
 for (const kind of ["acr122u", "plain"] as const) {
-  test(`a tag on the reader (${kind}) is written, read back, and reported anew`, () =>
+  test(`a tag on the reader (${kind}) is written, read back, and reported again`, () =>
     withCcid({ kind }, async ({ reader, session, sees }) => {
       reader.put(card("one"));
       await sees(one);
@@ -298,7 +298,7 @@ describe("any other contactless reader", () => {
       expect(last()?.[0]?.type).toBe("NTAG");
     }));
 
-  test("tells cards that take each other's place apart, and each once", () =>
+  test("distinguishes cards that take each other's place, and reports each once", () =>
     withCcid(plain, async ({ reader, states, sees }) => {
       await sees("");
       reader.put(card("one"));
@@ -371,7 +371,7 @@ describe("the commands for a sector's key", () => {
   const load = loadKey(factoryKey);
   const prove = generalAuthenticate(4, "A");
 
-  /** Whether a reader that gets these two then reads block 4 of a Classic as it left the factory. */
+  /** Whether a reader that gets these two then reads block 4 of a factory-new Classic. */
   function opens(...commands: readonly Uint8Array[]): boolean {
     const chip = createEmulatedChip(instantRadio);
     chip.powerUp();
@@ -397,7 +397,7 @@ describe("the commands for a sector's key", () => {
     expect([opens(load), opens(prove), opens(prove, load)]).toEqual([false, false, false]);
     const altered = (command: Uint8Array, at: number, by: number) =>
       command.map((byte, index) => (index === at ? byte ^ by : byte));
-    // By 2 stays within the sector and its kinds of keys where a byte names one, so 4 is tried as well.
+    // A distance of 2 stays within the sector and its kinds of keys where a byte names one, so 4 is tried as well.
     for (const by of [0x02, 0x04, 0x80]) {
       for (let at = 0; at < load.length; at++)
         expect([at, opens(altered(load, at, by), prove)]).toEqual([at, false]);

@@ -1,4 +1,4 @@
-/** The file reader on real folders: what is not a file, and folders that go. */
+/** The file reader on real folders: paths that are no file, and folders that go. */
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -47,7 +47,7 @@ const failure = (path: string) =>
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
 
-test("what cannot be a card's file is refused with what to do", () =>
+test("a path that cannot be a card's file is refused with what to do", () =>
   withFolder(async (folder) => {
     expect(await failure("card")).toContain("whole path");
     expect(await failure("")).toContain("whole path");
@@ -93,7 +93,7 @@ test("a folder that is taken away is a fault of the reader, and takes no card aw
     await watched(join(place, "card"), async (texts, ended) => {
       await eventually(() => expect(texts.at(-1)).toBe("one"));
       await rename(place, join(folder, "away"));
-      // The kernel tells of a moved folder to those who watch the one above; a file that goes is told here.
+      // The kernel reports a moved folder to watchers of its parent; here the removed file is reported.
       await rm(join(folder, "away"), { recursive: true });
       expect(String(await ended)).toContain("make it first");
       expect(texts.at(-1)).toBe("one");

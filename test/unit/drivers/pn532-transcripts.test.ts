@@ -43,7 +43,7 @@ function splitAt(at: number): Delivery {
   return (bytes) => (at < bytes.length ? [bytes.subarray(0, at), bytes.subarray(at)] : [bytes]);
 }
 
-/** Up to eight bytes before and behind each run; none that could begin a frame, for that has transcripts of its own. */
+/** Up to eight bytes before and after each run; none that could begin a frame, which has transcripts of its own. */
 function withNoise(seed: number): Delivery {
   let state = seed;
   const below = (limit: number) => {

@@ -1,4 +1,6 @@
-/** The PN532 driver where a transcript cannot show it: ports, rates, and time. The rest: pn532-transcripts.test.ts. */
+/**
+ * The parts of the PN532 driver that a transcript cannot show: ports, rates, and time. The rest: pn532-transcripts.test.ts.
+ */
 import { expect, test } from "bun:test";
 import type { ByteLink } from "../../../drivers/io/links.ts";
 import { openSerial } from "../../../drivers/io/serial.ts";
@@ -69,7 +71,7 @@ test("the port of the kernel's console is none", () => {
 
 test("a rate that the chip does not know is refused before the port is touched", async () => {
   for (const rate of ["9601", "abc", "", "0", "-1", "115200.5"]) {
-    // No such port: whoever opened it first would say so instead.
+    // No such port: a driver that opens it would report that instead.
     const opening = pn532Uart.open(`/no/such/port?baud=${rate}`, context, never).catch(messageOf);
     expect(await opening).toStartWith(`/no/such/port: a PN532 cannot run at "${rate}" baud: use one of 9600`);
   }
@@ -81,7 +83,7 @@ test("the line is raised, and handed back at the first rate; a rate in the conne
     const raised = await pn532Uart.open(device.path, context, never);
     expect(device.baudRate).toBe(460_800);
     await raised.close();
-    // The chip has heard it a moment later than it was said.
+    // The chip receives it a moment after it was sent.
     await eventually(() => expect(device.baudRate).toBe(115_200));
     const fixed = await pn532Uart.open(`${device.path}?baud=115200`, context, never);
     expect(device.baudRate).toBe(115_200);
@@ -100,7 +102,7 @@ test("a line that cannot be raised is used as it is", async () => {
       rate > 115_200 ? Promise.reject(new Error("too fast for it")) : serial.setBaudRate(rate),
   };
   try {
-    // The chip has changed its rate and the line has not: nobody hears it, until it gets its power anew.
+    // The chip has changed its rate and the line has not: they cannot communicate until the chip gets its power again.
     let changes = 0;
     device.onCommand((payload) => {
       if (payload[1] === 0x10) changes += 1;
@@ -138,7 +140,7 @@ test("a card that lies there already when the reader is opened is reported first
   }
 });
 
-test("a tag that tells of more memory than it has is known by its UID", async () => {
+test("a tag that claims more memory than it has is known by its UID", async () => {
   const device = createPn532Device({ timing: "none" });
   try {
     for (const kind of ["ntag213", "ultralight"] as const) {

@@ -1,4 +1,4 @@
-/** The readers that speak in lines, type, lie in files, or light up: test/transcripts, one file per behaviour. */
+/** The readers that send lines, type, are files, or light up: test/transcripts, one file per behaviour. */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ const lineDevice: CreateDevice = () => {
   };
 };
 
-/** `< +42 +30 -30`: keys down and up, by their codes; `!` where the kernel lost some. */
+/** `< +42 +30 -30`: keys down and up, by their codes; `!` if the kernel lost some. */
 const keyboardDevice =
   (id: string, options: string): CreateDevice =>
   () => {
@@ -49,7 +49,7 @@ const keyboardDevice =
     };
   };
 
-/** `< hex`: a report, padded with zeros; what the driver writes is shown without them. */
+/** `< hex`: a report, padded with zeros; the driver's reports are shown without them. */
 const toypadDevice: CreateDevice = (sent) => {
   let onReport: (report: Uint8Array) => void = () => {};
   let onGone: (reason: Error) => void = () => {};

@@ -48,7 +48,7 @@ test("a line is the same card at every split of its bytes", () =>
     expect(texts.length).toBe(1 + 2 * (bytes.length - 1));
   }));
 
-test("a megabyte without a line end is passed over, and the card behind it is read", () =>
+test("a megabyte without a line end is skipped, and the card after it is read", () =>
   watched(async (reader, texts) => {
     for (let sent = 0; sent < 16; sent++) reader.say(new Uint8Array(64 * 1024).fill(0x41));
     reader.say(`\n${line}`);

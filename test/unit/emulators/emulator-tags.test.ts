@@ -44,7 +44,7 @@ test("READ rolls over to the first page behind the last", () => {
   expect(say(active("ultralight"), "300e")).toBe("0000000000000000041122bf33445566");
 });
 
-test("what a tag refuses makes it deaf until it is selected again", () => {
+test("a refused command makes a tag deaf until it is selected again", () => {
   const tag = active("ntag213");
   expect(say(tag, "30ff")).toBe("0");
   expect(say(tag, "3000")).toBe("silence");
@@ -106,7 +106,7 @@ test("protected pages need the password, which never shows", () => {
   expect(say(tag, "3a2b2c")).toBe("0000000000000000");
 });
 
-test("whatever text fits a tag is read back from its memory", () => {
+test("every text that fits a tag is read back from its memory", () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...type2Kinds),

@@ -100,7 +100,7 @@ test("one search lists each folder once, and one that cannot be read as empty", 
   expect(listed).toEqual(["/there", "/gone"]);
 });
 
-test("what the index calls by its system is found in whatever folder it lies", async () => {
+test("a file that the index calls by its system is found in every folder that has it", async () => {
   const library = join(folder, "batocera");
   for (const file of ["megadrive/Game.md", "gb/deep/Colour.gbc"]) {
     await mkdir(dirname(join(library, file)), { recursive: true });
@@ -200,7 +200,7 @@ test("an absolute path outside of the media folders is refused with what to do",
   await expect(find(roots[0] ?? "")).rejects.toThrow("is not below a media folder");
 });
 
-test("of a place that is no media folder it is not told whether there is such a file", async () => {
+test("a path outside of all media folders does not reveal whether there is such a file", async () => {
   for (const wanted of ["/nowhere/at/all", "/etc/passwd", "/etc/shadow/none"])
     await expect(find(wanted)).rejects.toThrow(`${wanted} is not below a media folder`);
 });

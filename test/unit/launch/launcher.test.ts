@@ -65,7 +65,7 @@ const text = (path: string) =>
     .text()
     .catch(() => "");
 
-test("a tap is told in order: running, media.started, launch.finished", async () => {
+test("a tap is reported in order: running, media.started, launch.finished", async () => {
   const deck = await launcherDeck();
   deck.launch("SNES/a.sleep");
   expect(deck.names()).toEqual(["running"]);
@@ -94,7 +94,7 @@ test("a launch from a reader is in the history with that reader, its script and 
   expect(deck.heard[0]?.payload).toMatchObject({ text: "card", script: "SNES/a.true" });
 });
 
-test("media that ends by itself is told with its exit code, and plays no more", async () => {
+test("media that ends by itself is reported with its exit code, and plays no more", async () => {
   const deck = await launcherDeck();
   deck.launch("SNES/a.false");
   await eventually(() => expect(deck.count("media.stopped")).toBe(1));
@@ -106,7 +106,7 @@ test("media that ends by itself is told with its exit code, and plays no more", 
   expect(deck.launcher.activeMedia()).toBeUndefined();
 });
 
-test("a player that crashes is told without an exit code", async () => {
+test("a player that crashes is reported without an exit code", async () => {
   const deck = await launcherDeck();
   deck.launch("SNES/a.sleep");
   process.kill(await deck.playerOf("a.sleep"), "SIGKILL");
@@ -127,7 +127,7 @@ test("a player that fails at once is a launch that failed, with its last words, 
   expect(deck.lines).toEqual(["info  script: goes on"]);
 });
 
-test("a player that does not tell has proved itself after a while, and nobody waits for that", async () => {
+test("a player that does not report its state has proved itself after a while, and nobody waits for that", async () => {
   const clock = createManualClock();
   const deck = await launcherDeck({ clock });
   deck.launch("SNES/a.sleep");
@@ -173,7 +173,7 @@ test("a script that waits until media is ready waits for the proof, or fails whe
   expect(deck.ends()[2]).toMatch(/^the player sleep was ended by a signal/);
 });
 
-test("what a plain player cannot do is said, with what to do, and stop it can", async () => {
+test("an action that a plain player lacks is refused, with what to do, and stop works", async () => {
   const deck = await launcherDeck();
   deck.launch("SNES/a.sleep||**control:pause");
   await eventually(() => expect(deck.ends()).toHaveLength(1));
@@ -375,7 +375,7 @@ describe("a card that waits", () => {
     const deck = await launcherDeck({ clock });
     tap(deck, "**delay:1||**echo:mine");
     await Promise.resolve();
-    // The old player takes a while to end: nothing else runs meanwhile.
+    // The old player ends slowly: nothing else runs meanwhile.
     tap(deck, "SNES/a.stubborn");
     await deck.playerOf("a.stubborn");
     tap(deck, "**delay:1||**echo:before");
@@ -394,7 +394,7 @@ describe("a card that waits", () => {
 test("a full queue refuses, and what it refuses leaves no trace", async () => {
   const deck = await launcherDeck({ clock: createManualClock() });
   deck.launch("**delay:1000");
-  await Bun.sleep(0); // That one runs now, and waits no more.
+  await Bun.sleep(0); // That script runs now, and waits no more.
   for (let index = 0; index < launchQueueMax; index++) deck.launch("**delay:1000");
   let refused: unknown;
   try {

@@ -1,4 +1,4 @@
-/** Players as data: RetroArch and its cores, where options of ours stand, and what is told of each. */
+/** Players as data: RetroArch and its cores, the place of our options, and the description of each. */
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ test("options of ours stand before the file, whatever starts the player", () => 
   expect(at("gamescope", "--", "mpv", "--fs", "{path}", "--mute=yes")).toBe(4);
 });
 
-test("a core is the owner's by name or by file, and one that is missing is told with what to do", () => {
+test("a core is the owner's by name or by file, and a missing one is reported with what to do", () => {
   const order = (some: Partial<LauncherConfig>, system = "NES") => {
     const own = launcher("own", { kind: "retroarch", command: ["retroarch", "{path}"], ...some });
     return chooseLauncher(

@@ -1,4 +1,4 @@
-/** What may be asked of what plays, as cards and clients write it. */
+/** Commands to the player, in the words of cards and clients. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { actionNames, readAction, readPlace, readVolume } from "../../../src/core/playback.ts";
@@ -63,7 +63,7 @@ test("every name of an action is one, in any capitals, and with a dash for a lin
   }
 });
 
-test("whatever is asked, the answer is an action or a short sentence, and a place is a number that a player takes", () => {
+test("the answer to any request is an action or a short sentence, and a place is a number that a player takes", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.constantFrom(...actionNames), fc.string({ maxLength: 300 })),

@@ -1,4 +1,4 @@
-/** Whose volume a card changes: that of what plays, of what starts next, or of the device. */
+/** The volume that a card changes: that of the player, of the next player, or of the device. */
 import { expect, test } from "bun:test";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { createPlayerVolume } from "../../../src/launch/playing.ts";
 import { createControlPorts } from "../../../src/launch/ports/script-ports.ts";
 import { type ControlledPlayer, startPlain } from "../../../src/players/player.ts";
 
-/** `device` is the script of the program that sets the device's volume; absent where there is none. */
+/** `device` is the script of the program that sets the device's volume; absent if there is none. */
 async function makeRoom({ device, ceiling = () => 100 }: { device?: string; ceiling?: () => number } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-volume-"));
   const mixer = join(folder, "wpctl");
@@ -71,7 +71,7 @@ function loudPlayer(at: number): ControlledPlayer {
   };
 }
 
-test("where nothing plays, and the device has no volume, it is kept for what starts next, below the ceiling", async () => {
+test("if nothing plays, and the device has no volume, it is kept for what starts next, below the ceiling", async () => {
   let ceiling = 100;
   await using room = await makeRoom({ ceiling: () => ceiling });
   expect(room.volume.first()).toBeUndefined();
@@ -82,14 +82,14 @@ test("where nothing plays, and the device has no volume, it is kept for what sta
   await room.change("90");
   ceiling = 50;
   expect(room.volume.first()).toBe(50);
-  // Onwards from what was heard, not from what could not be.
+  // From the last volume that was heard, not from one that could not be set.
   await room.change("-10");
   expect(room.volume.first()).toBe(40);
   room.volume.forget();
   expect(room.volume.first()).toBe(50);
 });
 
-test("where nothing plays, a volume is the device's, and that of players before does not come on top of it", async () => {
+test("if nothing plays, a volume is the device's, and that of players before does not come on top of it", async () => {
   await using room = await makeRoom({ device: "exit 0" });
   const player = loudPlayer(100);
   room.plays(player);
@@ -111,7 +111,7 @@ test("between two items of a playlist it is the next item's", async () => {
   expect([await room.said(), room.volume.first()]).toEqual(["", 30]);
 });
 
-test("what plays without a volume of its own has the device's, and where that cannot be set, it is said", async () => {
+test("a player without a volume of its own has the device's, and a sentence says if that cannot be set", async () => {
   await using room = await makeRoom({ device: "echo no sink >&2; exit 1" });
   room.plays(plainPlayer());
   expect(await room.change("30").catch((error) => error.message)).toBe(

@@ -7,7 +7,7 @@ import { type Deck, makeDeck } from "../../helpers/launcher-harness.ts";
 import { eventually } from "../../helpers/processes.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
 
-// Items that end at once are started a second apart by the playlist; a clock that runs ahead of the wall makes that short.
+// Items that end at once are started a second apart by the playlist; a faster clock makes that short.
 async function makeList(...files: readonly string[]): Promise<Deck> {
   const deck = await makeDeck({ elapsedMs: () => performance.now() * 1000 });
   await deck.files(...files);
@@ -193,7 +193,7 @@ test("a shuffled list plays each item once", async () => {
   expect(deck.started().toSorted()).toEqual(names);
 });
 
-test("where play time is over, the playlist ends and says so, rather than trying each item", async () => {
+test("if play time is over, the playlist ends and says so, rather than trying each item", async () => {
   let why: string | undefined;
   await using deck = await makeDeck({ refusal: () => why, elapsedMs: () => performance.now() * 1000 });
   await deck.files("A/1.sleep", "A/2.sleep");

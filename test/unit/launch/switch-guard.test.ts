@@ -74,7 +74,7 @@ test("a stop drops the launch that waits to be confirmed", async () => {
   expect(await deck.run("SNES/b.sleep")).toBe(held);
 });
 
-test("what switches nothing is not held back: scripts without media, cards while nothing plays, and requests", async () => {
+test("a launch that switches nothing is not held back: scripts without media, cards while nothing plays, and requests", async () => {
   await using deck = await guarded();
   expect(await deck.tapAndWait("**echo:hello")).toBe(true);
   deck.launcher.launch(deck.token("SNES/b.sleep"));
@@ -102,7 +102,7 @@ test("a launch that was held back keeps the origin that it had", async () => {
   });
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
   await deck.tapAndWait("SNES/a.sleep");
-  // As a card that the API lays on its virtual reader.
+  // Like a card that the API lays on its virtual reader.
   expect(await deck.tapAndWait("SNES/b.sleep||**pair")).toMatch(/\*\*pair works from a card/);
   expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
   deck.launcher.launch(deck.token("**pair||SNES/b.sleep"), { isTap: true, isFromReader: true });

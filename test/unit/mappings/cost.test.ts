@@ -1,4 +1,4 @@
-/** What mappings may cost a tap: hostile sets, filled up to the refusal, and steps counted rather than time. */
+/** The cost of mappings for a tap: hostile sets, filled up to the refusal, with steps counted instead of time. */
 import { Database } from "bun:sqlite";
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { RE2JS } from "re2js";
@@ -24,7 +24,7 @@ import { createMappings } from "../../../src/store/mapping-table.ts";
 import { migrations } from "../../../src/store/migrations.ts";
 import { hostileFamilies, hostileTexts } from "../../helpers/hostile-regexes.ts";
 
-// Data is read as far as a text.
+// Data is read as far as a text is.
 const types: readonly MappingType[] = ["uid", "text"];
 const noFiles: MappingFiles = { start: async () => {}, close() {} };
 const regex = (pattern: string, type: MappingType = "text"): MappingParams => ({
@@ -74,7 +74,7 @@ function refusal(run: () => unknown): ServiceError | undefined {
   }
 }
 
-/** As many of a family as are accepted, and why the next is not. */
+/** As many of a family as are accepted, and the refusal of the next. */
 function filled(family: (nth: number) => string, type: MappingType) {
   const regexes = createRegexes();
   const tables: RegexTable[] = [];
@@ -88,7 +88,7 @@ function filled(family: (nth: number) => string, type: MappingType) {
   return { tables, why: "mappingsMax" };
 }
 
-/** Characters that count how often one of them is read. */
+/** Characters that count the reads of each of them. */
 function counted(text: string, most: number) {
   const { codes, isWhole } = charactersOf(text, most);
   let reads = 0;
@@ -106,7 +106,7 @@ for (const [name, family] of Object.entries(hostileFamilies))
   for (const type of types)
     test(`the most expressions accepted read no more than they were judged by: ${name}, on ${type}`, () => {
       const { tables, why } = filled(family, type);
-      // What a family needs was found before this test: a set is full by cost, and a pattern is refused by a sentence.
+      // The cost of each family is known before this test: a set is full by cost, and a pattern is refused with a sentence.
       expect(why).toMatch(/^regexCostMax$|more than \d+|range/);
       expect(tables.length).toBeLessThan(mappingsMax);
       for (const kind of ["one letter", "letters and digits", "kanji"]) {
@@ -130,7 +130,7 @@ test("no pattern makes the engine go through more steps than are allowed, whethe
     createRegexes().get(family(1));
     most = Math.max(most, stepping.mock.calls.length);
   }
-  // A step counts four or more; a state is finished before the sum is looked at.
+  // A step counts four or more; a state is finished before the sum is checked.
   expect(most).toBeGreaterThan(1000);
   expect(most).toBeLessThanOrEqual(regexWorkMax / 4 + 256);
 });
@@ -154,7 +154,7 @@ test("a set that is full by cost refuses one more with field, cost and limit, an
     cost: expect.any(Number),
     left: expect.any(Number),
   });
-  // An expression for a short uid still has room, and so has one that is switched off, until it is switched on.
+  // An expression for a short uid still has room. So does one that is switched off, until it is switched on.
   mapper.add(regex("^04$", "uid"));
   const off = mapper.add({ ...regex("e.*x$"), enabled: false });
   expect(refusal(() => mapper.update(off, { enabled: true }))?.data?.limit).toBe("regexCostMax");
@@ -198,7 +198,7 @@ function fill(database: Database, patterns: readonly string[]): void {
   })();
 }
 
-test("what an earlier version kept beyond the cost is passed over, the last first, and the log says so", async () => {
+test("a mapping that an earlier version kept beyond the cost is skipped, the last first, and the log says so", async () => {
   const database = openDatabase();
   fill(
     database,

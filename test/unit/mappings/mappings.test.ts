@@ -1,4 +1,4 @@
-/** Mappings as the service keeps them: what is refused, what is stored, and what a token's text becomes. */
+/** Mappings in the service: the refused ones, the stored ones, and a token's text after mapping. */
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import type { MappingFiles } from "../../../src/config/mapping-files.ts";
@@ -201,7 +201,7 @@ test("an update that would make a mapping wrong is refused, and changes nothing"
   expect(mapper.map(card("("))).toBe("b");
 });
 
-test("what an earlier version kept can be switched off and deleted, and is passed over", async () => {
+test("a mapping that an earlier version kept can be switched off and deleted, and is skipped", async () => {
   const database = openDatabase();
   const id = mappingsOf(database).add({ ...base, match: "regex", pattern: "a(" }, 0);
   const mapper = await open(database);

@@ -304,7 +304,7 @@ const randomMapping: fc.Arbitrary<MappingParams> = fc
   );
 const randomToken = fc.record({ uid: hex, text, data: hex }).map((fields) => token(fields));
 
-/** The rules of matching once more, as plainly as can be. */
+/** The rules of matching once more, in the simplest form. */
 function naive(
   mappings: readonly { params: MappingParams; rank: number }[],
   { uid, text, data }: TokenParams,
@@ -347,7 +347,7 @@ test("the matcher says what asking each mapping in turn says, before, while and 
           }
         };
         same();
-        // Some leave, some come before the others (as an updated mapping keeps its place), some behind.
+        // Some are removed, some are moved to the front (an updated mapping keeps its place), some to the end.
         const gone = ranked.slice(0, leaving);
         const fresh = later.map((params, place) => {
           const rank = gone[place]?.rank ?? 100 + place;
@@ -373,7 +373,7 @@ test("many changes count together once they are indexed, and the old ones until 
   matcher.change(old === undefined ? [] : [old], many);
   expect(matcher.find(token({ text: "a" }))?.override).toBe("old");
   expect(matcher.find(token({ text: "b1" }))).toBeUndefined();
-  // One more in the meantime counts at once, and still does afterwards.
+  // A mapping that is added meanwhile counts at once, and still does afterwards.
   const late = ruleOf(mapping("text", "exact", "c", "late"), 5000);
   matcher.change([], [late]);
   expect(matcher.find(token({ text: "c" }))).toBe(late);

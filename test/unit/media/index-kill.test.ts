@@ -16,12 +16,12 @@ test("killed at 100 random moments, the index is the old one or the new one, who
   const [first, second] = [join(media, "first"), join(media, "second")];
   makeFiles(first, [...new Set(libraryPaths(400, 1))]);
   makeFiles(second, [...new Set(libraryPaths(400, 2))]);
-  // Both processors have something to do.
+  // Work for both processors.
   await Promise.all([1, 2].map((seed) => killOften([[first], [first, second]], seed)));
   rmSync(media, { recursive: true });
 });
 
-/** Runs by turns with one and the other roots, so that each that gets far enough writes the index anew. */
+/** Runs by turns with one and the other roots, so that each completed run writes the index again. */
 async function killOften(roots: readonly (readonly string[])[], seed: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tapdeck-kill-"));
   const jobs = roots.map(
@@ -38,13 +38,13 @@ async function killOften(roots: readonly (readonly string[])[], seed: number): P
   expect(whole[1]?.length).toBeGreaterThan(600);
   const random = seededRandom(seed);
   const sizes = new Set<number>();
-  // And on until both outcomes came about, or the kills all fell on one side.
+  // Continues until both outcomes occurred, or all kills came on one side.
   for (let round = 0; round < kills / 2 || (sizes.size < 2 && round < roundsMax); round++) {
-    // Half of the kills fall into the second half of a run, where it writes.
+    // Half of the kills come in the second half of a run, which writes.
     const share = round % 2 === 0 ? random() : 0.5 + random() / 2;
     const turn = Math.floor(round / 2) % 2;
     const job = jobs[turn];
-    // Follows the machine, which gets slower and faster: four of five are killed, and one comes to its end.
+    // Follows the machine's changing speed: four of five are killed, and one reaches its end.
     if (job !== undefined) {
       const ms = (takesMs[turn] ?? 0) * share * 1.2;
       const wasKilled = (await runFor(job, ms)) >= ms;
@@ -58,7 +58,7 @@ async function killOften(roots: readonly (readonly string[])[], seed: number): P
   rmSync(folder, { recursive: true });
 }
 
-/** Runs the job as a process and kills it after `ms`, if it still runs then; returns how long it ran. */
+/** Runs the job as a process and kills it after `ms`, if it still runs then; returns its duration. */
 async function runFor(job: IndexJob, ms?: number): Promise<number> {
   const started = performance.now();
   const child = Bun.spawn([process.execPath, indexProgram], {

@@ -64,7 +64,7 @@ test("a name belongs to one system", () => {
   expect(repeated(systems.map(({ name }) => systemKeyOf(name)))).toEqual([]);
 });
 
-test("what one system is called, no other is: not by id, name, folder, alias, or name behind its maker", () => {
+test("two systems share no id, name, folder, alias, or name without its maker", () => {
   const owners = new Map<string, string>();
   const shared: string[] = [];
   for (const { id, name, manufacturer = "", aliases, folders } of systems) {
@@ -116,7 +116,7 @@ test("in a shared folder, one extension points to one guest alone", () => {
   expect(repeated(claims)).toEqual([]);
 });
 
-// What cards that people already own say.
+// The texts of existing cards.
 const onCards = `
   SNES NES FDS Genesis MegaCD Sega32X MasterSystem GameGear SG1000 Saturn Dreamcast PSX PS2 PSP Gameboy GameboyColor GBA
   NDS 3DS Nintendo64 GameCube Wii VirtualBoy PokemonMini TurboGrafx16 TurboGrafx16CD SuperGrafx NeoGeo NeoGeoCD
@@ -252,7 +252,7 @@ for (const [folder, extension, id] of shared) {
   });
 }
 
-test("sound, films and pictures are told by their extension", () => {
+test("sound, films and pictures are recognized by their extension", () => {
   expect(kindOf(".mp3")).toEqual({ id: "Audio", name: "Audio", category: "Media" });
   expect(kindOf(".mkv")).toEqual({ id: "Video", name: "Video", category: "Media" });
   expect(kindOf(".png")).toEqual({ id: "Image", name: "Image", category: "Media" });

@@ -1,4 +1,4 @@
-/** What players say to us: bytes that may be cut anywhere, noise, lines without end, and no answer at all. */
+/** The messages of players: bytes with any division, noise, endless lines, and no answer at all. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -81,7 +81,7 @@ test.each([
   expect(statusIn(text, 7)).toBe(status);
 });
 
-/** A program in the place of RetroArch, in the shell's words, and the line to it. */
+/** A shell script as RetroArch, and the line to it. */
 function talkWith(script: string, ...words: readonly string[]) {
   const player = spawnPlayer(["/bin/sh", "-c", script, ...words], { hasTalk: true });
   return {
@@ -112,7 +112,7 @@ test("a RetroArch that does not listen yet has no answer, and is asked one thing
 });
 
 test("an answer counts only behind its own question, however it is cut", async () => {
-  // What is left of an earlier question in its buffer comes first.
+  // A leftover of an earlier question in its buffer comes first.
   const answers = [
     "noiseGET_CONFIG_PARAM ask0 unsupportedGET_STATUS PLAYING nes,A,crc32=0\n",
     "GET_CONFIG_PARAM - unsupported".repeat(300),
@@ -135,7 +135,7 @@ test("an answer counts only behind its own question, however it is cut", async (
   }
 });
 
-test("a RetroArch that has ended is told nothing, and that is no fault", async () => {
+test("a RetroArch that has ended gets no command, and that is no fault", async () => {
   await using talk = talkWith("exit 3");
   await talk.player.exited;
   talk.line.say("RESET");
@@ -150,7 +150,7 @@ test("last lines are those that say something, few and short, without what only 
   expect(lastLines("x".repeat(1000)).length).toBeLessThan(300);
 });
 
-/** A program in the place of mpv, in the shell's words: its end of the line is descriptor 3. */
+/** A shell script as mpv: its end of the line is descriptor 3. */
 const order = (script: string): PlayerOrder => ({
   kind: "mpv",
   argv: ["/bin/sh", "-c", script, "mpv"],
@@ -202,7 +202,7 @@ test("an mpv that talks nonsense is not believed, and one that hangs up has ende
 test("the owner's ceiling holds for the volume of mpv, from its start on", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-lines-"));
   const said = join(folder, "said");
-  // Answers everything by 58, and notes what it was asked and what it was started with.
+  // Answers everything by 58, and notes its commands and its arguments.
   const script = `echo "$*" >${said}; while read -r line <&3; do
     echo "$line" >>${said}
     id=\${line##*:}

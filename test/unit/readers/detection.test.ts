@@ -15,12 +15,12 @@ interface Attended {
   readonly driver: string;
   readonly path: string;
   readonly stablePath: string;
-  /** What its supervisor asks after a failed open. */
+  /** The question of its supervisor after a failed open. */
   readonly wanted: (everOpened: boolean) => Promise<boolean>;
   readonly found: FoundReader;
 }
 
-/** A driver that finds what stands in `candidates`, counts its looks, and fails where it is opened. */
+/** A driver that finds the devices in `candidates`, counts its scans, and fails at every open. */
 function finder(id: string) {
   const found = {
     id,
@@ -48,14 +48,14 @@ async function detecting(
     readonly attended: readonly Attended[];
     readonly names: () => readonly string[];
     taken: readonly string[];
-    /** Time passes, and the look that falls due is over. */
+    /** Time passes, and the scan that falls due is over. */
     readonly look: (afterMs: number) => Promise<void>;
   }) => Promise<void>,
   others: readonly Driver[] = [],
 ): Promise<void> {
   const clock = createManualClock();
   const attended: Attended[] = [];
-  // Asked when all that the others found was looked at, however long the file system takes to resolve its paths.
+  // Asked when all candidates of the others were checked, however long the file system takes to resolve their paths.
   const last = finder("last");
   const bench = {
     attended,
@@ -65,7 +65,7 @@ async function detecting(
       const { looks } = last;
       clock.advance(afterMs);
       await eventually(() => expect(last.looks).toBeGreaterThan(looks));
-      // It has nothing to be looked at: the look ends in this turn.
+      // It has no candidate: the scan ends in this turn.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
@@ -105,7 +105,7 @@ test("every port that a driver names is attended, once and by its stable name, a
   await run();
 });
 
-/** The seconds at which a port is tried within so many minutes, where each try is in vain. */
+/** The seconds at which a port is tried within this many minutes, if each try fails. */
 function triesWithin(minutes: number, what: { readonly isShared?: true }): readonly number[] {
   const seen: Candidate = { ...port("/no/ttyUSB0"), ...what };
   let nowMs = 0;
@@ -119,12 +119,13 @@ function triesWithin(minutes: number, what: { readonly isShared?: true }): reado
   return seconds;
 }
 
-// One whose power or wires came later than its port was deaf until the service began anew: such a port is never re-plugged.
+// A reader that got its power or wires later than its port was deaf until the next start of the service: its port is never
+// re-plugged.
 test("a port of the board's own where nothing answered is tried again, at last once a minute for good", () => {
   expect(triesWithin(5, {})).toEqual([0, 1, 11, 31, 71, 131, 191, 251]);
 });
 
-// Behind such a converter there may be a printer that begins anew whenever its port is opened.
+// Behind such a converter there may be a printer that restarts whenever its port is opened.
 test("a port that other people have, too, is tried four times, and then left alone", () => {
   expect(triesWithin(24 * 60, { isShared: true })).toEqual([0, 1, 61, 661]);
 });

@@ -83,7 +83,7 @@ test("a card that was rewritten where it lies is a new token", () => {
   expect(events).toEqual(["+04aaone", "-04aaone", "+04aatwo"]);
 });
 
-test("whatever the reader does, nothing leaves that did not come, and nothing comes twice", () => {
+test("for any report of the reader, only a token that came can leave, and nothing comes twice", () => {
   const step = fc.oneof(
     fc.subarray([a, b]).map((cards) => ({ kind: "see" as const, cards })),
     fc.constant({ kind: "hold" as const }),
@@ -116,7 +116,7 @@ test("a card that is written is the same one, whatever it says then", () => {
   expect(events).toEqual(["+04aa"]);
   presence.see([]);
   clock.advance(removalDebounceMs);
-  // It leaves as the token that came, and the next one is news.
+  // It leaves as the token that came, and the next one is a new tap.
   expect(events).toEqual(["+04aa", "-04aa"]);
   expect(presence.wasWritten(a.uid)).toBe(false);
   presence.see([card(a.uid, "new text")]);
@@ -157,7 +157,7 @@ test("a write concerns its own card alone, of two that lie there", () => {
   presence.writing(b.uid);
   presence.see([card(a.uid, "x"), card(b.uid, "y")]);
   expect(events).toEqual(["+04aa", "+04bb", "-04aa", "+04aax"]);
-  // A second write of the same card makes no second card of it.
+  // A second write of the same card does not make it a second card.
   presence.writing(b.uid);
   presence.see([card(a.uid, "x"), card(b.uid, "z")]);
   presence.see([card(a.uid, "x")]);

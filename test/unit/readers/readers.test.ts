@@ -18,7 +18,7 @@ const card = { type: "", uid: "", data: "", text: "" };
 
 interface Bench {
   readonly readers: Readers;
-  /** `readers.added` and the like, each with the UID or the path that it is about. */
+  /** `readers.added` and the like, each with its UID or path. */
   readonly events: readonly string[];
 }
 
@@ -81,7 +81,7 @@ test("a card that lies on its reader through a re-plugging is not tapped again",
       await eventually(() =>
         expect(events.filter((event) => event.startsWith("readers.added"))).toHaveLength(2),
       );
-      // Another card settles what lay there.
+      // Another card ends the wait for the first.
       device.take();
       if (two !== undefined) device.put(two);
       await eventually(() => expect(events).toContain("tokens.added 04b1b2b3b4b5b6"));
@@ -110,7 +110,7 @@ test("a card that was changed while the reader was unplugged is one that left an
     }),
   ));
 
-test("a configured reader that is not there is listed, and what is wrong is told", () =>
+test("a configured reader that is not there is listed with its fault", () =>
   withReaders(["pn532-uart:/no/such/port", "acr1:/dev/x", "nonsense"], async ({ readers }) => {
     await eventually(() =>
       expect(readers.faults()).toContainEqual(expect.stringContaining("there is no such device")),
@@ -121,7 +121,7 @@ test("a configured reader that is not there is listed, and what is wrong is told
     expect(faults.join()).toContain("pn532-uart:, simulated:");
   }));
 
-test("several readers are told apart, by ids that stay the same", async () => {
+test("several readers are distinguished, by ids that stay the same", async () => {
   const ids: (readonly string[])[] = [];
   for (let round = 0; round < 2; round++) {
     await withReaders(["simulated:left", "simulated:right"], async ({ readers, events }) => {

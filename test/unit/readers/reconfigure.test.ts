@@ -58,7 +58,7 @@ function start(config: ReadersConfig): World {
   return { readers, did, plugged, taps, connected };
 }
 
-test("a reader that is named anew is opened, and the one beside it is left alone", async () => {
+test("a reader that the settings name again is opened, and the one beside it is left alone", async () => {
   const { readers, did, connected } = start({ connect: ["a:/1"], detect: false });
   await eventually(() => expect(connected()).toHaveLength(1));
   await readers.reconfigure({ connect: ["a:/1", "b:/2"], detect: false });
@@ -90,7 +90,7 @@ test("another driver gets a port only when the one before has let go of it", asy
   expect(did).toEqual(["open a:/1", "close a:/1", "open b:/1"]);
 });
 
-test("other options of a port are heeded: it is opened anew", async () => {
+test("other options of a port are heeded: it is opened again", async () => {
   const { readers, did, connected } = start({ connect: ["a:/1"], detect: false });
   await eventually(() => expect(connected()).toHaveLength(1));
   await readers.reconfigure({ connect: ["a:/1?baud=9600"], detect: false });
@@ -127,7 +127,7 @@ test("switching detection off closes what was detected, and keeps what is named;
   expect(did).toEqual(["open b:/2", "open a:/1", "close a:/1", "open a:/1"]);
 });
 
-test("what lies on a reader that was let go of is no active token, and is none tapped anew when it is back", async () => {
+test("a token on a reader that was let go of is not active, and is not tapped again when the reader is back", async () => {
   const { readers, taps, connected } = start({ connect: ["b:/2"], detect: false });
   await eventually(() => expect(connected()).toHaveLength(1));
   const readerId = readers.list()[0]?.readerId;

@@ -9,7 +9,7 @@ const gone = (why: string) => new ServiceError("reader-gone", why);
 
 type Wanted = (everOpened: boolean) => boolean | Promise<boolean>;
 
-/** One supervised reader whose device does as the test says. */
+/** One supervised reader with a device under the control of the test. */
 function bench(
   options: { readonly refuses?: string; readonly wanted?: Wanted; readonly closeFault?: string } = {},
 ) {
@@ -20,7 +20,7 @@ function bench(
   const events: string[] = [];
   const warnings: string[] = [];
   const device = {
-    /** Why opening fails; undefined where it works. */
+    /** The reason why opening fails; undefined if it works. */
     refuses,
     fail: (_why: string) => {},
     report: (() => {}) as Report,
@@ -77,7 +77,7 @@ function bench(
     warnings,
     stop: () => ending.abort(new Error("the service is stopping")),
     async pass(ms: number) {
-      // In steps, for what one timer sets going sets the next one.
+      // In steps, because one timer may set the next one.
       for (let left = ms; left > 0; left -= 10) {
         clock.advance(Math.min(10, left));
         await settled();
@@ -86,12 +86,12 @@ function bench(
   };
 }
 
-/** Whatever waits for promises only has had its turn. */
+/** Everything that waits for promises only has had its turn. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("a reader is opened at once, told of, and its reports go to its presence", async () => {
+test("a reader is opened at once and reported, and its reports go to its presence", async () => {
   const { supervisor, device, events, stop } = bench();
   expect(supervisor.record()).toMatchObject({ connected: false, info: "" });
   await settled();
@@ -122,7 +122,7 @@ test("a port that cannot be opened is tried after 100, 200, 400, and then every 
   await supervisor.ended;
 });
 
-test("a reader that worked and failed is tried anew from 100 ms on, and is the same reader", async () => {
+test("a reader that worked and failed is retried from 100 ms on, and is the same reader", async () => {
   const { supervisor, device, events, pass, stop } = bench({ refuses: "nothing there" });
   await settled();
   await pass(3100);
@@ -155,7 +155,7 @@ test("a reader that fails right after each opening is opened ever more seldom", 
   await supervisor.ended;
 });
 
-test("a fault holds what lies there, before the device is closed and before anyone is told", async () => {
+test("a fault holds the tokens on the reader, before the device is closed and before the fault is reported", async () => {
   const { supervisor, device, events, stop } = bench();
   await settled();
   events.length = 0;
@@ -166,7 +166,7 @@ test("a fault holds what lies there, before the device is closed and before anyo
   await supervisor.ended;
 });
 
-test("a driver that throws as it closes, which none may, is told as gone and opened again all the same", async () => {
+test("a driver that throws as it closes, which none may, is reported as gone and opened again all the same", async () => {
   const { supervisor, device, events, pass, stop } = bench({ closeFault: "borrowed" });
   await settled();
   events.length = 0;
@@ -190,7 +190,7 @@ test("the same fault is logged once, and another one again", async () => {
   await supervisor.ended;
 });
 
-test("supervision ends where the reader is wanted no more; whether it ever worked is told", async () => {
+test("supervision ends if the reader is wanted no more; the report says whether it ever worked", async () => {
   const asked: boolean[] = [];
   const { supervisor, device, events, pass } = bench({
     refuses: "nothing there",

@@ -40,7 +40,7 @@ interface Bench {
   readonly events: readonly string[];
   /** Lets the 30 s pass that a write waits. */
   readonly passWait: () => void;
-  /** Takes the tag away, and resolves once it has left. */
+  /** Removes the tag, and resolves after its removal was reported. */
   readonly lift: () => Promise<void>;
 }
 
@@ -82,7 +82,7 @@ async function withBench(run: (bench: Bench) => Promise<void>): Promise<void> {
   }
 }
 
-/** Writes with the session alone, on a tag that lies there. */
+/** Writes with the session alone, on a tag that is present. */
 async function withSession(
   run: (device: Pn532Device, session: ReaderSession) => Promise<void>,
 ): Promise<void> {
@@ -155,7 +155,7 @@ describe("a write", () => {
       expect(events.slice(1)).toEqual([`tokens.removed ${hexUid} before`, `tokens.added ${hexUid} after`]);
     }));
 
-  test("that is told to pass over the last tag waits until that one was taken off, or another came", () =>
+  test("that has to skip the last tag waits until that one was taken off, or another came", () =>
     withBench(async ({ device, readers, lift }) => {
       const [one, two] = [uid, otherUid].map((own) => createType2Tag("ntag213", { uid: own }));
       if (one === undefined || two === undefined) throw new Error("no tags");
@@ -173,7 +173,7 @@ describe("a write", () => {
       device.put(two);
       await third;
       expect(textOn(two)).toBe("three");
-      // Without being told so, the same tag is taken again.
+      // Without that option, the same tag is written again.
       await readers.write({ text: "four" });
       expect(textOn(two)).toBe("four");
     }));
@@ -195,11 +195,11 @@ describe("a write", () => {
       device.put(other);
       await writing;
       expect([textOn(asking), textOn(other)]).toEqual(["before", "made"]);
-      // The one that was written is not launched.
+      // The written one is not launched.
       expect(events.some((event) => event.startsWith(`tokens.added ${otherUid.toHex()}`))).toBe(false);
     }));
 
-  test("ends when whoever asked for it is stopped, and leaves the reader free", () =>
+  test("ends when its caller is stopped, and leaves the reader free", () =>
     withBench(async ({ device, readers }) => {
       const asking = new AbortController();
       const stopped = failureOf(readers.write({ text: "x" }, asking.signal));
@@ -222,7 +222,7 @@ describe("a write", () => {
       expectFailure(await failureOf((async () => readers.cancel("none-such"))()), "not-found");
       readers.cancel(readerId);
       expect(await first).toMatchObject({ code: "failed", message: "it was called off" });
-      // Nothing is left of it: a tag that comes now is read.
+      // No waiting write is left: the next tag is read.
       const tag = createType2Tag("ntag213", { uid, text: "before" });
       device.put(tag);
       await eventually(() => expect(events).toHaveLength(1));
@@ -392,9 +392,9 @@ describe("a tag that cannot be written says why, and is left as it is:", () => {
         const tag = createType2Tag("ntag213", { uid, text: "before" });
         let length: number | undefined;
         device.onCommand((payload) => {
-          // The length stands in page 5; it is 0 until the rest was read back.
+          // The length is in page 5; it is 0 until the rest was read back.
           if (isWrite(payload)) length = payload[4] === 5 ? payload[7] : length;
-          // A bit of the message falls over before it is read back.
+          // A bit of the message flips before it is read back.
           else if (length !== undefined && length > 0 === isLast) tag.memory[32] = 0x00;
         });
         device.put(tag);
@@ -462,7 +462,7 @@ describe("a tag that is pulled away at any page, and any byte of it,", () => {
         if (isTorn) expectFailure(result, "write-failed", "gone");
         else expect(result).toBe("written");
         found.add(textOn(tag));
-        // And nothing stands against another try.
+        // Another try is possible.
         isTorn = false;
         device.onCommand(() => {});
         const again = writeTo(session, "afterwards");
@@ -477,7 +477,7 @@ describe("a tag that is pulled away at any page, and any byte of it,", () => {
   for (const cut of [0, 1, 2, 3, 4]) {
     test(`after ${cut} bytes, holds the old text, the new one, or none`, async () => {
       const found = await tear(() => createType2Tag("ntag213", { uid, text: "before" }), cut);
-      // The length is the third byte of its page: where that was reached, the old text is gone at once.
+      // The length is the third byte of its page: after that byte, the old text is gone.
       const old = cut < 3 ? ["before"] : [];
       expect(found).toEqual(new Set([...old, undefined, "afterwards"]));
     });
@@ -516,11 +516,11 @@ describe("a line and a chip that fail", () => {
         ends.set(end, (ends.get(end) ?? 0) + 1);
       });
     }
-    // A line that loses or alters bytes is mended; a chip that is dead or gone is not a tag's fault.
+    // A line that loses or alters bytes is repaired; a dead or missing chip is not the tag's fault.
     expect([...ends.keys()].toSorted()).toEqual(["reader-gone", "written"]);
   });
 
-  test("whatever a tag holds, a write ends well or in a sentence, and a refused one leaves every byte", async () => {
+  test("for any content of a tag, a write ends well or in a sentence, and a refused one leaves every byte", async () => {
     await withSession(async (device, session) => {
       for (let seed = 1; seed <= 60; seed++) {
         const random = seededRandom(seed);
@@ -543,7 +543,7 @@ describe("a line and a chip that fail", () => {
   });
 });
 
-test("whatever comes and goes, a tag that was written is no news until it has left", () => {
+test("for any coming and going, a written tag is no news until it has left", () => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant("see" as const),
@@ -584,7 +584,7 @@ test("whatever comes and goes, a tag that was written is no news until it has le
   );
 });
 
-/** Park and Miller's generator: good enough to choose by. */
+/** Park and Miller's generator, which is good enough for choices. */
 function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,4 +1,4 @@
-/** The frame buffer: its size, the order of its pixels, a picture that is kept packed, and whether a player has the display. */
+/** The frame buffer: its size, the order of its pixels, a packed picture, and whether a player has the display. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

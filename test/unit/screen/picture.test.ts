@@ -1,4 +1,4 @@
-/** The graphical screen: which picture is shown, what stands in it, and what it looks like as pixels. */
+/** The graphical screen: the choice of the picture, its words, and its pixels. */
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { findMediaFile } from "../../../src/launch/media-file.ts";
@@ -62,11 +62,11 @@ test("no two states look alike, with and without a network", async () => {
   for (const place of [{ base }, { base: undefined }])
     for (const picture of Object.values(pictures))
       seen.add(Bun.SHA256.hash(await render(screenSvg(picture, place, size, english), size), "hex"));
-  // What starts, and pairing, show nothing of the network.
+  // The pictures of a start and of pairing show no address.
   expect(seen.size).toBe(2 * Object.keys(pictures).length - 2);
 });
 
-test("what is wrong with the machine is shown below, with a network and without, and stays within the screen", async () => {
+test("faults of the machine are shown below, with a network and without, and stay within the screen", async () => {
   const fault = "tapdeck.conf, line 4: there is no such key; line 5: it is not key=value";
   for (const size of sizes)
     for (const place of [{ base }, { base: undefined }]) {
@@ -86,7 +86,7 @@ test("how a controller ends a game stands below what starts, and below the ready
   expect(svgOf(startingOf("A film"), true)).not.toContain(hint);
   expect(svgOf(pictures.ready, true)).toContain(hint);
   expect(svgOf(pictures.ready, false)).not.toContain(hint);
-  // What is wrong with the machine comes first.
+  // Faults of the machine come first.
   const ill = screenSvg(pictures.ready, { base, fault: "no disk", hasGames: true }, sizes[0], english);
   expect(ill).not.toContain(hint);
 });
@@ -197,7 +197,7 @@ interface Area {
   readonly height: number;
 }
 
-/** The four strips that a television may cut off; half of what is kept free, since drawings have round ends. */
+/** The four strips that a television may cut off; half of the free margin, because drawings have round ends. */
 function edgesOf({ width, height }: { readonly width: number; readonly height: number }): readonly Area[] {
   const strip = Math.floor((Math.min(width, height) * marginShare) / 2);
   return [

@@ -1,4 +1,4 @@
-/** Macros of keys and buttons: whatever they say, every key that goes down goes up again, within the limits. */
+/** Macros of keys and buttons: for any macro, every key that goes down goes up again, within the limits. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { macroKeysMax, macroMsMax } from "../../../src/core/limits.ts";
@@ -17,7 +17,7 @@ const pieces = [
 ];
 const macros = fc.array(fc.constantFrom(...pieces), { maxLength: 24 }).map((some) => some.join(""));
 
-test("whatever a macro says, it does not throw, no key stays down, none goes down twice, and no limit is passed", () => {
+test("for any macro, nothing throws, no key stays down, none goes down twice, and no limit is passed", () => {
   let read = 0;
   fc.assert(
     fc.property(macros, fc.constantFrom(keyboard, gamepad), fc.nat(200), (text, table, speedMs) => {

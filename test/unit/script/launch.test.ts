@@ -1,4 +1,6 @@
-/** Scripts in the launcher, with real files and players: what they know, what the untrusted may, and the link that asks. */
+/**
+ * Scripts in the launcher, with real files and players: their variables, the rights of untrusted ones, and the launch link.
+ */
 import { afterEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
@@ -90,14 +92,14 @@ test("a system starts without a file by a launcher that takes none", async () =>
   expect(await deck.run("**launch.system:Genesis")).toMatch(/no player starts Genesis without a file/);
 });
 
-test("what was started last starts once more", async () => {
+test("the media that was started last starts once more", async () => {
   const deck = await scriptDeck();
   expect(await deck.run("**launch.last")).toBe("nothing has been started yet");
   await deck.run("SNES/A Game.sfc||**stop||**launch.last");
   expect(deck.started()).toEqual(["game SNES A Game", "game SNES A Game"]);
 });
 
-test("what was started last, and played, is still known after a restart", async () => {
+test("the media that was started last, and played, is still known after a restart", async () => {
   const data = await mkdtemp(join(tmpdir(), "tapdeck-last-"));
   closing.push(() => rm(data, { recursive: true }));
   const folder = join(data, "media");
@@ -119,9 +121,9 @@ test("what was started last, and played, is still known after a restart", async 
   const game = { ...sleeper, id: "game" };
   const other = { ...sleeper, id: "other" };
   await live([game, other, broken], "SNES/A Game.sfc?launcher=other||**stop", "SNES/Broken.bad");
-  // What failed was no game that anybody played.
+  // A failed start is no game that anybody played.
   expect(await live([game, other], "**launch.last||**stop")).toEqual(["other SNES SNES/A Game.sfc"]);
-  // Its player has gone: another one plays it.
+  // Its player has gone: another one plays the file.
   expect(await live([game], "**launch.last||**stop")).toEqual(["game SNES SNES/A Game.sfc"]);
   await rm(join(folder, "SNES/A Game.sfc"));
   expect(await live([game], "**launch.last")).toEqual([`there is no file ${folder}/SNES/A Game.sfc`]);
@@ -139,7 +141,7 @@ test("a card may run what the list allows, a link may not, even where a mapping 
     expect(() => deck.launch(text, false)).toThrow(/reaches outside this device/);
   }
   expect(deck.store.history.list({ limit: 9 })).toEqual([]);
-  // Which mappings there are is not told: it is queued, and fails there.
+  // Mappings are not revealed: the launch is queued, and fails there.
   deck.launch("touch", false);
   await eventually(() => expect(deck.ends()).toHaveLength(1));
   expect(deck.ends().at(-1)).toMatch(/reaches outside this device/);
@@ -186,7 +188,7 @@ test.each(scriptCommands.map((command) => [command.names[0] ?? "", command] as c
         if (!allowedUntrusted) expect(() => deck.launch(text, false)).toThrow(/\*\*\S+ (reaches|works)/);
         else expect(() => deck.launch(text, false)).not.toThrow();
       }
-      // Which mappings there are is not told: what one makes of a text fails when it runs.
+      // Mappings are not revealed: the result of one fails when it runs.
       const before = deck.ends().length;
       deck.launch(`mapped ${script}`, false);
       await eventually(() => expect(deck.ends().length).toBeGreaterThan(before));

@@ -1,4 +1,4 @@
-/** The docs' page of launch scripts says what the commands say. */
+/** The document of launch scripts agrees with the commands. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { pagePath, scriptPage } from "../../../tools/script-page.ts";

@@ -1,4 +1,4 @@
-/** Launch scripts as text: what they are read as, their limits, and that printing them loses nothing. */
+/** Launch scripts as text: their parsed form, their limits, and printing without loss. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -178,7 +178,7 @@ const odd = fc
 const expression = fc.oneof(expressions("text", 2), expressions("number", 1), expressions("flag", 2));
 const text: fc.Arbitrary<Text> = fc
   .array(fc.oneof(plain, odd, expression), { maxLength: 4 })
-  // Texts that stand side by side are one.
+  // Adjacent texts are one.
   .map((all) =>
     all.filter((piece, place) => typeof piece !== "string" || typeof all[place - 1] !== "string"),
   );
@@ -192,7 +192,7 @@ const command: fc.Arbitrary<Command> = fc.record({
   length: fc.constant(0),
 });
 
-test("whatever tree is printed, the same tree is read", () => {
+test("each tree that is printed is read as the same tree", () => {
   fc.assert(
     fc.property(fc.array(command, { minLength: 1, maxLength: 4 }), (commands) => {
       expect(read(printScript(commands))).toEqual(shapeOf(commands));
@@ -201,7 +201,7 @@ test("whatever tree is printed, the same tree is read", () => {
   );
 });
 
-test("whatever is quoted comes back as it was, with only ^, the quote and [ escaped", () => {
+test("each text that is quoted comes back as it was, with only ^, the quote and [ escaped", () => {
   fc.assert(
     fc.property(fc.oneof(plain, odd), (value) => {
       const script = `**echo:"${value.replace(/[\^"[]/g, "^$&")}",b?x=1`;

@@ -1,4 +1,4 @@
-/** Scripts at work: what their commands ask of the world, what they may, and what expressions come to. */
+/** Scripts at work: the requests of their commands, their rights, and the values of expressions. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -90,7 +90,7 @@ test("an abort ends a delay at once, and what stands behind it does not run", as
   expect(asked).toEqual([`delay ${delayMsMax}`]);
 });
 
-/** What the only argument of a script comes to. */
+/** The value of the only argument of a script. */
 function worth(expression: string, facts = quietFacts): string {
   const parsed = parseScript(`**echo:[[${expression}]]`);
   if (parsed.kind === "error") throw new Error(parsed.message);
@@ -132,7 +132,7 @@ test.each([
   expect(worth(expression)).toBe(expected);
 });
 
-test("what an expression comes to may be as long as a script, and no longer", () => {
+test("the value of an expression may be as long as a script, and no longer", () => {
   const facts = { ...quietFacts, "last_scanned.data": "f".repeat(scriptBytesMax / 2) };
   expect(worth("last_scanned.data + last_scanned.data", facts).length).toBe(scriptBytesMax);
   expect(() => worth('last_scanned.data + last_scanned.data + "f"', facts)).toThrow(
@@ -140,7 +140,7 @@ test("what an expression comes to may be as long as a script, and no longer", ()
   );
 });
 
-test("what a command is given may be as long as a script in all, and no longer", async () => {
+test("the arguments of a command may be as long as a script in all, and no longer", async () => {
   const facts = { ...quietFacts, "last_scanned.data": "f".repeat(scriptBytesMax / 2) };
   const { asked, ports } = scriptWorld({ facts });
   const both = "**echo:[[last_scanned.data]],[[last_scanned.data]]";

@@ -1,4 +1,4 @@
-/** Sessions that somebody disturbs: every place of every text is tried, and each time the session is over. */
+/** Sessions under attack: every place of every text is tried, and each time the session ends. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ServiceError } from "../../../src/core/errors.ts";
@@ -25,13 +25,13 @@ function refusalOf(hello: string, find = lookup): ServiceError {
   return accepted.error;
 }
 
-/** The text is refused, and so is whatever comes afterwards. */
+/** The text is refused, and so are all later ones. */
 function expectEnd(session: SecureSession, text: string, what: string, good?: string): void {
   let opened: unknown;
   try {
     opened = session.open(text);
   } catch (error) {
-    // Only this one is a refusal; anything else is a fault of ours.
+    // Only this error is a refusal; any other is our own fault.
     if (!(error instanceof SecureFailure)) throw error;
     opened = "refused";
   }
@@ -53,7 +53,7 @@ function pairWithKeys() {
 
 const frameOf = (bytes: Uint8Array) => JSON.stringify({ e: bytes.toBase64() });
 
-/** Changes a fresh text at every place in every way, and tells how many ways were tried. */
+/** Changes a fresh text at every place in every way, and returns the number of ways. */
 function walk(fresh: () => string, attack: (changed: string, whole: string, what: string) => void): number {
   const length = fresh().length;
   let tried = 0;
@@ -252,7 +252,7 @@ test("another version is refused with the one that is spoken here, whatever else
   }
 });
 
-test("what is no text of the secure layer needs encryption; a frame before the handshake does not open", () => {
+test("a text that is none of the secure layer needs encryption; a frame before the handshake does not open", () => {
   const cleartext = [
     '{"jsonrpc":"2.0","id":1,"method":"version"}',
     "[]",
@@ -279,7 +279,7 @@ test("a hello with a payload, an odd id or a weak key is refused", () => {
     expect(refusalOf(hello(id, e), find).code).toBe("secure-failure");
   for (const size of [0, 31, 32, 47, 49, 64])
     expect(refusalOf(hello(clientId, new Uint8Array(size).toBase64()), find).code).toBe("secure-failure");
-  // Nothing of that reached the store.
+  // None of that reached the store.
   expect(asked).toEqual([]);
   expect(refusalOf(weakHello()).code).toBe("secure-failure");
 });
@@ -369,7 +369,7 @@ function joined(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Primitives that note which of them was used, and every key they saw. */
+/** Primitives that note each call, and every key that they got. */
 function countedPrimitives() {
   const work: string[] = [];
   const keys: Uint8Array[] = [];
@@ -391,7 +391,7 @@ function countedPrimitives() {
   return { counting, work, keys };
 }
 
-/** A hello of somebody who knows the secret, with a public key of small order. */
+/** A hello of a client that knows the secret, with a public key of small order. */
 function weakHello(): string {
   const weak: Primitives = { ...primitives, publicKeyOf: () => new Uint8Array(32) };
   return start(weak, clientId, secret).hello;

@@ -1,4 +1,4 @@
-/** The primitives and the handshake of the secure layer, held against published vectors and Node's own hash. */
+/** The primitives and the handshake of the secure layer, against published vectors and Node's own hash. */
 import { expect, test } from "bun:test";
 import { createHash, createHmac, hkdfSync } from "node:crypto";
 import { hmac } from "@noble/hashes/hmac.js";
@@ -102,7 +102,7 @@ interface Vector {
 }
 const vectors: readonly Vector[] = vectorFile.vectors;
 
-/** NN with its modifiers: psk0 stands before the first message's tokens, psk2 behind the second's (revision 34, 9.3). */
+/** NN with its modifiers: psk0 comes before the first message's tokens, psk2 after the second's (revision 34, 9.3). */
 function patternOf(protocolName: string): HandshakePattern {
   const modifiers = protocolName.split("_")[1]?.slice(2) ?? "";
   const psk = (name: string): HandshakeToken[] => (modifiers.split("+").includes(name) ? ["psk"] : []);

@@ -50,7 +50,7 @@ function deviceFor(code: string, hello: string): PairingDevice {
   return device;
 }
 
-test("who knows the code gets id and secret, and its name arrives with it", async () => {
+test("a client that knows the code gets id and secret, and its name arrives with it", async () => {
   const client = await startPairing("123456", "Anna's phone ☎");
   expect(helloOf(client.hello).name).toBe("Anna's phone ☎");
   const device = await answerPairing("123456", helloOf(client.hello));
@@ -67,7 +67,7 @@ test("another code is refused by both sides, whichever of them has it", () => {
   expect(() => client.finish(device.grant(credentials))).toThrow("does not open");
 });
 
-test("what goes over the wire holds neither code nor secret, and is new each time", () => {
+test("the texts on the wire hold neither code nor secret, and are new each time", () => {
   const seen = new Set<string>();
   for (let run = 0; run < 5; run++) {
     const client = pairAsClient(primitives, "480213", "");
@@ -107,7 +107,7 @@ test("any bit changed in any message ends in a refusal", () => {
         client.finish(on("seal", on("tag", device.grant(credentials)), "e"));
         isGranted = true;
       } catch {
-        // Refused, which is what is looked for.
+        // A refusal, as expected.
       }
       // X25519 does not look at a share's top bit (RFC 7748, 5), but the confirmation covers it.
       expect(isGranted).toBe(false);
@@ -116,7 +116,7 @@ test("any bit changed in any message ends in a refusal", () => {
   );
 });
 
-test("what is no hello is none: handshakes, sealed frames, requests, noise, shares of other lengths", () => {
+test("a text that is no hello is none: handshakes, sealed frames, requests, noise, shares of other lengths", () => {
   const share = new Uint8Array(32).toBase64();
   const others = [
     "",
@@ -172,16 +172,16 @@ function world(folder = newFolder(), clock = createManualClock()) {
       return { ...credentials, name };
     },
   });
-  /** As a phone does it, up to its proof. */
+  /** Like a phone, up to its proof. */
   const knock = async (code: string, address = "10.0.0.7") => {
     const client = pairAsClient(primitives, code, "phone");
     const attempt = await pairing.begin(helloOf(client.hello), address);
     return { client, attempt, finish: () => client.finish(attempt.prove(client.prove(attempt.reply))) };
   };
-  /** A wrong code, with what it is told. */
+  /** A wrong code, and the refusal. */
   const guess = async (code: string, address?: string) =>
     refusalOf((await knock(other(code), address)).finish);
-  /** A folder as the next start finds it where nothing was closed in order. */
+  /** A folder in the state that the next start finds after a crash. */
   const pullPlug = () => {
     const left = newFolder();
     for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(left, name));
@@ -204,7 +204,7 @@ function refusalOf(run: () => unknown): ServiceError {
   throw new Error("it was not refused");
 }
 
-/** What a promise comes to, as a value. */
+/** The result of a promise, as a value. */
 const resultOf = <T>(promise: Promise<T>) =>
   promise.then(
     (value) => ({ kind: "done", value }) as const,
@@ -232,7 +232,7 @@ test("no pairing is open until it is opened, and none behind the one that was pa
   expect((await knock(code)).finish()).toEqual(credentials);
   expect(await ended).toEqual({ reason: "paired", client: { id: credentials.id, name: "phone" } });
   expect(added).toEqual(["phone player"]);
-  // One that was granted is no wrong one, whenever its socket goes.
+  // A granted proof is not a wrong one, even if its socket closes.
   expect(audited).toEqual(["wrong-code 10.0.0.7", "pairing-opened"]);
   expect(knock(code)).rejects.toThrow("no pairing by code is open");
   expect(lines.join("\n")).not.toMatch(new RegExp(`${code}|${credentials.secret}`));
@@ -263,7 +263,7 @@ test("a delay that one proof causes holds for the others that were begun before"
   expect(refusalOf(wrong.finish).data).toEqual({ triesLeft: 2, retryAfterMs: pairingDelayMsMin });
   expect(retryOf(refusalOf(right.finish))).toBe(pairingDelayMsMin);
   expect(added).toEqual([]);
-  // One that was not looked at has spent nothing.
+  // A proof without a check has spent nothing.
   expect(pairing.current()?.triesLeft).toBe(2);
   clock.advance(pairingDelayMsMin);
   expect((await knock(code)).finish()).toEqual(credentials);
@@ -349,7 +349,9 @@ test("a device refuses a hello with the share that it draws itself", () => {
   expect(pairAsDevice(primitives, "123456", helloOf(client.hello))).toBeDefined();
 });
 
-/** Opens pairing again and again, and guesses as fast as it is let, for so long; returns the guesses that were looked at. */
+/**
+ * Opens pairing again and again, and guesses as fast as permitted, for this long; returns the number of checked guesses.
+ */
 async function guessFor(
   durationMs: number,
   { clock, pairing, knock }: ReturnType<typeof world>,
@@ -379,7 +381,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 test("a day of guessing, with pairing opened again all day, succeeds with a chance below 0.1 %", async () => {
   const guesses = await guessFor(dayMs, world());
-  // As `core/limits.ts` works it out: the last of the 102 falls on the end of the day.
+  // As `core/limits.ts` explains: the last of the 102 falls on the end of the day.
   expect(guesses).toBe(101);
   expect(guesses / 10 ** pairingDigits).toBeLessThan(0.001);
 });
@@ -442,7 +444,7 @@ test("a guess is on the disk before it is looked at, and is not looked at where 
   isFull = false;
   expect(await knock(other(code))).toThrow("2 tries are left");
   expect((await knock(code))()).toEqual(credentials);
-  // Both proofs were counted, and the right one took back what this opening had added.
+  // Both proofs were counted, and the right one removed the count of this opening.
   expect(saved).toEqual([1, 2, 0]);
 });
 
@@ -498,7 +500,7 @@ test("a wrong code leaves what is left of the tries to the right one", async () 
   expect((await knock(code)).finish()).toEqual(credentials);
 });
 
-test("it closes after ten minutes, when it is called off, and when it is opened anew", async () => {
+test("it closes after ten minutes, when it is called off, and when it is opened again", async () => {
   const { clock, pairing, knock } = world();
   const first = await pairing.open("member");
   const expired = pairing.wait();
@@ -546,7 +548,7 @@ test("a socket that asked for pairing carries nothing else, and one that did not
   const { hello } = pairAsClient(primitives, "123456", "");
   const pairing = line();
   pairing.take(hello);
-  // Before the reply nothing can follow.
+  // No message can follow before the reply.
   pairing.take("hasty");
   expect(refused).toHaveLength(1);
   pairing.take("more");
@@ -555,7 +557,7 @@ test("a socket that asked for pairing carries nothing else, and one that did not
 
   const handshake = line();
   handshake.take("anything");
-  // Pairing is for the first text of a connection only.
+  // Pairing is possible only in the first text of a connection.
   handshake.take(hello);
   expect(sealed).toEqual(["anything", hello]);
 });

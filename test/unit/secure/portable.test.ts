@@ -1,4 +1,4 @@
-/** The secure layer runs in a browser too, and costs nothing until somebody shakes hands. */
+/** The secure layer runs in a browser too, and costs nothing until a handshake. */
 import { expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ test("bundled for a browser, libsodium is a part of its own that is loaded with 
     const entry = built.outputs.find((output) => output.kind === "entry-point");
     expect(entry?.size).toBeLessThan(40_000);
     expect(built.outputs.reduce((sum, output) => sum + output.size, 0)).toBeGreaterThan(300_000);
-    // The bundle itself shakes hands with itself.
+    // The bundle makes a handshake with itself.
     const { acceptHandshake, startHandshake } = await import(entry?.path ?? "");
     const started = await startHandshake("a", "5a".repeat(32));
     const accepted = await acceptHandshake(started.hello, () => "5a".repeat(32));

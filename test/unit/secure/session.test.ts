@@ -1,4 +1,4 @@
-/** Sessions that nobody disturbs: handshake, round trips, fragments, limits, and the end. */
+/** Undisturbed sessions: handshake, round trips, fragments, limits, and the end. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { ServiceError } from "../../../src/core/errors.ts";
@@ -138,7 +138,7 @@ test("a started handshake finishes once, and not after it was given up", () => {
   expect(() => given.finish("{}")).toThrow(SecureFailure);
 });
 
-test("an id or a secret that cannot be right is told to the person who typed it", async () => {
+test("an id or a secret that cannot be right is refused to the person who typed it", async () => {
   const wrong: readonly (readonly [string, string, string])[] = [
     ["", secret, "id"],
     ["küche", secret, "id"],
@@ -159,7 +159,7 @@ function thrownBy(run: () => unknown): unknown {
   try {
     run();
   } catch (error) {
-    // What was thrown is what the test looks at.
+    // The test checks the thrown error.
     return error;
   }
   throw new Error("nothing was thrown");

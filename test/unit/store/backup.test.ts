@@ -22,7 +22,7 @@ const client = (id: string): StoredClient => ({
 const launch = { timeMs: 1, type: "", uid: "", text: "t", data: "", readerId: "", script: "" };
 const minuteMs = 60_000;
 
-test("what was changed is copied a minute later, and the copy is a whole database", async () => {
+test("a change is copied a minute later, and the copy is a whole database", async () => {
   const folder = newFolder();
   const clock = createManualClock();
   const { clients } = open(folder, { clock });
@@ -103,7 +103,7 @@ test("a copy that would be the same is not written again", async () => {
   expect(statSync(copyIn(folder))).toMatchObject({ ino, mtimeMs });
 });
 
-test("where nobody has made anything, there is no copy", () => {
+test("if nobody has made anything, there is no copy", () => {
   const folder = newFolder();
   close(open(folder));
   expect(readdirSync(folder)).toEqual(["tapdeck.db", "tapdeck.db.lock"]);
@@ -122,7 +122,7 @@ test("a client that was removed leaves the copy at once", async () => {
   expect(idsIn(copyIn(folder))).toEqual(["b"]);
 });
 
-test("what was not copied when the plug was pulled is copied a minute after the next start", async () => {
+test("a change that was not copied when the plug was pulled is copied a minute after the next start", async () => {
   const folder = newFolder();
   const first = open(folder);
   first.clients.add(client("a"), 1);
@@ -150,7 +150,7 @@ test("a copy that is under way when the store is closed neither fails nor replac
   expect(idsIn(copyIn(folder))).toEqual(["a", "b"]);
 });
 
-test("a copy that cannot be written is told by check, and tried again", async () => {
+test("a copy that cannot be written is reported by check, and tried again", async () => {
   const folder = newFolder();
   const clock = createManualClock();
   const store = open(folder, { clock });
@@ -185,7 +185,7 @@ function fillMappings(folder: string, rows: number): void {
     SELECT id, 1, 'label ' || id, 'uid', 'exact', '04aa' || id, '**launch:SNES/Game ' || id FROM n`);
 }
 
-/** Lets what waits for a turn of the event loop have it, so many times. */
+/** Passes this many turns of the event loop. */
 async function turns(count = 5): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

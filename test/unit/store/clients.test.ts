@@ -106,13 +106,13 @@ test("a client with an end is gone then, and one that was used before stays, ove
   expect(first.clients.get("unused")).toEqual({ ...client("unused"), expires: at(endMs) });
   expect(first.clients.nextExpiryMs()).toBe(endMs);
   first.clients.seen("used", "192.0.2.1");
-  // As a pulled plug leaves it.
+  // The state after a pulled plug.
   const killed = newFolder();
   for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(killed, name));
   const { clients } = open(killed, { clock });
   expect(clients.expire()).toEqual([]);
   clock.advance(pairingLinkMs);
-  // Nothing returns it, whether it was deleted already or not.
+  // No query returns it, whether it was deleted already or not.
   expect(clients.get("unused")).toBeUndefined();
   expect(clients.list().map(({ id }) => id)).toEqual(["used"]);
   expect(clients.seen("unused", "192.0.2.1")).toBe(false);
@@ -169,7 +169,7 @@ test("all files of the database are their owner's alone, and become so again at 
   const first = open(folder);
   first.clients.add(client("a"), 1);
   const modes = () => readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
-  // The database, what belongs to it while it is open, and its lock.
+  // The database, its companion files while it is open, and its lock.
   expect(modes()).toHaveLength(4);
   for (const [, mode] of modes()) expect(mode).toBe(0o600);
   close(first);
@@ -187,7 +187,7 @@ test("all files of the database are their owner's alone, and become so again at 
   });
 });
 
-// Without strace nothing can tell a write that is on the disk from one in the page cache.
+// Without strace no test can distinguish a write on the disk from one in the page cache.
 test.skipIf(Bun.which("strace") === null)(
   "a client is synced to the disk, and a history row is not",
   async () => {

@@ -14,7 +14,7 @@ const inSmallDisk = (folder: string, ...argv: string[]) =>
   ]);
 const canMount = Bun.which("unshare") !== null && inSmallDisk("/tmp", "true").exitCode === 0;
 
-// Where no disk may be mounted, there is none to fill.
+// Without the right to mount a disk there is none to fill.
 test.skipIf(!canMount)(
   "a full disk refuses what people make, reads on, and heals once there is space",
   () => {

@@ -14,7 +14,7 @@ const kills = 100;
 const lanes = 2;
 
 test(`of a process killed at ${kills} random moments, every acknowledged change is there`, async () => {
-  // Two at a time, each in its own folder, which goes through all its kills.
+  // Two at a time, each in its own folder for all its kills.
   const linesAsked = fc.sample(fc.integer({ min: 0, max: 60 }), { numRuns: kills, seed: 7 });
   const runLane = async (lane: number) => {
     const folder = newFolder();
@@ -32,7 +32,7 @@ test(`of a process killed at ${kills} random moments, every acknowledged change 
   expect(Math.min(...changes)).toBeGreaterThan(kills);
 });
 
-/** Runs until so many lines came, kills without a word, and returns all that it said. */
+/** Runs until this many lines came, kills the process, and returns all of its output. */
 async function killedAfter(lines: number, argv: string[]): Promise<string[]> {
   const running = Bun.spawn(argv, { stdout: "pipe", stderr: "pipe" });
   const decoder = new TextDecoder();
@@ -48,7 +48,7 @@ async function killedAfter(lines: number, argv: string[]): Promise<string[]> {
   return said.split("\n").slice(0, -1);
 }
 
-/** Holds the file against what was acknowledged; the one change that was asked for and not answered may be there. */
+/** Compares the file with the acknowledged changes; the one unanswered change may be there. */
 function compare(folder: string, known: Set<string>, said: readonly string[]): void {
   for (const line of said) apply(known, line);
   const path = join(folder, "tapdeck.db");

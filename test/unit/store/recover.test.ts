@@ -151,7 +151,7 @@ test("a copy of an older version is restored and brought up to date", () => {
   expect(clients.list()).toEqual([client("a")]);
 });
 
-test("what was recovered is told by the log and by check, until the next start", () => {
+test("a recovery is reported by the log and by check, until the next start", () => {
   const folder = filled();
   writeFileSync(join(folder, "tapdeck.db"), "a letter ".repeat(999));
   const lines: string[] = [];
@@ -192,9 +192,9 @@ test("two damaged files of one second both have a name", () => {
   expect(asideIn(folder)).toEqual([aside, `${aside}-2`]);
 });
 
-test("where the plug is pulled in the middle of a recovery, the next start ends it", () => {
+test("if the plug is pulled in the middle of a recovery, the next start ends it", () => {
   const folder = filled();
-  // The damaged file has its new name already, and the copy has not taken its place.
+  // The damaged file has its new name already, and the copy is not in its place yet.
   rmSync(join(folder, "tapdeck.db"));
   writeFileSync(join(folder, aside), "a letter");
   writeFileSync(join(folder, "tapdeck.db.restored"), "half a copy");
@@ -203,7 +203,7 @@ test("where the plug is pulled in the middle of a recovery, the next start ends 
   expect(readFileSync(join(folder, aside), "utf8")).toBe("a letter");
 });
 
-test("damage found while running refuses writes, is told by check, leaves the copy alone, and heals at the next start", () => {
+test("damage found while running refuses writes, is reported by check, leaves the copy alone, and heals at the next start", () => {
   const folder = filled();
   const path = join(folder, "tapdeck.db");
   const store = open(folder);
@@ -221,7 +221,7 @@ test("damage found while running refuses writes, is told by check, leaves the co
   expect(clients.list()).toHaveLength(2);
 });
 
-test("damage that a copy comes upon leaves the last good copy alone, and is told like any other", async () => {
+test("damage that a copy comes upon leaves the last good copy alone, and is reported like any other", async () => {
   const folder = filled();
   const path = join(folder, "tapdeck.db");
   const clock = createManualClock();
@@ -234,7 +234,7 @@ test("damage that a copy comes upon leaves the last good copy alone, and is told
   expect(readFileSync(`${path}.backup`).equals(copied)).toBe(true);
 });
 
-test("whatever happens to the file, the service starts, and the start after it finds nothing to mend", () => {
+test("for any damage of the file, the service starts, and the start after it finds nothing to mend", () => {
   const original = filled();
   const bytes = readFileSync(join(original, "tapdeck.db"));
   const backup = readFileSync(join(original, "tapdeck.db.backup"));
@@ -307,12 +307,12 @@ function overwrite(path: string, offset: number, bytes: Uint8Array): void {
   writeFileSync(path, whole);
 }
 
-/** In the text of the schema, where no check of SQLite's looks. */
+/** In the text of the schema, which no check of SQLite's covers. */
 function renameColumn(path: string): void {
   overwrite(path, readFileSync(path).indexOf("reader_id TEXT"), Buffer.from("rider"));
 }
 
-/** Where the first page of a table begins, in bytes. */
+/** The offset of the first page of a table. */
 function rootOf(path: string, table: string): number {
   using database = new Database(path, { readonly: true });
   const row = database
@@ -321,7 +321,7 @@ function rootOf(path: string, table: string): number {
   return ((row?.rootpage ?? 1) - 1) * 4096;
 }
 
-/** Breaks a table's first page under a store that is open, which then reads it anew. */
+/** Breaks a table's first page below an open store, which then reads it again. */
 function breakPage(path: string, table: string): void {
   using other = new Database(path, { strict: true });
   const row = other
@@ -329,7 +329,7 @@ function breakPage(path: string, table: string): void {
     .get({ table });
   other.run("PRAGMA wal_checkpoint(TRUNCATE)");
   overwrite(path, ((row?.rootpage ?? 1) - 1) * 4096, Buffer.alloc(4096, 0xa7));
-  // Another's write makes the store forget the pages that it has in memory.
+  // A write by another connection makes the store drop its pages in memory.
   other.run(
     "INSERT INTO history (time_ms, type, uid, text, data, reader_id, script) VALUES (1, '', '', '', '', '', '')",
   );

@@ -64,7 +64,7 @@ test("a launch that went well is listed as it was, with its time in RFC 3339", a
   ]);
 });
 
-test("a launch that failed tells why, and what it did not have is absent", async () => {
+test("a launch that failed has its reason, and what it did not have is absent", async () => {
   const { history } = open(await newFolder());
   history.finish(history.open({ ...row("a"), readerId: "", script: "" }), "no such file");
   const [entry] = history.list({ limit: 10 });
@@ -172,7 +172,7 @@ test("a backlog of rows to drop goes in steps, without anybody asking", async ()
   await eventually(() => expect(count.get()?.n).toBe(historyRowsMax));
 });
 
-test("a write that the disk refuses stops no tap, and is told by check until one succeeds", async () => {
+test("a write that the disk refuses stops no tap, and is reported by check until one succeeds", async () => {
   const folder = await newFolder();
   const { history } = open(folder);
   using other = new Database(join(folder, "tapdeck.db"));

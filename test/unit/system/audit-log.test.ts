@@ -1,4 +1,4 @@
-/** The audit log: counted, bounded, private, and silent where nothing happens. */
+/** The audit log: counted, bounded, private, and silent if nothing happens. */
 import { afterEach, expect, test } from "bun:test";
 import { appendFile, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ async function makeLog() {
 const paired = { event: "paired", client: "1", name: "phone", by: "secret" } as const;
 const minute = 60_000;
 
-test("what people did and what was refused is read newest first, before and after it is written", async () => {
+test("acts of people and refusals are read newest first, before and after they are written", async () => {
   const { folder, clock, audit } = await makeLog();
   audit.note(paired);
   await clock.advance(1000);
@@ -36,7 +36,7 @@ test("what people did and what was refused is read newest first, before and afte
   expect(await events()).toEqual(["launched", "wrong-pin", "paired"]);
   expect(await audit.read(1)).toHaveLength(1);
   for (const name of await readdir(folder)) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
-  // Another run goes on where this one ended.
+  // Another run continues at the end of this one.
   const next = createAuditLog({ folder, clock, log: silentLog });
   next.note({ event: "revoked", client: "1", name: "phone" });
   expect((await next.read(10)).map(({ event }) => event).toSorted()).toEqual([
@@ -61,13 +61,13 @@ test("a thousand refusals of a kind are one line at once and one line later", as
   expect(entries.map(({ count }) => count)).toEqual([999, undefined]);
 });
 
-test("whatever comes from however many addresses, the files stay below their size, and pairings stay in them", async () => {
+test("for any number of entries and addresses, the files stay below their size, and pairings stay in them", async () => {
   const { folder, clock, audit } = await makeLog();
   audit.note(paired);
   for (let round = 0; round < 60; round++) {
     for (let n = 0; n < 500; n++) audit.refused("too-many-requests", { address: `fd00::${round}:${n}` });
     await clock.advance(10 * minute);
-    await audit.read(1); // Until what was begun is written.
+    await audit.read(1); // Until all begun lines are written.
   }
   await audit.close();
   const names = await readdir(folder);
@@ -77,7 +77,7 @@ test("whatever comes from however many addresses, the files stay below their siz
   expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(auditFileBytesMax);
   const entries = await audit.read(100_000);
   expect(entries).toContainEqual({ time: expect.any(String), ...paired });
-  // In each while: so many by name, those of all others together, and as many counts.
+  // In each period: this many by name, all others together, and as many counts.
   expect(entries.length).toBeLessThanOrEqual(60 * 2 * (auditKindsMax + 1) + 1);
   expect(entries.some(({ address }) => address === "others")).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** The device's own certificate: openssl and Node read it, it is for the device's names, and it is made anew in time. */
+/** The device's own certificate: openssl and Node read it, it has the device's names, and it is made again in time. */
 import { afterAll, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -60,7 +60,7 @@ test.skipIf(Bun.which("openssl") === null)(
   },
 );
 
-test("it is made once, kept private, and made anew before it ends and when a name is missing", async () => {
+test("it is made once, kept private, and made again before it ends and when a name is missing", async () => {
   const own = join(folder, "device");
   const first = await certificateIn(own, nowMs, silentLog);
   expect((await stat(join(own, "device-key.pem"))).mode & 0o777).toBe(0o600);
@@ -74,7 +74,7 @@ test("it is made once, kept private, and made anew before it ends and when a nam
   expect((await certificateIn(own, nowMs, silentLog)).certificatePem).not.toBe(second.certificatePem);
 });
 
-test("the owner's own comes first; one that does not fit its key is told, and the device's stays", async () => {
+test("the owner's own comes first; one that does not fit its key is reported, and the device's stays", async () => {
   const own = join(folder, "owners");
   const device = await certificateIn(own, nowMs, silentLog);
   const [good, other] = [makeCertificate(params), makeCertificate(params)];

@@ -1,4 +1,4 @@
-/** Files of the service itself, and of the kernel: neither cards nor the index reach them, whatever the media folders are. */
+/** Files of the service itself, and of the kernel: neither cards nor the index reach them, for any media folder. */
 import { afterEach, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { link, mkdir, mkdtemp, open, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** Home folders with the service's own beside media of a person. */
+/** Home folders of the service beside a person's media. */
 async function makeHome(files: readonly string[] = []) {
   const home = await realpath(await mkdtemp(join(tmpdir(), "tapdeck-closed-")));
   closing.push(() => rm(home, { recursive: true, force: true }));
@@ -92,7 +92,7 @@ test("no spelling of a path reaches a file of the service, even where the whole 
     `${home}/roms/SNES/Link of a link.sfc`,
     `${home}/roms/SNES/Folder/device-key.pem`,
     join(home, "share/tapdeck/K\ufffd.sfc"),
-    // Below the media folder /, as a card has it.
+    // Below the media folder /, in the form of a card.
     `${below}/share/tapdeck/tls/device-key.pem`,
     `${below.toUpperCase()}/SHARE/TAPDECK/TAPDECK.DB`,
     `${below}/share/tapdeck/K\ufffd.sfc`,
@@ -149,7 +149,7 @@ test("a link in the place of the media folder opens nothing of the service's", a
   expect((await find("SNES/Away.sfc", [media])).path).toBe(join(home, "usb/SNES/Away.sfc"));
 });
 
-test("where the service's folders are links themselves, what they lead to is closed", async () => {
+test("if the service's folders are links themselves, what they lead to is closed", async () => {
   const { home, environment, find } = await makeHome();
   await rename(environment.XDG_CONFIG_HOME, join(home, "dotfiles"));
   await symlink(join(home, "dotfiles"), environment.XDG_CONFIG_HOME);
@@ -174,7 +174,7 @@ test("a config file among media closes itself and its mappings, and not the medi
   expect((await find("SNES/Game.sfc")).path).toBe(join(home, "roms/SNES/Game.sfc"));
 });
 
-test("what is closed depends on where the flags put things", () => {
+test("the closed places depend on where the flags put things", () => {
   const environment = { XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d", XDG_RUNTIME_DIR: "/r" };
   const of = (flags: Parameters<typeof placesOf>[0], more = {}) => {
     const all = { ...environment, ...more };
@@ -218,7 +218,7 @@ test("a bind mount shows the service's folder under a second path, which is clos
   expect(child.stdout.toString() + child.stderr.toString()).toBe(
     paths.map((path, at) => `${at < 2} ${at < 2} ${path}\n`).join(""),
   );
-  // Without the mount there is nothing of the service's.
+  // Without the mount no file of the service is there.
   await writeFile(join(home, "roms/bound/x"), "");
   expect(await closedNow(closed).isClosed(join(home, "roms/bound/x"))).toBe(false);
   expect(closedFor(closed).isClosed(join(home, "roms/bound/x"))).toBe(false);

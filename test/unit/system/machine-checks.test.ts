@@ -1,4 +1,4 @@
-/** What the image's start and the watchdog tell, as `health` passes it on. */
+/** The reports of the image's start and of the watchdog, as `health` passes them on. */
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ test("a machine that names no places has no such checks", () => {
   expect(machineChecks({ TAPDECK_FAULTS: "", TAPDECK_WATCHDOG_STATE: "" }, systemClock)).toEqual([]);
 });
 
-test("each fault of the start is told, by the name of its file, and a folder without one is well", () =>
+test("each fault of the start is reported, by the name of its file, and a folder without one is well", () =>
   withFolder(async (folder) => {
     const [device] = machineChecks({ TAPDECK_FAULTS: folder }, systemClock);
     expect(device?.ask()).toBe("");
@@ -44,7 +44,7 @@ test("faults without end are cut at the limits", () =>
     expect(device?.ask().replaceAll("; ", "")).toBe("x".repeat(machineFaultsMax * machineFaultBytesMax));
   }));
 
-test("what is there and cannot be read is told, for it may say that all is lost", () =>
+test("a fault that cannot be read is reported, because it may say that all is lost", () =>
   withFolder(async (folder) => {
     await mkdir(join(folder, "state"));
     const checks = machineChecks(
@@ -54,13 +54,13 @@ test("what is there and cannot be read is told, for it may say that all is lost"
     for (const { ask } of checks) expect(ask).toThrow("EISDIR");
   }));
 
-test("a folder of faults that is gone is told, for then nobody knows", () =>
+test("a folder of faults that is gone is reported, because then nobody knows", () =>
   withFolder(async (folder) => {
     const [device] = machineChecks({ TAPDECK_FAULTS: join(folder, "gone") }, systemClock);
     expect(() => device?.ask()).toThrow("ENOENT");
   }));
 
-test("the watchdog's word is told with its reason", () =>
+test("the watchdog's event is reported with its reason", () =>
   withFolder(async (folder) => {
     const path = join(folder, "state");
     const [watchdog] = machineChecks({ TAPDECK_WATCHDOG_STATE: path }, { ...systemClock, now: () => nowMs });
@@ -86,7 +86,7 @@ test("after a day it is history, unless the machine is still unguarded; a time t
   expect(watchdogSentence(line("unguarded"), nowMs + 9 * dayMs)).not.toBe("");
 });
 
-test("what is no such line says nothing", () => {
+test("a line of any other form says nothing", () => {
   for (const text of [
     "",
     "\n",

@@ -1,4 +1,4 @@
-/** The volume of the device, with programs of the test's own in the place of the usual ones. */
+/** The volume of the device, with programs of the test in the place of the usual ones. */
 import { expect, test } from "bun:test";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { VolumeChange } from "../../../src/core/playback.ts";
 import { changeSystemVolume } from "../../../src/system/mixer.ts";
 
-/** Programs by name, each a script; resolves with what they were called with, or with the refusal. */
+/** Programs by name, each a script; resolves with their calls, or with the refusal. */
 async function change(
   programs: Readonly<Record<string, string>>,
   wanted: VolumeChange,
@@ -33,7 +33,7 @@ const half = { kind: "to", percent: 50 } as const;
 const up = { kind: "by", percent: 5 } as const;
 const down = { kind: "by", percent: -5 } as const;
 
-/** Programs that say how loud it is as the real ones do. */
+/** Programs that report the volume like the real ones. */
 const wpctl = 'echo "Volume: 0.98"';
 const pactl = 'echo "Volume: front-left: 19661 /  30% / -31.37 dB,   front-right: 19661 /  30% / -31.37 dB"';
 const amixer = 'echo "  Front Left: Playback 30000 [46%] [on]"';
@@ -53,11 +53,11 @@ test("the owner's ceiling holds, for what is set and for what is added", async (
   expect(await change({ pactl }, { kind: "by", percent: 50 }, 60)).toMatch(/ 60%\n$/);
 });
 
-test("where one program has no device, the next one is asked", async () => {
+test("if one program has no device, the next one is asked", async () => {
   expect(await change({ wpctl: "exit 1", amixer: "exit 0" }, half)).toMatch(/^wpctl .*\namixer .*\n$/);
 });
 
-test("where none can, the refusal says which tried and why", async () => {
+test("if none can, the refusal says which tried and why", async () => {
   expect(await change({}, half)).toMatch(
     /^! the volume cannot be changed: .* none of wpctl, pactl and amixer/,
   );

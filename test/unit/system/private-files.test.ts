@@ -19,7 +19,7 @@ function newFolder(mode: number): string {
 
 const modeOf = (path: string) => statSync(path).mode & 0o7777;
 
-/** What the log says of it, with each line's sentence and file. */
+/** The log lines about it, each with its sentence and file. */
 async function closed(folder: string): Promise<readonly string[]> {
   const lines: string[] = [];
   await closeToOthers(folder, createLog({ debug: false, write: (line) => lines.push(line) }));

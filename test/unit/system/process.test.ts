@@ -7,7 +7,7 @@ import { livingOf, markName, nextMark } from "../../../src/system/descendants.ts
 import { spawnPlayer } from "../../../src/system/process.ts";
 import { eventually, eventuallyExists, eventuallyReaped, liveMembers, run } from "../../helpers/processes.ts";
 
-// Says that it is ready by making the file $0, so that no signal comes before its traps are set.
+// Reports that it is ready by making the file $0, so that no signal comes before its traps are set.
 const sh = (script: string, ready: string) => ["/bin/sh", "-c", script, ready];
 
 async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
@@ -19,7 +19,7 @@ async function withFolder(run: (folder: string) => Promise<void>): Promise<void>
   }
 }
 
-/** A shell that says its own id in the file $0, and then runs on and on. */
+/** A shell that writes its own id to the file $0, and then runs for ever. */
 const loop = (first: string) =>
   `/bin/sh -c '${first.replaceAll("'", "")}; echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do sleep 0.05; done' "$0"`;
 
@@ -29,7 +29,7 @@ async function processIn(file: string): Promise<number> {
   return said();
 }
 
-/** A dead one that its own parent has not looked after runs no more. */
+/** A zombie that its own parent has not reaped runs no more. */
 function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -82,7 +82,7 @@ test("a child that ignores TERM does not outlive the stop of a player that obeys
     expect(await liveMembers(player.pid)).toEqual([]);
   }));
 
-test("what a player leaves behind ends with it, where it ended badly or was known to be the player itself", async () => {
+test("processes that a player leaves behind end with it, if it ended badly or was known to be the player itself", async () => {
   for (const [script, options] of [
     ["sleep 600 & exit 5", {}],
     ["sleep 600 & exit 0", { mayHandOn: false }],
@@ -130,7 +130,7 @@ test("a process that is about to become another program is not taken for a stran
     const env = { ...process.env, [markName]: birth.mark };
     const child = Bun.spawn([script], { env, stdio: ["ignore", "ignore", "ignore"] });
     try {
-      // It leads no group, as what has left the player's does not.
+      // It leads no group, like a process that has left the player's.
       const family = { ...birth, groupId: await neverGiven() };
       for (let looks = 0; looks < 200; looks++)
         expect(await livingOf(family)).toEqual([
@@ -149,9 +149,9 @@ const alone = ["unshare", "--pid", "--fork", "--mount-proc"];
 const canSetLastId =
   existsSync("/proc/sys/kernel/ns_last_pid") && Bun.spawnSync([...alone, "true"]).exitCode === 0;
 
-// In a namespace of its own, so that nobody else's processes take the ids.
+// In a namespace of its own, so that other processes do not take the ids.
 test.skipIf(!canSetLastId)(
-  "nothing outlives a stop where the kernel came to its highest process id meanwhile, and began anew",
+  "nothing outlives a stop if the kernel came to its highest process id meanwhile, and began again at the lowest",
   () =>
     withFolder(async (folder) => {
       const script = join(import.meta.dir, "../../programs/past-last-id.ts");
@@ -179,7 +179,7 @@ test("nothing outlives a stop: not what forked twice, left the group and ignores
 
 test("a player without mercy for its own marks is ended as a group, and hangs nobody", () =>
   withFolder(async (folder) => {
-    // What clears its environment and leaves the group cannot be told from others: it keeps our pipe, and no more.
+    // A process that clears its environment and leaves the group cannot be recognized: it keeps our pipe, and no more.
     const ready = join(folder, "ready");
     const player = spawnPlayer(sh(`env -i setsid ${loop(":")} & exec sleep 600`, ready));
     const stranger = await processIn(ready);
@@ -232,7 +232,7 @@ test("a player finds its own variables, its folder and its input", () =>
     expect(() => spawnPlayer(["true"], { folder: join(folder, "none") })).toThrow(/in the folder .*none/);
   }));
 
-test("stopping a player that has ended tells how it ended", async () => {
+test("stopping a player that has ended returns how it ended", async () => {
   const player = spawnPlayer(["/bin/sh", "-c", "exit 4"]);
   await player.exited;
   expect(await player.stop(1000)).toEqual({ exitCode: 4 });
@@ -256,7 +256,7 @@ test("a player that writes without end does not stall, and reads nothing", () =>
 
 test("players get the variables of a fixed list, and nothing else of what stands around", () =>
   withFolder(async (folder) => {
-    // The environment is taken once at start: a process of its own has both.
+    // The environment is read once at the start, so a process of its own has both.
     const out = join(folder, "out");
     const code = `import { spawnPlayer } from ${JSON.stringify(join(import.meta.dir, "../../../src/system/process.ts"))};
       await spawnPlayer(["/bin/sh", "-c", 'env >"$0"', ${JSON.stringify(out)}]).exited;`;

@@ -1,4 +1,4 @@
-/** Whose connection it is, by tables as the kernel prints them (proc(5), /proc/net/tcp). */
+/** The owner of a connection, by tables in the kernel's form (proc(5), /proc/net/tcp). */
 import { expect, test } from "bun:test";
 import { ownerIn } from "../../../src/system/socket-owner.ts";
 

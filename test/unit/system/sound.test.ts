@@ -1,4 +1,4 @@
-/** Sound feedback: what is in the files, and what real programs are given, how often, and what becomes of failures. */
+/** Sound feedback: the content of the files, the calls of real programs, their frequency, and the handling of failures. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -54,7 +54,7 @@ test.each(names)("%s is a sound WAV: short, soft, not silent, and without a clic
   ).toBe(true);
 });
 
-/** A program that notes the file it is given, copies it, and does what `then` says. */
+/** A program that notes its file, copies it, and then runs `then`. */
 async function standIn(name: string, then = ""): Promise<string> {
   const path = join(folder, name);
   const note = `for file; do :; done; cat "$file" > "${folder}/$(basename "$file").heard"; echo "${name} $(basename "$file" .wav)" >> "${folder}/heard"`;
@@ -135,7 +135,7 @@ test("a player that cannot is passed over for the next one, which is kept", asyn
   expect(speaking.lines).toEqual([]);
 });
 
-test("where nothing can play, one line says so, and the programs are left alone for a minute", async () => {
+test("if nothing can play, one line says so, and the programs are left alone for a minute", async () => {
   let nowMs = 0;
   const programs = { aplay: await standIn("aplay", "exit 1") };
   await using speaking = speaker(programs, { elapsedMs: () => nowMs });
@@ -169,7 +169,7 @@ test("a flood of taps is a few sounds, and of those that come while one plays on
   await eventually(async () => expect(await heard()).toHaveLength(1));
   await rm(hold);
   await eventually(async () => expect(await heard()).toHaveLength(2));
-  // The first, and the one that was more than news of one more card; and then the window is full.
+  // The first, and the one that announced more than another card; after these the window is full.
   for (let count = 0; count < soundsPerWindowMax; count++) speaking.play("failed");
   nowMs = 10_000;
   speaking.play("written");

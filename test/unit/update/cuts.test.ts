@@ -1,6 +1,6 @@
 /**
- * Updates against two fake firmwares that follow the rules of the real ones, on a card whose power can go at any step:
- * whatever happens, what starts is whole, and it is a system that was healthy before or one that is tried once.
+ * Updates against two fake firmwares that follow the rules of the real ones, on a card whose power can be cut at any step.
+ * In all cases a whole system starts: one that was healthy before, or one that is tried once.
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -24,12 +24,12 @@ import { bundleOf, contentsOf, makeKeys, sourceOf } from "../../helpers/bundles.
 const keys = await makeKeys();
 const rootBytesMax = 256;
 
-/** What decides before any system runs. It keeps the mark of a restart until it is cleared. */
+/** The decision before any system runs. It keeps the mark of a restart until it is cleared. */
 interface Firmware {
   readonly name: string;
   prepare(card: CuttableCard): void;
   control(card: CuttableCard, running: BootSlot): BootControl;
-  /** A start; `word` is what the restart before it handed over, and a loss of power hands over none. */
+  /** A start; `word` is the argument of the restart before it; a loss of power passes none. */
   boot(card: CuttableCard, word: string | undefined): BootSlot;
 }
 
@@ -69,19 +69,19 @@ const uboot: Firmware = {
 type Happening =
   | { readonly kind: "update"; readonly older: boolean; readonly isDamaged: boolean }
   | { readonly kind: "undo" | "power-loss" };
-/** What becomes of a system that is tried. */
+/** The outcome of a tried system. */
 type Fate = "healthy" | "hangs" | "power-loss";
 
 interface Turn {
   readonly happening: Happening;
   readonly fate: Fate;
-  /** The step at which the power goes; past the last one it stays. */
+  /** The step of the cut; past the last step the power stays. */
   readonly cut: number;
-  /** Of what is kept of unsynced writes. */
+  /** For the surviving part of unsynced writes. */
   readonly seed: number;
 }
 
-/** A machine that lives through one turn after the other; each start is looked at. */
+/** A machine that lives through one event after the other; each start is checked. */
 function createMachine(firmware: Firmware, { syncs = true } = {}) {
   const card = createCard(rootBytesMax, { syncs });
   let version = 1;
@@ -115,7 +115,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
     allowOlder: isOlder,
     progress: () => {},
   });
-  /** Does it, and restarts; true where a trial runs now. */
+  /** Runs it, and restarts; true if a trial runs now. */
   const begin = async ({ happening }: Turn): Promise<boolean> => {
     if (happening.kind === "power-loss") throw new PowerCut();
     if (happening.kind === "update") {
@@ -148,7 +148,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
         if (!(await begin(turn))) return;
         expect(running).toBe(otherSlot(before));
         if (turn.fate !== "healthy") {
-          // A reset clears the mark as a loss of power does; nothing was being written.
+          // A reset clears the mark like a loss of power; no write was in progress.
           card.cutAt(Number.POSITIVE_INFINITY);
           boot(undefined);
           expect(running).toBe(before);
@@ -159,7 +159,7 @@ function createMachine(firmware: Firmware, { syncs = true } = {}) {
       } catch (error) {
         if (!(error instanceof PowerCut)) throw error;
         let started = lose(turn.seed);
-        // A trial that was armed before the cut is made now; by a hang or a loss of power it ends like every other.
+        // A trial that was armed before the cut happens now; a hang or a loss of power ends it like every other.
         if (running !== (await firmware.control(card, running).kept())) started = lose(turn.seed + 1);
         expect(running).toBe(await firmware.control(card, running).kept());
         expect([...healthy]).toContain(started);
@@ -206,7 +206,7 @@ for (const firmware of [tryboot, uboot]) {
         const machine = createMachine(firmware);
         await machine.turn({ happening: update, fate: "healthy", cut, seed });
         expect(["1.0.1", "1.0.2"]).toContain(machine.reboot());
-        // It can be begun anew.
+        // The update can be begun again.
         await machine.turn({ happening: update, fate: "healthy", cut: Number.POSITIVE_INFINITY, seed });
         expect(machine.reboot()).toBe("1.0.3");
       }
@@ -260,7 +260,7 @@ function unlessCut(error: unknown): undefined {
   return undefined;
 }
 
-/** The version that a slot holds to the last byte; undefined where it holds none. */
+/** The version that a slot holds completely; undefined if it holds none. */
 function wholeVersion(card: CuttableCard, slot: BootSlot): string | undefined {
   const [, version = ""] = /version (\S+)/.exec(card.textOf(`${slotFolder(slot)}Image`) ?? "") ?? [];
   if (version === "") return undefined;

@@ -1,9 +1,9 @@
-/** The trial of an updated system: when it is kept, when it is given up, and which complaints count. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { updateNoteBytesMax } from "../../../src/core/limits.ts";
+/** The trial of an updated system: its success, its failure, and the complaints that count. */
 import { startedAgain } from "../../../src/core/operating-system.ts";
 import { imagePaths } from "../../../src/update/machine.ts";
 import {
@@ -76,7 +76,7 @@ test("a system that is not kept within 5 minutes is given up", () => {
   expect(verdicts(healthy(trialMsMax - healthyMs, trialMsMax)).at(-1)).toBe("keep");
 });
 
-test("what was wrong before the update, and what the watchdog did, is no fault of it", () => {
+test("a fault from before the update, or an action of the watchdog, is no fault of it", () => {
   const before = "no reader is connected; 12 MB are free";
   expect(isExcused("", "")).toBe(true);
   expect(isExcused("no reader is connected", before)).toBe(true);

@@ -1,4 +1,4 @@
-/** Bundles of updates: which are taken, what is said of the others, and when a trial is over. */
+/** Bundles of updates: the accepted ones, the errors of the others, and the end of a trial. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -33,7 +33,7 @@ function machine(bytes: Uint8Array, changes: Partial<Installation> = {}) {
   return { card, installation };
 }
 
-/** Why it is refused; fails where it is not, or where anything was written. */
+/** The refusal; fails if there is none, or if anything was written. */
 async function refusal(bytes: Uint8Array, changes: Partial<Installation> = {}): Promise<string> {
   const { card, installation } = machine(bytes, changes);
   const said = await checkUpdate(installation).then(
@@ -199,7 +199,7 @@ test("versions are compared by their numbers", () => {
       expect(Math.sign(compareVersions(one, other))).toBe(Math.sign(index - place));
 });
 
-test("keys are one a line, with whose they are, and anything else is told", () => {
+test("keys are one a line, with whose they are, and anything else is reported", () => {
   const hex = Buffer.from(keys.publicKey).toString("hex");
   expect(readKeys(`# for people\n\n${hex} me\n${hex}\n`)).toEqual(
     [keys.publicKey, keys.publicKey].map((key) => new Uint8Array(key)),
@@ -239,7 +239,7 @@ test("a trial is kept after a healthy minute without a gap, and given up after f
   expect(after(each2s(400_000, () => false))).toBe(`give-up at ${trialMsMax}`);
   expect(after(each2s(400_000, (at) => at !== 40_000))).toBe(`keep at ${42_000 + healthyMs}`);
   expect(after(each2s(400_000, (at) => at % 50_000 !== 0))).toBe(`give-up at ${trialMsMax}`);
-  // A silence that is too long is no health, whatever stood before and behind it.
+  // A silence that is too long is not health, whatever is before and after it.
   expect(
     after([
       [2000, true],

@@ -1,4 +1,4 @@
-/** The secure layer's version 1: its curve against the runtime's, its vectors, and sessions that somebody disturbs. */
+/** The secure layer's version 1: its curve against the runtime's, its vectors, and sessions under attack. */
 import { expect, test } from "bun:test";
 import { createECDH, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { p256 } from "@noble/curves/nist.js";

@@ -1,4 +1,4 @@
-/** `tapdeck-confine` by itself: what it hides and allows, and how it says that it cannot. */
+/** `tapdeck-confine` by itself: the hidden and allowed places, and the refusals. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { closeSync, writeSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -34,7 +34,7 @@ async function put(...paths: readonly string[]): Promise<void> {
   }
 }
 
-/** Of these files, those that a confined program reads. */
+/** The files among these that a confined program can read. */
 function readable(options: readonly string[], paths: readonly string[]): readonly string[] {
   const { out } = ask(...options, "--", "/bin/cat", "cat", ...paths.map((path) => join(folder, path)));
   return out.trim().split("\n");
@@ -45,7 +45,7 @@ test("it is short enough to be read whole", async () => {
   expect((await readFile(spareSource, "utf8")).split("\n").length - 1).toBeLessThan(70);
 });
 
-test("what is hidden stays so, also where a part of it is named again", async () => {
+test("a hidden place stays hidden, also if a part of it is named again", async () => {
   await put("a/secret", "a/inner/key", "a/inner/other", "b/media");
   const all = ["a/secret", "a/inner/key", "a/inner/other", "b/media"];
   const at = (path: string) => `--hide=${join(folder, path)}`;
@@ -53,7 +53,7 @@ test("what is hidden stays so, also where a part of it is named again", async ()
   expect(readable([at("a")], all)).toEqual(["b/media"]);
   expect(readable([at("a"), at("a/inner/key")], all)).toEqual(["b/media"]);
   expect(readable([at("a/inner/key"), at("a")], all)).toEqual(["b/media"]);
-  // What begins with the same letters is another place.
+  // A path that begins with the same letters is another place.
   await put("ab/media");
   expect(readable([at("a")], ["ab/media"])).toEqual(["ab/media"]);
 });
@@ -131,7 +131,7 @@ test("each refusal has its code and a sentence", async () => {
   );
 });
 
-/** A helper that waits for its words; the message is sent as it is, and nothing behind it. */
+/** A waiting helper; the message is sent as it is, and nothing after it. */
 function startAhead(options: readonly string[], before: readonly string[] = []) {
   const child = Bun.spawn([...before, program, "--from=3", ...options], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
@@ -158,7 +158,7 @@ function startAhead(options: readonly string[], before: readonly string[] = []) 
   };
 }
 
-/** As src/system/spare-player.ts sends it. */
+/** In the form of src/system/spare-player.ts. */
 function messageOf(...words: readonly string[]): Buffer {
   const text = Buffer.from([...words, ""].join("\0"));
   const length = Buffer.alloc(4);
@@ -197,7 +197,7 @@ test("one that waits says what it cannot start, as the others do", async () => {
 });
 
 test.skipIf(process.getuid?.() !== 0)(
-  "what is made, mounted or moved while it waits counts as for one that is started then",
+  "a file that is made, mounted or moved while it waits counts as for one that is started then",
   async () => {
     await put("w/own/.dot", "w/own/keys/key", "w/own/mounted/old", "w/beside/old");
     const options = [`--own=${join(folder, "w/own")}`, `--hide=${join(folder, "w/own/keys")}`];

@@ -1,4 +1,4 @@
-/** Clients as the API manages them: links that end, names that are unique, and who is cut off. */
+/** Clients as the API manages them: links that expire, unique names, and closed connections. */
 import { afterEach, expect, test } from "bun:test";
 import type { AuditNote } from "../../../src/core/audit.ts";
 import { ServiceError } from "../../../src/core/errors.ts";

@@ -1,4 +1,4 @@
-/** What readers show by their own lights: the ACR122U, the Toy Pad, and who tells them. */
+/** Signals of readers by their own lights: the ACR122U, the Toy Pad, and the callers. */
 import { expect, test } from "bun:test";
 import { acrSignal } from "../../../drivers/protocol/apdu.ts";
 import { createToypad } from "../../../drivers/toypad.ts";
@@ -29,7 +29,7 @@ test("an ACR122U blinks red where it failed and green where it was written, soun
     await sees("04a1b2c3d4e5f6 one");
     session.signal?.("written");
     await eventually(() => expect(reader.shown).toHaveLength(2));
-    // What came while another was shown is dropped, and it shows by itself that it heard a card.
+    // A signal during another is dropped; the reader itself shows that it heard a card.
     expect(reader.shown).toEqual([
       { blinks: ["red"], times: 1, buzzes: true, lights: 2 },
       { blinks: ["green"], times: 2, buzzes: true, lights: 2 },
@@ -71,7 +71,7 @@ test("a Toy Pad is red for a moment where it failed, and then as before", async 
   session.signal?.("written");
   await eventually(() => expect(new Set(colours())).toEqual(new Set(["ff0000"])));
   await eventually(() => {
-    // The moment begins with the pad's answer, of which nothing tells here.
+    // The moment begins with the pad's answer, which has no event here.
     clock.advance(50);
     expect(colours().join(" ")).toBe("000000 ffffff 000000");
   });
@@ -106,7 +106,7 @@ test("a card that was heard, and one whose launch failed, are shown by the reade
   bus.emit("tokens.added", token);
   finish("04a1", true);
   finish("04a1", false);
-  finish("", false); // Of the API: no reader saw it.
+  finish("", false); // A token of the API: no reader saw it.
   finish("04ff", false);
   expect(shown).toEqual([]);
   clock.advance(30);

@@ -1,4 +1,4 @@
-/** The graphical screen beside the events of the service: what is drawn, when, and what happens if drawing fails. */
+/** The graphical screen beside the events of the service: the drawings, their times, and the effect of a failed drawing. */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ interface World {
   readonly warnings: string[];
   /** A player has the display. */
   isTaken: boolean;
-  /** Of the frame buffer. */
+  /** The packed pictures of the frame buffer. */
   height: number;
 }
 
@@ -82,14 +82,14 @@ async function makeScreen(
   });
   const wordsIn = (svg: string) =>
     [...svg.matchAll(/>([^<>\n]+)<\/text>/g)].map(([, text]) => text).join(" ");
-  /** The words of what was drawn last. */
+  /** The words of the last drawing. */
   const words = () => {
     const last = jobs.findLast((job) => job.kind === "draw");
     return wordsIn(last?.kind === "draw" ? last.svg : "");
   };
-  /** The words of what the service itself wrote to the frame buffer. */
+  /** The words that the service itself wrote to the frame buffer. */
   const written = async () => wordsIn(await readFile(device, "utf8"));
-  /** Lets everything that was begun end: a drawing here takes no time. */
+  /** Ends all begun work: a drawing here takes no time. */
   const shows = (text: string) => eventually(() => expect(words()).toContain(text));
   return { screen, jobs, clock, bus, world, words, written, shows, path };
 }
@@ -107,7 +107,7 @@ test("a card that is empty says so for a while, and then the screen is ready aga
   await shows("Tap a card");
 });
 
-test("what starts is shown without a process, and by its name when it proves slow; after it the screen is drawn again", async () => {
+test("a start is shown without a process, and by its name when it proves slow; after it the screen is drawn again", async () => {
   const { bus, clock, shows, written, jobs } = await makeScreen();
   await shows("Tap a card");
   const before = jobs.length;
@@ -186,7 +186,7 @@ test("a drawing that goes on when something starts is ended, and drawn after the
   expect(await readFile(path, "utf8")).toBe("");
 });
 
-test("a USB stick that was pulled out during play is told by its name for a while", async () => {
+test("a USB stick that was pulled out during play is reported by its name for a while", async () => {
   const { bus, clock, shows } = await makeScreen();
   await shows("Tap a card");
   bus.emit("media.started", media);
@@ -265,7 +265,7 @@ test("pairing, and the end of play time, stay until they are over", async () => 
   await shows("Tap a card");
 });
 
-test("where drawing fails, the console's text comes back, with one line in the log", async () => {
+test("if drawing fails, the console's text comes back, with one line in the log", async () => {
   const { jobs, clock, world, path, screen } = await makeScreen([reader], () => ({
     kind: "failed",
     why: "no memory",

@@ -1,4 +1,4 @@
-/** What a board without a frame buffer shows on its screen, on a real pty. */
+/** The screen of a board without a frame buffer, on a real pty. */
 import { expect, test } from "bun:test";
 import { openPty } from "../../../drivers/io/termios.ts";
 import { createBus } from "../../../src/bus.ts";

@@ -1,4 +1,4 @@
-/** Who somebody is, by the address and the headers of a request (decisions, "Who may do what"). */
+/** The kind of a caller, by the address and the headers of a request. */
 import { expect, test } from "bun:test";
 import { hostname } from "node:os";
 import {
@@ -47,7 +47,7 @@ test("every address that this device has is this device", () => {
     expect([address, isDeviceAddress(address, ownAddresses)]).toEqual([address, true]);
 });
 
-test("what others may put into an address makes them no part of this device", () => {
+test("the words that others may put into an address make them no part of this device", () => {
   const own = () => ["fe80::5054:ff:fe12:3456", "192.168.1.20"];
   // Another interface's link-local address, and 127.0.0.1 and our own address by 6to4 and NAT64.
   const foreign = [
@@ -177,7 +177,7 @@ for (const [origin, address, isGood] of origins) {
   });
 }
 
-test("where browsers do not say who asks, event streams are for their own pages, and for programs", () => {
+test("if browsers do not say who asks, event streams are for their own pages, and for programs", () => {
   const own = { host: "device.local:7497", "user-agent": "Mozilla/5.0 (X11; Linux x86_64)" };
   const may = (headers: Record<string, string>) => mayListen(new Headers(headers));
   expect(may(own)).toBe(false);
@@ -194,7 +194,7 @@ test("an owner who lists an unspecified address may be called by it", () => {
   );
 });
 
-test("what a page prefetches or leads its visitor to is no event stream, though the browser says that nobody sent it", () => {
+test("a prefetch of a page, or a navigation that it causes, is no event stream, though the browser reports no initiator", () => {
   // As Chromium 156 sends them for speculation rules, and for a redirect of an address that was typed.
   const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
   const may = (headers: Record<string, string>) => mayListen(new Headers(headers));
@@ -230,12 +230,12 @@ test("a page of another site takes nothing into itself, whatever it calls the el
         ...more,
       }),
     ).isEmbedded;
-  // The destinations of navigations inside of a page, and of a navigation that is none (Fetch Standard, 2.2.5).
+  // The destinations of navigations inside of a page, and of a request that is no navigation (Fetch Standard, 2.2.5).
   for (const dest of ["iframe", "frame", "fencedframe", "object", "embed", "empty", ""])
     expect([dest, isEmbedded("navigate", dest)]).toEqual([dest, true]);
   for (const dest of ["image", "script", "style", "font", "video", "report", "serviceworker", "webidentity"])
     expect([dest, isEmbedded("no-cors", dest)]).toEqual([dest, true]);
-  // A WebSocket, and a request that asks for the right to read, but name no page.
+  // A WebSocket, and a request for the right to read, that name no page.
   expect(isEmbedded("websocket", "empty")).toBe(true);
   expect(isEmbedded("cors", "empty")).toBe(true);
   expect(isEmbedded("navigate", "document", { "sec-purpose": "prefetch;prerender" })).toBe(true);

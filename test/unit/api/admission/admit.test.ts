@@ -16,7 +16,7 @@ import { createLog, silentLog } from "../../../../src/core/log.ts";
 import type { Grant } from "../../../../src/core/rights.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
-/** A visitor of the socket's file, and how often the rules were applied to it. */
+/** A visitor of the socket's file, and the number of times that the rules were applied to it. */
 function visitor(): {
   visit: Visit;
   judged: () => number;
@@ -65,7 +65,7 @@ function visitor(): {
   };
 }
 
-// Each request of a connection asks for its grant: 2.4 us of processor time for each one, where the rules are applied again.
+// Each request of a connection looks up its grant: 2.4 us of processor time each, if the rules are applied again.
 test("a caller is judged once, and not at each request, while the settings stay", () => {
   const { visit, judged } = visitor();
   const before = judged();

@@ -1,4 +1,4 @@
-/** Limits that all remote callers share: connections that are evicted, unread output, and bodies. */
+/** Limits that all remote callers share: evicted connections, unread output, and bodies. */
 import { expect, test } from "bun:test";
 import {
   createBodyReader,
@@ -23,7 +23,7 @@ function createMembers() {
   return { dropped, member };
 }
 
-test("in a full crowd whoever did nothing for the longest time makes room, and the newest comes in", () => {
+test("in a full pool the connection that was idle longest is evicted, and the newest comes in", () => {
   const { dropped, member } = createMembers();
   const crowd = createConnectionPool({ max: 3, perAddressMax: 3 });
   const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => member(name)) as [
@@ -55,7 +55,7 @@ function createOutlet(bytes: number, dropped: string[], name: string) {
   return outlet satisfies Recipient;
 }
 
-test("where whoever comes may stay for a while, nobody has room before that, and no clock can keep others out", () => {
+test("if each connection may stay for a while, nobody has room before that, and no clock can keep others out", () => {
   const clock = createManualClock();
   const crowd = createConnectionPool({ max: 3, perAddressMax: 2, stay: { ms: 500, clock, trustedMax: 2 } });
   const { dropped, member } = createMembers();
@@ -66,7 +66,7 @@ test("where whoever comes may stay for a while, nobody has room before that, and
   clock.advance(300);
   crowd.enter(member("third", "b"));
   expect([crowd.hasRoom("a"), crowd.hasRoom("b")]).toEqual([false, false]);
-  // Having done something does not make it come later than it did.
+  // Activity does not make a connection older than it is.
   crowd.touch(second);
   clock.advance(200);
   expect([crowd.hasRoom("a"), crowd.hasRoom("b"), crowd.hasRoom("c")]).toEqual([true, true, true]);
@@ -76,7 +76,7 @@ test("where whoever comes may stay for a while, nobody has room before that, and
   crowd.enter(member("fifth", "c"));
   expect(dropped).toEqual(["first"]);
   expect(crowd.hasRoom("d")).toBe(false);
-  // Whoever is known comes in at once, and not too many are.
+  // Known callers are accepted at once, and are not too many.
   for (const address of ["d", "e", "d", "f"]) crowd.trust(address);
   expect(["d", "e", "f"].map(crowd.hasRoom)).toEqual([true, false, true]);
   clock.advance(-60_000);
@@ -129,7 +129,7 @@ test("bodies that never end make room for those that do, from the same address f
   expect([ended.slice(0, 2).includes(1), first !== undefined]).toEqual([true, true]);
 });
 
-test("callers on the device are not counted among the bodies from afar", async () => {
+test("callers on the device are not counted among the bodies of remote callers", async () => {
   const bodies = createBodyReader();
   let dropped = 0;
   for (let n = 0; n < 3 * bodiesMax; n++)
@@ -139,7 +139,7 @@ test("callers on the device are not counted among the bodies from afar", async (
   expect(await bodies.read(visitOf("10.0.0.1", "x".repeat(101)), 100)).toEqual({ kind: "too-long" });
 });
 
-test("however many connections come from afar, some places are left for callers on the device", () => {
+test("for any number of remote connections, some places are left for callers on the device", () => {
   const places = createConnectionQuota();
   let taken = 0;
   for (let host = 0; host < 100; host++) {

@@ -1,4 +1,3 @@
-/** The plain port: which listeners there are for which setting, and which of them stay while it is shut. */
 import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,6 +12,7 @@ import {
 } from "../../../../src/api/admission/listeners.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import { makeCertificate } from "../../../../src/system/certificate.ts";
+/** The plain port: the listeners for each setting, and those that stay while it is shut. */
 import { freePort } from "../../../helpers/free-port.ts";
 
 const handlers: Handlers<unknown> = {
@@ -61,9 +61,9 @@ test.each([
   },
 );
 
-test("where one of several addresses cannot be had, none stays open behind the error", async () => {
+test("if one of several addresses cannot be had, none stays open behind the error", async () => {
   const port = freePort();
-  // Of a network for documents (RFC 5737): nobody has it.
+  // Of a network for documents (RFC 5737): no machine has it.
   expect(() => listen(port, ["127.0.0.1", "192.0.2.1"], handlers)).toThrow("cannot listen on 192.0.2.1");
   const again = listen(port, ["127.0.0.1"], handlers);
   await Promise.all(again.map((server) => server.stop(true)));

@@ -1,4 +1,4 @@
-/** When ports are shut to remote callers, and which addresses the kernel refuses. */
+/** The times at which ports are shut to remote callers, and the addresses that the kernel refuses. */
 import { expect, test } from "bun:test";
 import { createKernelRefusals, createOverloadGuard } from "../../../../src/api/admission/overload-guard.ts";
 import {
@@ -36,7 +36,7 @@ function gateOf(canOpen: () => boolean = () => true) {
   };
   const descriptors = {
     limit: 200,
-    // What is lowest and free is no measure once some were given back.
+    // The lowest free descriptor is no measure after some were released.
     used: () => (did.includes("reserve") && !did.includes("open") ? 3 : state.used),
     count: () => state.used,
     keepReserve() {},
@@ -82,7 +82,7 @@ test("a door is shut for a second when many a second are turned away there, agai
   expect(did).toEqual(["shut"]);
   await clock.advance(100);
   expect(did).toEqual(["shut", "open"]);
-  // Those that were inside and went on asking count for nothing.
+  // Connections from before that continue to ask do not count.
   await comeFor(100, 2 * turnedAwayPerSecondMax);
   expect(did).toEqual(["shut", "open", "shut"]);
   await comeFor(1000, 2 * turnedAwayPerSecondMax);
@@ -211,7 +211,7 @@ test("an address that goes on is refused for a while, and one that asks now and 
   expect(told.at(-1)).toEqual([]);
 });
 
-test("what comes around the kernel's refusal, or in its place, is counted for the gate", () => {
+test("a connection that comes around the kernel's refusal, or in its place, is counted for the gate", () => {
   const { clock, flood } = makeFlooders();
   expect(flood("a", most + 5)).toBe(true);
   clock.advance(1000);
@@ -219,7 +219,7 @@ test("what comes around the kernel's refusal, or in its place, is counted for th
   expect(makeFlooders(false).flood("a")).toBe(false);
 });
 
-test("no more addresses are refused than the kernel can be told, and a new socket is told of them", () => {
+test("no more addresses are refused than the kernel takes, and a new socket gets them", () => {
   const { told, flooders, flood } = makeFlooders();
   const addresses = Array.from({ length: refusedInKernelMax + 1 }, (_, nth) => `10.0.0.${nth}`);
   expect(addresses.map((address) => flood(address)).filter(Boolean).length).toBe(refusedInKernelMax);

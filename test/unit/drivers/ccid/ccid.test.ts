@@ -32,7 +32,7 @@ const answerOf = (bytes: number) =>
     Uint8Array.from({ length: bytes }, (_, index) => index & 0xff),
   );
 
-/** As a host that asks for a packet, and then for what is missing, gets it. */
+/** Like a host that asks for a packet, and then for the missing bytes. */
 function transfersOf(message: Uint8Array): readonly Uint8Array[] {
   return message.length <= 64 ? [message] : [message.subarray(0, 64), message.subarray(64)];
 }
@@ -61,7 +61,7 @@ test("every length of an answer is one message, in one transfer or two", () => {
   }
 });
 
-test("what is missing is told, and an empty transfer between messages changes nothing", () => {
+test("missing bytes are reported, and an empty transfer between messages changes nothing", () => {
   const message = answerOf(100);
   expect(cutsOf([new Uint8Array(), ...transfersOf(message)]).map(({ kind }) => kind)).toEqual([
     "need",
@@ -71,7 +71,7 @@ test("what is missing is told, and an empty transfer between messages changes no
   expect(cutsOf(transfersOf(message))[0]).toEqual({ kind: "need", bytes: 46 });
 });
 
-describe("noise is told with its reason, and never reaches the next message", () => {
+describe("noise is reported with its reason, and never reaches the next message", () => {
   const noises = {
     short: hex("80 00 00"),
     type: hex("50 03000000 00 07 000000 3b8f00"),
@@ -118,7 +118,7 @@ test("random transfers, and good ones with altered bytes, throw nothing and hold
           expect(cut.message.data.length).toBeLessThanOrEqual(261);
         }
       }
-      // Whatever was, two whole answers end it.
+      // Two whole answers end any state.
       assembler.push(answerOf(0));
       expect(assembler.push(answerOf(0)).kind).toBe("message");
     }),
@@ -126,16 +126,16 @@ test("random transfers, and good ones with altered bytes, throw nothing and hold
   );
 });
 
-test("the status tells of card and command; without a card a failed answer may bring bytes", () => {
+test("the status reports card and command; without a card a failed answer may bring bytes", () => {
   expect(statusOf({ specific: hex("42fe00") })).toEqual({ card: "none", command: "failed", error: 0xfe });
   expect(statusOf({ specific: hex("000000") })).toEqual({ card: "active", command: "done", error: 0 });
-  // As real ones answer: the error byte of a command that is done means nothing.
+  // Like real readers: the error byte of a finished command means nothing.
   expect(statusOf({ specific: hex("008100") })).toEqual({ card: "active", command: "done", error: 0 });
   expect(statusOf({ specific: hex("810100") })).toEqual({ card: "present", command: "more-time", error: 0 });
   expect(statusOf({ specific: hex("c30000") })).toEqual({ card: "none", command: "failed", error: 0 });
 });
 
-test("interrupts tell of a slot's card, and everything else is noise", () => {
+test("interrupts report a slot's card, and everything else is noise", () => {
   expect(parseInterrupt(hex("5003"), 0)).toEqual({ kind: "slot-change", present: true, changed: true });
   expect(parseInterrupt(hex("5002"), 0)).toEqual({ kind: "slot-change", present: false, changed: true });
   expect(parseInterrupt(hex("500c"), 1)).toEqual({ kind: "slot-change", present: true, changed: true });
@@ -155,7 +155,7 @@ test("interrupts tell of a slot's card, and everything else is noise", () => {
 });
 
 test("an answer to reset tells a memory card's name, or a processor's historical bytes", () => {
-  // The ACR122U's manual has it (Application Programming Interface 2.04, section 3.1).
+  // An example of the ACR122U's manual (Application Programming Interface 2.04, section 3.1).
   expect(cardKindOf(hex("3b 8f 80 01 80 4f 0c a0 00 00 03 06 03 00 01 00 00 00 00 6a"))).toEqual({
     kind: "storage",
     card: 0x0001,

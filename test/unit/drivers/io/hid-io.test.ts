@@ -1,4 +1,4 @@
-/** HID and input devices below the drivers: what sysfs tells of them, and reports of one length over a real descriptor. */
+/** HID and input devices below the drivers: the facts of sysfs, and reports of one length over a real descriptor. */
 import { expect, test } from "bun:test";
 import { constants, openSync } from "node:fs";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
@@ -29,7 +29,7 @@ interface FakeHid {
   readonly inputs?: readonly (readonly [event: string, keys: string])[];
 }
 
-/** As Linux lays it out: the class has links into the tree of devices. */
+/** In Linux's layout: the class has links into the tree of devices. */
 async function plugIn({ sys, dev }: HidRoots, { raw, id, port, inputs = [] }: FakeHid): Promise<void> {
   const device = join(sys, "devices", raw);
   const put = async (path: string, text: string) => {
@@ -50,7 +50,7 @@ async function plugIn({ sys, dev }: HidRoots, { raw, id, port, inputs = [] }: Fa
   }
 }
 
-// What a full keyboard and a wheel with media keys tell (Linux, /proc/bus/input/devices).
+// The bitmaps of a full keyboard and of a wheel with media keys (Linux, /proc/bus/input/devices).
 const allKeys = "1000000000007 ff9f207ac14057ff febeffdfffefffff fffffffffffffffe";
 const mediaKeys =
   "3f000301ff 0 0 483ffff17aff32d bfd4444600000000 1 130ff38b17c000 677bfad9415fed 9ed68000004400 10000002";
@@ -120,7 +120,7 @@ test("reports over a descriptor are whole, however they are split, and go out be
     await link.close();
   }));
 
-test("what is no HID device, no input device, or not there, is refused in a sentence", async () => {
+test("a path that is no HID device, no input device, or not there, is refused in a sentence", async () => {
   const refusals = await Promise.all(
     [
       openHid("/dev/hidraw99", { reportBytes: 32 }),

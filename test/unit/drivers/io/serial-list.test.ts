@@ -27,7 +27,7 @@ async function withTree(run: (roots: SerialRoots) => Promise<void>): Promise<voi
   }
 }
 
-/** Everything below a folder, by relative path. (Bun's recursive readdir follows links, round and round.) */
+/** Everything below a folder, by relative path. (Bun's recursive readdir follows links in circles.) */
 async function partsOf(folder: string, below = ""): Promise<readonly string[]> {
   const entries = await readdir(join(folder, below), { withFileTypes: true });
   const parts = entries.map(async (entry) => {
@@ -39,7 +39,7 @@ async function partsOf(folder: string, below = ""): Promise<readonly string[]> {
 
 const stamp = expect.stringMatching(/^\d+:[\d.]+$/);
 
-test("the usual USB converters are listed with all that they tell, by path", () =>
+test("the usual USB converters are listed with all their facts, by path", () =>
   withTree(async (roots) => {
     for (const device of [cp210x, ch340, ftdi]) await plugIn(roots, device);
     expect(await listSerialPorts(roots)).toEqual([

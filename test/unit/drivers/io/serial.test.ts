@@ -31,7 +31,7 @@ const megabyte = 1024 * 1024;
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 const closed = (port: OpenStream) => done((callback) => port.close(callback));
 
-/** What each call was rejected for, in the stream's terms; undefined for one that was not. */
+/** The rejection of each call, in the stream's terms; undefined for a call that succeeded. */
 async function reasonsOf(calls: readonly Promise<unknown>[]) {
   const results = await Promise.allSettled(calls);
   return results.map((result) => {
@@ -89,7 +89,7 @@ test("a megabyte each way at the same time arrives whole", () =>
     expect(sha256(await atFar.atLeast(megabyte))).toBe(sha256(toFar));
   }));
 
-test("who does not read holds the far end back, and then gets everything", () =>
+test("a host that does not read holds the far end back, and then gets everything", () =>
   withPty(async (far) => {
     const port = await serialBinding.open({ path: far.path, baudRate: 115_200 });
     const sent = manyBytes(megabyte);
@@ -100,7 +100,7 @@ test("who does not read holds the far end back, and then gets everything", () =>
     const buffer = Buffer.alloc(1000);
     const arrived = createSink();
     while (arrived.length() < megabyte) {
-      // Most of it cannot have left while most of it was not asked for.
+      // Most of it cannot have left, because most of it was not read.
       if (arrived.length() < megabyte / 2) expect(taken).toBe(false);
       const { bytesRead } = await port.read(buffer, 10, 900);
       expect(bytesRead).toBeWithin(1, 901);
@@ -151,7 +151,7 @@ test("a second open of a port says that it is in use, through link and stream al
 
 test("a closed port is free for others at once: neither lock nor exclusive mode stays", () =>
   withPty(async (far) => {
-    // Opened before the port is: later only root gets in.
+    // Opened before the port is locked: later only root can open it.
     const fd = openSync(far.path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
     const isExclusive = () => {
       const answer = new Int32Array(1);
@@ -371,7 +371,7 @@ test("open ports that are silent wake nobody", () =>
     withStream(async (port) => {
       port.resume();
       const [wakeUpsBefore, ticksBefore] = [wakeUps(), processorTicks()];
-      await Bun.sleep(1000); // The span that is looked at: nothing is waited for.
+      await Bun.sleep(1000); // The time of the observation: no event is awaited.
       const woken = wakeUps() - wakeUpsBefore;
       process.stderr.write(`idle second: ${woken} wake-ups, ${processorTicks() - ticksBefore} ticks\n`);
       // A poll every 2 ms would be 500 for each port; the runtime's own threads wake now and then.

@@ -1,6 +1,6 @@
 /**
- * Virtual input devices: our bytes and request numbers against the kernel's own headers, compiled here, and the order of
- * calls against a stand-in of /dev/uinput that keeps state as the kernel's does.
+ * Virtual input devices: our bytes and request numbers against the kernel's own headers, compiled here. The order of calls
+ * is checked against a stand-in of /dev/uinput with the kernel's states.
  */
 import { expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -65,7 +65,7 @@ test("requests, layouts and key numbers are those of the kernel's headers", asyn
   }
 });
 
-/** /dev/uinput: takes bits and a setup before the device is made, events after, and nothing that is out of order. */
+/** /dev/uinput: accepts bits and a setup before the device is made, events after, and no call out of order. */
 function standIn(sysFolder: string, devFolder: string, { node = true } = {}) {
   const said: string[] = [];
   const keys = new Set<number>();

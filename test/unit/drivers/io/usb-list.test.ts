@@ -23,7 +23,7 @@ async function add(folder: string, name: string, attributes: Record<string, stri
     await writeFile(join(folder, name, key), `${value}\n`);
 }
 
-test("devices are told with their interfaces and who has those; hubs' roots are none", () =>
+test("devices are listed with their interfaces and who has those; hubs' roots are none", () =>
   withTree(async (folder) => {
     await add(folder, "usb1", { idVendor: "1d6b", idProduct: "0002", busnum: "1", devnum: "1" });
     const ids = { idVendor: "072f", idProduct: "2200", busnum: "1", devnum: "12" };
@@ -31,7 +31,7 @@ test("devices are told with their interfaces and who has those; hubs' roots are 
     await add(folder, "1-1.4:1.0", { bInterfaceNumber: "00", bInterfaceClass: "0b" });
     await symlink("../../bus/usb/drivers/pn533_usb", join(folder, "1-1.4:1.0/driver"));
     await add(folder, "1-1.42", { idVendor: "046d", idProduct: "c31c", busnum: "1", devnum: "13" });
-    // It went away while it was looked at.
+    // It went away during the reading.
     await mkdir(join(folder, "1-2"));
     expect(await listUsbDevices(folder)).toEqual([
       {

@@ -1,7 +1,6 @@
 /**
- * A USB device of this machine, over a stand-in of the addon that keeps its rule of borrowing: what changes the device may
- * run beside nothing else, and what breaks that is thrown at once. The addon itself, on a real kernel, is judged by
- * `make test-vm`.
+ * A USB device of this machine, over a stand-in of the addon with its rule: no change of the device runs beside a transfer.
+ * The stand-in throws at once if that happens. The addon itself, on a real kernel, is judged by `make test-vm`.
  */
 import { expect, test } from "bun:test";
 import { acr122uOn } from "../../../../drivers/acr122u-usb.ts";
@@ -22,7 +21,7 @@ import { eventually, within } from "../../../helpers/processes.ts";
 const path = "1-1";
 const borrowed = "The same native value cannot be borrowed mutably while another borrow is active";
 
-/** An ACR122U behind the addon, whose kernel has given the interface to `driver`. */
+/** An ACR122U behind the addon; its kernel has given the interface to `driver`. */
 function machine({ driver, holdsOn = false }: { driver?: string; holdsOn?: boolean } = {}) {
   const reader = createCcidReader({ kind: "acr122u", timing: "none" });
   const said: string[] = [];
@@ -151,7 +150,7 @@ function machine({ driver, holdsOn = false }: { driver?: string; holdsOn?: boole
 test("a transfer that is asked for while the port is reset waits for its end, and what waits then is ended", async () => {
   const { open, opened, said } = machine();
   const link = await open();
-  // As the listener for changes of the slot does: the next transfer is asked for as the one before ends.
+  // Like the listener for changes of the slot: it starts the next transfer as the one before ends.
   const faults = new Set<string>();
   let stops = false;
   const listening = (async () => {
@@ -253,7 +252,7 @@ test.each([
   },
 );
 
-test("where the kernel's driver may not be detached, the readers' state says so, and what to do", async () => {
+test("if the kernel's driver may not be detached, the readers' state says so, and what to do", async () => {
   const { bus: usb } = machine({ driver: "pn533_usb", holdsOn: true });
   const readers = startReaders({
     ...{ connect: [`acr122u-usb:${path}`], detect: false, drivers: [acr122uOn(usb)] },
@@ -271,7 +270,7 @@ test("where the kernel's driver may not be detached, the readers' state says so,
   }
 });
 
-test("a listener whose link breaks its word ends alone: it is told, and the reader is asked from then on", async () => {
+test("a listener whose link breaks its word ends alone: it reports that, and the reader is asked from then on", async () => {
   const { open } = machine();
   const link = await open();
   const told = Promise.withResolvers<string>();

@@ -1,4 +1,4 @@
-/** The codecs of readers that speak in lines, type, light up or lie in files: what comes from outside, whatever it is. */
+/** The codecs of readers that send lines, type, light up or are files, with arbitrary outside input. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseKeyboardName } from "../../../../drivers/hid-keyboard.ts";
@@ -92,7 +92,7 @@ test("events are the same at every split of their bytes", () => {
   }
 });
 
-test("what people put into codes is typed and read again, on every layout", () => {
+test("the codes that people use are typed and read again, on every layout", () => {
   const characters = "abcxyzqwmABCXYZQWM0123456789-_.,:;/\\!?@#$%&*()[]{}=+<>|'\" ";
   for (const layout of layoutNames) {
     for (const character of characters) {

@@ -1,4 +1,4 @@
-/** Bytes in the debug log: enough to see how a reader is spoken to, and nothing of what a tag holds. */
+/** Bytes in the debug log: all that shows the commands to a reader, and no content of a tag. */
 import { expect, test } from "bun:test";
 import { pcscUpdateBinary } from "../../../../drivers/protocol/apdu.ts";
 import { ccidIn, ccidOut } from "../../../../drivers/protocol/ccid.ts";
@@ -11,7 +11,7 @@ import {
 
 const hex = (text: string) => Uint8Array.fromHex(text.replaceAll(" ", ""));
 
-test("a PN532 is told whole but for what goes to and from a tag", () => {
+test("a PN532 is logged whole but for the bytes to and from a tag", () => {
   expect(toldChip(getFirmwareVersion)).toBe("d4 02");
   expect(toldChip(hex("d5 03 32 01 06 07"))).toBe("d5 03 32 01 06 07");
   expect(toldChip(dataExchange(0xa2, 0x05, 1, 2, 3, 4))).toBe("d4 40 01 a2 05 +4 of the tag's");
@@ -24,7 +24,7 @@ test("a PN532 is told whole but for what goes to and from a tag", () => {
   );
 });
 
-test("a CCID reader is told without the data of its blocks, also where a PN532 is spoken to through it", () => {
+test("a CCID reader is logged without the data of its blocks, also if they carry a PN532's commands", () => {
   expect(toldCcid({ type: ccidOut.powerOn, data: new Uint8Array() })).toBe("62");
   expect(toldCcid({ type: ccidOut.block, data: pcscUpdateBinary(4, Uint8Array.of(1, 2, 3, 4)) })).toBe(
     "6f: ff d6 00 04 04 +4 of the tag's",
@@ -39,7 +39,7 @@ test("a CCID reader is told without the data of its blocks, also where a PN532 i
   expect(toldCcid({ type: ccidIn.block, data: hex("90 00") })).toBe("80: 90 00");
 });
 
-test("a Toy Pad's events are told whole, its answers without their data", () => {
+test("a Toy Pad's events are logged whole, its answers without their data", () => {
   expect(toldPad(hex("56 0b 01 00 00 00 04 11 22 33 44 55 66"))).toContain("04 11 22");
   expect(toldPad(hex("55 12 05 00 01 02 03 04"))).toBe("55 12 05 00 +4 of the tag's");
 });

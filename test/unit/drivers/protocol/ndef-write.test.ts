@@ -1,6 +1,6 @@
 /**
- * The message that is written, against a decoder that shares no line with ours: it follows the text of NDEF 1.0 and Text
- * RTD 1.0 alone. And the whole way: a text that fits a tag is read back from it.
+ * A decoder that shares no code with ours checks the written message: it follows the text of NDEF 1.0 and Text RTD 1.0
+ * alone. And the whole way: a text that fits a tag is read back from it.
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -10,7 +10,7 @@ import { createType2Tag, type2Kinds } from "../../../emulators/emulated-tags.ts"
 import { textIn } from "../../../helpers/emulated.ts";
 import { imageOf, roomBytes } from "../../../helpers/type2-images.ts";
 
-/** Any well-formed text that does not begin with a byte-order mark: what `readers.write` takes. */
+/** Any well-formed text that does not begin with a byte-order mark, like those of `readers.write`. */
 const anyText = (charsMax: number) =>
   fc
     .oneof(
@@ -21,7 +21,7 @@ const anyText = (charsMax: number) =>
     .map((text) => text.toWellFormed())
     .filter((text) => !text.startsWith("\ufeff"));
 
-/** The only record of a message, by the letter of the specifications; throws where one of them is broken. */
+/** The only record of a message, by the letter of the specifications; throws if it violates one of them. */
 function readByTheLetter(message: Uint8Array): { readonly language: string; readonly text: string } {
   const bytes = Buffer.from(message);
   const flags = bytes.readUInt8(0);
@@ -57,7 +57,7 @@ test("a text that is a URI stays a text, for it is a script", () => {
   expect(readByTheLetter(message)).toEqual({ language: "en", text: "https://example.org/x" });
 });
 
-test("lengths around the change of the record's form are told as they are", () => {
+test("lengths around the change of the record's form are reported as they are", () => {
   for (const length of [1, 251, 252, 253, 254, 255, 256, 65_533, 65_534])
     expect(readByTheLetter(encodeTextMessage("x".repeat(length))).text.length).toBe(length);
 });

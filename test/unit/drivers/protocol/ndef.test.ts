@@ -23,7 +23,7 @@ interface Parts {
   readonly payload?: Uint8Array;
 }
 
-/** One record as NDEF 1.0, section 3.2 draws it; the long form unless `flags` has SR. */
+/** One record, as in the figure of NDEF 1.0, section 3.2; the long form unless `flags` has SR. */
 function record({ flags = 0, tnf = wellKnown, type = "T", id, payload = new Uint8Array() }: Parts) {
   const { length } = payload;
   const lengthBytes = flags & flag.short ? [length] : [0, 0, length >> 8, length & 0xff];
@@ -166,7 +166,7 @@ describe("messages", () => {
     expect(read(encodeTextMessage(long))).toBe(long);
   });
 
-  test("what follows the last record is not looked at", () => {
+  test("bytes after the last record are not looked at", () => {
     expect(recordsOf(bytes([...encodeTextMessage("x")], [0xff, 0xff, 0xff])).length).toBe(1);
   });
 

@@ -28,7 +28,7 @@ function cutsOf(...runs: readonly Uint8Array[]): Cut[] {
   return runs.flatMap((run) => [...cutter.push(run)]);
 }
 
-/** Frames in order, and noise bytes in all: what must not depend on how the stream was split. */
+/** Frames in order, and the total of noise bytes: neither may depend on the division of the stream. */
 function summary(cuts: readonly Cut[]) {
   const frames = cuts.filter((cut) => cut.kind !== "noise");
   const noiseBytes = cuts.reduce((bytes, cut) => bytes + (cut.kind === "noise" ? cut.bytes : 0), 0);

@@ -48,7 +48,7 @@ test("null, lock control, memory control and proprietary blocks before the messa
   }
 });
 
-test("the end block ends the search, whatever stands behind it", () => {
+test("the end block ends the search, whatever follows it", () => {
   expect(messageIn(contentOf(memory([...terminator, ...block(20)])))).toBe("no-message");
   expect(messageIn(contentOf(memory([0x00, ...terminator, ...block(20)])))).toBe("no-message");
 });
@@ -99,7 +99,7 @@ test("a data area of no bytes holds nothing", () => {
   expect(messageIn(contentOf(bytes))).toBe("no-message");
 });
 
-test("memory that was read up to any byte asks for more, or tells what the whole tells", () => {
+test("memory that was read up to any byte asks for more, or gives the result of the whole", () => {
   const leading = [0x01, 0x03, 0xa0, 0x0c, 0x34];
   for (const length of [1, 20, 300]) {
     const bytes = memory([...leading, ...wrapMessage(message(length))], 496);
@@ -120,7 +120,7 @@ test("a message is asked for to its last byte, and no further", () => {
   expect(contentOf(bytes.subarray(0, 20))).toEqual({ kind: "need", bytes: 4 + 4 + 300 });
 });
 
-test("whatever a tag holds, reading it ends: each request is for more, and none is beyond the area", () => {
+test("reading ends for any content of a tag: each request is for more, and none is beyond the area", () => {
   const piece = fc.oneof(
     fc.constantFrom(
       [0x00],
@@ -150,7 +150,7 @@ test("whatever a tag holds, reading it ends: each request is for more, and none 
   );
 });
 
-test("what is wrapped is found again", () => {
+test("a wrapped text is found again", () => {
   const wrapped = wrapMessage(encodeTextMessage("launch.system:snes"));
   expect(wrapped.at(-1)).toBe(0xfe);
   expect(messageIn(contentOf(memory([...wrapped])))).toEqual(encodeTextMessage("launch.system:snes"));

@@ -1,4 +1,4 @@
-/** What is written to a Type 2 tag, and in which order: whoever is interrupted leaves the old message, the new one, or none. */
+/** The writes to a Type 2 tag, and their order: an interruption leaves the old message, the new one, or none. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { encodeTextMessage } from "../../../../drivers/protocol/ndef.ts";
@@ -18,7 +18,7 @@ function steps(plan: WritePlan): readonly PageWrite[] {
   return plan.last === undefined ? plan.draft : [...plan.draft, plan.last];
 }
 
-/** The tag's own part: page 3 takes bits and gives none back. */
+/** The tag's own rule: bits of page 3 can be set and never cleared. */
 function apply(memory: Uint8Array, { page, bytes }: PageWrite, count = 4): void {
   for (let index = 0; index < count; index++) {
     const at = page * 4 + index;
@@ -26,7 +26,7 @@ function apply(memory: Uint8Array, { page, bytes }: PageWrite, count = 4): void 
   }
 }
 
-/** What a reader finds after each byte of each write, each finding once. */
+/** A reader's results after each byte of each write, each result once. */
 function findings(memory: Uint8Array, writes: readonly PageWrite[]): readonly (string | undefined)[] {
   const found: (string | undefined)[] = [];
   const look = (state: Uint8Array) => {
@@ -37,7 +37,7 @@ function findings(memory: Uint8Array, writes: readonly PageWrite[]): readonly (s
   look(state);
   for (const write of writes) {
     for (let count = 1; count < 4; count++) {
-      // A page is torn from either side: tags do not say in which order they program.
+      // A page is torn from either side, because tags do not document their order.
       const torn = state.slice();
       apply(torn, write, count);
       look(torn);
@@ -220,13 +220,13 @@ test("a tag that holds this very text already is not written", () => {
 describe("a tag is refused, and nothing written,", () => {
   const why = (plan: WritePlan) => (plan.kind === "refused" ? plan.why : plan.kind);
 
-  test("where its container says that it is for reading only", () => {
+  test("if its container says that it is for reading only", () => {
     const memory = tagWith("ntag213", "x");
     memory[15] = 0x0f;
     expect(why(planFor("ntag213", memory, "y"))).toBe("locked");
   });
 
-  test("where a lock bit stands against one of its pages, and only then", () => {
+  test("if a lock bit stands against one of its pages, and only then", () => {
     const long = "y".repeat(100);
     const lock = (at: number, bit: number) => {
       const memory = tagWith("ntag213", "x");
@@ -235,19 +235,19 @@ describe("a tag is refused, and nothing written,", () => {
     };
     expect(why(planFor("ntag213", lock(10, 5), "y"))).toBe("locked"); // Page 5 holds the length.
     expect(why(planFor("ntag213", lock(11, 7), "y"))).toBe("plan"); // Page 15 is not needed for it,
-    expect(why(planFor("ntag213", lock(11, 7), long))).toBe("locked"); // and is for this.
+    expect(why(planFor("ntag213", lock(11, 7), long))).toBe("locked"); // and is needed for this one.
     expect(why(planFor("ntag213", lock(0xa0, 0), "y"))).toBe("plan"); // Pages 16 and 17.
     expect(why(planFor("ntag213", lock(0xa0, 0), long))).toBe("locked");
     expect(why(planFor("ntag213", lock(10, 5), "x"))).toBe("plan"); // It is there already.
   });
 
-  test("where its container is locked and not written yet", () => {
+  test("if its container is locked and not written yet", () => {
     const memory = tagWith("ultralight");
     memory[10] = 0x08;
     expect(why(planFor("ultralight", memory, "y"))).toBe("locked");
   });
 
-  test("where a page needs the password, and only then", () => {
+  test("if a page needs the password, and only then", () => {
     const memory = tagWith("ntag215", "x");
     memory[0x83 * 4 + 3] = 0x10;
     expect(why(planFor("ntag215", memory, "y"))).toBe("plan");
@@ -256,7 +256,7 @@ describe("a tag is refused, and nothing written,", () => {
     expect(why(planFor("ntag215", memory, "y"))).toBe("password");
   });
 
-  test("where AUTH0 is the last page to be written, and not where it is the page behind it", () => {
+  test("if AUTH0 is the last page to be written, and not where it is the page behind it", () => {
     const memory = tagWith("ntag215", "x");
     const text = "y".repeat(90);
     const last = Math.max(...steps(planFor("ntag215", memory, text)).map(({ page }) => page));
@@ -266,14 +266,14 @@ describe("a tag is refused, and nothing written,", () => {
     expect(why(planFor("ntag215", memory, text))).toBe("plan");
   });
 
-  test("where it is an amiibo; force does not help, for its container was set for good", () => {
+  test("if it is an amiibo; force does not help, for its container was set for good", () => {
     const memory = tagWith("ntag215");
     memory.set([0xf1, 0x10, 0xff, 0xee, 0xa5, 0x00, 0x01, 0x00], 12);
     expect(why(planFor("ntag215", memory, "y"))).toBe("amiibo");
     expect(why(planFor("ntag215", memory, "y", true))).toBe("one-time-bits");
   });
 
-  test("where it was never an NDEF tag and holds data, unless forced", () => {
+  test("if it was never an NDEF tag and holds data, unless forced", () => {
     const memory = tagWith("ultralight");
     memory.set([1, 2, 3, 4], 24);
     expect(why(planFor("ultralight", memory, "y"))).toBe("other-data");
@@ -282,14 +282,14 @@ describe("a tag is refused, and nothing written,", () => {
     expect([new Set(found), found.at(-1)]).toEqual([new Set([undefined, "y"]), "y"]);
   });
 
-  test("where it is a ticket, whose one-time bits are used", () => {
+  test("if it is a ticket, whose one-time bits are used", () => {
     const memory = tagWith("ultralight");
     memory.set([0x00, 0x00, 0x00, 0x07, 9, 9, 9, 9], 12);
     expect(why(planFor("ultralight", memory, "y"))).toBe("other-data");
     expect(why(planFor("ultralight", memory, "y", true))).toBe("one-time-bits");
   });
 
-  test("where its blocks make no sense, unless forced", () => {
+  test("if its blocks make no sense, unless forced", () => {
     for (const blocks of [
       [0x42, 0x01, 0x00],
       [0xfd, 0xf0],
@@ -304,7 +304,7 @@ describe("a tag is refused, and nothing written,", () => {
     }
   });
 
-  test("where a control block keeps bytes inside the data area", () => {
+  test("if a control block keeps bytes inside the data area", () => {
     for (const blocks of [
       [0x01, 0x03, 0x80, 0x0c, 0x04], // Lock bits at byte 128.
       [0x02, 0x03, 0x50, 0x10, 0x04], // Sixteen bytes at byte 80.
@@ -316,7 +316,7 @@ describe("a tag is refused, and nothing written,", () => {
   });
 });
 
-test("whatever a tag holds, a plan touches its data area and container alone, and ends with the text", () => {
+test("for any content of a tag, a plan touches its data area and container alone, and ends with the text", () => {
   const kinds = fc.constantFrom(...type2Kinds);
   const piece = fc.oneof(
     fc.constantFrom([0x00], [0xfe], [0x03, 0x04], [0x03, 0xff, 0x01, 0x00], [0x01, 0x03, 0xa0, 0x0c, 0x34]),
@@ -342,7 +342,7 @@ test("whatever a tag holds, a plan touches its data area and container alone, an
       fc.boolean(),
       (kind, cc, pieces, next, force) => {
         fc.pre(!next.startsWith("\ufeff"));
-        // A version-less tag may claim any size: there is memory behind it here, so that only the plan is tried.
+        // A version-less tag may claim any size: here it has enough memory, so that only the plan is tried.
         const memory = new Uint8Array(2048);
         memory.set(tagWith(kind));
         memory.set([...cc, ...pieces.flat()].slice(0, 4 + roomBytes[kind]), 12);

@@ -1,4 +1,4 @@
-/** Every parser of what a tag tells, on noise and on mutated tags: no throw, nothing beyond the end, and always an end. */
+/** Every parser of a tag's bytes, on noise and on mutated tags: no throw, nothing beyond the end, and always an end. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { accessOf, encodeDirectory, parseDirectory } from "../../../../drivers/protocol/classic.ts";
@@ -87,7 +87,7 @@ const mutated = fc
   });
 const input = fc.oneof({ weight: 1, arbitrary: noise }, { weight: 3, arbitrary: mutated });
 
-/** The same bytes in the midst of others: whoever looks beyond their end gives another answer. */
+/** The same bytes in the middle of others: a parser that reads beyond their end gives another result. */
 function amidst(bytes: Uint8Array, others: number): Uint8Array {
   const whole = new Uint8Array(bytes.length + 128).fill(others);
   whole.set(bytes, 64);

@@ -28,7 +28,7 @@ const never = new AbortController().signal;
 const uid7 = Uint8Array.fromHex("04a1b2c3d4e5f6");
 const uid4 = Uint8Array.fromHex("de4a1b7c");
 const idm = Uint8Array.fromHex("0127006812345678");
-const mc = 14 * 16; // Where the emulated FeliCa keeps its configuration, behind its blocks.
+const mc = 14 * 16; // The place of the emulated FeliCa's configuration, after its blocks.
 const short = "SNES/Game.sfc";
 const long = "x".repeat(300);
 
@@ -46,10 +46,10 @@ function causeOf(result: unknown): unknown {
 interface Kind {
   readonly name: string;
   readonly type: string;
-  /** Without a text: blank, and formatted where it comes so. */
+  /** Without a text: blank, and formatted if it leaves the factory so. */
   readonly make: (text?: string) => Torn;
   readonly holdsLong: boolean;
-  /** The raw memory that is told of a short text. */
+  /** The reported raw memory of a short text. */
   readonly data: (text: string) => Uint8Array;
   readonly unitBytes: number;
 }
@@ -169,7 +169,7 @@ describe.each([...kinds])("$name", ({ type, make, holdsLong, data, unitBytes }) 
     }
   });
 
-  test("whose answers get lost now and then is read and written all the same", async () => {
+  test("with answers that get lost now and then is read and written all the same", async () => {
     for (let phase = 0; phase < 7; phase++) {
       let count = phase;
       const onCommand = (payload: Uint8Array) => {
@@ -184,7 +184,7 @@ describe.each([...kinds])("$name", ({ type, make, holdsLong, data, unitBytes }) 
   });
 });
 
-/** Takes the tag off when so many bytes of its write number `at` are done; false where there was no such write. */
+/** Removes the tag after this many bytes of its write number `at`; false if there was no such write. */
 async function isTorn(tag: Torn, text: string, at: number, bytes: number): Promise<boolean> {
   let writes = 0;
   let channel: TestChannel | undefined;
@@ -221,7 +221,7 @@ describe("a plain PC/SC reader, which sends no frames,", () => {
   }
 });
 
-// It answers to Sony's system code alone, was taken for a transit card, and could not be written.
+// It answers to Sony's system code alone. It was taken for a transit card, and could not be written.
 describe("a FeliCa Lite-S as it leaves the factory", () => {
   test("is formatted with the first text, as somebody else would", async () => {
     const tag = createFelicaTag({ uid: idm });
@@ -246,7 +246,7 @@ describe("a FeliCa Lite-S as it leaves the factory", () => {
     expect(tag.memory).toEqual(before);
   });
 
-  test("that is taken off at any byte of it is told as blank or not formatted, and is finished next time", async () => {
+  test("that is taken off at any byte of it is reported as blank or not formatted, and is finished next time", async () => {
     const outcomes = new Set<string>();
     for (let at = 1, isDone = false; !isDone; at++) {
       for (let bytes = 0; bytes <= 16; bytes++) {
@@ -275,7 +275,7 @@ describe("a FeliCa Lite-S as it leaves the factory", () => {
     expect(await read(tag)).toMatchObject({ text: short });
   });
 
-  test("whose answers get lost now and then is told and formatted all the same", async () => {
+  test("with answers that get lost now and then is reported and formatted all the same", async () => {
     for (let phase = 0; phase < 11; phase++) {
       let count = phase;
       const onCommand = (payload: Uint8Array) => {
@@ -327,7 +327,7 @@ describe("a MIFARE Classic as it leaves the factory", () => {
     expect(await read(full)).toMatchObject({ text: short });
   });
 
-  test("that is taken off between two blocks of it is told as blank or not formatted, and is finished next time", async () => {
+  test("that is taken off between two blocks of it is reported as blank or not formatted, and is finished next time", async () => {
     for (let at = 1, isDone = false; !isDone; at++) {
       for (const bytes of [0, 16]) {
         const tag = createClassic("classic-mini", { uid: uid4 });
@@ -411,13 +411,13 @@ describe("a tag that is not ours is left as it is:", () => {
   });
 });
 
-describe("what a tag is, and why it has no text", () => {
-  test("an amiibo is told by its figure", async () => {
+describe("the kind of a tag, and why it has no text", () => {
+  test("an amiibo is recognized by its figure", async () => {
     const seen = await read(amiibo("01000000034b0902"));
     expect(seen).toEqual({ type: "Amiibo", uid: uid7.toHex(), text: "", data: "01000000034b0902" });
   });
 
-  // UIDs and pages of real toys and of one that was made, with the ids that they are known by: 3, 46 and 1173.
+  // UIDs and pages of real toys and of a made-up one, with their known ids: 3, 46 and 1173.
   test.each([
     ["0413bb1a994080", "0139ed60e4be307c00000000", "0300000000000000"],
     ["0458e452252091", "4b63b1088f638a8d00000000", "2e00000000000000"],
@@ -554,7 +554,7 @@ function legoToy(uid: string, pages: string): EmulatedTag {
   return tag;
 }
 
-/** A new FeliCa Lite-S but for this byte. */
+/** A new FeliCa Lite-S except for this byte. */
 function liteWith(at: number, byte: number) {
   const tag = createFelicaTag({ uid: idm });
   tag.memory[at] = byte;

@@ -1,4 +1,4 @@
-/** BIOS files: what the info files of cores say, what a system needs, and the sentence for a game that lacks one. */
+/** BIOS files: the info files of cores, the needs of a system, and the sentence for a game that lacks one. */
 import { afterEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -57,7 +57,7 @@ const choiceOf = (core: string, more: Partial<PlayerChoice> = {}): PlayerChoice 
   ...more,
 });
 
-/** What starting a game of the system says; the folder of a stick's BIOS, or nothing. */
+/** The result of starting a game of the system, with the folder of a stick's BIOS, or without. */
 async function said(
   check: CheckBios,
   systemId: string,
@@ -109,7 +109,7 @@ test("beside the game, and in the folder bios of a stick, a BIOS is found too", 
   expect(await said(check, "PSX", choiceOf("mednafen_psx"))).toBe(join(folder, "stick/bios"));
 });
 
-test("what needs a BIOS hangs on the system of the game: a cartridge starts where a disc does not", async () => {
+test("the need for a BIOS depends on the system of the game: a cartridge starts where a disc does not", async () => {
   const optional =
     'firmware0_path = "syscard3.pce"\nfirmware0_opt = "true"\nfirmware1_path = "syscard2.pce"\nfirmware1_opt = "true"\n';
   const { check, put } = await machine({ mednafen_pce_fast: optional });
@@ -118,7 +118,7 @@ test("what needs a BIOS hangs on the system of the game: a cartridge starts wher
   expect(await said(check, "TurboGrafx16CD", choice)).toContain(
     "syscard3.pce (MD5 38179df8f4ac870017db21ebcbf53114)",
   );
-  // A card of another version does.
+  // A card of another version works, too.
   await put("system/syscard2.pce");
   expect(await said(check, "TurboGrafx16CD", choice)).toBe("");
   expect(await said(check, "MegaCD", choiceOf("picodrive"))).toContain("bios_CD_U.bin (MD5 2efd74e3");

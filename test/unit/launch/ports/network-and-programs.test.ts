@@ -1,4 +1,7 @@
-/** What scripts do outside the device: real servers on loopback addresses, real programs, and every way around the lists. */
+/**
+ * The effects of scripts outside the device: real servers on loopback addresses, real programs, and every way around the
+ * lists.
+ */
 import { afterEach, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
@@ -71,13 +74,13 @@ test("an address of this device is known in any spelling", () => {
 
 type Answer = (request: string, socket: Socket) => void;
 
-/** A server that notes what it was asked; `answer` says what it writes, a text as it is. */
+/** A server that notes each request; `answer` is its reply, or a text that is the reply. */
 async function serve(answer: string | Answer, host = "127.0.0.1") {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
     sockets.add(socket);
-    socket.on("error", () => {}); // The other side may leave early: that is what some tests are about.
+    socket.on("error", () => {}); // The other side may leave early, because some tests do that.
     socket.on("close", () => sockets.delete(socket));
     let text = "";
     socket.on("data", (bytes) => {
@@ -102,7 +105,7 @@ async function serve(answer: string | Answer, host = "127.0.0.1") {
 
 const ok = "HTTP/1.1 204 No Content\r\n\r\n";
 
-/** A client that may call whatever one of the patterns matches, as plain regular expressions. */
+/** A client that may call every URL that one of the patterns matches, as plain regular expressions. */
 function client(patterns: readonly string[], more: Partial<Parameters<typeof createWebClient>[0]> = {}) {
   return createWebClient({
     listed: (url) => patterns.filter((pattern) => new RegExp(`^(?:${pattern})$`).test(url)),
@@ -293,7 +296,7 @@ test.each([
     get(`http://${host}/`),
     never,
   );
-  // An open way leads to a port where nobody listens.
+  // A redirect to a port on which nobody listens.
   await expect(run).rejects.toMatchObject({ code: isOpen ? "failed" : "forbidden" });
 });
 
@@ -316,7 +319,7 @@ test("the connection goes to the address that was looked at, and the name is ask
   expect(server.asked[0]).toContain(`Host: localhost:${server.port}\r\n`);
 });
 
-test("where an address of a name cannot be reached, the next is tried", async () => {
+test("if an address of a name cannot be reached, the next is tried", async () => {
   const server = await serve(ok, "127.0.0.2");
   const resolve = async () => ["127.0.0.9", "127.0.0.2"];
   await client(["http://localhost:\\d+/.*"], { resolve }).request(
@@ -441,7 +444,7 @@ test("a program that runs too long is ended with all that it started", async () 
   closing.push(() => rm(folder, { recursive: true }));
   const argv = ["/bin/sh", "-c", `trap '' TERM; sleep 60 & echo $$ > ${folder}/pid; wait`];
   let pid = 0;
-  // Where it was ended before it had begun, it gets more time.
+  // If it ended before its start, it gets more time.
   for (let ms = 300; pid === 0; ms *= 4) {
     await expect(runProgram(argv, never, ms)).rejects.toThrow(`ran for longer than ${ms / 1000} s`);
     pid = Number(await readFile(join(folder, "pid"), "utf8").catch(() => ""));
@@ -456,7 +459,7 @@ test("an abort ends a program at once", async () => {
   await expect(run).rejects.toThrow("it was stopped");
 });
 
-test("what a program forks and forgets does not outlive it", async () => {
+test("a process that a program forks and forgets does not outlive it", async () => {
   const { output } = await runProgram(["/bin/sh", "-c", "sleep 60 & echo $$"], never);
   await eventually(async () => expect(await liveMembers(Number(output))).toEqual([]));
 });
@@ -468,7 +471,7 @@ test("a program is not waited for because something of it left its group and hol
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It was ended with the group, before it had left it.
+    // It ended with the group, before it had left it.
   }
 });
 

@@ -1,4 +1,4 @@
-/** Macros on virtual devices: one after another, every key up again however they end, and one device for all. */
+/** Macros on virtual devices: one after another, every key up again after any end, and one device for all. */
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import { macrosWaitingMax } from "../../../../src/core/limits.ts";
@@ -17,7 +17,7 @@ function steps(kind: InputKind, text: string) {
   return macro.steps;
 }
 
-/** Lets whatever waits for a promise, or for a time at hand, go on. */
+/** Continues everything that waits for a promise, or for a timer that is due. */
 async function pass(clock: ReturnType<typeof createManualClock>, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 10) {
     await Bun.sleep(0);
@@ -71,7 +71,7 @@ test("nothing is pressed without permission, which is asked for at each use", as
   permission.isGiven = true;
   const first = input.play("keyboard", key, never);
   const second = input.play("keyboard", key, never);
-  // The second one waits for its turn, and is refused when that comes.
+  // The second one waits for its turn, and is refused then.
   await pass(clock, 1);
   permission.isGiven = false;
   await Promise.all([pass(clock, 300), first, expect(second).rejects.toMatchObject(refusal)]);
@@ -106,7 +106,7 @@ test("a macro that is stopped lets go of its keys, and the device serves the nex
   expect(said.slice(-2)).toEqual(["+48", "-48"]);
 });
 
-test("where no device can be made, it is told, and tried anew for the next macro", async () => {
+test("if no device can be made, that is reported, and tried again for the next macro", async () => {
   const { clock, said, input } = bench({ refusals: 1 });
   await expect(input.playText("keyboard", "a")).rejects.toThrow("there is no /dev/uinput");
   const next = input.playText("keyboard", "a");
@@ -115,7 +115,7 @@ test("where no device can be made, it is told, and tried anew for the next macro
   expect(said).toEqual(["open Tapdeck keyboard", "+30", "-30"]);
 });
 
-test("a device that went away is made anew for the next macro", async () => {
+test("a device that went away is made again for the next macro", async () => {
   const { clock, said, input, pull } = bench();
   const first = input.playText("keyboard", "a");
   await pass(clock, 200);

@@ -1,4 +1,4 @@
-/** Hold mode: each of its rules by itself, and a long walk beside a model that was written from the rules alone. */
+/** Hold mode: each of its rules by itself, and a long random walk beside a model that was written from the rules alone. */
 import { expect, test } from "bun:test";
 import { createBus } from "../../../../src/bus.ts";
 import { defaultConfig } from "../../../../src/config/shape.ts";
@@ -14,7 +14,7 @@ import { createManualClock } from "../../../helpers/manual-clock.ts";
 const on = { ...defaultConfig.readers, insertMode: true };
 const media = { systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" };
 
-/** Cards come and go on readers, and the test says what they started. */
+/** Cards come and go on readers, and the test decides on their media. */
 function makeDesk(settings: Partial<typeof on> = {}) {
   const clock = createManualClock();
   const bus = createBus(createLog({ debug: false, write: (line) => did.push(line) }));
@@ -145,7 +145,7 @@ test("a card that started nothing stops nothing", () => {
   expect(desk.did).toEqual(["launch game", "launch echo"]);
 });
 
-test("what no card started is stopped by no card", () => {
+test("media that no card started is stopped by no card", () => {
   const desk = makeDesk();
   desk.put("game");
   desk.plays("game");
@@ -242,7 +242,7 @@ test("100,000 steps of cards, faults, ends and settings do what a model of the r
     stops += told.filter((line) => line.includes("stop")).length;
     putBack += kept;
   }
-  // The walk comes everywhere.
+  // The walk reaches every state.
   expect(launches).toBeGreaterThan(5000);
   expect(stops).toBeGreaterThan(1000);
   expect(putBack).toBeGreaterThan(500);

@@ -46,7 +46,7 @@ test("before_start runs before the player, knows what is to be started, and on_s
   ]);
 });
 
-test("where before_start fails nothing is started, what plays goes on, and the launch says why", async () => {
+test("if before_start fails nothing is started, what plays goes on, and the launch says why", async () => {
   await using deck = await makeDeck();
   await deck.files("SNES/a.sleep", "SNES/b.sleep");
   await deck.tapAndWait("SNES/a.sleep");
@@ -72,7 +72,7 @@ test("a hook that fails hurts nothing and is logged", async () => {
   expect(deck.launcher.activeMedia()?.mediaName).toBe("a");
 });
 
-test("what a hook starts calls no hooks, neither as it starts nor as it ends: a menu after each game comes once", async () => {
+test("a start by a hook calls no hooks, neither at its start nor at its end: a menu after each game comes once", async () => {
   await using deck = await makeDeck({
     config: {
       hooks: { beforeStart: "**echo:before", onStart: "**echo:start", onStop: "SNES/menu.true||**echo:stop" },
@@ -151,14 +151,14 @@ test("a hook shows how a phone is let in only for a card on a reader of the devi
   deck.bus.emit("tokens.added", { ...token, readerId: "chip" });
   await eventually(() => expect(pairings).toBe(1));
 
-  // Before a start, it is the card that counts whose script starts something.
+  // Before a start, the card whose script starts something counts.
   await deck.files("SNES/a.sleep");
   deck.set({ hooks: { beforeStart: "**pair" } });
   expect(await deck.tapAndWait("SNES/a.sleep")).toMatch(/did not let it start: \*\*pair works from a card/);
   deck.launcher.launch(deck.token("SNES/a.sleep"), { isTap: true, isFromReader: true });
   await eventually(() => expect(deck.count("media.started")).toBe(1));
   expect(pairings).toBe(2);
-  // Of what a card started, an item that a caller asks for is the caller's.
+  // An item of a card's playlist that a caller asks for is the caller's.
   deck.set({ hooks: {} });
   await deck.files("A/1.sleep", "A/2.sleep");
   deck.launcher.launch(deck.token("**playlist.play:A"), { isTap: true, isFromReader: true });

@@ -1,4 +1,4 @@
-/** Play time: the ledger under clocks that are wrong, and the limits as players meet them, by clocks that a test moves. */
+/** Play time: the ledger with wrong clocks, and the limits as players notice them, on clocks of the test. */
 import { afterEach, expect, test } from "bun:test";
 import fc from "fast-check";
 import { createBus } from "../../../../src/bus.ts";
@@ -23,7 +23,10 @@ const dayOf = (wallMs: number) => new Date(wallMs).toISOString().slice(0, 10);
 const monday = Date.UTC(2031, 4, 5, 15);
 const nowhere = Date.UTC(1970, 0, 1);
 
-/** A ledger at a start of the machine, and the time that passes then: played or not, and by a clock that is set or not. */
+/**
+ * A ledger at a start of the machine, and the time that passes then. A step is played or not, and on a clock that is set or
+ * not.
+ */
 function start(saved: PlayRecord | undefined, wallMs: number) {
   let wall = wallMs;
   let up = 5000;
@@ -36,7 +39,7 @@ function start(saved: PlayRecord | undefined, wallMs: number) {
   return {
     play: (ms: number) => pass(ms, ms),
     rest: (ms: number) => pass(ms, 0),
-    /** Somebody sets the clock while something plays or not. */
+    /** A person sets the clock, during play or not. */
     set(toMs: number) {
       wall = toMs;
       ledger = advanceLedger(ledger, { wallMs: wall, uptimeMs: up }, 0, dayOf);
@@ -46,7 +49,7 @@ function start(saved: PlayRecord | undefined, wallMs: number) {
   };
 }
 
-test("what is played counts on its day, and midnight opens a new one", () => {
+test("play counts on its day, and midnight opens a new one", () => {
   const one = start(undefined, monday);
   one.play(20 * minute);
   one.rest(hour);
@@ -172,7 +175,7 @@ test("a time zone that moves west over midnight starts no day twice, and takes n
   expect(ledger.day).toBe("2031-05-06");
 });
 
-test("whatever happens to the clock, what is played is on some day, and never comes to less than nothing", () => {
+test("for any fault of the clock, play is on some day, and never comes to less than nothing", () => {
   const step = fc.record({
     kind: fc.constantFrom("play", "rest", "set", "restart"),
     ms: fc.integer({ min: 0, max: 5 * hour }),
@@ -193,7 +196,7 @@ test("whatever happens to the clock, what is played is on some day, and never co
         doubted ||= !one.ledger().isBelieved;
         const { days } = one.ledger();
         expect(Math.min(0, ...days.values())).toBe(0);
-        // A doubted clock gives a day for nothing each 24 hours; else every minute stands somewhere.
+        // A doubted clock gives one free day each 24 hours; otherwise every minute is in some day.
         if (!doubted) expect([...days.values()].reduce((sum, used) => sum + used, 0)).toBe(played);
       }
     }),
@@ -209,7 +212,7 @@ const noLimits: PlayTimeLimits = {
 };
 const media = { systemId: "", systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" };
 
-/** `full`: the disk takes nothing while it returns true. */
+/** `full`: the disk refuses writes while it returns true. */
 function makeKeeper(first: Partial<PlayTimeLimits>, saved?: PlayRecord, full = () => false) {
   const clock = createManualClock(monday);
   const bus = createBus(silentLog);
@@ -321,11 +324,11 @@ test("it looks when something is due, and at no other time", () => {
   begin();
   expect(looks()).toBe(1);
   clock.advance(8.5 * minute);
-  // Each minute something is saved, and warnings fall on full minutes.
+  // The ledger is saved each minute, and warnings come at full minutes.
   expect(savedAt).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   expect(looks()).toBe(9);
   pause();
-  // Half a minute is not saved yet: it waits for the minute to be full, and then for nothing.
+  // Half a minute is not saved yet: it waits for the full minute, and then is saved at once.
   expect(looks()).toBe(10);
   clock.advance(minute);
   expect(savedAt).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -335,7 +338,7 @@ test("it looks when something is due, and at no other time", () => {
   expect(savedAt).toHaveLength(9);
 });
 
-test("what is not saved yet is saved in the end, once", () => {
+test("unsaved play is saved in the end, once", () => {
   const { clock, saves, keeper, begin } = makeKeeper({ dailyMinutes: 10 });
   begin();
   clock.advance(90_000);
@@ -416,7 +419,7 @@ test("a day is one of the device's own time zone", () => {
   expect(keeper.state().day.date).toBe(new Intl.DateTimeFormat("sv-SE").format(monday));
 });
 
-test("what is paused does not count, and is neither warned nor stopped", () => {
+test("a paused player does not count, and is neither warned nor stopped", () => {
   const { clock, told, keeper, begin, pause, resume } = makeKeeper({ dailyMinutes: 30, sessionMinutes: 25 });
   begin();
   clock.advance(10 * minute);
@@ -427,7 +430,7 @@ test("what is paused does not count, and is neither warned nor stopped", () => {
   resume();
   clock.advance(minute);
   pause();
-  // So long a pause begins a new session, though nothing was stopped.
+  // A pause of this length begins a new session, without a stop.
   clock.advance(20 * minute);
   expect(keeper.state()).toMatchObject({ day: { usedMs: 11 * minute }, session: { usedMs: 0 } });
   resume();
@@ -484,7 +487,7 @@ test("while something plays it is saved once a minute, and while nothing does, n
   keeper[Symbol.dispose]();
 });
 
-test("without limits nothing is counted, written or told", () => {
+test("without limits nothing is counted, written or reported", () => {
   const { clock, saves, told, keeper, begin, end } = makeKeeper({});
   begin();
   clock.advance(5 * hour);
@@ -495,7 +498,7 @@ test("without limits nothing is counted, written or told", () => {
   expect(keeper.refusal()).toBeUndefined();
 });
 
-test("what is saved is read again, and the oldest days are let go", () => {
+test("the saved ledger is read again, and the oldest days are dropped", () => {
   const folder = stores.newFolder();
   const first = stores.open(folder);
   expect(first.playTimes.read()).toBeUndefined();
@@ -527,7 +530,7 @@ test("a volume is held between nothing and the ceiling", () => {
       const clamped = clampVolume(percent, ceiling);
       expect(clamped).toBeGreaterThanOrEqual(0);
       expect(clamped).toBeLessThanOrEqual(ceiling);
-      // Of a minus zero, a zero comes.
+      // The result of minus zero is zero.
       if (percent >= 0 && percent <= ceiling) expect(clamped - Math.round(percent)).toBe(0);
     }),
   );

@@ -1,4 +1,4 @@
-/** Saves beside a player that wants to lead the service elsewhere: it may write among the saves and in the game's folder. */
+/** Saves beside a malicious player, which may write among the saves and in the game's folder. */
 import { afterEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 });
 
-/** A home of saves with one, and beside it the service's own folder with a key. */
+/** A home of saves with one save, and beside it the service's own folder with a key. */
 async function openScene() {
   const top = await mkdtemp(join(tmpdir(), "tapdeck-saves-"));
   folders.push(top);
@@ -35,7 +35,7 @@ async function bring({ keeper }: Pick<Awaited<ReturnType<typeof openScene>>, "ke
   return game;
 }
 
-/** The player runs, does this, and ends well. */
+/** The player runs, does this, and exits with 0. */
 async function play(game: SavedGame, act: () => Promise<void>): Promise<void> {
   const exited = Promise.withResolvers<Exit>();
   game.follow({ pid: process.pid, exited: exited.promise, gone: exited.promise.then(() => {}) });
@@ -69,7 +69,7 @@ test("a folder of saves that becomes a link while the game runs is not written t
   await scene.keeper.settled();
   expect(await readdir(scene.own)).toEqual(["key.pem"]);
   expect(scene.keeper.fault()).toContain("TLS is or has a link, which is not followed");
-  // One that cannot be carried keeps no other back, and is not lost.
+  // A save that cannot be carried does not block others, and is not lost.
   expect(await readFile(join(scene.home, "NES/Game.srm"), "utf8")).toBe("newer");
   expect(await readFile(join(game.folder, "TLS/owner.pem"), "utf8")).toBe("theirs");
   await scene.keeper.close();
@@ -109,7 +109,7 @@ test("a FIFO in the place of the service's note keeps no later start waiting, an
     await rm(join(folder, name), { force: true });
     Bun.spawnSync(["mkfifo", join(folder, name)]);
   }
-  // A second one, which claims another home.
+  // A second keeper, which claims another home.
   const other = join(scene.memory, "000000000000001");
   await mkdir(join(other, "files/NES"), { recursive: true });
   for (const name of ["made", "home"]) await writeFile(join(other, name), scene.own);

@@ -1,4 +1,4 @@
-/** Saves of games: which files are of a game, when a file is whole, and what is carried home when. */
+/** Saves of games: the files of a game, the time when a file is whole, and the order of the copies. */
 import { afterEach, expect, test } from "bun:test";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ interface SceneOptions {
   readonly memory?: string;
 }
 
-/** A keeper, what it logged, and a home with files. */
+/** A keeper, its log, and a home with files. */
 async function openScene(files: Readonly<Record<string, string>> = {}, options: SceneOptions = {}) {
   const top = await newFolder();
   const { home = join(top, "home"), memory = join(top, "memory") } = options;
@@ -48,7 +48,7 @@ async function openScene(files: Readonly<Record<string, string>> = {}, options: 
 
 type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** A player that is this test: it ends when the test says so. */
+/** A player of this test: it ends when the test ends it. */
 function follow(game: SavedGame, pid = process.pid) {
   const exited = Promise.withResolvers<Exit>();
   game.follow({ pid, exited: exited.promise, gone: exited.promise.then(() => {}) });
@@ -61,17 +61,17 @@ async function bring({ keeper }: Pick<Scene, "keeper">, path = "/media/NES/Game.
   return game;
 }
 
-/** In the game's folder, as RetroArch writes it. */
+/** In the game's folder, like RetroArch's own files. */
 async function save({ folder }: SavedGame, path: string, text: string): Promise<void> {
   await mkdir(dirname(join(folder, path)), { recursive: true });
   await writeFile(join(folder, path), text);
 }
 
-/** Lets a look at the files come and end, twice: a file that did not change meanwhile is carried. */
+/** Lets two checks of the files begin and end: a file that did not change between them is carried. */
 async function lookTwice({ clock }: Scene): Promise<void> {
   for (let look = 0; look < 2; look++) {
     clock.advance(1000);
-    // Nothing tells that a look has ended; whoever waits for its effect calls this again.
+    // No event reports the end of a check, so callers repeat this until they see its effect.
     await Bun.sleep(10);
   }
 }
@@ -100,7 +100,7 @@ test.each([
   expect(isForGame(name, "Game")).toBe(isFor);
 });
 
-/** As RetroArch packs it, with pieces that need not be packed here. */
+/** In RetroArch's packed format, with pieces that need not be packed here. */
 function rzip(pieces: readonly number[], chunk = 1000): Buffer {
   const head = Buffer.alloc(20);
   head.write("#RZIPv\x01#", "latin1");
@@ -129,13 +129,13 @@ test("a packed file or a state that is cut off anywhere is not whole", async () 
   for (const whole of [rzip([300]), rzip([10, 1, 90]), rastate(37), rastate(64)]) {
     await writeFile(path, whole);
     expect(await isComplete(path)).toBe(true);
-    // Seven bytes tell the format; with fewer nothing is known.
+    // Seven bytes identify the format; with fewer it is unknown.
     for (let length = 7; length < whole.length; length++) {
       await writeFile(path, whole.subarray(0, length));
       if (await isComplete(path)) throw new Error(`${length} of ${whole.length} bytes count as whole`);
     }
   }
-  // The size of it all is written last.
+  // The total size is written last.
   const unfinished = rzip([300]);
   unfinished.writeBigUInt64LE(0n, 12);
   await writeFile(path, unfinished);
@@ -174,7 +174,7 @@ test("a game gets its own files and shared ones, and nothing of other games", as
   expect(await scene.read("NES/Game.srm")).toBe("mine");
 });
 
-test("what changes is carried home while the game runs, with one backup of the version before it", async () => {
+test("a changed save is carried home while the game runs, with one backup of the version before it", async () => {
   const scene = await openScene({ "NES/Game.srm": "old" });
   const game = await bring(scene);
   const end = follow(game);
@@ -200,7 +200,7 @@ test("a file that its player has open is not carried, however long nothing is wr
   });
   const end = follow(game, player.pid);
   await player.stdout.getReader().read();
-  // Another file tells that looks came and went.
+  // Another file shows that checks took place.
   await save(game, "NES/Game.rtc", "time");
   await eventually(async () => {
     await lookTwice(scene);
@@ -273,7 +273,7 @@ test("a folder in memory that others may enter is not used", async () => {
   expect(await readdir(memory)).toEqual([]);
 });
 
-test("what an earlier service left is carried home, and what it was only preparing is thrown away", async () => {
+test("a save that an earlier service left is carried home, and one that it was only preparing is deleted", async () => {
   const first = await openScene({ "NES/Game.srm": "old", "NES/Game.rtc": "time" });
   const game = await bring(first);
   await save(game, "NES/Game.srm", "new");
@@ -303,7 +303,7 @@ test("a file that cannot be carried home keeps no other file back", async () => 
   await scene.keeper.close();
 });
 
-test("what cannot be carried home is tried again, and another game's newer file is not overwritten by it", async () => {
+test("a save that cannot be carried home is tried again, and another game's newer file is not overwritten by it", async () => {
   const scene = await openScene({ "NES/card.mcd": "old" });
   const one = await bring(scene);
   await save(one, "NES/Game.srm", "mine");
@@ -336,7 +336,7 @@ const onSmallDisk = (folder: string, ...argv: string[]) =>
   ]);
 const canMount = Bun.which("unshare") !== null && onSmallDisk("/tmp", "true").exitCode === 0;
 
-// Where no disk may be mounted, there is none to fill.
+// Without the right to mount a disk there is none to fill.
 test.skipIf(!canMount)(
   "a full disk keeps the version before, and the new one waits in memory for space",
   async () => {

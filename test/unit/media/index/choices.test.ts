@@ -1,4 +1,4 @@
-/** Random choices out of the index: every file that is meant comes as often as the others, and nobody waits for a choice. */
+/** Random choices out of the index: every matching file is equally likely, and nobody waits for a choice. */
 import { expect, test } from "bun:test";
 import { createMediaLookup } from "../../../../src/launch/ports/media-lookup.ts";
 import { chooseAny, type MediaSource } from "../../../../src/media/index/answers.ts";
@@ -25,7 +25,7 @@ async function trialWith(names: readonly string[]): Promise<Trial> {
   return trial;
 }
 
-/** What comes for each of `count` numbers that lie evenly between 0 and 1. */
+/** The results for each of `count` numbers that lie evenly between 0 and 1. */
 async function drawn(trial: Trial, sources: readonly RandomSource[], count: number): Promise<string[]> {
   const paths: string[] = [];
   for (let n = 0; n < count; n++)
@@ -56,7 +56,7 @@ test.each<[string, readonly RandomSource[], readonly string[]]>([
   expect(await drawn(trial, sources, expected.length)).toEqual(expected.toSorted());
 });
 
-test("where there is nothing to choose from it says so, and while the first index is made, that", async () => {
+test("if there is nothing to choose from it says so, and while the first index is made, that", async () => {
   await using trial = await trialWith(files);
   const { random } = createMediaLookup(trial.media);
   const nothing = "there is nothing in the media index to choose from";
@@ -121,7 +121,7 @@ test("of a library of 12,000 files no list is made, and no step of a choice look
   index.close();
 });
 
-/** How many steps it took, and what came of them. */
+/** The number of steps, and the result. */
 function lastOf<T>(steps: Generator<void, T, void>): readonly [number, T] {
   for (let count = 1; ; count++) {
     const { done, value } = steps.next();

@@ -131,10 +131,10 @@ describe("the walk", () => {
     });
   });
 
-  test("a folder that cannot be read is told in the log and costs nothing else", async () => {
+  test("a folder that cannot be read is reported in the log and costs nothing else", async () => {
     await using trial = await mediaTrial();
     makeFiles(trial.root, ["SNES/a.sfc", "SNES/locked/b.sfc"]);
-    // A folder in which folders lie too deep to be walked stands for one that is forbidden: root may read all.
+    // A folder whose subfolders are too deep stands for a forbidden one, because root may read all.
     makeFiles(trial.root, [`NES/${"d/".repeat(70)}deep.nes`]);
     chmodSync(join(trial.root, "SNES/locked"), 0);
     await trial.media.index([]);
@@ -176,7 +176,7 @@ describe("the walk", () => {
 });
 
 describe("a run", () => {
-  test("tells its start, each system and its end, and numbers that grow", async () => {
+  test("reports its start, each system and its end, and numbers that grow", async () => {
     await using trial = await mediaTrial();
     makeFiles(trial.root, ["SNES/a.sfc", "NES/b.nes", "gb/c.gb"]);
     expect(trial.media.status()).toEqual({ exists: false, indexing: false, optimizing: false });
@@ -339,11 +339,11 @@ describe("a damaged index", () => {
     mkdirSync(trial.data, { recursive: true });
     runHere({ path, folders: { roots: [trial.root], own: [] }, systems: [] });
     writeFileSync(path, damage(readFileSync(path)));
-    // Whoever asks first finds it.
+    // The first caller finds it.
     try {
       trial.media.search({ query: "game", systems: [], maxResults: 1 });
     } catch {
-      // It says that it is being made anew.
+      // The service reports that it is being made again.
     }
     await eventually(() => expect(trial.media.status()).toMatchObject({ indexing: false, exists: true }));
     expect(trial.media.search({ query: "game", systems: [], maxResults: 1 }).total).toBe(300);

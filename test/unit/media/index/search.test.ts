@@ -26,7 +26,7 @@ function sourceOf(names: readonly string[], systems: readonly number[] = names.m
 
 const search = (source: SearchSource, asked: IndexQuery) => createSearch(source)(asked);
 
-/** What a search must answer, the slow way: over folded names in their order. */
+/** The expected result of a search, by a slow method: over folded names in their order. */
 function naive(source: SearchSource, words: readonly string[], isIn: (file: number) => boolean) {
   const phrase = words.join(" ");
   const rank = (name: string) => {
@@ -81,7 +81,7 @@ describe("folding", () => {
     ["  two \t words\u00a0here ", "two words here"],
   ])("%s is %s", (text, folded) => expect(fold(text)).toBe(folded));
 
-  test("what is folded stays as it is, and any part of a name folds to a part of it", () => {
+  test("a folded name stays as it is, and any part of a name folds to a part of it", () => {
     fc.assert(
       fc.property(anyName, fc.nat(), fc.nat(), (name, a, b) => {
         expect(fold(fold(name))).toBe(fold(name));
@@ -158,7 +158,7 @@ describe("search", () => {
             expect(files).toEqual(wanted);
             const few = search(source, { words, systems, maxResults: 3 });
             expect(few).toEqual({ files: wanted.slice(0, 3), total: wanted.length });
-            // Behind each place, and behind all of them.
+            // After each place, and after all of them.
             for (let skip = 0; skip <= wanted.length; skip++) {
               const later = search(source, { words, systems, skip, maxResults: 2 });
               expect(later).toEqual({ files: wanted.slice(skip, skip + 2), total: wanted.length });

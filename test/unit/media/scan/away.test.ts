@@ -29,7 +29,7 @@ test.each([
   await expect(findMediaFile("SNES/a.sfc", { roots: [trial.root], own: [] }, ["SNES"])).rejects.toThrow(
     "its drive may not be plugged in",
   );
-  // And back: nothing is to be written anew, and what changed elsewhere is seen.
+  // And back: nothing is written again, and changes elsewhere are noticed.
   rmSync(trial.root, { recursive: true, force: true });
   renameSync(drive, trial.root);
   const job = { path: indexPath(trial.data), folders: { roots: [trial.root], own: [] }, systems: [] };
@@ -54,7 +54,7 @@ test("beside a drive that is not there, the other folders are brought up to date
   runHere(job);
   expect(contentOf(trial.data)).toEqual(["SNES/a.sfc", "SNES/b.sfc", "SNES/c.sfc"]);
   expect(runHere(job).at(-1)).toMatchObject({ changed: false });
-  // Who no longer names the folder does not want what was in it.
+  // An owner who no longer names the folder does not want its files.
   runHere({ ...job, folders: { roots: [here], own: [] } });
   expect(contentOf(trial.data)).toEqual(["SNES/a.sfc", "SNES/c.sfc"]);
 });
@@ -72,7 +72,7 @@ test("the folder of one system that is away stays in the index too", async () =>
   expect(contentOf(trial.data)).toEqual(["SNES/Hack.sfc"]);
 });
 
-test("who deletes all games of a system finds none of them, though its folder is there", async () => {
+test("an owner who deletes all games of a system finds none of them, though its folder is there", async () => {
   await using trial = await mediaTrial();
   makeFiles(trial.root, files);
   await trial.media.index([]);
@@ -92,7 +92,7 @@ test("a drive that was mounted as the folder of a system stays in the index with
     folders: { roots: [trial.root], own: [] },
     systems: [],
   });
-  // In a name space of its own, it may mount as it likes.
+  // In a name space of its own, it may mount at will.
   const script = `mount -t tmpfs none "$1/SNES"; touch "$1/SNES/a.sfc"; echo "$2" | "$3" "$4" index-job`;
   const argv = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
   Bun.spawnSync([...argv, trial.root, job, process.execPath, indexProgram]);

@@ -8,7 +8,7 @@ import { makeFiles } from "../../../helpers/library.ts";
 import { indexProgram, mediaTrial, pathsOf } from "../../../helpers/media.ts";
 import { eventually } from "../../../helpers/processes.ts";
 
-/** Longer than a burst of changes takes to be over, and than a look for drives is away. */
+/** Longer than a burst of changes, and longer than the pause before a check for drives. */
 const quietMs = 4000;
 
 test("new files are found without being asked for, those of systems that live in one folder too", async () => {
@@ -16,7 +16,7 @@ test("new files are found without being asked for, those of systems that live in
   makeFiles(trial.root, ["SNES/Old.sfc", "gb/Old.gb"]);
   await trial.media.index([]);
   using _ = watchMedia({ media: trial.media, folders: { roots: [trial.root], own: [] }, log: silentLog });
-  // Nothing tells when the watches are set: another file is made until one is seen.
+  // No event shows when the watches are set, so more files are made until one is found.
   let number = 0;
   await eventually(async () => {
     makeFiles(trial.root, [`SNES/New ${number++}.sfc`, `gb/deep/New ${number}.gbc`]);
@@ -26,7 +26,7 @@ test("new files are found without being asked for, those of systems that live in
   expect(pathsOf(trial.media, "new")).toContain("GameboyColor/deep/New 1.gbc");
 });
 
-test("a folder that cannot be watched is told in the log", async () => {
+test("a folder that cannot be watched is reported in the log", async () => {
   await using trial = await mediaTrial();
   const warned: string[] = [];
   const log = { ...silentLog, warn: (_: string, sentence: string) => warned.push(sentence) };
@@ -49,7 +49,7 @@ test("a folder that appears later, as that of a drive does when it is plugged in
     },
   };
   using _ = watchMedia({ media, folders: { roots: [drive], own: [] }, log: silentLog });
-  // It is looked for from the moment on that the process runs, which nothing tells: it comes again until it is seen.
+  // The process looks for it from its start on, which has no event: the file is made again until it is found.
   await eventually(async () => {
     rmSync(drive, { recursive: true, force: true });
     await Bun.sleep(quietMs);
@@ -73,7 +73,7 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
     },
   };
   const go = join(trial.root, "../go");
-  // In a name space of its own, it may mount as it likes.
+  // In a name space of its own, it may mount at will.
   const script = `(while [ ! -e "$1" ]; do sleep 0.1; done; mount -t tmpfs none "$2/SNES") & exec "$3" "$4" ${watchArgument}`;
   const command = [
     "unshare",
@@ -104,7 +104,7 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
   expect(warned).toEqual([]);
 });
 
-test("mount points are told as the kernel lists them", () => {
+test("mount points are reported as the kernel lists them", () => {
   const list = String.raw`22 1 8:1 / / rw - ext4 /dev/sda1 rw
 30 22 8:17 / /media/card\040one rw - vfat /dev/sdb1 rw
 31 22 8:33 / /media/card\040one/SNES rw - vfat /dev/sdc1 rw

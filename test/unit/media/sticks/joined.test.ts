@@ -58,7 +58,7 @@ test("a random choice gives each file of all libraries the same odds", async () 
   await using none = await trialWith([]);
   const drawn: string[] = [];
   for (let at = 0; at < 8; at++) {
-    // The first draw chooses the library, the second one a file of it.
+    // The first draw chooses the library, the second draw one of its files.
     const draws = [(at + 0.5) / 8, ((at % 4) + 0.5) / 4];
     const found = await joinedAny(
       [none.media, first.media, second.media],

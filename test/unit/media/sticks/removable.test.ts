@@ -1,4 +1,4 @@
-/** Folders that appear where a system mounts USB sticks: which of them count, and when. */
+/** Folders that appear in a folder for mounts of USB sticks: those that count, and the times. */
 import { afterEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ async function watched() {
   return { folder, usb, told, watching, stick };
 }
 
-test("a stick is told when it comes and when it goes, also where the folder for it is made later", async () => {
+test("a stick is reported when it comes and when it goes, also if the folder for it is made later", async () => {
   const { usb, told, watching, stick } = await watched();
   watching.aim([usb]);
   await mkdir(usb, { recursive: true });
@@ -55,10 +55,10 @@ test("files, links, hidden and empty folders are no sticks, and no more count th
   await symlink(folder, join(usb, "LINK"));
   for (let at = 0; at < sticksMax + 3; at++) await stick(`S${String(at).padStart(2, "0")}`);
   watching.aim([usb]);
-  // The empty folder, which comes first by its name, takes a place.
+  // The empty folder, which is first by its name, takes a place.
   await eventually(() => expect(told.at(-1)?.length).toBe(sticksMax - 1));
   expect(told.at(-1)?.[0]).toBe("S00");
-  // Once something is mounted there it counts; a mount makes no event, and the folder is looked at again.
+  // Once something is mounted there it counts; a mount causes no event, so the folder is checked again.
   await mkdir(join(usb, "EMPTY/SNES"));
   await eventually(() => expect(told.at(-1)).toContain("EMPTY"));
 });

@@ -93,7 +93,7 @@ function indexOf(names: Iterable<string>) {
   };
 }
 
-test("what the index finds for a title is what a look at all its files finds", async () => {
+test("the index finds the same files for a title as a look at all its files", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(anyName, { minLength: 1, maxLength: 20 }),
@@ -150,7 +150,7 @@ describe("in a system of 40,000 titles", () => {
     expect(stepsFor("Supr Mario World").found).toBe("Super Mario World (USA)");
     for (const { most, taken } of [there, absent]) {
       expect(most).toBeLessThanOrEqual(titlesPerPiece);
-      // A piece of each length may be begun.
+      // For each length one piece may be begun.
       expect(taken).toBeLessThanOrEqual(count / titlesPerPiece + 64);
     }
     // Only titles of its own length are read.
@@ -161,7 +161,7 @@ describe("in a system of 40,000 titles", () => {
   test("everybody else has a turn after each two milliseconds of it", async () => {
     using index = indexOf(names());
     let nowMs = 0;
-    // Each look at the clock takes one.
+    // Each reading of the clock takes one.
     const holder = holdIndex(
       index.path,
       () => {},
@@ -188,7 +188,7 @@ describe("in a system of 40,000 titles", () => {
     holder.close();
   });
 
-  test("a new index that is put to use meanwhile is looked through anew", async () => {
+  test("a new index that is put to use meanwhile is searched from its start", async () => {
     using index = indexOf(names());
     using newer = indexOf(["Qzxv Game Somebody Has"]);
     let nowMs = 0;
