@@ -111,7 +111,7 @@ test("the codecs are pure: no timers, no files, no Bun", () => {
   expect(wrong).toEqual([]);
 });
 
-test("what runs in browsers needs nothing of Bun's or Node's", () => {
+test("the code that runs in browsers needs nothing of Bun's or Node's", () => {
   const inBrowsers = [
     "src/client/",
     "src/secure/",

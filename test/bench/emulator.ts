@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { lineReader } from "./lines.ts";
 
 export interface EmulatorProcess {
-  /** Says one command of `test/programs/pn532-main.ts` and returns its answer's time in nanoseconds (monotonic). */
+  /** Runs one command of `test/programs/pn532-main.ts` and returns its answer's time in nanoseconds (monotonic). */
   say(command: string): Promise<bigint>;
-  /** Monotonic time, in nanoseconds, at which the last byte of the chip's last answer before `ns` left. */
+  /** The monotonic time, in nanoseconds, at which the last byte of the chip's last answer before `ns` left. */
   answerEndBefore(ns: bigint): bigint;
   stop(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function startEmulator(link: string): Promise<EmulatorProcess> {
     while (answers.length === 0) await new Promise<void>((resolve) => (wake = resolve));
     return answers.shift() ?? "";
   };
-  await answer(); // Its path: the link is there now.
+  await answer(); // The path of the link, which exists now.
   const say = async (command: string) => {
     child.stdin.write(`${command}\n`);
     await child.stdin.flush();

@@ -19,7 +19,7 @@ export function line(what: string, figure: string, aim = ""): void {
   process.stdout.write(`  ${what.padEnd(52)} ${figure}${aim === "" ? "" : `   [aim: ${aim}]`}\n`);
 }
 
-/** What a figure may be at most, or at least; and what keeps it from being better, printed where it is missed. */
+/** The limit of a figure, and the reason that keeps it from being better, printed after a miss. */
 export interface Aim {
   readonly figure: number;
   readonly unit: string;

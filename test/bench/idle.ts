@@ -1,4 +1,4 @@
-/** What the service costs while nothing happens, and how fast it starts; beside the smallest WebSocket server of Node. */
+/** The cost of the idle service and the time of its start, beside the smallest WebSocket server of Node. */
 import { readFile } from "node:fs/promises";
 import { createPn532Device } from "../emulators/pn532-device.ts";
 import { firstReader, makePlace, noReaders, program, startTapdeck } from "../helpers/tapdeck.ts";
@@ -54,7 +54,7 @@ async function startMs(command: readonly string[], port: number): Promise<number
     env: { ...process.env, PORT: String(port) },
     stdio: ["ignore", "ignore", "ignore"],
   });
-  // Not listening yet.
+  // The service does not listen yet.
   while ((await fetch(`http://127.0.0.1:${port}/ping`).catch(() => undefined)) === undefined)
     await Bun.sleep(1);
   const tookMs = performance.now() - startedMs;

@@ -1,6 +1,6 @@
 /**
- * `make bench`: what Tapdeck promises in figures, measured on the compiled binary, each beside a competitor in the same
- * run. Machines differ and are shared: the ratios are what counts.
+ * `make bench`: the figures that Tapdeck promises, measured on the compiled binary, each beside a competitor in the same
+ * run. Machines differ and are shared, so only the ratios count.
  */
 import { measureIdle } from "./idle.ts";
 import { measureMappings } from "./mappings.ts";

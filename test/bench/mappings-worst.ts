@@ -1,5 +1,5 @@
 /**
- * Mappings: the worst set that is accepted, in the database and again in files, and what others wait for while it is made. In
+ * Mappings: the worst set that is accepted, in the database and again in files, and the wait of others while it is made. In
  * processor time of the main thread, which another program's work does not lengthen.
  */
 import { Database } from "bun:sqlite";
@@ -33,7 +33,7 @@ export async function measureWorstMappings(): Promise<void> {
   const results: Result[] = [];
   for (const [name, family] of Object.entries(hostileFamilies)) {
     const set = acceptedOf(family);
-    // What one family leaves behind is not another's.
+    // Each family starts without the leftovers of another.
     Bun.gc(true);
     if (set.length > 0) results.push({ name, rules: set.length, ...(await measureSet(set, folder)) });
   }
@@ -62,7 +62,7 @@ export async function measureWorstMappings(): Promise<void> {
   line("a start until every mapping counts", `the longest ${start.startMs.toFixed(0)} ms (${start.name})`);
 }
 
-/** What the engine takes without tables for expressions whose tables would be too large. */
+/** The cost in the engine of expressions whose tables would be too large. */
 function measureEngine(): void {
   const text = hostileTexts["two letters"] ?? "";
   const engines = Array.from({ length: 64 }, (_, nth) =>
@@ -101,7 +101,7 @@ function acceptedOf(family: (nth: number) => string): readonly MappingParams[] {
   const regexes = createRegexes();
   const set: MappingParams[] = [];
   for (let cost = 0; ; ) {
-    // Half on the text, half on data: together they cost as much as the same on one of them, but touch both.
+    // Half on the text, half on data: together they cost as much as on one of them, but touch both.
     const type: MappingType = set.length % 2 === 0 ? "text" : "data";
     const pattern = family(set.length);
     const table = regexes.get(pattern);
@@ -170,7 +170,7 @@ function add(mapper: Mapper, params: MappingParams): void {
   try {
     mapper.add(params);
   } catch (error) {
-    // All patterns together have a limit of their own: then the set is full by that.
+    // All patterns together have a limit of their own, and this set fills it.
     if (!(error instanceof ServiceError && error.data?.limit === "mappingsCharsMax")) throw error;
   }
 }
@@ -213,7 +213,7 @@ function threadMs(): number {
   return Number(readFileSync("/proc/self/schedstat", "latin1").split(" ")[0]) / 1e6;
 }
 
-/** The longest time that something due at once waited for this process while `work` went on. */
+/** The longest time that something due at once waited for this process during `work`. */
 async function longestWait(work: () => Promise<void>): Promise<number> {
   const state = { isDone: false };
   const working = work().finally(() => {

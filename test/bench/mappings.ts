@@ -1,4 +1,4 @@
-/** Mappings: what a tap waits for among 10,000 of them, beside asking each in turn in the same run. */
+/** Mappings: the wait of a tap among 10,000 of them, beside a check of each in turn in the same run. */
 import { RE2JS } from "re2js";
 import { systemClock } from "../../src/core/clock.ts";
 import type { MappingMatch, MappingParams, MappingType, TokenParams } from "../../src/core/token.ts";
@@ -54,7 +54,7 @@ export async function measureMappings(): Promise<void> {
   await measureWorstMappings();
 }
 
-/** A text as long as a script may be, which holds no pattern. */
+/** A text of the maximum length of a script, which holds no pattern. */
 async function measureLong(matcher: Matcher): Promise<void> {
   const text = "launch/SNES/Some Game (Europe).sfc || ".repeat(500).slice(0, 16 * 1024);
   const tokens = Array.from({ length: 100 }, () => ({ type: "", uid: "", text, data: "" }));
@@ -79,7 +79,7 @@ async function measureRebuild(
   });
   const waits: number[] = [];
   for (let place = 0; !done.isBuilt; place++) {
-    // As a reader's event would: the lookup is due now, and waits for what is running.
+    // Like a reader's event: the lookup is due now, and waits for the running work.
     const dueMs = performance.now();
     await new Promise((resolve) => setImmediate(resolve));
     const token = tokens[place % tokens.length];
@@ -104,7 +104,7 @@ const uidOf = (place: number) => `04${(place * 2_654_435_761).toString(16).padSt
 const titles = ["Zelda", "Mario", "Metroid", "Kirby", "Castlevania", "Mega Man", "Final Fantasy", "Tetris"];
 const titleOf = (place: number) => `${titles[place % titles.length]} ${place}`;
 
-/** Four in ten by uid, and the rest by parts and as many expressions as are accepted beside each other. */
+/** Four in ten by uid, and the rest by parts and by as many expressions as are accepted together. */
 function mappingOf(place: number): MappingParams {
   const [type, match, pattern] = kindOf(place);
   return { enabled: true, label: "", type, match, pattern, override: `**launch:SNES/${titleOf(place)}.sfc` };

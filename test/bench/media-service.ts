@@ -1,6 +1,6 @@
 /**
- * The service itself over a large library: its memory with the index and while it is made, and what a tap and a `ping`
- * feel of that. The player is a shell that writes into a pipe, as in `taps.ts`; the card comes over the API.
+ * The service itself over a large library: its memory with the index and while it is made. Also the delay of a tap and a
+ * `ping` meanwhile. The player is a shell that writes into a pipe, as in `taps.ts`; the card comes over the API.
  */
 import { createReadStream, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -79,7 +79,7 @@ command = ${JSON.stringify(player)}
     const busy: Samples = { taps: [], pings: [] };
     while (busy.taps.length < idleTaps && runs++ < 20) {
       let isDone = false;
-      // Without the old one, all of it is made anew.
+      // Without the old index, all of it is made again.
       rmSync(join(place.folder, "media.db"), { force: true });
       const run = service.client.call("media.index").finally(() => (isDone = true));
       const { taps, pings } = await sample(() => isDone);
@@ -110,9 +110,9 @@ function compare(what: string, idle: readonly number[], busy: readonly number[])
   judgedLine(`${what}, while indexing`, `${spread(busy, "ms")}: p99 ${ratio.toFixed(2)} times`, ratio, aim);
 }
 
-/** What the first minutes leave behind is collected when nobody asks for anything. */
+/** Garbage of the first minutes is collected when nobody asks for anything. */
 async function settled({ client }: Running): Promise<void> {
-  // The start has a run of its own, which waits for the one before.
+  // The start has a run of its own, which waits for the run before it.
   await Bun.sleep(3000);
   while ((await client.call("media")).database.indexing) await Bun.sleep(1000);
   await Bun.sleep(8000);

@@ -1,7 +1,7 @@
 /**
- * Indexing and searching libraries of 250,000 and 1,000,000 files, beside `find`, `updatedb` and `plocate` where they are
- * installed, and SQLite's `LIKE` and trigram index over the same names, in one run. The search runs as the service runs
- * it; the run of the index is the same process that the service starts.
+ * Indexing and searching libraries of 250,000 and 1,000,000 files, in one run. Beside it, if installed, `find`, `updatedb`
+ * and `plocate`, and SQLite's `LIKE` and trigram index over the same names. The search and the run of the index are those
+ * of the service.
  */
 import { Database } from "bun:sqlite";
 import { rmSync } from "node:fs";
@@ -32,7 +32,7 @@ const sizes: readonly Size[] = [
   { files: 1_000_000, searchMsAim: 15 },
 ];
 
-/** Seconds of the smaller library, which the larger one is judged by. */
+/** Seconds for the smaller library, by which the larger one is judged. */
 const secondsOfSmaller = { first: Number.NaN, again: Number.NaN };
 const timesMax = 5;
 const growth = "the memory of the run, which outgrows the caches";
@@ -53,7 +53,7 @@ async function measureSize(folder: string, size: Size): Promise<void> {
   const root = join(folder, "media");
   const made = makeLibrary(root, size.files);
   title(`Media: ${made.toLocaleString("en")} files`);
-  // With more than it has processors, all figures are those of a machine that does something else.
+  // A higher load than the number of processors means that the machine does something else.
   line("load of the machine before", `${loadavg()[0]?.toFixed(1)} on ${cpus().length} processors`);
   await measureWalk(root, folder);
   const media = createMedia({
@@ -101,7 +101,7 @@ async function measureSize(folder: string, size: Size): Promise<void> {
 }
 
 async function measureWalk(root: string, folder: string): Promise<void> {
-  // Twice: the first warms the kernel's caches for everybody.
+  // Twice, because the first run warms the kernel's caches for all.
   for (const what of ["find, first", "find, caches warm"]) {
     const started = performance.now();
     await Bun.spawn(["find", root, "-name", "nothing"], { stdout: "ignore" }).exited;
@@ -176,7 +176,7 @@ function measureSearch(media: MediaLibrary, { searchMsAim }: Size): void {
   }
 }
 
-/** Titles of cards, looked for in the system with the most files; and the longest that anything else waited meanwhile. */
+/** Titles of cards, looked up in the system with the most files, and the longest wait of others meanwhile. */
 async function measureTitles(media: MediaLibrary): Promise<void> {
   const names = [...libraryPaths(20_000)]
     .filter((path) => path.startsWith("SNES/"))
@@ -202,7 +202,7 @@ async function measureTitles(media: MediaLibrary): Promise<void> {
       const started = performance.now();
       await media.findTitle("SNES", spelt(name));
       samples.push(performance.now() - started);
-      // Between two of them everybody has a turn.
+      // Others have a turn between two of them.
       await new Promise((resolve) => setImmediate(resolve));
     }
     isOver = true;
@@ -224,7 +224,7 @@ function memoryAim(isSmaller: boolean): Aim | undefined {
   return isSmaller ? { figure: 140, unit: "MB", bound } : undefined;
 }
 
-/** The structures that were not chosen, over the same folded names, and what they cost. */
+/** The structures that were not chosen, over the same folded names, and their cost. */
 function measureRivals(folder: string, { files }: Size): void {
   const names = [...libraryPaths(files)].map((path) => fold(basename(path).replace(/\.\w+$/, "")));
   const queries = queriesOf(60).map(foldedWords);

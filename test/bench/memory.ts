@@ -1,7 +1,7 @@
-/** Memory of processes, as the kernel tells it. */
+/** Memory of processes, as the kernel reports it. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 
-/** Megabytes (proc(5), status): resident, and of that what is no page of a file. */
+/** Megabytes (proc(5), status): resident, and the part of it that is no page of a file. */
 export function memoryOf(pids: readonly number[]): { readonly rss: number; readonly anon: number } {
   let [rss, anon] = [0, 0];
   for (const pid of pids) {

@@ -1,4 +1,6 @@
-/** Pings for two seconds, and prints each answer's time in milliseconds: in a process of its own, which has time. */
+/**
+ * Pings for two seconds, and prints each answer's time in milliseconds. It is a process of its own, so that it has time.
+ */
 const socket = new WebSocket(process.argv[2] ?? "");
 await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
 const times: number[] = [];

@@ -1,4 +1,4 @@
-/** Requests a second and their times, beside the same method served by Node with `ws` and `json-rpc-2.0`. */
+/** Requests a second and their times, beside the same method in Node with `ws` and `json-rpc-2.0`. */
 import { join } from "node:path";
 import { openDeafSocket, openRawSocket } from "../helpers/raw-socket.ts";
 import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
@@ -20,7 +20,7 @@ export async function measureRequests(): Promise<void> {
     [16, 1],
     [16, 32],
   ] as const) {
-    // In turns, so that a busy machine is busy for both.
+    // By turns, so that a busy machine is busy for both.
     const [a, b] = [[], []] as [Measured[], Measured[]];
     for (let turn = 0; turn < 3; turn++) {
       a.push(await withCpu(service.pid, () => load(ours, connections, inFlight)));
@@ -62,8 +62,8 @@ const request = JSON.stringify({
 });
 
 /**
- * Loads a server over raw sockets, whose client costs next to nothing: the frames are made before, and answers, all of
- * one length, are counted by their bytes.
+ * Loads a server over raw sockets with a client that costs next to nothing. The frames are made in advance, and answers,
+ * all of one length, are counted by their bytes.
  */
 async function load(url: string, connections: number, inFlight: number): Promise<Measured> {
   const answerLength = await lengthOfAnswer(url);

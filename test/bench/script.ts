@@ -1,4 +1,4 @@
-/** Launch scripts: how long the longest and worst of them takes to be read. */
+/** Launch scripts: the time to parse the longest and worst of them. */
 import { scriptBytesMax } from "../../src/core/limits.ts";
 import { parseScript } from "../../src/script/parser.ts";
 import { line, quantile, spread, title } from "./figures.ts";
@@ -8,7 +8,7 @@ const filled =
   (bytes: number) =>
     head + unit.repeat(Math.max(0, Math.floor((bytes - head.length) / unit.length)));
 
-/** Scripts of so many bytes that a careless parser would read again and again, by what they consist of. */
+/** Scripts of this many bytes that a careless parser would read again and again, by their pieces. */
 export const hostileScripts: Readonly<Record<string, (bytes: number) => string>> = {
   "plain text": filled("a"),
   "white space": filled(" "),
@@ -64,7 +64,7 @@ export function measureScripts(): void {
     .map(({ name, samples }) => ({ name, ms: quantile(samples, 0.5) }))
     .sort((a, b) => b.ms - a.ms);
   line(`the slowest kind (${slowest?.name})`, `median ${slowest?.ms.toFixed(2)} ms`, "5 ms");
-  // As of a card that nobody has tapped before, by code that has not been compiled yet.
+  // Like a new card's script, parsed by code that is not compiled yet.
   line(
     "the first reading of each kind",
     spread(

@@ -1,7 +1,7 @@
 /**
- * A tap's way, from outside: an emulated PN532 in a process of its own keeps the time of line and field (115200 baud), and
- * the player is a shell that writes a line into a pipe. What is told is when that line is here, so the start of the shell
- * is part of it; beside it stands the same shell started by hand, which is what no software can go below.
+ * The way of a tap, from outside. An emulated PN532 in a process of its own keeps the time of line and field (115200 baud).
+ * The player is a shell that writes a line into a pipe. The time ends when that line is here, so it includes the start of
+ * the shell. The same shell started by hand is the lower bound of any software.
  *
  * The competitor is libnfc's nfc-poll on the same chip: it prints a tag's UID, and neither reads nor starts anything.
  */
@@ -53,7 +53,7 @@ command = ${JSON.stringify([...player, "{path}"])}
   await place.file(text);
   await using service = await startTapdeck(place);
   await firstReader(service);
-  // Opened for writing too, so that it never ends.
+  // Opened for writing too, so that it never reaches its end.
   const stream = createReadStream(pipe, { flags: "r+" });
   let arrived = (_: bigint) => {};
   stream.on("data", () => arrived(monotonicNs()));
@@ -68,7 +68,7 @@ command = ${JSON.stringify([...player, "{path}"])}
     const hereNs = await here;
     fromField.push(milliseconds(putNs, hereNs));
     await emulator.say("take");
-    // Its answer stands behind all that was traced before.
+    // Its answer follows all earlier lines of the trace.
     fromAnswer.push(milliseconds(emulator.answerEndBefore(hereNs), hereNs));
     await service.heard.next("tokens.removed");
     const again = arrival();
@@ -77,7 +77,7 @@ command = ${JSON.stringify([...player, "{path}"])}
     byHand.push(milliseconds(spawnNs, await again));
   }
   stream.destroy();
-  // A read that is under way in the runtime's thread keeps this process from ending.
+  // A pending read in the runtime's thread keeps this process from ending.
   Bun.spawnSync(player, { stdio: ["ignore", "ignore", "ignore"] });
   const own = quantile(fromAnswer, 0.5) - quantile(byHand, 0.5);
   line(

@@ -1,7 +1,7 @@
 /**
- * A boot partition and two slots whose power can be cut between any two steps of an update, and within a write. What was
- * not synced is partly there after a cut: each name and each write on its own, and a write perhaps only by its first
- * bytes. That is harsher than FAT, which changes names in the order in which they were written.
+ * A boot partition and two slots on a card whose power can be cut between any two steps of an update, and within a write.
+ * After a cut, unsynced changes are partly there: each name and each write on its own, and a write perhaps only by its
+ * first bytes. That is harsher than FAT, which changes names in the order in which they were written.
  */
 
 import type { BootSlot } from "../../src/update/boot-control.ts";
@@ -14,17 +14,17 @@ export class PowerCut extends Error {
 export interface CuttableCard {
   readonly files: BootFiles;
   root(slot: BootSlot): RootPartition;
-  /** The power goes at the step with this number from now on; the first is 0. */
+  /** From now on the power is cut at the step with this number; the first is 0. */
   cutAt(step: number): void;
   /** Steps since the card was made. */
   readonly steps: number;
-  /** The power comes back: what was not synced is there or not, as `random` (0 up to 1) says. */
+  /** The power comes back; `random` (0 up to 1) decides which unsynced changes are there. */
   powerCycle(random: () => number): void;
-  /** What stands there now. */
+  /** The present content. */
   textOf(path: string): string | undefined;
   put(path: string, bytes: Uint8Array): void;
   rootBytes(slot: BootSlot): Uint8Array;
-  /** Puts a slot's first content there. */
+  /** Writes a slot's first content. */
   putRoot(slot: BootSlot, bytes: Uint8Array): void;
 }
 
@@ -45,7 +45,7 @@ export function createCard(rootBytesMax: number, { syncs = true } = {}): Cuttabl
   let steps = 0;
   let fuse = Number.POSITIVE_INFINITY;
 
-  /** True where the power goes within this step. */
+  /** True if the power is cut within this step. */
   const step = () => {
     steps++;
     if (fuse < 0) throw new PowerCut();
@@ -72,7 +72,7 @@ export function createCard(rootBytesMax: number, { syncs = true } = {}): Cuttabl
       },
       async sync() {
         const isCut = step();
-        // Cut within it, some of it is there, which is what a cut before it leaves, too.
+        // A cut within it leaves a part of it, or nothing, like a cut before it.
         if (isCut) throw new PowerCut();
         if (syncs) settle(content);
       },

@@ -1,6 +1,6 @@
 /**
- * What an emulated contactless reader does with a block: commands that it takes for itself (PC/SC part 3, 3.2.2; ACR122U
- * API 2.04), and those that it hands to the card. Its chip is a PN532, as in the ACR122U.
+ * The answer of an emulated contactless reader to a block. Some commands it runs itself (PC/SC part 3, 3.2.2; ACR122U API
+ * 2.04); the others go to the card. Its chip is a PN532, as in the ACR122U.
  */
 
 import { pollFlags } from "../../drivers/protocol/apdu.ts";
@@ -14,9 +14,9 @@ import { pageBytes, tagCommands } from "../../drivers/protocol/type2-tag.ts";
 import type { EmulatedChip } from "./pn532-chip.ts";
 
 export interface ApduReaderOptions {
-  /** "plain": nothing of what the ACR122U alone knows. */
+  /** "plain": without the commands of the ACR122U. */
   readonly kind: "acr122u" | "plain";
-  /** It answers commands for its chip with 61 and the number of bytes to fetch, as early firmware does. */
+  /** It answers commands for its chip with 61 and the number of bytes to fetch, like early firmware. */
   readonly answersLater: boolean;
   readonly chip: EmulatedChip;
 }
@@ -28,16 +28,16 @@ export interface Answered {
 }
 
 export interface ApduReader {
-  /** As after power-up. */
+  /** Resets it to its state after power-up. */
   powerUp(): void;
-  /** The answer to reset of the card that it finds; undefined where none answers. */
+  /** The answer to reset of the card that it finds; undefined if none answers. */
   activate(): Uint8Array | undefined;
   deactivate(): void;
-  /** Undefined where a card is needed and none is active. */
+  /** Undefined if the command needs a card and none is active. */
   run(apdu: Uint8Array): Answered | undefined;
   readonly polls: boolean;
   readonly buzzes: boolean;
-  /** What it was told to show, each with the lights in the end: 1 red, 2 green. */
+  /** The signals that it showed, each with its last lights: 1 red, 2 green. */
   readonly shown: readonly Shown[];
 }
 
@@ -89,7 +89,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
     const code = data.length === pageBytes ? tagCommands.write : tagCommands.compatibilityWrite;
     return exchange(code, block, ...data);
   };
-  /** Only a plain key of six bytes, kept until the power goes: other structures are for readers that keep secrets. */
+  /** Only a plain key of six bytes, kept until power-off: other structures are for readers that keep secrets. */
   const keepKey = (apdu: Uint8Array): Answered => {
     const [, , structure, place = 0, length] = apdu;
     if (structure !== 0x00 || place >= keyPlaces || length !== keyBytes || apdu.length !== 5 + keyBytes)
@@ -135,7 +135,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
   };
   const aboutCard = (apdu: Uint8Array, { uid, ats }: ListedTypeA): Answered => {
     const [, instruction, first, second = 0, length = 0] = apdu;
-    // The high byte of a block's number: no card has as many.
+    // The high byte of a block's number: no card has that many blocks.
     if (instruction !== 0xca && first !== 0) return answer(failed);
     switch (instruction) {
       case 0xca:
@@ -190,7 +190,7 @@ export function createApduReader({ kind, answersLater, chip }: ApduReaderOptions
   };
 }
 
-/** What a processor card says ends with its own status bytes; the reader adds none. */
+/** The answer of a processor card ends with its own status bytes; the reader adds none. */
 function cardAnswer({ data, afterMs }: Answered): Answered {
   return { data: data.length > 3 ? data.subarray(0, -2) : data, afterMs };
 }

@@ -1,4 +1,4 @@
-/** What an emulated ACR122U tells of itself over USB: a device descriptor and a configuration (USB 2.0, 9.6; CCID 1.1, 5.1). */
+/** The USB descriptors of an emulated ACR122U: a device and a configuration (USB 2.0, 9.6; CCID 1.1, 5.1). */
 function littleEndian(value: number, bytes: number): readonly number[] {
   return Array.from({ length: bytes }, (_, index) => Math.floor(value / 256 ** index) % 256);
 }

@@ -1,38 +1,38 @@
-/** What goes wrong between an emulated CCID reader and its host. All are off at first; tests switch them on one by one. */
 import { seededRandom } from "./emulated-line.ts";
+/** Faults between an emulated CCID reader and its host. All are off at first; tests switch them on one by one. */
 
-/** What brings a hung reader back: a recovery step of the driver, or its plug. */
+/** The step that revives a hung reader: a recovery step of the driver, or a re-plugging. */
 export type Cure = "abort" | "power" | "reset" | "replug";
 
 export interface CcidFaults {
-  /** From now on nothing is answered, until it is cured so, or by anything stronger. */
+  /** From now on nothing is answered, until this step or a stronger one. */
   hang(cure: Cure): void;
   /** The next transfer on this pipe is answered by a halt, which lasts until it is cleared. */
   stall(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
-  /** The next so many answers never arrive. */
+  /** The next `count` answers never arrive. */
   loseAnswers(count: number): void;
-  /** The next so many answers arrive twice. */
+  /** The next `count` answers arrive twice. */
   doubleAnswers(count: number): void;
-  /** In the next answer one bit of the byte at this offset is another. */
+  /** In the next answer one bit of the byte at this offset is flipped. */
   alterAnswer(offset: number): void;
-  /** Every answer comes so many milliseconds later. */
+  /** Every answer comes this many milliseconds later. */
   delayAnswers(ms: number): void;
-  /** The next so many answers are preceded by a wish for more time. */
+  /** The next `count` answers are preceded by a request for more time. */
   askForTime(count: number): void;
   /** Before about `rate` (0..1) of the answers, a transfer of random bytes; the same seed gives the same. 0 ends it. */
   noise(seed: number, rate: number): void;
 }
 
-/** The reader's side of the same faults. */
+/** The interface to the reader's side of the same faults. */
 export interface FaultyPipes {
   readonly cure: Cure | undefined;
   readonly delayMs: number;
   cured(): void;
   isHalted(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): boolean;
   clearHalt(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
-  /** True as often as more time is to be asked for. */
+  /** True while another request for more time is due. */
   takeTime(): boolean;
-  /** What arrives of an answer that left: messages, each in transfers of its own. */
+  /** The part of an answer that arrives: messages, each in transfers of its own. */
   spoil(answer: Uint8Array): readonly Uint8Array[];
 }
 

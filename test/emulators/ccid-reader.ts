@@ -1,7 +1,6 @@
 /**
- * An emulated contactless reader as a USB host meets it: bulk and interrupt endpoints, a slot, and a PN532 with the tags
- * that lie on it. Transfers are asked for, and announced; what carries them, a link in this process or a virtual
- * machine's USB port, is another's matter.
+ * An emulated contactless reader as a USB host sees it: bulk and interrupt endpoints, a slot, and a PN532 with the tags on
+ * it. Transfers are requested and announced here; a link in this process or a virtual machine's USB port carries them.
  */
 
 import type { CcidMessage } from "../../drivers/protocol/ccid.ts";
@@ -21,14 +20,14 @@ import type { EmulatedTag } from "./type-a.ts";
 
 export interface CcidReaderOptions {
   readonly kind: "acr122u" | "plain";
-  /** "real": it polls each 250 ms, and the field costs what it costs. "none": everything is at once. */
+  /** "real": it polls each 250 ms, and the field takes its real time. "none": nothing takes time. */
   readonly timing: "real" | "none";
-  /** It tells nothing by itself, as some clones. */
+  /** It sends no change messages, like some clones. */
   readonly isMute?: boolean;
   readonly answersLater?: boolean;
-  /** Of the contactless slot; those before it are for contact cards, and empty. */
+  /** The number of the contactless slot; those before it are for contact cards, and empty. */
   readonly slot?: number;
-  /** Absent for this machine's. */
+  /** Absent means this machine's clock. */
   readonly clock?: Clock;
 }
 
@@ -47,12 +46,12 @@ export interface CcidReader {
   clearHalt(pipe: "bulk-in" | "bulk-out" | "interrupt-in"): void;
   /** The host resets the port. */
   reset(): void;
-  /** It is plugged in: all is as new but what lies on it. */
+  /** It is plugged in: all its state is new, except the tags on it. */
   powerUp(): void;
   put(tag: EmulatedTag): void;
-  /** Takes this tag, or all, off it. */
+  /** Takes this tag, or all tags, off it. */
   take(tag?: EmulatedTag): void;
-  /** Its chip dies, and with it every answer that needs it, until power-up. */
+  /** Its chip stops answering until power-up, and the reader with it for all commands that need the chip. */
   killChip(): void;
   readonly faults: CcidFaults;
   readonly buzzes: boolean;
@@ -81,7 +80,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
   let bulk: Uint8Array[] = [];
   let interrupts: Uint8Array[] = [];
   let lying: readonly EmulatedTag[] = [];
-  /** What lay there when it last looked. */
+  /** The state of the slot at its last check. */
   let sensed: EmulatedTag | undefined;
   let isActive = false;
   let generation = 0;
@@ -123,7 +122,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     sense();
     const answer = sensed && apdus.activate();
     isActive = answer !== undefined;
-    // Real ones answer so without a card: a failure, with bytes.
+    // Real readers answer so without a card: a failure, with bytes.
     if (answer === undefined)
       return send(ccidIn.block, message, 0x40 | state(), cardMute, Uint8Array.of(0x3b, 0x00));
     return send(ccidIn.block, message, state(), 0, answer);
@@ -134,7 +133,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
     while (faults.takeTime()) send(ccidIn.block, message, 0x80 | state(), 1);
     return later(answer.afterMs + faults.delayMs, () => send(ccidIn.block, message, state(), 0, answer.data));
   };
-  /** Its own commands without a card, which is how the kernel's pn533_usb speaks to its chip. */
+  /** Its own commands without a card, which the kernel's pn533_usb uses for its chip. */
   const runEscape = (message: CcidMessage) => {
     const answer = kind === "acr122u" ? apdus.run(message.data) : undefined;
     if (answer === undefined) return send(ccidIn.escape, message, 0x40 | state(), wrongCommand);
@@ -142,7 +141,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
       send(ccidIn.escape, message, state(), 0, answer.data),
     );
   };
-  /** A slot for contact cards, in which none is; and what is no slot at all (CCID 1.1, 6.2.6: bSlot). */
+  /** An empty slot for contact cards, and a slot that does not exist (CCID 1.1, 6.2.6: bSlot). */
   const obeyInEmptySlot = (message: CcidMessage) => {
     const isBlock = message.type === ccidOut.powerOn || message.type === ccidOut.block;
     const status = (message.type === ccidOut.slotStatus ? 0 : 0x40) | states.none;
@@ -176,7 +175,7 @@ export function createCcidReader(options: CcidReaderOptions): CcidReader {
         return send(ccidIn.slotStatus, message, 0x40 | state(), wrongCommand);
     }
   };
-  /** As the host finds it after a reset of its port. */
+  /** The state that the host finds after a reset of its port. */
   const restart = () => {
     generation += 1;
     [bulk, interrupts, isActive, sensed] = [[], [], false, undefined];

@@ -1,10 +1,10 @@
-/** A file in a folder of its own, which scripts write: the file reader's device. */
+/** A file in a folder of its own, written by scripts: the device of the file reader. */
 import { mkdtempSync, rmSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EmulatedReader } from "./index.ts";
 
-// Bun opens one descriptor for all watches, at the first, and keeps it.
+// Bun opens one descriptor for all watches with the first of them, and keeps it.
 watch(tmpdir(), () => {}).close();
 
 export function fileReader(): EmulatedReader {

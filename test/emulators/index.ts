@@ -1,4 +1,4 @@
-/** The emulated device of each driver, for the conformance suite: it fails for a driver that has none here. */
+/** The emulated device of each driver, for the conformance suite, which fails for a driver without one. */
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
 import type { UsbBus, UsbLink } from "../../drivers/io/links.ts";
 import { createPn532Uart } from "../../drivers/pn532-uart.ts";
@@ -23,7 +23,7 @@ import { createPn532Device, type Pn532Device } from "./pn532-device.ts";
 import { toypadReader } from "./toypad-reader.ts";
 import { createUsbBus } from "./usb-bus.ts";
 
-/** A card that the reader can read whole. */
+/** A card that the reader can read completely. */
 export interface Card {
   /** 14 hex digits. */
   readonly uid: string;
@@ -31,28 +31,28 @@ export interface Card {
 }
 
 export interface EmulatedReader {
-  /** What stands behind the colon of a connection string. */
+  /** The part of a connection string after the colon. */
   readonly path: string;
-  /** Tags of other kinds that it can read, and what the driver must report of each. */
+  /** Tags of other kinds that it can read, with the driver's report of each. */
   readonly others?: readonly OtherTag[];
-  /** What the driver must report of this card. */
+  /** The driver's report of this card. */
   expected(card: Card): Sighting;
   lay(session: ReaderSession, card: Card): void;
   lift(session: ReaderSession): void;
   readonly line: Line | NoLine;
-  /** For drivers that detect: this device as they find it. */
+  /** For drivers that detect: this device in the form that they look for. */
   readonly found?: FoundDevice;
-  /** The listed driver over an emulated link; absent where it opens `path` by itself. */
+  /** The listed driver over an emulated link; absent if it opens `path` by itself. */
   readonly driver?: Driver;
   close(): Promise<void>;
 }
 
 export interface FoundDevice {
-  /** Its numbers are those of a reader and of nothing else. */
+  /** Ids that only a reader has. */
   readonly isCertain: boolean;
-  /** From now on it is there, and cannot be opened. */
+  /** From now on it is there and cannot be opened. */
   deafen(): void | Promise<void>;
-  /** It can again, without being plugged in anew. */
+  /** It can be opened again, without a new plugging. */
   heal(): void | Promise<void>;
 }
 
@@ -62,22 +62,22 @@ export interface OtherTag {
   readonly expected: Sighting;
 }
 
-/** What happens between the reader and this machine. */
+/** Faults between the reader and this machine. */
 export interface Line {
   readonly kind: "line";
   plug(): void;
   unplug(): Promise<void>;
-  /** Nothing is ever asked of it: it has no commands. */
+  /** It takes no commands. */
   readonly speaksOnly?: boolean;
   /** Called as each command of the host arrives, before it is answered. */
   onCommand(run: () => void): void;
   /** Called once, as the driver begins to read the memory of a card. */
   onceReading(run: () => void): void;
-  /** From now on random bytes between the reader's answers; the same for the same seed. */
+  /** From now on random bytes arrive between the reader's answers; the same for the same seed. */
   noise(seed: number): void;
 }
 
-/** Such behaviours are skipped for it, and the reason is told. */
+/** Behaviours that do not apply to it are skipped, with this reason. */
 export interface NoLine {
   readonly kind: "none";
   readonly why: string;
@@ -108,7 +108,7 @@ const text = "SNES/Game.sfc";
 const longUid = Uint8Array.fromHex("04c1c2c3c4c5c6");
 const shortUid = Uint8Array.fromHex("de4a1b7c");
 const idm = Uint8Array.fromHex("0127006812345678");
-const noiseRate = 0.5; // Of the frames.
+const noiseRate = 0.5; // The overhead of the frames.
 
 function pn532OnPty(): EmulatedReader {
   const device = createPn532Device({ timing: "none" });
@@ -127,7 +127,9 @@ function pn532OnPty(): EmulatedReader {
   };
 }
 
-/** One of each kind, for readers that know them all; which parts of their memory are told does not depend on the reader. */
+/**
+ * One tag of each kind, for readers that know them all; the reported part of their memory does not depend on the reader.
+ */
 export const otherTags: readonly {
   readonly name: string;
   readonly make: () => EmulatedTag;
@@ -237,7 +239,7 @@ function acr122uOnBus(): EmulatedReader {
   };
 }
 
-/** The bus as if nothing else was on it. */
+/** The bus with no other device on it. */
 function onlyOn(bus: UsbBus, path: string): UsbBus {
   return { ...bus, list: async () => (await bus.list()).filter((device) => device.path === path) };
 }
@@ -246,7 +248,9 @@ function sightingOfNtag({ uid, text }: Card): Sighting {
   return { type: "NTAG", uid, text, data: blockOf(text) };
 }
 
-/** The memory is told from where messages may stand to the message's end: the block's header and the message. */
+/**
+ * The reported memory begins at the first place of messages and ends with the message: the block's header and the message.
+ */
 function blockOf(text: string): string {
   return toHex(wrapMessage(encodeTextMessage(text)).slice(0, -1));
 }

@@ -1,6 +1,6 @@
 /**
- * A reader that types: texts in, events of the kernel's input layer out, as the keys of a keyboard of a given layout. It knows
- * nothing of tests, so that it can stand behind `uinput` as well as behind a link in memory.
+ * A reader that types: texts in, events of the kernel's input layer out, as keys of a keyboard of a given layout. It does
+ * not depend on the tests, so that it can also work behind `uinput`.
  */
 import type { KeyLink, OpenKeys } from "../../drivers/io/evdev.ts";
 import { characterOf, eventBytes, type LayoutName, type Level } from "../../drivers/protocol/typed-code.ts";
@@ -21,7 +21,7 @@ export function encodeEvent(type: number, code: number, value: number): Uint8Arr
   return bytes;
 }
 
-/** The strokes that type a character; throws where the layout has none. */
+/** The strokes that type a character; throws if the layout has none. */
 export function strokesOf(layout: LayoutName, character: string): readonly Uint8Array[] {
   for (const level of ["plain", "shift", "altgr"] as const) {
     const modifier = modifiers[level];
@@ -35,7 +35,7 @@ export function strokesOf(layout: LayoutName, character: string): readonly Uint8
   throw new Error(`no key types ${character} on ${layout}`);
 }
 
-/** A key down and up, as the kernel tells it: with its scan code, and the end of each report. */
+/** A key down and up, in the kernel's form: with its scan code, and the end of each report. */
 export function stroke(code: number): readonly Uint8Array[] {
   return [...press(code, 1), ...press(code, 0)];
 }
@@ -44,12 +44,12 @@ function press(code: number, value: 0 | 1): readonly Uint8Array[] {
   return [encodeEvent(msc, 4, 0x70000 + code), encodeEvent(key, code, value), encodeEvent(syn, 0, 0)];
 }
 
-/** The cable of such a reader, in memory: what a real node does, and can be pulled out. */
+/** The link to such a reader, in memory: it behaves like a real node, and can be pulled out. */
 export interface KeyboardCable {
   readonly open: OpenKeys;
   /** Sends events as one run of bytes, each run a turn later. */
   send(...events: readonly Uint8Array[]): void;
-  /** Whether somebody has it open. */
+  /** Whether it is open. */
   isTaken(): boolean;
   plug(): void;
   unplug(): void;

@@ -35,7 +35,7 @@ export function keyboardReader(): EmulatedReader {
       if (run !== undefined) setImmediate(run);
       cable.send(...strokes.slice(half), ...stroke(enterKey));
     },
-    // It cannot tell: the tap ends by itself.
+    // The reader does not report removal: the tap ends by itself.
     lift: () => {},
     line: {
       kind: "line",
@@ -54,7 +54,7 @@ export function keyboardReader(): EmulatedReader {
   };
 }
 
-/** A key that repeats, locks that are toggled, a light, movement: nothing of it is typed. */
+/** A repeated key, toggled locks, a light, movement: none of these types a character. */
 function otherEvents(): readonly Uint8Array[] {
   return [
     encodeEvent(1, 30, 2),

@@ -1,6 +1,6 @@
 /**
- * A reader that speaks in lines, on a pty: the sketch of an Arduino that says `SCAN` with what it sees, again and again
- * while the card lies there, and `SCAN` alone when it has gone.
+ * A reader that sends lines, on a pty, like the sketch of an Arduino. It repeats `SCAN` with the card while it is present,
+ * and sends `SCAN` alone when the card is gone.
  */
 
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -12,15 +12,15 @@ import type { Card, EmulatedReader, Line } from "./index.ts";
 const repeatMs = 100;
 
 export interface LineReader {
-  /** A link to its port, the same after re-plugging, as /dev/serial/by-id is. */
+  /** A link to its port, which is the same after re-plugging, like /dev/serial/by-id. */
   readonly path: string;
-  /** Says these bytes. */
+  /** Sends these bytes. */
   say(bytes: Uint8Array | string): void;
   lay(card: Card): void;
   lift(): void;
   plug(): void;
   unplug(): Promise<void>;
-  /** Called once, in the midst of the first line that tells of the next card. */
+  /** Called once, in the middle of the first line about the next card. */
   onceSpeaking(run: () => void): void;
   noise(seed: number): void;
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export function createLineReader(): LineReader {
   let onceSpeaking: (() => void) | undefined;
   let noise: (() => Uint8Array) | undefined;
 
-  // Nobody listens to what a port that was unplugged is told.
+  // Nobody reads from an unplugged port.
   const say = (bytes: Uint8Array | string) => {
     const sent = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
     void pty?.write(sent).catch(() => {});
@@ -115,7 +115,7 @@ export function linesOnPty(): EmulatedReader {
   };
 }
 
-/** Up to 40 bytes of anything, and the line feed that a framing error ends in; the last byte before it is no text. */
+/** Up to 40 random bytes, and the line feed that ends a framing error; the last byte before it is no text. */
 function noiseOf(seed: number): () => Uint8Array {
   let state = seed;
   const below = (limit: number) => {

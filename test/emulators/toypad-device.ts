@@ -1,6 +1,6 @@
 /**
- * A Toy Pad with seven places for tags that have memory: reports in, reports out. It knows nothing of tests, so that it can
- * stand behind `uhid` as well as behind a link in memory.
+ * A Toy Pad with seven places for tags that have memory: reports in, reports out. It does not depend on the tests, so that
+ * it can also work behind `uhid`.
  */
 
 import type { HidLink, OpenHid } from "../../drivers/io/links.ts";
@@ -27,12 +27,12 @@ export interface ToypadDevice {
   onReport(listener: (report: Uint8Array) => void): void;
   /** Called as each command arrives, before it is answered; false leaves it unanswered. */
   onCommand(listener: (command: number, parameters: Uint8Array) => boolean | undefined): void;
-  /** Lays a tag on a zone; its index. The pad says so unless it is asleep or `silently` is true. */
+  /** Lays a tag on a zone; returns its index. The pad reports it unless it is asleep or `silently` is true. */
   put(tag: EmulatedTag, zone: Zone, silently?: boolean): number;
   take(index: number, silently?: boolean): void;
-  /** 00 off, else what colour each zone shows: red, green, blue. */
+  /** 00 off, else the colour of each zone: red, green, blue. */
   colours(): ReadonlyMap<number, readonly number[]>;
-  /** As after being plugged in: asleep and dark. Tags stay. */
+  /** Resets it to its state after plugging: asleep and dark. Tags stay. */
   reset(): void;
   /** Sends any report. */
   say(report: Uint8Array): void;
@@ -61,7 +61,7 @@ export function createToypadDevice(): ToypadDevice {
     switch (command) {
       case padCommands.wake:
         isAwake = wakeWord.every((byte, at) => parameters[at] === byte);
-        // What the pads of people who looked have answered; the end of it is a serial number.
+        // The answer that owners of pads have published; the end of it is a serial number.
         if (isAwake) answer(number, 0x00, 0x2f, 0x02, 0x01, 0x02, 0x02, 0x04, 0x02, 0xf5, 0x00, 0x19, 0x81);
         return;
       case padCommands.list:
@@ -81,7 +81,7 @@ export function createToypadDevice(): ToypadDevice {
   return {
     receive(report) {
       const parsed = parsePadReport(report);
-      // Of the host's reports the first byte behind the length is the command, not a number.
+      // In the host's reports the first byte after the length is the command, not a number.
       if (parsed.kind !== "answer") return;
       const [command, number, parameters] = [parsed.number, parsed.data[0] ?? 0, parsed.data.subarray(1)];
       if (onCommand(command, parameters) === false) return;
@@ -114,7 +114,7 @@ export function createToypadDevice(): ToypadDevice {
   };
 }
 
-/** The USB cable of a Toy Pad, in memory: what a real link does, and can be pulled out. */
+/** The USB cable of a Toy Pad, in memory: it behaves like a real link, and can be pulled out. */
 export interface ToypadCable {
   readonly open: OpenHid;
   plug(): void;
@@ -138,7 +138,7 @@ export function createCable(device: ToypadDevice): ToypadCable {
       };
       link = mine;
       let onReport: (report: Uint8Array) => void = () => {};
-      // Answers come a turn later, as over a wire.
+      // Answers come a turn later, like over a wire.
       device.onReport((report) => {
         setImmediate(() => {
           if (over === undefined && isPlugged) onReport(report);

@@ -73,7 +73,7 @@ export function toypadReader(): EmulatedReader {
   };
 }
 
-/** Reports that are none: too short, with a wrong sum, of another magic, an event of a zone that is not. */
+/** Malformed reports: too short, with a wrong sum, of another magic, an event of an unknown zone. */
 function sayNoise(device: ReturnType<typeof createToypadDevice>): void {
   device.say(new Uint8Array(7));
   device.say(new Uint8Array(32).fill(0xff));

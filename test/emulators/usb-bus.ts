@@ -1,5 +1,5 @@
 /**
- * A USB bus with emulated readers on it: each link behaves as one of `drivers/io/usb.ts`, whose transfers end by
+ * A USB bus with emulated readers on it: each link behaves like one of `drivers/io/usb.ts`, whose transfers end by
  * themselves or by their time-outs.
  */
 
@@ -9,7 +9,7 @@ import { ServiceError } from "../../src/core/errors.ts";
 import type { CcidReader, Transfer } from "./ccid-reader.ts";
 
 export interface EmulatedUsbBus extends UsbBus {
-  /** Plugs a reader into a socket of its own; it stays that reader's socket. */
+  /** Plugs a reader into a socket of its own, which stays its socket. */
   add(
     reader: CcidReader,
     ids?: Partial<Pick<UsbDeviceInfo, "vendorId" | "productId" | "product">>,
@@ -21,9 +21,9 @@ export interface UsbSocket {
   readonly path: string;
   plug(): void;
   unplug(): void;
-  /** Pulls it out for good. */
+  /** Pulls it out for ever. */
   remove(): void;
-  /** Links to it that are open. */
+  /** The number of open links to it. */
   readonly openLinks: number;
 }
 
@@ -102,7 +102,7 @@ export function createUsbBus(clock: Clock = systemClock): EmulatedUsbBus {
   };
 }
 
-/** Someone who waits for a transfer. */
+/** A waiting transfer. */
 interface Waiting {
   readonly look: () => void;
   readonly fail: (fault: UsbFault) => void;
@@ -134,7 +134,7 @@ function linkTo(path: string, reader: CcidReader, clock: Clock, onClosed: () => 
           if (taken === undefined) return;
           if (taken === "stalled") return fail(new UsbFault("stalled", "the pipe is halted"));
           settle();
-          // A transfer's end is heard a turn later, as the kernel's is.
+          // The end of a transfer arrives a turn later, like the kernel's.
           setImmediate(() => resolve(taken));
         },
       };
@@ -145,7 +145,7 @@ function linkTo(path: string, reader: CcidReader, clock: Clock, onClosed: () => 
   const act = async (run: () => void) => {
     if (gone !== undefined) throw gone;
     run();
-    // What it did may have pulled the plug.
+    // The call may have pulled the plug.
     await new Promise((resolve) => setImmediate(resolve));
     if (gone !== undefined) throw gone;
   };

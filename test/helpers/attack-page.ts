@@ -1,11 +1,11 @@
 /**
- * What a hostile page does in its visitor's browser to reach the device's service: it tries each way, and tells what each
- * gave. It runs in the browser, as text: it may use nothing of this module.
+ * A hostile page in its visitor's browser, which attacks the device's service: it tries each way, and reports the result of
+ * each. It runs in the browser, as text, so it may use nothing of this module.
  */
 
 export interface AttackResult {
   readonly way: string;
-  /** What it could read; empty where it could read nothing. */
+  /** The text that it could read; empty if it could read nothing. */
   readonly read: string;
 }
 
@@ -33,7 +33,7 @@ export async function attack({ target, part, parts }: Attack): Promise<AttackRes
   const text = async (answer: Response) => (answer.type === "opaque" ? "" : answer.ok ? answer.text() : "");
   const loaded = (element: HTMLElement, url: string) =>
     new Promise<string>((resolve) => {
-      // Loading alone is no reading; what matters is whether it launched.
+      // A load alone reads nothing; only a launch matters.
       element.addEventListener("load", () => resolve(""));
       element.addEventListener("error", () => resolve(""));
       element.setAttribute(element.tagName === "LINK" ? "href" : "src", url);
@@ -186,7 +186,7 @@ export async function attack({ target, part, parts }: Attack): Promise<AttackRes
         const seen = new Promise<string>((resolve) => {
           frame.addEventListener("load", () => {
             try {
-              // A refused frame shows the browser's own page, of nobody's origin.
+              // A refused frame shows the browser's own page, which has an opaque origin.
               resolve(frame.contentDocument?.body.textContent ?? "");
             } catch {
               resolve("");
@@ -219,7 +219,7 @@ export async function attack({ target, part, parts }: Attack): Promise<AttackRes
       ),
     ),
   ]);
-  // What was sent last has arrived by then.
+  // By then the last message has arrived.
   await new Promise((resolve) => setTimeout(resolve, 500));
   return results;
 }

@@ -1,4 +1,7 @@
-/** A device under attack: its owner, strangers and paired clients on its network, and what each may say and hear. */
+/**
+ * A device under attack: its owner, strangers and paired clients on its network, and the messages that each sends and
+ * receives.
+ */
 import { test } from "bun:test";
 import { createHash, createHmac, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -18,7 +21,7 @@ import {
   wordOf,
 } from "./peer.ts";
 
-/** A test named after what an attacker achieved: it passes where that is refused. */
+/** A test is named after the success of an attack, and passes if the attack fails. */
 export function attackTest(name: string, run: () => Promise<void>): void {
   test.skipIf(!canMakeNetworks)(`attack: ${name}`, run);
 }
@@ -34,25 +37,25 @@ export interface Scene extends AsyncDisposable {
   readonly device: Device;
   /** A neighbour with many addresses. */
   readonly neighbour: Peer;
-  /** A neighbour's line over TLS, without an identity. */
+  /** A neighbour's connection over TLS, without an identity. */
   stranger(): Promise<Line>;
   /** Makes a client on the device. */
   client(role: Role): Promise<Identity>;
-  /** A sealed line of that client. */
+  /** A sealed connection of that client. */
   sealed(client: Identity, url?: string): Promise<Line>;
-  /** The header that proves this client to the certificate that the device shows. */
+  /** The header that proves this client to the device's certificate. */
   bearer(client: Identity): Promise<{ readonly authorization: string }>;
   /** Each call is a POST over HTTPS of its own, with the client's token, or without an identity. */
   posting(client?: Identity): Promise<Pick<Line, "call" | "texts" | "fence">>;
   /** Calls in one batch over HTTPS as that client. */
   postAs(client: Identity, calls: readonly Call[]): Promise<readonly Answer[]>;
-  /** Launches over a line, and tells how it ended: as the call was refused, or `done`, or `failed`. */
+  /** Launches over a connection, and returns its end: the refusal of the call, `done`, or `failed`. */
   launchOver(line: Pick<Line, "call">, text: string): Promise<string>;
-  /** Launches as the owner, and tells how it ended. */
+  /** Launches as the owner, and returns its end. */
   launch(text: string): Promise<string>;
 }
 
-/** Has a command run as another user of the same machine. */
+/** Runs a command as another user of the same machine. */
 export function asOtherUser(command: readonly string[]): readonly string[] {
   return ["setpriv", "--reuid=12345", "--clear-groups", "--", ...command];
 }
@@ -119,7 +122,7 @@ export function bearerOf({ id, secret }: Identity, certificate: X509Certificate)
   return { authorization: `Bearer ${id}:${token.digest("hex")}` };
 }
 
-/** Fails where the line was refused. */
+/** Fails if the connection was refused. */
 export async function opened(opening: Promise<Line | Answer>): Promise<Line> {
   const line = await opening;
   if (!isLine(line)) throw new Error(`the line was refused: ${JSON.stringify(line)}`);

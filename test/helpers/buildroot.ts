@@ -1,4 +1,4 @@
-/** The Buildroot tree, and how its tests run programs. */
+/** The Buildroot tree, and a way for its tests to run programs. */
 import { join, resolve } from "node:path";
 
 export const root = join(import.meta.dir, "../..");
@@ -7,7 +7,7 @@ export const tree = join(root, "buildroot");
 /** Buildroot itself, which is in no package registry: the caller names its folder. */
 export const buildroot = process.env.BUILDROOT_DIR ? resolve(process.env.BUILDROOT_DIR) : undefined;
 
-/** Standard output; throws with all that was said if the program fails. */
+/** Returns the standard output; throws with all output if the program fails. */
 export async function run(
   argv: readonly string[],
   cwd: string,

@@ -19,7 +19,7 @@ export interface Contents {
   readonly root: Uint8Array;
 }
 
-/** What a version consists of: every file names it, so that no two versions share one. */
+/** The content of a version: every file names it, so that no two versions share a file. */
 export function contentsOf(version: string, rootBytes: number): Contents {
   const text = (name: string) => new TextEncoder().encode(`${name} of version ${version} to its end`);
   const root = new Uint8Array(rootBytes);
@@ -48,7 +48,7 @@ export function bundleOf(version: string, keys: TestKeys, rootBytes: number, boa
   );
 }
 
-/** Signs whatever it is given. */
+/** Signs any manifest. */
 export function signBundle(
   manifest: unknown,
   parts: readonly Uint8Array[],

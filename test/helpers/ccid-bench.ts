@@ -1,4 +1,4 @@
-/** An emulated CCID reader on a bus of its own, its driver, and what that reported and logged. */
+/** An emulated CCID reader on a bus of its own, its driver, and the driver's reports and log. */
 import { expect } from "bun:test";
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
@@ -13,25 +13,25 @@ export interface CcidBench {
   readonly reader: CcidReader;
   readonly socket: UsbSocket;
   readonly session: ReaderSession;
-  /** Each change of what lies there, as UIDs and texts. */
+  /** Each change of the cards on it, as UIDs and texts. */
   readonly states: readonly string[];
   readonly last: () => readonly Sighting[] | undefined;
   /** Lines of the log. */
   readonly lines: readonly string[];
-  /** What the watch ended with; undefined for peace. */
+  /** The error that ended the watch; undefined after an orderly end. */
   readonly ended: Promise<unknown>;
   readonly hasEnded: () => boolean;
-  /** Resolves once this state was told, after those that were told when this was called. */
+  /** Resolves once this state was reported, after all reports before this call. */
   readonly sees: (state: string) => Promise<void>;
 }
 
 export interface CcidBenchOptions extends Partial<CcidReaderOptions> {
   readonly feedback?: () => boolean;
-  /** The driver's; the system's where absent. */
+  /** The driver's clock; absent means the system's. */
   readonly clock?: Clock;
-  /** Of the USB device; those of an ACR122U where absent. */
+  /** Of the USB device; absent means those of an ACR122U. */
   readonly ids?: Parameters<ReturnType<typeof createUsbBus>["add"]>[1];
-  /** Before the reader is opened. */
+  /** Called before the reader is opened. */
   readonly before?: (reader: CcidReader) => void;
 }
 
@@ -84,7 +84,7 @@ export async function withCcid(
   }
 }
 
-/** Steps of recovery in the log, with what came of each. */
+/** Steps of recovery in the log, each with its outcome. */
 export function stepsIn(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line) => {
     const step = /step=("[^"]*"|\S+)/.exec(line)?.[1]?.replaceAll('"', "");

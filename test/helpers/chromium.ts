@@ -1,4 +1,4 @@
-/** A real Chromium, steered from a test; in a network namespace, where one is given. */
+/** A real Chromium that a test controls, in a network namespace if one is given. */
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export interface TestBrowser {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** `names` maps host names to addresses, as a name server would. */
+/** `names` maps host names to addresses, like a name server. */
 export async function startChromium(
   names: Readonly<Record<string, string>>,
   via: (command: readonly string[]) => readonly string[] = (command) => command,
@@ -24,7 +24,7 @@ export async function startChromium(
   const rules = Object.entries(names).map(([name, address]) => `MAP ${name} ${address}`);
   const browser = await chromium.launch({
     executablePath: wrapper,
-    // Root may not use Chromium's own sandbox; what it visits here is ours.
+    // Root may not use Chromium's own sandbox; all pages here are ours.
     args: ["--no-sandbox", ...(rules.length === 0 ? [] : [`--host-resolver-rules=${rules.join(",")}`])],
     timeout: 60_000,
   });

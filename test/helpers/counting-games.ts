@@ -1,5 +1,6 @@
 /** Decks and places with the counting game (nes-games.ts), Debian's RetroArch and a free core, without a screen. */
 import { expect } from "bun:test";
+/** Launchers with the counting game (counting-nes-game.ts), Debian's RetroArch and a free core, without a screen. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../src/config/shape.ts";
@@ -33,7 +34,7 @@ export const retroArchIn = (folder: string): LauncherConfig => ({
   environment: { HOME: folder, XDG_CONFIG_HOME: folder },
 });
 
-/** A deck with NES/Game.nes; `more` is added to the owner's settings of RetroArch. */
+/** A launcher with NES/Game.nes; `more` is added to the owner's settings of RetroArch. */
 export async function gameDeck(options: DeckOptions = {}, more = ""): Promise<Deck> {
   const deck = await makeDeck({ launchers: (folder) => [retroArchIn(folder)], ...options });
   await deck.file("NES/Game.nes", makeCountingNesGame());
@@ -44,12 +45,12 @@ export async function gameDeck(options: DeckOptions = {}, more = ""): Promise<De
 /** Plays the card for some frames and stops it. */
 export async function playSomeFrames(deck: Deck, card = "NES/Game.nes"): Promise<void> {
   await deck.play(card);
-  // RetroArch does what it is told, and answers, between two frames: some have run after the state was loaded.
+  // RetroArch runs commands and answers between two frames: some frames have passed after the load of the state.
   if ((await deck.run("**control:pause||**control:resume")) !== true) throw new Error("it was not paused");
   if ((await deck.run("**stop")) !== true) throw new Error("it was not stopped");
 }
 
-/** The compiled program, with a card that is a file; `retroArch` are lines of its section of the config. */
+/** The compiled program, with a card that is a file; `retroArch` has lines of its section of the config. */
 export async function gamePlace(retroArch = "") {
   const place = await makePlace();
   const card = join(place.folder, "card");

@@ -1,6 +1,6 @@
 /**
- * The compiled service on a device of its own, with a neighbour on its network. Without that nobody comes from afar: every
- * address of this machine is this device.
+ * The compiled service on a device of its own, with a neighbour on its network. Without namespaces no caller is remote:
+ * every address of this machine is the device.
  */
 import { afterAll, beforeAll } from "bun:test";
 import { join } from "node:path";
@@ -9,23 +9,23 @@ import { canMakeNetworks, makeNetwork, type Network } from "./namespaces.ts";
 import { run } from "./processes.ts";
 import { makePlace, type Place, program, type Running, startTapdeck } from "./tapdeck.ts";
 
-/** Where the service listens that is not told otherwise. */
+/** The place of the service in tests that name no other. */
 export const [port, tlsPort] = [7497, 7498];
 
 export interface Device {
   readonly network: Network;
   readonly place: Place;
-  /** The API, as the neighbour reaches it. */
+  /** The API's address for the neighbour. */
   readonly url: string;
-  /** As it runs now. Its client comes by the device's own door, a socket in the file system, which namespaces do not shut. */
+  /** The present run. Its client uses the device's own socket in the file system, which namespaces do not shut. */
   readonly service: Running;
-  /** All that it wrote to stderr so far, since its first start. */
+  /** All that it wrote to stderr since its first start. */
   log(): string;
   /** Writes the whole config file. */
   config(toml: string): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** One more client at that door. */
+  /** Another client on that socket. */
   connect(signal: AbortSignal): Promise<Client>;
   /** Starts the command line there, with its output in pipes. */
   tapdeck(...words: readonly string[]): Bun.Subprocess<"ignore", "pipe", "pipe">;
@@ -33,7 +33,7 @@ export interface Device {
   run(...words: readonly string[]): ReturnType<typeof run>;
 }
 
-/** Starts the service with this config, and nothing else in it. `via` is what runs it there, such as `prlimit`. */
+/** Starts the service with exactly this config. `via` runs it there, such as `prlimit`. */
 export async function startDevice(
   toml: string,
   via: readonly string[] = [],
@@ -77,8 +77,8 @@ export async function startDevice(
 }
 
 /**
- * One for all tests of a file, made before the first and gone behind the last. Where networks cannot be made there is none,
- * and those tests are to be skipped. `setUp` follows its start; `msMax` is for both.
+ * One device for all tests of a file, made before the first test and removed after the last. If networks cannot be made
+ * there is none, and those tests must be skipped. `setUp` follows its start; `msMax` is for both.
  */
 export function deviceForAll(
   toml: string,

@@ -1,4 +1,4 @@
-/** Emulated readers and tags, as the tests of the whole service use them. */
+/** Emulated readers and tags, for the tests of the whole service. */
 
 import { parseMessage, textOfRecords } from "../../drivers/protocol/ndef.ts";
 import { contentOf } from "../../drivers/protocol/type2-tag.ts";
@@ -15,8 +15,8 @@ const lateMs = 100; // A driver waits for an acknowledgement for 30, 60 and 120 
 const triesMax = 3;
 
 /**
- * Runs a test whose emulated chip is this very process; once more where it failed and the process had stood still for so
- * long that its chip was late, which a driver rightly takes for a reader that does not answer.
+ * Runs a test whose emulated chip is in this very process. It repeats a failed test if the process stood still for so long
+ * that the driver rightly took the chip for dead.
  */
 export async function unlessHeldUp(body: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -45,8 +45,7 @@ export function ntag213(uidHex: string, text?: string): EmulatedTag {
 }
 
 /**
- * The text that a reader finds in the memory of a Type 2 tag; undefined where it finds none at all, `broken` where it finds
- * half of something.
+ * The text that a reader finds in the memory of a Type 2 tag; undefined without a message, `broken` for half of one.
  */
 export function textIn(memory: Uint8Array): string | undefined {
   const content = contentOf(memory.subarray(12));

@@ -1,6 +1,9 @@
 const given = new Set<number>();
 
-/** A port that nobody listens on, below those that the kernel gives to connections (32768 and up), which might take it first; each once. */
+/**
+ * A port on which nobody listens, each once. It is below those that the kernel gives to connections (32768 and up), which
+ * might take it first.
+ */
 export function freePort(): number {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
@@ -10,7 +13,7 @@ export function freePort(): number {
       given.add(port);
       return port;
     } catch {
-      // Taken: by a service of another test, say.
+      // Taken, for example by a service of another test.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** HTTP and WebSocket by hand, on a socket of the caller's choice: every header, and every frame, is as it is given. */
+/** HTTP and WebSocket by hand, on a socket of the caller's choice: every header and every frame is as given. */
 import type { Socket } from "node:net";
 
 /** The headers that ask for a WebSocket (RFC 6455, 4.1). */
@@ -10,12 +10,12 @@ export const upgradeHeaders = {
 } as const;
 
 export interface Reader {
-  /** All up to and with this text; what comes behind it stays. */
+  /** All up to and with this text; the rest stays. */
   until(end: string): Promise<string>;
   take(count: number): Promise<Uint8Array>;
 }
 
-/** What comes from a socket. A read rejects once the socket has ended and too little is left. */
+/** The bytes that come from a socket. A read rejects once the socket has ended with too few bytes. */
 export function readerOf(socket: Socket): Reader {
   let kept: Buffer = Buffer.alloc(0);
   let over: unknown;
@@ -73,7 +73,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** The next frame of a service, which masks none. */
+/** The next frame of a service, which is not masked. */
 export async function frameFrom(bytes: Reader): Promise<Frame> {
   const [kind = 0, second = 0] = await bytes.take(2);
   const wide = (part: Uint8Array) => new DataView(part.buffer, part.byteOffset);

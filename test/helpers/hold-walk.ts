@@ -1,7 +1,7 @@
 /**
- * A random walk through hold mode. A world with three readers, five cards and players that take their time goes through the
- * real presence, tokens and rules; beside it a model, written from the sentences of the rules, says what must be launched
- * and stopped, and when. The model is asked every 10 ms rather than told of events.
+ * A random walk through hold mode. A world of three readers, five cards and slow players runs the real presence, tokens and
+ * rules. Beside it a model, written from the sentences of the rules, predicts each launch and stop, and its time. The model
+ * looks at the state every 10 ms, and gets no events.
  */
 import { createBus } from "../../src/bus.ts";
 import { defaultConfig } from "../../src/config/shape.ts";
@@ -17,9 +17,9 @@ const debounceMs = 300;
 
 interface Card {
   readonly name: string;
-  /** Undefined where its script starts nothing. */
+  /** Undefined if its script starts nothing. */
   readonly systemId: string | undefined;
-  /** How long its script runs before it starts its media, and after. */
+  /** The time that its script runs before and after the start of its media. */
   readonly beforeMs: number;
   readonly afterMs: number;
 }
@@ -40,12 +40,14 @@ interface Rules {
   readonly delayMs: number;
 }
 
-/** A script that waits or runs. */
+/** A waiting or running script. */
 interface Run {
   readonly card: Card | undefined;
 }
 
-/** What is told, and what the model expects, in lines of time, deed and card. `kept`: cards put back without a launch. */
+/**
+ * The events, and those that the model expects, as lines of time, deed and card. `kept`: cards put back without a launch.
+ */
 export function walk(seed: number, steps: number) {
   const random = randomOf(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] ?? fail();
@@ -72,7 +74,7 @@ export function walk(seed: number, steps: number) {
     const reader = pick(readerNames);
     if (dice < 0.35) {
       const card = pick(cards);
-      // A card is in one place: whoever puts it down took it from where it lay.
+      // A card is in one place, so a hand that puts it down took it from its last place.
       for (const other of readerNames) if (world.on(other) === card) lay(other, undefined);
       lay(reader, card);
     } else if (dice < 0.65) lay(reader, undefined);
@@ -96,7 +98,7 @@ export function walk(seed: number, steps: number) {
 
 type Model = ReturnType<typeof createModel>;
 
-/** Readers, cards, scripts and players, and the rules as they are. What happens to scripts and players the model is told. */
+/** Readers, cards, scripts and players, and the present rules. The events of scripts and players, which the model gets. */
 function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) {
   const bus = createBus(silentLog);
   const tokens = createTokens(bus, clock);
@@ -112,7 +114,7 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
     ...{ systemName: "", mediaPath: "", mediaName: "", launcherId: "", started: "" },
     systemId: card?.systemId ?? "NES",
   });
-  // Scripts and players act between the ticks, so that nothing of theirs happens together with what hands do.
+  // Scripts and players act between the ticks, so that none of their acts is simultaneous with those of hands.
   const later = (ms: number, run: () => void) =>
     clock.after(ms + tickMs + tickMs / 2 - (clock.now() % tickMs), run);
 
@@ -226,7 +228,7 @@ function createWorld(clock: ReturnType<typeof createManualClock>, model: Model) 
   };
 }
 
-/** Something that belongs to a card, and since when that card has been off. */
+/** Something that belongs to a card, and the time since which that card has been off. */
 interface Owned {
   readonly card: Card | undefined;
   offMs: number | undefined;
@@ -235,12 +237,12 @@ interface Owned {
 interface Desk {
   works: boolean;
   card: Card | undefined;
-  /** The card that the reader believes to be there. */
+  /** The card that the reader reports. */
   believed: Card | undefined;
   missingMs: number | undefined;
 }
 
-/** The rules of decisions, "Hold mode", asked at every tick. */
+/** The rules of hold mode, checked at every tick. */
 function createModel(now: () => number) {
   const expected: string[] = [];
   const expect = (what: string) => void expected.push(`${String(now()).padStart(8, "0")} ${what}`);

@@ -1,6 +1,6 @@
 /**
- * Regular expressions and texts that cost an engine much: families of patterns without end, of which a set of mappings is
- * filled up to its refusal.
+ * Regular expressions and texts that cost an engine much: endless families of patterns, which fill a set of mappings up to
+ * its refusal.
  */
 
 const letters = "abcdefghijklmnopqrstuvwxyz";

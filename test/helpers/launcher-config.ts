@@ -1,4 +1,4 @@
-/** A launcher as a config file has it, that takes every file unless `some` says otherwise. */
+/** A launcher like that of a config file, which takes every file unless `some` restricts it. */
 import type { LauncherConfig } from "../../src/config/shape.ts";
 
 export const launcher = (id: string, some: Partial<LauncherConfig> = {}): LauncherConfig => ({

@@ -1,6 +1,6 @@
 /**
- * Libraries that never were: folders of empty files under names built as people and archivists build them (regions,
- * revisions, discs, dates, episodes), the same for the same seed.
+ * Made-up libraries: folders of empty files, with names of the kinds that people and archivists use (regions, revisions,
+ * discs, dates, episodes). The same seed gives the same library.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -76,7 +76,7 @@ const gameFolders: readonly (readonly [string, string])[] = [
   ["Saturn", "chd"],
 ];
 
-/** Relative paths of `count` files, one after the other: nothing is kept. */
+/** Relative paths of `count` files, one after the other, without keeping them. */
 export function* libraryPaths(count: number, seed = 1): Generator<string> {
   const random = seededRandom(seed);
   const below = (limit: number) => Math.floor(random() * limit);
@@ -133,7 +133,7 @@ export function* libraryPaths(count: number, seed = 1): Generator<string> {
   }
 }
 
-/** Makes the files, empty, below `root`; returns how many there are (a name that comes twice is one file). */
+/** Makes the files, empty, below `root`; returns their number (a repeated name is one file). */
 export function makeLibrary(root: string, count: number, seed = 1): number {
   const folders = new Set<string>();
   let made = 0;

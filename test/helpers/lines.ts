@@ -1,9 +1,9 @@
-/** The text of a stream as it comes. */
+/** The text of a stream, as it arrives. */
 
-/** What a stream told so far. */
+/** The output of a stream so far. */
 export interface Gathered {
   text(): string;
-  /** Resolves with the whole of it. */
+  /** Resolves with all of it. */
   readonly whole: Promise<string>;
 }
 
@@ -17,7 +17,7 @@ export function gather(stream: ReadableStream<Uint8Array>): Gathered {
   return { text: () => text, whole: read() };
 }
 
-/** The lines of a stream as they come, without their ends. */
+/** The lines of a stream as they arrive, without their ends. */
 export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let parts: string[] = [];

@@ -2,7 +2,7 @@
 import type { Clock } from "../../src/core/clock.ts";
 
 export interface ManualClock extends Clock {
-  /** Moves time on by `ms`, calling what falls due in its order. */
+  /** Moves time on by `ms`, and calls due timers in their order. */
   advance(ms: number): void;
 }
 

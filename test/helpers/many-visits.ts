@@ -1,9 +1,9 @@
 /**
- * Many visits to the service, each over a connection of its own, told as JSON in the file of the first argument; prints what
- * came of each as a word. Run in a namespace; it speaks HTTP and WebSocket by hand, so that every header is as it is told.
+ * Many visits to the service, each over a connection of its own, as JSON in the file of the first argument. Prints the
+ * result of each as a word. Run in a namespace; it writes HTTP and WebSocket by hand, so that every header is as given.
  *
  *   200, 403 ...       the status of an HTTP answer, or of a refused upgrade
- *   pong               the heartbeat's
+ *   pong               of the heartbeat
  *   reply              of a handshake
  *   result             of a call
  *   error N            of a call, or a protocol error
@@ -23,25 +23,25 @@ import {
 } from "./hand-wire.ts";
 
 export interface OneVisit {
-  /** Of the service: an address, or the path of a socket. */
+  /** The service's address, or the path of its socket. */
   readonly to: string;
   /** Undefined for a socket's path. */
   readonly port?: number;
   readonly isTls?: boolean;
-  /** The caller's own addresses, one after another, where it matters. */
+  /** The caller's own addresses, one after another, if they matter. */
   readonly from?: readonly string[];
   /** The request line's method and path; `ws` opens a WebSocket. */
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** What a WebSocket sends. */
+  /** The messages that a WebSocket sends. */
   readonly send?: string;
-  /** Shakes hands with these, and sends it sealed; without `send`, only the hello. */
+  /** Makes a handshake with this identity, and sends `send` sealed; without `send`, only the hello. */
   readonly client?: { readonly id: string; readonly secret: string };
 }
 
-const atOnce = 3; // Fewer than those that may shake hands at a time.
+const atOnce = 3; // Fewer than the permitted handshakes at a time.
 const retryMs = 50;
 
 const list = JSON.parse(await readFile(process.argv[2] ?? "", "utf8")) as readonly OneVisit[];
@@ -55,7 +55,7 @@ await Promise.all(
 process.stdout.write(JSON.stringify(outcomes));
 process.exit(0);
 
-/** Limits on how often one may ask are not what is looked at here. */
+/** This test is not about rate limits. */
 async function patiently(index: number): Promise<string> {
   const visit = list[index];
   if (visit === undefined) throw new Error("no such visit");
@@ -120,7 +120,7 @@ function open({ to, port, isTls = false, from = [] }: OneVisit, turn: number): S
   return isTls ? connectTls({ ...options, rejectUnauthorized: false }) : connectTcp(options);
 }
 
-/** The payload of the next text frame; those that the service sends of its own accord are none. */
+/** The payload of the next text frame, without the service's notifications. */
 async function textOf(bytes: Reader): Promise<string> {
   for (;;) {
     const { kind, payload } = await frameFrom(bytes);

@@ -1,4 +1,4 @@
-/** Every kind of caller that there is, each with what it is granted, ready to call and to listen. */
+/** Every kind of caller, each with its rights, ready to call and to listen. */
 import { join } from "node:path";
 import * as v from "valibot";
 import { opened, type Scene, urls } from "./attack-scene.ts";
@@ -11,12 +11,12 @@ import type { Grant } from "./right-tables.ts";
 
 export interface MatrixCaller {
   readonly name: string;
-  /** `cleartext`: all is answered by `encryption-required`. */
+  /** `cleartext`: every request is answered by `encryption-required`. */
   readonly grant: Grant | "cleartext";
   callAll(calls: readonly Call[]): Promise<readonly Answer[]>;
-  /** Names of the notifications that it heard. */
+  /** Names of the notifications that it received. */
   heard(): readonly string[];
-  /** Resolves when all that it was sent before has come, where its transport can tell. */
+  /** Resolves when all earlier messages have arrived, if its transport can detect that. */
   fence(): Promise<void>;
 }
 
@@ -24,14 +24,14 @@ export interface Crew {
   /** Callers on the device as the owner, and as another user of it. */
   readonly owner: Peer;
   readonly otherUser: Peer;
-  /** Of strangers; and of another user, who has at most `look`. */
+  /** Rights of strangers, or of another user, who has at most `look`. */
   readonly anonymous: Exclude<Grant, "own">;
 }
 
 const loopback = `127.0.0.1:${port}`;
 const path = "api/v0.1";
 
-/** One after another: few may be about to shake hands at a time. What they need is given back with `made`. */
+/** One after another, because few handshakes are allowed at a time. Their resources are released with `made`. */
 export async function makeCallers(
   scene: Scene,
   { owner, otherUser, anonymous }: Crew,
@@ -74,7 +74,7 @@ export async function makeCallers(
 
 async function byLine(name: string, grant: Grant, peer: Peer, what: Visited): Promise<MatrixCaller> {
   const line = await opened(peer.open(what));
-  // What is sealed counts once the client has shown its secret.
+  // A sealed connection counts once the client has proved its secret.
   if (what.client !== undefined) await line.call("version");
   return { name, grant, callAll: line.callAll, heard: line.heard, fence: line.fence };
 }
@@ -87,7 +87,7 @@ async function byPost(
   what: Visited,
 ): Promise<MatrixCaller> {
   const stream = await peer.open({ ...what, url: `${what.url}/events` });
-  // A caller that may hear nothing may be refused the stream.
+  // A caller without any right may be refused the stream.
   if (!isLine(stream) && grant !== "none" && grant !== "cleartext")
     throw new Error(`${name}: the event stream was refused: ${wordOf(stream)}`);
   return {
@@ -99,7 +99,7 @@ async function byPost(
   };
 }
 
-/** A line in the clear ends with its first request: each gets its own, and one only listens. */
+/** A cleartext connection ends with its first request: each request gets its own, and one connection only listens. */
 async function inCleartext(neighbour: Peer): Promise<MatrixCaller> {
   const listening = await opened(neighbour.open({ url: urls.ws }));
   return {
@@ -121,7 +121,7 @@ async function inCleartext(neighbour: Peer): Promise<MatrixCaller> {
 
 const told = v.object({ payload: v.optional(v.string()) });
 
-/** A known client, which speaks version 1 of the secure layer and has paired by PIN. */
+/** A known client, with version 1 of the secure layer, paired by PIN. */
 async function byVersion1({ device }: Scene, made: AsyncDisposableStack): Promise<MatrixCaller> {
   const python = await noisePython();
   const script = join(import.meta.dir, "../e2e/noise-python/v1.py");

@@ -1,4 +1,4 @@
-/** Media libraries for tests: a service's media over folders of its own, and what an index holds. */
+/** Media libraries for tests: a service's media over folders of its own, and the content of an index. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -23,15 +23,15 @@ export interface Trial extends AsyncDisposable {
 }
 
 export interface HeldTrial extends Trial {
-  /** From now on a run begins, and comes no further: it is still there to be cancelled. */
+  /** From now on a run begins and then waits, so that it can be cancelled. */
   hold(): Promise<unknown>;
   release(): Promise<void>;
 }
 
-/** Runs a job that it is told, or watches, in a process of its own. */
+/** Runs a job, or a watch, in a process of its own. */
 export const indexProgram = join(import.meta.dir, "../../src/media/scan/index-job-main.ts");
 
-/** Whose runs may be held. */
+/** Its runs can be held. */
 export async function heldTrial(): Promise<HeldTrial> {
   const held = join(await mkdtemp(join(tmpdir(), "tapdeck-held-")), "held");
   const script = 'while [ -e "$0" ]; do sleep 0.05; done; exec "$@"';
@@ -78,14 +78,14 @@ export async function mediaTrial(
   };
 }
 
-/** Runs a job in this process; returns what it told. */
+/** Runs a job in this process; returns its messages. */
 export function runHere(job: IndexJob): readonly JobLine[] {
   const lines: JobLine[] = [];
   runJob(job, (line) => lines.push(line));
   return lines;
 }
 
-/** `<system>/<path>` of all files of the index in their order, and its count; undefined where there is none. */
+/** `<system>/<path>` of all files of the index in their order, and its count; undefined if there is none. */
 export function contentOf(folder: string): readonly string[] | undefined {
   const index = openMediaIndex(indexPath(folder));
   if (index === undefined) return undefined;
@@ -99,7 +99,7 @@ export function contentOf(folder: string): readonly string[] | undefined {
   return files;
 }
 
-/** Paths of all that a search finds, in its order. */
+/** Paths of all results of a search, in its order. */
 export function pathsOf(media: MediaLibrary, query = "", systems: readonly string[] = []): readonly string[] {
   return media.search({ query, systems, maxResults: 1000 }).results.map(({ path }) => path);
 }

@@ -1,6 +1,6 @@
 /**
- * Two network namespaces joined by a wire: a device and somebody else on its network. Whatever listens there is reached
- * from nowhere else. Needs the right to make them (root, on a test machine).
+ * Two network namespaces joined by a wire: a device and a neighbour. A listener there is reachable from nowhere else. Needs
+ * the right to make them (root, on a test machine).
  */
 import { join } from "node:path";
 import { run } from "./processes.ts";
@@ -10,11 +10,13 @@ export interface Network {
   readonly deviceAddress: string;
   readonly deviceAddress6: string;
   readonly neighbourAddress: string;
-  /** Gives the neighbour so many more addresses of each family, from 10.77.0.10 and fd77::10 on, and tells them. */
+  /**
+   * Gives the neighbour this many additional addresses of each family, from 10.77.0.10 and fd77::10 on, and returns them.
+   */
   addNeighbourAddresses(count: number): { readonly 4: readonly string[]; readonly 6: readonly string[] };
-  /** Has the neighbour's new connections to an address of the device come from this one of its own. */
+  /** Makes the neighbour's new connections to an address of the device come from this address of its own. */
   callAs(source: string, device: string): void;
-  /** Puts a command into the device's namespace. */
+  /** Runs a command in the device's namespace. */
   onDevice(command: readonly string[]): readonly string[];
   onNeighbour(command: readonly string[]): readonly string[];
   [Symbol.asyncDispose](): Promise<void>;
@@ -74,7 +76,7 @@ export interface Visit {
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
   readonly body?: string;
-  /** Trusts whatever the service shows over TLS. */
+  /** Accepts every certificate of the service. */
   readonly anyCertificate?: boolean;
   /** Texts that a WebSocket sends, one after another; it then waits for as many messages, or for its end. */
   readonly send?: readonly string[];
@@ -105,7 +107,7 @@ function ip(...words: readonly string[]): void {
   if (exitCode !== 0) throw new Error(`ip ${words.join(" ")}: ${stderr.toString()}`);
 }
 
-/** One process for all lines: each alone would take milliseconds. */
+/** One process for all lines, because each alone would take milliseconds. */
 function ipBatch(name: string, lines: readonly string[]): void {
   const stdin = Buffer.from(`${lines.join("\n")}\n`);
   const { exitCode, stderr } = Bun.spawnSync(["ip", "-n", name, "-batch", "-"], { stdin });

@@ -7,16 +7,19 @@ const source = join(import.meta.dir, "../e2e/noise-python");
 /** Milliseconds. */
 export const noisePythonSetUpMs = pythonSetUpMs;
 
-/** The interpreter. Throws with what to install where it cannot be made. */
+/** The interpreter. Throws with the package to install if it cannot be made. */
 export function noisePython(): Promise<string> {
   return pythonWith("noise-python", join(source, "requirements.txt"));
 }
 
 export interface PythonClient {
   send(payload: string): void;
-  /** What it told next: `ready`, `payload`, `refused` or `closed`; undefined once it is gone. Nothing about the index. */
+  /**
+   * Its next message: `ready`, `payload`, `refused` or `closed`; undefined once it is gone. Events of the index are
+   * skipped.
+   */
   next(): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** The next payload; fails where something else was told. */
+  /** The next payload; fails if another message came. */
   payload(): Promise<string>;
   /** Ends its stdin, and resolves with its exit code. */
   stop(): Promise<number>;
@@ -29,8 +32,8 @@ export interface Credentials {
 }
 
 /**
- * Starts the client with `ws://...`, or `pipe` and a command, optionally behind `--small-frames`. `via` may run it
- * somewhere else.
+ * Starts the client with `ws://...`, or `pipe` and a command, optionally behind `--small-frames`. `via` may run it in
+ * another place.
  */
 export async function startPythonClient(
   { id, secret }: Credentials,
@@ -72,7 +75,7 @@ export async function startPythonClient(
   };
 }
 
-/** Whether a payload is of the index that a service makes by itself soon after its start, whenever that is. */
+/** Whether a payload is about the index that a service makes soon after its start, at any time. */
 export function isAboutIndex(payload: unknown): boolean {
   return typeof payload === "string" && payload.includes('"method":"media.indexing"');
 }

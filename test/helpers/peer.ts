@@ -1,6 +1,6 @@
 /**
- * A caller in a process of its own, steered by a test: a neighbour, another user of the device, or the device itself. It asks
- * over HTTP, and opens lines: WebSockets, in the clear or sealed, and event streams.
+ * A caller in a process of its own, controlled by a test: a neighbour, another user of the device, or the device itself. It
+ * asks over HTTP, and opens connections: WebSockets, in cleartext or sealed, and event streams.
  */
 import { join } from "node:path";
 import * as v from "valibot";
@@ -12,24 +12,24 @@ export interface Identity {
 }
 
 export interface Visited {
-  /** `http(s)://` to ask, or to hear an event stream; `ws(s)://` to open a WebSocket. */
+  /** `http(s)://` to call, or to read an event stream; `ws(s)://` to open a WebSocket. */
   readonly url: string;
   /** A socket in the file system, in the place of the URL's host. */
   readonly path?: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Shakes hands, and seals what goes over the WebSocket. */
+  /** Makes a handshake, and seals all messages over the WebSocket. */
   readonly client?: Identity;
 }
 
-/** What the child reads. */
+/** The input of the child. */
 export type Command =
   | { readonly do: "ask" | "open"; readonly number: number; readonly what: Visited }
   | { readonly do: "send"; readonly number: number; readonly text: string }
   | { readonly do: "close"; readonly number: number };
 
-/** What the child prints. */
+/** The output of the child. */
 export type Came =
   | { readonly number: number; readonly kind: "answer"; readonly status: number; readonly body: string }
   | { readonly number: number; readonly kind: "open" }
@@ -51,19 +51,19 @@ const message = v.object({
 });
 type Message = v.InferOutput<typeof message>;
 
-/** What came of a call: its result or its error; or no answer, because the line was refused or closed. */
+/** The result of a call: its result or its error; or no answer, because the connection was refused or closed. */
 export interface Answer {
   readonly result?: unknown;
   readonly error?: v.InferOutput<typeof failure> | undefined;
-  /** Of HTTP, where that was not 200. */
+  /** The status of HTTP, if it was not 200. */
   readonly status?: number;
   readonly closed?: number;
 }
 
 export interface Line {
-  /** All that came, as it came. */
+  /** All messages, unparsed. */
   readonly texts: readonly string[];
-  /** Names of the notifications that came. */
+  /** Names of the received notifications. */
   heard(): readonly string[];
   call(method: string, params?: unknown): Promise<Answer>;
   /** One after another. */
@@ -71,10 +71,10 @@ export interface Line {
   /** All in one payload. */
   batch(calls: readonly Call[]): Promise<readonly Answer[]>;
   send(text: string): void;
-  /** Resolves when all that the service sent before over a WebSocket has come. */
+  /** Resolves when all earlier messages of the service over a WebSocket have arrived. */
   fence(): Promise<void>;
   close(): void;
-  /** Whether it was closed, by whichever side. */
+  /** Whether it was closed, by either side. */
   isOver(): boolean;
 }
 
@@ -85,9 +85,9 @@ export interface Call {
 
 export interface Peer extends AsyncDisposable {
   ask(what: Visited): Promise<{ readonly status: number; readonly body: string }>;
-  /** A line, or the answer that refused it; of a handshake that was refused, its error. */
+  /** A connection, or the answer that refused it; for a refused handshake, its error. */
   open(what: Visited): Promise<Line | Answer>;
-  /** Calls in one batch over HTTP; where HTTP refuses, that is the answer to each. */
+  /** Calls in one batch over HTTP; if HTTP refuses it, each gets that answer. */
   post(what: Visited, calls: readonly Call[]): Promise<readonly Answer[]>;
 }
 
@@ -95,7 +95,7 @@ export function isLine(opened: Line | Answer): opened is Line {
   return "texts" in opened;
 }
 
-/** In a word: `result`, `error CODE`, `status CODE` or `closed CODE`; a right that is missing is told by its name. */
+/** In a word: `result`, `error CODE`, `status CODE` or `closed CODE`; for a missing right, its name. */
 export function wordOf({ error, status, closed }: Answer): string {
   const right = error?.data?.right;
   if (right !== undefined) return `error ${error?.code}, needs ${right}`;
@@ -174,14 +174,14 @@ export function startPeer(
   };
 }
 
-/** The error of a body that is a protocol error; nothing of another. */
+/** The error of a body that is a protocol error; undefined for another body. */
 function protocolError(body: string): Pick<Answer, "error"> {
   if (!body.startsWith("{")) return {};
   const { error } = v.parse(message, JSON.parse(body));
   return { error };
 }
 
-/** A line over whatever sends texts; what comes is to be told to `hear`. */
+/** A connection over anything that sends texts; `hear` takes each received one. */
 export function lineOf(send: (text: string) => void, close: () => void) {
   const texts: string[] = [];
   const names: string[] = [];

@@ -1,9 +1,10 @@
 /** Running and looking at real processes, and waits that report what they saw when they give up. */
 import { existsSync } from "node:fs";
+/** Running and observing real processes, and polling for conditions that have no event. */
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Runs a command to its end, and returns what it said, without the white space around it. */
+/** Runs a command to its end, and returns its output, trimmed. */
 export async function run(command: readonly string[]) {
   const child = Bun.spawn([...command], { stdio: ["ignore", "pipe", "pipe"] });
   const [out, error] = await Promise.all([
@@ -13,19 +14,19 @@ export async function run(command: readonly string[]) {
   return { out: out.trim(), error: error.trim(), code: await child.exited };
 }
 
-/** What a command prints; throws where it fails. */
+/** The output of a command; throws if it fails. */
 export async function printed(command: readonly string[]): Promise<string> {
   const { out, error, code } = await run(command);
   if (code !== 0) throw new Error(`${command.join(" ")}: exit code ${code}: ${error}`);
   return out;
 }
 
-/** Process ids of the living members of a process group; the dead that nobody has reaped are none. */
+/** Process ids of the living members of a process group, without zombies. */
 export async function liveMembers(group: number): Promise<readonly number[]> {
   const ids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const living = await Promise.all(
     ids.map(async (id) => {
-      // It may end between the two looks.
+      // It may end between the two reads.
       const stat = await readFile(`/proc/${id}/stat`, "latin1").catch(() => "");
       const [state = "Z", , pgrp] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return Number(pgrp) === group && !"ZX".includes(state);

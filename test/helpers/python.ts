@@ -1,15 +1,15 @@
 /**
- * Pythons of our own, with packages that are pinned by their hashes: other people's programs as judges. Each is made
- * once, in `build/<name>`, and made anew when its requirements change.
+ * Pythons of our own, with packages that are pinned by their hashes, for other people's programs as judges. Each is made
+ * once, in `build/<name>`, and again when its requirements change.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "../..");
-/** Milliseconds; making one downloads some megabytes. */
+/** Milliseconds, because making one downloads some megabytes. */
 export const pythonSetUpMs = 180_000;
 
-/** The interpreter with what `requirements` lists. Throws with what to install where it cannot be made. */
+/** The interpreter with the packages of `requirements`. Throws with the package to install if it cannot be made. */
 export async function pythonWith(name: string, requirements: string): Promise<string> {
   const home = join(root, "build", name);
   const python = join(home, "bin/python");

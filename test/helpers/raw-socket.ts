@@ -1,29 +1,29 @@
-/** WebSocket clients that are only TCP sockets: one that never reads, and one that counts what comes. */
+/** WebSocket clients that are only TCP sockets: one that never reads, and one that counts received bytes. */
 
-/** Frames to send, and what became of the socket. */
+/** Frames to send, and the state of the socket. */
 interface Raw {
   readonly closed: Promise<void>;
   close(): void;
 }
 
 export interface DeafSocket extends Raw {
-  /** Sends a text frame without looking at what comes back. */
+  /** Sends a text frame without waiting for an answer. */
   send(text: string): void;
 }
 
 export interface CountingSocket extends Raw {
   write(bytes: Uint8Array): void;
-  /** The same text as so many frames, one behind the other. */
+  /** The same text as this many frames, one after the other. */
   framesOf(text: string, count: number): Uint8Array;
 }
 
-/** Connects, says hello, and from then on reads nothing. */
+/** Connects, sends a hello, and from then on reads nothing. */
 export async function openDeafSocket(port: number): Promise<DeafSocket> {
   const socket = await open(port, (self) => self.pause());
   return { ...socket, send: (text) => socket.write(frameOf(text)) };
 }
 
-/** Connects, and tells how many bytes come, each time that some do. */
+/** Connects, and reports the number of bytes of each arrival. */
 export async function openRawSocket(port: number, onBytes: (count: number) => void): Promise<CountingSocket> {
   const socket = await open(port, () => {}, onBytes);
   return {

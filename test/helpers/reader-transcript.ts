@@ -1,13 +1,13 @@
 /**
- * Plays a transcript of a reader that is not asked in frames to its driver:
+ * Plays a transcript of a reader without command frames to its driver:
  *
- *   < ...    the device says this; how it is written depends on the device
+ *   < ...    the device sends this; its notation depends on the device
  *   > hex    the driver writes
- *   = word   what the driver tells: `reader INFO`, `nothing`, `TYPE UID "TEXT" DATA`, `gone`, `log SENTENCE`;
- *            or what the world does: `wait MS`, `unplug`
- *   # why    for readers
+ *   = word   an event of the driver: `reader INFO`, `nothing`, `TYPE UID "TEXT" DATA`, `gone`, `log SENTENCE`;
+ *            or an act of the world: `wait MS`, `unplug`
+ *   # why    a comment
  *
- * Time passes only by `wait`. What lies there counts where it changes; what is merely seen again does not.
+ * Time passes only by `wait`. Only a change of the cards counts; a repeated sighting does not.
  */
 import type { Log } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
@@ -20,11 +20,11 @@ export interface PlayedDevice {
   say(text: string): void;
   unplug(): void | Promise<void>;
   close(): void | Promise<void>;
-  /** True where the driver waits for the clock behind the device: then it moves while a line is waited for. */
+  /** True if the driver waits for the clock behind the device: then it moves while a line is awaited. */
   readonly timeMoves?: boolean;
 }
 
-/** `sent` is to be called with each line that the driver writes. */
+/** The player of the transcript calls `sent` with each line that the driver writes. */
 export type CreateDevice = (sent: (hex: string) => void) => PlayedDevice;
 
 export interface Outcome {
@@ -32,7 +32,7 @@ export interface Outcome {
   readonly expected: readonly string[];
 }
 
-/** What happened and what should have, up to the first line that did not come. */
+/** The actual and the expected lines, up to the first that did not come. */
 export async function playReader(content: string, create: CreateDevice): Promise<Outcome> {
   const lines = content
     .split("\n")
@@ -49,7 +49,7 @@ export async function playReader(content: string, create: CreateDevice): Promise
     const [mark, text] = [line[0], line.slice(2)];
     if (mark === "<") device.say(text);
     else if (text.startsWith("wait ")) {
-      // What an emulated device said a turn ago was heard before the time passes.
+      // Messages that an emulated device sent a turn ago arrive before the time passes.
       await turn();
       await turn();
       clock.advance(Number(text.slice(5)));
@@ -66,11 +66,11 @@ export async function playReader(content: string, create: CreateDevice): Promise
       if (!came || happened[expected.length - 1] !== line) break;
     }
   }
-  // What it does beyond the transcript's last line is told too.
+  // Acts beyond the transcript's last line are reported too.
   await Bun.sleep(20);
   const told = happened.slice();
   ending.abort(new Error("the transcript has ended"));
-  // First the device: a driver may wait for its answer on a clock that stands still.
+  // First the device, because a driver may wait for its answer on a clock that stands still.
   await device.close();
   await driven;
   return { happened: told, expected };

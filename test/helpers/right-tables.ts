@@ -1,6 +1,6 @@
 /**
- * The right that each method and each notification requires, as a table of its own beside the code's, and params for each
- * method that do no harm and end soon. A new method gets its line here.
+ * The right that each method and each notification requires, as a table beside the code's own. Also params for each method
+ * that do no harm and end soon. Each new method needs a line here.
  */
 
 /** The lowest first: each includes those before it. */
@@ -32,7 +32,7 @@ const uidMapping = {
   override: "**delay:1",
 };
 
-/** By name, aliases too, in an order in which nothing waits for long: what waits for an opening comes before it. */
+/** By name, aliases too. The order avoids long waits: a method that waits for an opening comes before the opening. */
 export const methodRows: Readonly<Record<string, MethodRow>> = {
   version: look,
   health: look,

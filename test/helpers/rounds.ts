@@ -1,4 +1,4 @@
-/** How many random inputs a parser is given: the test's own number, or what `make fuzz` asks for. */
+/** The number of random inputs for a parser: the test's own number, or that of `make fuzz`. */
 export function fuzzRounds(usual: number): number {
   const asked = process.env.FUZZ_ROUNDS;
   if (asked === undefined || asked === "") return usual;

@@ -1,4 +1,4 @@
-/** Values for a JSON Schema: mostly ones that fit it, else ones that nearly do, and rubbish. */
+/** Values for a JSON Schema: mostly valid ones, else nearly valid ones, and rubbish. */
 import fc from "fast-check";
 
 export interface JsonSchema {
@@ -17,7 +17,7 @@ export interface JsonSchema {
   readonly maximum?: number;
 }
 
-/** Params for a method: each field fitting, missing, or odd. */
+/** Params for a method: each field valid, missing, or odd. */
 export function paramsFor(
   schema: JsonSchema,
   own: Readonly<Record<string, fc.Arbitrary<unknown>>>,

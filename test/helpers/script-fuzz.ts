@@ -1,4 +1,4 @@
-/** Odd launch scripts without end, the same ones for the same seed; and trees without their places, to compare. */
+/** Endless odd launch scripts, the same ones for the same seed; and trees without their places, to compare. */
 
 import type { Command } from "../../src/script/syntax.ts";
 import { seededRandom } from "../emulators/emulated-line.ts";
@@ -10,7 +10,7 @@ const pieces = [
   ),
 ];
 
-/** Either pieces in any order, or one of `models` with some of them put in, taken out or doubled. */
+/** Either pieces in any order, or one of `models` with some of its pieces added, removed or doubled. */
 export function* oddScripts(models: readonly string[], seed: number): Generator<string, never> {
   const next = seededRandom(seed);
   const below = (end: number) => Math.floor(next() * end);
@@ -31,7 +31,7 @@ export function* oddScripts(models: readonly string[], seed: number): Generator<
   }
 }
 
-/** What a tree says, whatever place it was read from. */
+/** The meaning of a tree, without the places of its source. */
 export function shapeOf(commands: readonly Command[]) {
   return commands.map(({ name, args, options }) => ({ name, args, options: [...options] }));
 }

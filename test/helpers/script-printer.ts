@@ -1,6 +1,6 @@
 /**
- * Trees to text again: what is printed is read as the same tree. Every command is written with its name and every
- * character that could mean something is escaped, so that a printed script may be longer than the one it was read from.
+ * Prints trees as text that is parsed as the same tree. Every command is written with its name, and every special character
+ * is escaped. So a printed script may be longer than its source.
  */
 import { type Expression, precedences } from "../../src/script/expression.ts";
 import { macroCommands } from "../../src/script/parser.ts";
@@ -17,7 +17,7 @@ function printCommand({ name, args, options }: Command): string {
   return `**${name}${values}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`;
 }
 
-/** It stands in the tree as it was written. A bar at its end must not become one of the two that end the command. */
+/** The tree has it as it was written. A bar at its end must not become one of the two that end the command. */
 function printMacro(text: Text): string {
   const macro = text.join("");
   return macro.endsWith("|") ? `${macro} ` : macro;
@@ -33,7 +33,7 @@ function printText(text: Text): string {
     .join("");
 }
 
-/** White space means nothing but at the ends of a value, and quotes nothing but at its start. */
+/** White space has a meaning only at the ends of a value, and quotes only at its start. */
 function printPlain(text: string, isFirst: boolean, isLast: boolean): string {
   const blankFrom = isLast ? text.trimEnd().length : text.length;
   const blankTo = isFirst ? text.length - text.trimStart().length : 0;
@@ -53,7 +53,7 @@ function escaped(char: string): string {
   return controls[char] ?? `^${char}`;
 }
 
-/** With as few brackets as it takes. */
+/** With as few brackets as possible. */
 export function printExpression(expression: Expression): string {
   switch (expression.kind) {
     case "text":

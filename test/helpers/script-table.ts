@@ -1,6 +1,6 @@
 /**
- * Tables of launch scripts with what they are read as. `>` the script as it stands, or `>"` one as JSON, `<` a command of
- * its tree, `!` its error (where it stands, how long that is, what it says), `#` why.
+ * Tables of launch scripts with their parsed form. `>` the script as it is, or `>"` one as JSON, `<` a command of its tree,
+ * `!` its error (place, length, sentence), `#` why.
  *
  *   > a, b?launcher=x || **echo:[[1 + 2]]
  *   < launch "a, b" ?launcher="x"
@@ -30,7 +30,7 @@ export function readTable(text: string): readonly Row[] {
   return rows;
 }
 
-/** The lines that a script has in a table. */
+/** The lines of a script in a table. */
 export function readAs(script: string): readonly string[] {
   const parsed = parseScript(script);
   if (parsed.kind === "error") return [`! ${parsed.offset}+${parsed.length} ${parsed.message}`];
@@ -49,7 +49,7 @@ function shown(text: Text): string {
     .join("");
 }
 
-/** With brackets around every operator, so that what belongs together is seen. */
+/** With brackets around every operator, so that its operands are visible. */
 function tree(expression: Expression): string {
   switch (expression.kind) {
     case "text":

@@ -1,4 +1,4 @@
-/** A world for script commands that notes what it was asked for, and transcripts of what commands make of it. */
+/** A world for script commands that notes all requests, and transcripts of them. */
 import { sleep } from "../../src/core/clock.ts";
 import { ServiceError } from "../../src/core/errors.ts";
 import type { InputStep } from "../../src/core/operating-system.ts";
@@ -38,7 +38,7 @@ export const playingFacts: Facts = {
   "active_media.name": "A Song",
 };
 
-/** Whatever it is asked for, it notes; a path that holds "missing" cannot be launched. */
+/** It notes every request; a path that holds "missing" cannot be launched. */
 export function scriptWorld({ facts = quietFacts, bare = false } = {}) {
   const clock = createManualClock();
   const asked: string[] = [];
@@ -126,8 +126,8 @@ export interface Transcript {
 }
 
 /**
- * `~` settings of the next script, `>` the script, `=` what the world was asked for, `!` how it was refused, `#` why. No
- * wait takes time.
+ * `~` settings of the next script, `>` the script, `=` a request to the world, `!` the refusal, `#` why. No wait takes
+ * time.
  */
 export function readTranscripts(text: string): readonly Transcript[] {
   const all: { script: string; settings: string[]; expected: string[] }[] = [];

@@ -2,12 +2,12 @@
  * Plays a transcript of a serial reader to its driver, over a byte link in memory and a clock of its own:
  *
  *   > hex    the driver writes          < hex    the device answers
- *   = word   what the driver tells: `baud N`, `reader INFO`, `nothing`, `TYPE UID "TEXT" DATA`, `gone SENTENCE`
- *   # why    for readers
+ *   = word   an event of the driver: `baud N`, `reader INFO`, `nothing`, `TYPE UID "TEXT" DATA`, `gone SENTENCE`
+ *   # why    a comment
  *
- * The first line is `= open`, or `= open N` for a line that stays at N baud; with ` write "TEXT"` behind it, the next tag
- * is to be written, and `= written` or `= not written, CAUSE: SENTENCE` is told. Time passes only where the driver waits
- * and the next line is its own.
+ * The first line is `= open`, or `= open N` for a line that stays at N baud. With ` write "TEXT"` after it, the next tag is
+ * to be written, and `= written` or `= not written, CAUSE: SENTENCE` follows. Time passes only while the driver waits and
+ * the next line is its own.
  */
 import type { ByteLink } from "../../drivers/io/links.ts";
 import { openPn532 } from "../../drivers/pn532-uart.ts";
@@ -23,7 +23,7 @@ export interface TranscriptLine {
   readonly text: string;
 }
 
-/** The lines that count; throws where one has no mark, or bytes that are no hex. */
+/** The lines that count; throws if one has no mark, or bytes that are no hex. */
 export function parseTranscript(content: string): readonly TranscriptLine[] {
   return content
     .split("\n")
@@ -39,18 +39,18 @@ export function parseTranscript(content: string): readonly TranscriptLine[] {
     });
 }
 
-/** What the driver did or told, as such lines. */
+/** The acts and events of the driver, as such lines. */
 export function expectedOf(lines: readonly TranscriptLine[]): readonly string[] {
   return lines.filter(({ mark }) => mark !== "<").map(({ mark, text }) => `${mark} ${text}`);
 }
 
-/** How the device's bytes arrive: in which reads, and with what between them. */
+/** The arrival of the device's bytes: their division into reads, and bytes between them. */
 export type Delivery = (bytes: Uint8Array) => readonly Uint8Array[];
 
 const stepMs = 5;
 const patienceMs = 3000; // Longer than every wait of a driver.
 
-/** What the driver did and told, up to the first line where it did something else, or the transcript's last. */
+/** The actual lines, up to the first that differs, or to the transcript's last. */
 export async function play(
   lines: readonly TranscriptLine[],
   deliver: Delivery = (bytes) => [bytes],
@@ -124,7 +124,7 @@ async function drive(
     let before = "";
     await session.watch((present) => {
       const state = present.map(described).join(", ") || "nothing";
-      // What is seen again is told again by the driver; here each change counts once.
+      // The driver repeats a sighting; here each change counts once.
       if (state !== before) tell(`= ${state}`);
       before = state;
     }, signal);
@@ -147,7 +147,7 @@ function described({ type, uid, text, data }: Sighting): string {
   return `${type} ${uid} ${JSON.stringify(text)} ${data || "-"}`;
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Runs everything that waits only for its turn. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

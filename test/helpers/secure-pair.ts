@@ -1,5 +1,5 @@
-/** Two ends of a secure session, and what an attacker between them can do to a text. */
 import { accept, start } from "../../src/secure/handshake.ts";
+/** Two ends of a secure session, and the changes that an attacker between them can make to a text. */
 import { loadPrimitives } from "../../src/secure/primitives.ts";
 import type { SecureSession } from "../../src/secure/secure-session.ts";
 
@@ -10,7 +10,7 @@ export const secret = "5a".repeat(32);
 export interface Pair {
   readonly client: SecureSession;
   readonly service: SecureSession;
-  /** The texts of the handshake, as they went over the wire. */
+  /** The texts of the handshake on the wire. */
   readonly hello: string;
   readonly reply: string;
 }
@@ -36,7 +36,7 @@ export function makePair(): Pair {
   return { client: started.finish(reply), service: session, hello: started.hello, reply };
 }
 
-/** What an attacker may do at one place of a text. Some leave a text as it is: those are no attack. */
+/** The changes of an attacker at one place of a text. Some leave a text as it is: those are no attack. */
 export const changes: Readonly<Record<string, (text: string, at: number) => string>> = {
   "lowest bit flipped": (text, at) => replaced(text, at, String.fromCharCode(text.charCodeAt(at) ^ 1)),
   "fifth bit flipped": (text, at) => replaced(text, at, String.fromCharCode(text.charCodeAt(at) ^ 0x10)),

@@ -1,6 +1,6 @@
 /**
- * Loaded before every test file. Random inputs are the same ones in each run, so that a failure is due to a change of the
- * code. `SEED=N make test` tries others.
+ * Loaded before every test file. Random inputs are the same in each run, so that a failure has its cause in the code.
+ * `SEED=N make test` tries others.
  */
 import fc from "fast-check";
 
@@ -9,6 +9,6 @@ const seed = asked === undefined || asked === "" ? 1 : Number(asked);
 if (!Number.isSafeInteger(seed)) throw new Error(`SEED is "${asked}": give a whole number`);
 fc.configureGlobal({ seed });
 
-// `bun test --parallel` sets it in each worker, and the programs that tests start must not inherit it: the compiled program
+// `bun test --parallel` sets it in each worker, and programs of the tests must not inherit it. The compiled program
 // restarts itself without variables of this prefix (src/system/clean-start.ts).
 delete process.env.BUN_TEST_WORKER_ID;

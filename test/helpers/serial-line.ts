@@ -1,5 +1,5 @@
-/** Both ends of a serial line on a pty, and what a test wants to know of them. */
 import { expect } from "bun:test";
+/** Both ends of a serial line on a pty, and their observation by a test. */
 import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
 import { SerialPortStream } from "@serialport/stream";
 import { ioctl, requests } from "../../drivers/io/libc.ts";
@@ -17,7 +17,7 @@ export async function withPty(run: (far: Pty) => Promise<void>): Promise<void> {
   }
 }
 
-/** A pty whose far end never reads: what is written to it stays in the kernel until that is full. */
+/** A pty whose far end never reads: written bytes stay in the kernel until its buffer is full. */
 export function openDeafPty() {
   const master = openSync("/dev/ptmx", constants.O_RDWR | constants.O_NOCTTY);
   ioctl(master, requests.tiocsptlck, new Int32Array([0]));
@@ -28,7 +28,7 @@ export function openDeafPty() {
 
 export type OpenStream = Awaited<ReturnType<typeof openStream>>;
 
-/** A port of `@serialport/stream` on our binding; rejects with what `open` was refused for. */
+/** A port of `@serialport/stream` on our binding; rejects with the refusal of `open`. */
 export function openStream(path: string, options: Partial<SerialBindingOptions> = {}) {
   const stream = new SerialPortStream({
     binding: serialBinding,
@@ -47,7 +47,7 @@ export function done(call: (callback: (error: Error | null) => void) => void): P
   return new Promise((resolve, reject) => call((error) => (error === null ? resolve() : reject(error))));
 }
 
-/** Collects bytes, and resolves as soon as so many are there. */
+/** Collects bytes, and resolves as soon as this many have arrived. */
 export function createSink() {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -68,7 +68,7 @@ export function openDescriptors(): number {
   return readdirSync("/proc/self/fd").length;
 }
 
-/** How often the threads of this process went to sleep and were woken: what a busy wait drives up. */
+/** The number of times that threads of this process slept and woke: a busy wait raises it. */
 export function wakeUps(): number {
   return readdirSync("/proc/self/task")
     .map((task) => readFileSync(`/proc/self/task/${task}/status`, "latin1"))

@@ -60,7 +60,7 @@ export async function plugIn({ sys, dev }: SerialRoots, device: UsbSerialDevice)
   await addTty({ sys, dev }, device.tty, port);
 }
 
-/** A UART on the board, in the layout of a Linux from 6.5 on, or before. */
+/** A UART on the board, in the layout of a Linux from 6.5 on, or of an earlier one. */
 export async function addUart(
   roots: SerialRoots,
   tty: string,

@@ -1,6 +1,6 @@
 /**
- * Shakes hands as a client that knows its secret, and then disturbs what it says: `session-attacker.ts KIND URL JSON`. Prints
- * what came of each try. Run in a namespace.
+ * Makes a handshake with a valid secret, and then attacks the session: `session-attacker.ts KIND URL JSON`. Prints the
+ * result of each try. Run in a namespace.
  */
 import { connect } from "node:net";
 import { startHandshake } from "../../src/secure/handshake.ts";
@@ -20,16 +20,16 @@ interface Line {
   send(text: string): void;
   /** Hangs up. */
   leave(): void;
-  /** How it ends; `answered` where a frame came that opens. */
+  /** The end of the session; `answered` if a frame came that opens. */
   end(): Promise<string>;
 }
 
 const request = '{"jsonrpc":"2.0","id":1,"method":"version"}';
 
-/** Each makes up what is sent of a fresh session; `undefined` where there is nothing to send. */
+/** Each makes a frame from a fresh session; `undefined` if there is nothing to send. */
 type Attack = (line: Line) => Promise<readonly string[]> | readonly string[];
 
-const frameLength = 96; // Of the request, sealed, as text: each place of it is tried.
+const frameLength = 96; // Each place of the sealed request, as text, is tried.
 
 const attacks: Readonly<Record<string, readonly Attack[]>> = {
   undisturbed: [({ session }) => [session.seal(request)]],
@@ -62,7 +62,7 @@ const attacks: Readonly<Record<string, readonly Attack[]>> = {
     return async ({ session }) => {
       const ours = sealed(session);
       let theirs = ours;
-      while (theirs.at(-1) === ours.at(-1)) theirs = await fromElsewhere(); // Else the splice might be our own frame, whole.
+      while (theirs.at(-1) === ours.at(-1)) theirs = await fromElsewhere(); // Otherwise the splice might be our own frame, whole.
       const at = Math.min(index, ours.length - 1);
       const spliced = Uint8Array.from([...ours.subarray(0, at), ...theirs.subarray(at)]);
       return [JSON.stringify({ e: spliced.toBase64() })];
@@ -72,7 +72,7 @@ const attacks: Readonly<Record<string, readonly Attack[]>> = {
 
 const list = attacks[kind] ?? [];
 const ends: string[] = [];
-// One after the other: more would push each other out of the few places that there are before a secret is shown.
+// One after the other, because more would evict each other from the few places before a proof.
 for (const attack of list) ends.push(await tryIt(attack));
 process.stdout.write(JSON.stringify(ends));
 process.exit(0);
@@ -102,7 +102,7 @@ async function tryIt(attack: Attack): Promise<string> {
   return line.end();
 }
 
-/** A session of its own, from the next of the addresses; tries again where a limit is reached. */
+/** A session of its own, from the next of the addresses; tries again at a limit. */
 async function open(): Promise<Line> {
   const { id, secret } = client;
   for (;;) {
@@ -148,7 +148,7 @@ type Told =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "closed"; readonly code: number };
 
-/** A WebSocket by hand, for one of our own cannot choose its address; undefined where it was not let in. */
+/** A WebSocket by hand, because one of our own cannot choose its address; undefined if it was refused. */
 async function openWire(localAddress: string) {
   const socket = connect({ host: hostname, port: Number(port), localAddress });
   let kept: Buffer = Buffer.alloc(0);

@@ -1,6 +1,6 @@
 /**
- * A web server of somebody else's, whose pages lead a visitor to the device without a click. As a program it serves the
- * address that it is given, and prints its port: `bun stranger.ts 10.77.0.2`.
+ * A web server of a stranger, whose pages lead a visitor to the device without a click. As a program it serves the given
+ * address, and prints its port: `bun stranger.ts 10.77.0.2`.
  */
 
 /** The page of a way, which leads to `url`. */
@@ -25,7 +25,7 @@ const pages: Readonly<Record<string, (url: string) => string>> = {
     `<iframe sandbox="allow-scripts allow-top-navigation" srcdoc='<script>top.location = "${url}"</script>'></iframe>`,
 };
 
-/** Answers without a page that lead there. */
+/** Answers without a page that lead to it. */
 const headers: Readonly<Record<string, (url: string) => ResponseInit>> = {
   redirect: (location) => ({ status: 302, headers: { location } }),
   "redirect that keeps the method": (location) => ({ status: 307, headers: { location } }),
@@ -35,7 +35,7 @@ const headers: Readonly<Record<string, (url: string) => ResponseInit>> = {
 /** All ways by which a page or an answer of the stranger leads its visitor elsewhere. */
 export const leadingWays: readonly string[] = [...Object.keys(pages), ...Object.keys(headers)];
 
-/** The path of a way to `url`. Any other path is a page with a link, `#link`, to where the test puts it. */
+/** The path that leads to `url` in this way. Any other path is a page with a link, `#link`, to an address of the test. */
 export function pathOf(way: string, url: string): string {
   return `/${encodeURIComponent(way)}?${encodeURIComponent(url)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A channel to an emulated tag, without a line between: the driver's own channel on the emulated chip, or that of a plain
- * PC/SC reader, which offers reads and writes of blocks and no more.
+ * A channel to an emulated tag, without a line between them. It is the driver's own channel on the emulated chip, or that
+ * of a plain PC/SC reader, which only reads and writes blocks.
  */
 
 import type { Chip } from "../../drivers/pn532/chip.ts";
@@ -19,7 +19,7 @@ import { createEmulatedChip, instantRadio } from "../emulators/pn532-chip.ts";
 export interface ChannelOptions {
   /** Without `transceive`. */
   readonly isPlain?: boolean;
-  /** Called with each command's payload before it runs; gives what is answered in its stead. */
+  /** Called with each command's payload before it runs; returns the answer in its place. */
   readonly onCommand?: (payload: Uint8Array) => Uint8Array | undefined;
 }
 

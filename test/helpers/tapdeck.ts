@@ -1,4 +1,4 @@
-/** The compiled program as its users run it, in a folder of its own, and a client that remembers what it heard. */
+/** The compiled program as its users run it, in a folder of its own, and a client that records notifications. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -21,16 +21,16 @@ export interface Place {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Config: no readers, but those that the API has of its own. Lines behind it are of the same section. */
+/** Config: no readers, except those of the API. Lines after it belong to the same section. */
 export const noReaders = "[readers]\ndetect = false\n";
 
-/** Config: the readers of these connection strings, or an emulated PN532, and no others. */
+/** Config: only the readers of these connection strings, or an emulated PN532. */
 export function readerConfig(...readers: readonly (string | { readonly path: string })[]): string {
   const named = readers.map((reader) => (typeof reader === "string" ? reader : `pn532-uart:${reader.path}`));
   return `${noReaders}connect = ${JSON.stringify(named)}\n`;
 }
 
-/** Config: a player that plays for ten minutes; of files with these extensions only, where some are given. */
+/** Config: a player that plays for ten minutes; of files with these extensions only, if some are given. */
 export function sleeper(...extensions: readonly string[]): string {
   const some = extensions.length === 0 ? "" : `extensions = ${JSON.stringify(extensions)}\n`;
   return `
@@ -40,7 +40,7 @@ ${some}command = ["/bin/sh", "-c", "exec sleep 600", "{path}"]
 `;
 }
 
-/** Config: a player that does not end when it is asked to. */
+/** Config: a player that ignores a request to end. */
 export const stubborn = `
 [[launchers]]
 id = "stubborn"
@@ -75,7 +75,7 @@ export async function makePlace(toml = ""): Promise<Place> {
 export interface Running {
   readonly client: Client;
   readonly heard: Heard;
-  /** All that it wrote to stderr so far. */
+  /** All that it wrote to stderr. */
   log(): string;
   readonly pid: number;
   /** TERM, and its exit code. */
@@ -120,13 +120,13 @@ export async function startTapdeck(
   };
 }
 
-/** Waits until the only reader of the config is connected: it may have been there before the client was. */
+/** Waits until the only reader of the config is connected, perhaps before the client was. */
 export async function firstReader({ client, heard }: Pick<Running, "client" | "heard">): Promise<void> {
   const { readers } = await client.call("readers");
   if (readers[0]?.connected !== true) await heard.next("readers.added");
 }
 
-/** Has the service index its media. A run that the service has begun by itself, for changed files, ends before. */
+/** Makes the service index its media. An automatic run for changed files ends before. */
 export async function indexMedia(client: Client): Promise<void> {
   let refusal: unknown;
   const isDone = () =>
@@ -144,11 +144,11 @@ export async function indexMedia(client: Client): Promise<void> {
 
 export interface Heard {
   readonly all: readonly Notification[];
-  /** What was heard so far is no longer found by `next`. */
+  /** Earlier notifications are no longer found by `next`. */
   forget(): void;
-  /** Names in the order in which they came. */
+  /** Names of the notifications, in order. */
   names(): readonly string[];
-  /** Resolves with the first notification, heard or to come, that `fits` and was not returned before. */
+  /** Resolves with the first past or future notification that `fits` and was not returned before. */
   next<Name extends Notification["method"]>(
     name: Name,
     fits?: (params: Extract<Notification, { method: Name }>["params"]) => boolean,
@@ -195,9 +195,9 @@ export function listenTo(client: Client): Heard {
 }
 
 async function reach(url: string, hasEnded: () => boolean, log: () => string): Promise<Client> {
-  const deadline = Date.now() + 60_000; // An emulated processor takes its time.
+  const deadline = Date.now() + 60_000; // An emulated processor is slow.
   while (Date.now() < deadline && !hasEnded()) {
-    // Not listening yet.
+    // The service does not listen yet.
     const client = await connect(url).catch(() => undefined);
     if (client !== undefined) return client;
     await Bun.sleep(20);

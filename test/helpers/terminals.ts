@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ioctl, requests } from "../../drivers/io/libc.ts";
 
-// The last of them, which no system uses (Documentation/admin-guide/devices.txt).
+// The last terminal number, which no system uses (Documentation/admin-guide/devices.txt).
 const spare = { major: 4, minor: 63 };
 
 export const canMakeTerminals = await hasTerminals();

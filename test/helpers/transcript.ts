@@ -1,6 +1,7 @@
 /**
  * Transcripts of the API, one format for all: `>` we send, `<` we receive, `=` a notification, `=*` any number of that
- * notification, `#` why. In what is expected, `"*"` stands for any value, and `"..."` at the end of a list for any more of it.
+ * notification, `#` why. In expected messages, `"*"` stands for any value, and `"..."` at the end of a list for any further
+ * items.
  */
 
 export type Step =
@@ -38,7 +39,7 @@ export function readTranscript(text: string): readonly Step[] {
   });
 }
 
-/** Where `actual` differs from `expected`, as a path with both; undefined where it fits. */
+/** The first difference between `actual` and `expected`, as a path with both; undefined if they agree. */
 export function difference(expected: unknown, actual: unknown, path = ""): string | undefined {
   if (expected === "*" && actual !== undefined) return undefined;
   if (Array.isArray(expected) && Array.isArray(actual)) {

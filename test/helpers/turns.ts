@@ -1,6 +1,6 @@
-/** How much is done in one turn of the event loop: what decides how long everybody else waits, whatever the machine. */
+/** The work in one turn of the event loop, which decides on the wait of all others, on any machine. */
 
-/** Runs `work`, and tells how often it called `count` at most between two turns. */
+/** Runs `work`, and returns the largest number of calls of `count` between two turns. */
 export async function mostInOneTurn(work: (count: () => void) => Promise<void>): Promise<number> {
   let [now, most, isOver] = [0, 0, false];
   const turn = () => {

@@ -1,10 +1,10 @@
-/** New Type 2 tags of each kind as a driver reads them before it writes. */
 
+/** New Type 2 tags of each kind, as a driver reads them before it writes. */
 import { containerOf, layoutOf, parseVersion } from "../../drivers/protocol/type2-tag.ts";
 import type { Type2Image } from "../../drivers/protocol/type2-write-plan.ts";
 import type { Type2Kind } from "../emulators/emulated-tags.ts";
 
-/** What GET_VERSION answers; absent for the kinds that do not know it. */
+/** The answer to GET_VERSION; absent for the kinds without that command. */
 const versions: Readonly<Partial<Record<Type2Kind, string>>> = {
   "ultralight-ev1": "0004030101000b03",
   "ultralight-ev1-128": "0004030101000e03",
@@ -18,14 +18,14 @@ export const roomBytes: Readonly<Record<Type2Kind, number>> = {
   ultralight: 48,
   "ultralight-ev1": 48,
   "ultralight-ev1-128": 128,
-  // Before it is formatted, it tells no size, and is taken for an Ultralight.
+  // Before it is formatted, it reports no size, and is taken for an Ultralight.
   "ultralight-c": 48,
   ntag213: 139,
   ntag215: 496,
   ntag216: 872,
 };
 
-/** What a driver would have read of this memory. */
+/** The driver's reading of this memory. */
 export function imageOf(kind: Type2Kind, memory: Uint8Array): Type2Image {
   const version = parseVersion(Uint8Array.fromHex(versions[kind] ?? ""));
   const container = memory.slice(12, 16);

@@ -1,8 +1,8 @@
 /**
  * Debian's pcscd with a virtual reader (vsmartcard-vpcd) that hands its APDUs to a card of ours over TCP, on 127.0.0.1. Its
- * socket lies in a mount namespace of its own, so that a pcscd of this machine is left alone. Needs root, for the namespace.
+ * socket is in a mount namespace of its own, so that a pcscd of this machine is left alone. Needs root, for the namespace.
  *
- *   vpcd sends       length(2, big-endian) then an APDU; or one byte: 0 power off, 1 power on, 2 reset, 4 the ATR is wanted
+ *   vpcd sends       length(2, big-endian) then an APDU; or one byte: 0 power off, 1 power on, 2 reset, 4 a request for the ATR
  *   the card sends   length(2) then the answer; to 4 the ATR; to the others nothing
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ export interface VirtualCard {
 export interface VirtualReader extends AsyncDisposable {
   /** Answers to these APDUs by way of pcscd and libpcsclite. */
   send(apdus: readonly Uint8Array[]): Promise<readonly Uint8Array[]>;
-  /** The name that PC/SC's own tools know the card by, with its ATR in it. */
+  /** The card's name in PC/SC's own tools, with its ATR in it. */
   describe(): Promise<string>;
 }
 
@@ -67,7 +67,7 @@ export async function startVirtualReader(card: VirtualCard): Promise<VirtualRead
     async send(apdus) {
       const lines = apdus.map((apdu) => apdu.toHex());
       const said = await ask(["scriptor", "-r", reader], `${lines.join("\n")}\n`);
-      // An answer goes on over lines, until the word on its status.
+      // An answer takes several lines, until the word on its status.
       return [...said.matchAll(/^< ((?:[0-9A-F]{2}\s+)+):/gm)].map(([, hex = ""]) =>
         Uint8Array.fromHex(hex.replaceAll(/\s/g, "")),
       );
@@ -82,7 +82,7 @@ export async function startVirtualReader(card: VirtualCard): Promise<VirtualRead
   };
 }
 
-/** vpcd has two slots, on two ports in a row, and crashes where nobody is at one. */
+/** vpcd has two slots, on two ports in a row, and crashes if one of them has no client. */
 function twoServers(card: VirtualCard): readonly [TCPSocketListener, TCPSocketListener] {
   for (let tries = 0; ; tries++) {
     const first = listen(0, card);

@@ -1,6 +1,7 @@
 /**
- * Boards that QEMU emulates, with the image in them: `virt`, a plain machine with a Cortex-A53 and the watchdog of a PC
- * chipset, and the Raspberry Pi Zero 2 W with its real device tree. Each ends with its test, and leaves nothing behind.
+ * Boards that QEMU emulates, with the image in them. `virt` is a plain machine with a Cortex-A53 and the watchdog of a PC
+ * chipset. The other is the Raspberry Pi Zero 2 W with its real device tree. Each ends with its test, and leaves nothing
+ * behind.
  */
 import { appendFile, cp, mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,61 +23,61 @@ const slot = join(root, "build/image/boot/slot-a");
 /** Of Debian's package u-boot-qemu. */
 const loader = "/usr/lib/u-boot/qemu_arm64/u-boot.bin";
 const meta = readMeta();
-/** What all boards of this checkout said, one behind the other. */
+/** The console output of all boards of this checkout, one after the other. */
 const consoles = join(root, "build/image", process.env.CONSOLES ?? "consoles-image.log");
 
-// The certificate is made by the guest itself at its first start; whom the host speaks to here is beyond doubt.
+// The guest makes the certificate at its first start; the host cannot talk to another device here.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
 
-/** In the guest's shell: the process of the service itself, and none of its helpers, which are the same program. */
+/** In the guest's shell: the process of the service itself, without its helpers, which are the same program. */
 export const service =
   '$(for pid in $(pidof tapdeck); do grep -q "^PPid:.$(cat /var/run/tapdeck-watchdog.pid)$" /proc/$pid/status && echo $pid; done)';
 
 export interface BoardOptions {
   readonly card: Pick<Card, "url">;
   readonly machine?: "virt" | "zero2w";
-  /** A pty with a reader behind it: on USB where the machine has it, else on the board's own port. */
+  /** A pty with a reader: on USB if the machine has it, else on the board's own port. */
   readonly reader?: string;
-  /** Where an emulated reader's USB port listens (`createUsbPort`). `virt` only. */
+  /** The socket of an emulated reader's USB port (`createUsbPort`). `virt` only. */
   readonly usb?: string;
   /** False leaves the hardware watchdog out. */
   readonly watchdog?: boolean;
   /** Starts U-Boot, which finds the kernel on the card, rather than the kernel itself. `virt` only. */
   readonly loader?: boolean;
-  /** More words for QEMU. `virt` only. */
+  /** Additional words for QEMU. `virt` only. */
   readonly more?: readonly string[];
-  /** A display of this size, such as `320x240`, whose picture `picture` takes. `virt` only. */
+  /** A display of this size, such as `320x240`, for `picture`. `virt` only. */
   readonly display?: `${number}x${number}`;
-  /** More words for the kernel's command line, where no boot loader has one of its own. */
+  /** Additional words for the kernel's command line, if no boot loader has one of its own. */
   readonly append?: string;
 }
 
 export interface Board extends AsyncDisposable {
   readonly pid: number;
-  /** All that came out of its console. */
+  /** All output of its console. */
   console(): string;
   /** Resolves as soon as the service answers `ping`, with the milliseconds since the start; rejects after four minutes. */
   pong(): Promise<number>;
   /** Resolves when the service no longer answers. */
   silence(): Promise<void>;
-  /** Resolves when the console holds this, for the `count`th time. */
+  /** Resolves when the console has shown this text `count` times. */
   said(text: string, count?: number): Promise<number>;
-  /** Runs a command in the guest, as root, and returns what it said. Rejects where it fails. `virt` only. */
+  /** Runs a command in the guest, as root, and returns its output. Rejects if it fails. `virt` only. */
   shell(command: string): Promise<string>;
-  /** The guest has restarted: the next command finds a new shell. */
+  /** The guest has restarted: the next command gets a new shell. */
   restarted(): void;
   /**
    * A client of the host, over TLS: on `virt` a new member, paired in the guest's shell; elsewhere a stranger. It connects
-   * again: a first start shows another certificate once it has an address.
+   * again, because a first start shows another certificate once it has an address.
    */
   client(): Promise<Client>;
-  /** What its display shows now. Needs `display`. */
+  /** The present picture of its display. Needs `display`. */
   picture(): Promise<Picture>;
-  /** The power goes. */
+  /** Cuts the power. */
   kill(): Promise<void>;
 }
 
-/** The client of the host, by card: a card that is full, or about to lose its power, need not take another one. */
+/** The client of the host, by card: a card that is full, or about to lose its power, needs no second one. */
 const members = new Map<string, { readonly id: string; readonly secret: string }>();
 
 export async function startBoard(options: BoardOptions): Promise<Board> {
@@ -92,7 +93,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
   const started = performance.now();
   const child = Bun.spawn(
     [
-      // Whatever becomes of the test, the machine does not outlive it.
+      // The machine does not outlive the test, whatever its result.
       ...["setpriv", "--pdeathsig", "KILL", "qemu-system-aarch64"],
       ...["-nodefaults", "-display", "none", "-chardev", "stdio,id=console,signal=off"],
       ...["-qmp", `unix:${controlPath},server=on,wait=off`],
@@ -106,7 +107,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     { stdio: ["pipe", "pipe", "pipe"] },
   );
   let text = "";
-  // Of the machine itself, which says a lot about a network whose other end is not up yet.
+  // Output of the machine itself, which reports much about a network without its other end.
   let complaints = "";
   const consoleShown = showLog(`board ${child.pid}`, () => text);
   const decoder = new TextDecoder();
@@ -149,7 +150,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
     shell ??= await openShell(shellPath);
     return shell.run(command);
   };
-  // The service may be replaced on a busy machine while it is asked.
+  // On a busy machine the service may be replaced during the request.
   const newMember = () =>
     until(
       () => inShell("tapdeck call clients.new </dev/null").then(identityIn, () => false as const),
@@ -169,7 +170,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
       shell?.close();
       shell = undefined;
     },
-    // TLS comes a moment after the first pong: its certificate is made first where there is none.
+    // TLS comes a moment after the first pong, because a missing certificate is made first.
     async client() {
       const url = `wss://127.0.0.1:${tlsPort}/api/v0.1`;
       return until(async () => {
@@ -178,7 +179,7 @@ export async function startBoard(options: BoardOptions): Promise<Board> {
           try {
             return await connect(url, { ...known, reconnect: true });
           } catch (error) {
-            // Of a card that was damaged: it no longer knows its client.
+            // A damaged card has lost its client.
             if (!(error instanceof RpcError)) return false;
           }
         }
@@ -228,7 +229,7 @@ function virt(
   ];
 }
 
-/** Behind the USB controller, which they need. */
+/** After the USB controller, which they need. */
 function displayDevices(size: string): readonly string[] {
   const [width, height] = size.split("x");
   return [
@@ -239,8 +240,8 @@ function displayDevices(size: string): readonly string[] {
 }
 
 /**
- * The real device tree, with two changes that a board's config.txt makes: USB as a host, and the PL011 for a reader rather
- * than for Bluetooth. QEMU's model of its watchdog resets at once, and its power driver's registers are missing.
+ * The real device tree with two changes that a board's config.txt makes: USB as a host, and the PL011 for a reader instead
+ * of Bluetooth. QEMU's model of its watchdog resets at once, and its power driver's registers are missing.
  */
 async function zero2w({ card, reader, append = "" }: BoardOptions, folder: string): Promise<string[]> {
   const tree = join(folder, "board.dtb");
@@ -257,7 +258,7 @@ async function zero2w({ card, reader, append = "" }: BoardOptions, folder: strin
 }
 
 /**
- * A card without wits, for a board whose controller moves one sector at a time, to which a network block device is slow.
+ * A slow SD card is too slow as a network block device for a board whose controller moves one sector at a time.
  */
 export async function makePlainCard(): Promise<Pick<Card, "url"> & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-card-"));
@@ -273,13 +274,13 @@ function identityIn(said: string): { readonly id: string; readonly secret: strin
   return id === undefined || secret === undefined ? false : { id, secret };
 }
 
-/** From the guest's view this comes from afar, and `ping` is for anyone. */
+/** For the guest this is a remote caller, and `ping` needs no right. */
 async function answers(port: number): Promise<boolean> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/ping`, { signal: AbortSignal.timeout(400) });
     return (await answer.text()) === "pong";
   } catch {
-    // Not yet, or no longer.
+    // The service does not answer yet, or no longer.
     return false;
   }
 }

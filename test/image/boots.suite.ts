@@ -1,6 +1,6 @@
 /**
- * The image on the emulated board: it boots to a pong, reads a card on a reader of the host, and copes with owners, broken
- * cards and full ones. Run by `make test-image`.
+ * The image on the emulated board: it boots to a pong, reads a card, and handles changes of owners, broken cards and full
+ * ones. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -107,7 +107,7 @@ test(
     expect(status).toMatch(/^Groups:\t18 28 29 46 97 900 $/m);
     expect(status).toMatch(/^CapEff:\t0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\t1$/m);
-    // What a flood of connections is measured against (overlay/usr/lib/tapdeck/serve).
+    // The limit of descriptors for a flood of connections (overlay/usr/lib/tapdeck/serve).
     const limits = await board.shell(`cat /proc/${service}/limits`);
     expect(limits).toMatch(/^Max open files +65536 +65536 /m);
     const environment = await board.shell(
@@ -147,7 +147,7 @@ test(
 test(
   "without a display the console shows the board's name and address, and that a reader is there",
   async () => {
-    // The kernel's own copy of what the first terminal shows (vcs(4)).
+    // The kernel's own copy of the first terminal's text (vcs(4)).
     const shown = await until("the screen", async () => {
       const text = await board.shell("fold -w 80 /dev/vcs1 || cat /dev/vcs1");
       return text.includes("http://10.0.2.15:7497") && text.includes("put a card on it") ? text : undefined;
@@ -192,7 +192,7 @@ test(
         ),
       );
       expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyUSB0" });
-      // The identity hangs on the socket, by the name that mdev gave it.
+      // The identity depends on the socket, by its name from mdev.
       expect(await board.shell("ls /dev/serial/by-path")).toMatch(/^[0-9a-z:.]+-usb-0:1:1\.0$/);
       reader.put(
         createType2Tag("ntag215", { uid: Uint8Array.fromHex("04a1b2c3d4e5f6"), text: "SNES/Game.sfc" }),
@@ -283,7 +283,7 @@ test(
       const { checks } = await after.call("health");
       expect(checks.find(({ name }) => name === "disk")).toMatchObject({ ok: false });
       await board.shell("rm /data/full; sync");
-      // The file system gives the room back a moment after the file is gone.
+      // The file system frees the room a moment after the deletion.
       await until("room on the card", async () => {
         const { checks: now } = await after.call("health");
         return now.find(({ name }) => name === "disk")?.ok === true;
@@ -302,7 +302,7 @@ test(
     await client.call("mappings.new", mappingOf("before the cut"));
     client.close();
     await board.kill();
-    // Its first sector, with another count of mounts (ext4, s_mnt_count); the sum stands in its second.
+    // Its first sector, with another count of mounts (ext4, s_mnt_count); the sum is in its second sector.
     const superblock = card.read(dataFrom + 1024, 512).slice();
     superblock[0x34] = (superblock[0x34] ?? 0) ^ 0x55;
     card.damage(dataFrom + 1024, superblock);
@@ -338,7 +338,7 @@ test(
 );
 
 test(
-  "what the owner wrote counts, mistakes are told, and of a damaged data partition everything readable is there",
+  "the lines that the owner wrote count, mistakes are reported, and everything readable of a damaged data partition is there",
   async () => {
     const owned = join(folder, "owned.img");
     await copyImage(owned);
@@ -378,7 +378,7 @@ test(
   async () => {
     await using empty = await makeCard(image, cardBytes);
     await using bare = await startBoard({ card: empty, append: "init=/bin/true" });
-    // The kernel has no other word for an init that has ended.
+    // The kernel has no other message for an init that has ended.
     print(
       "the same image with an empty init, from the kernel's start to its end",
       seconds(await bare.said("Attempted to kill init")),
@@ -387,7 +387,7 @@ test(
   patienceMs,
 );
 
-// With the marks that an editor of a PC leaves.
+// With the marks that editors of PCs leave.
 const ownersText =
   "\ufeff# Mine\r\nhost_name=my-deck\r\nreader=pn532-uart:/dev/ttyS9\r\nwifi=yes\r\nnonsense\r\nanonymous=look\r\n";
 
@@ -408,9 +408,9 @@ async function restart(): Promise<void> {
   print("a later start, from the kernel's start to the first pong", seconds(await board.pong()));
 }
 
-/** Nothing was written for as long as the service puts things off; what the kernel would put off is asked for. */
-// A minute behind each start and each change the service looks whether its copy is up to date. Reading dirties the
-// database's shared memory, which the kernel would write half a minute later still.
+/** Nothing was written within the service's delays; the kernel's delayed writes are forced. */
+// A minute after each start and each change the service checks whether its copy is up to date. A read dirties the
+// database's shared memory, which the kernel would still write half a minute later.
 const quietMs = copyDelayMs + 30_000;
 const lookMs = 10_000;
 

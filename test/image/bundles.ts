@@ -1,4 +1,7 @@
-/** Updates for the emulated board, signed with the key that the image of this checkout trusts, and where it fetches them. */
+/**
+ * Updates for the emulated board, signed with the key that the image of this checkout trusts, and the address from which
+ * the board fetches them.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,13 +12,16 @@ import { makeBundle, readKey } from "../../tools/image/signing.ts";
 export const version = readMeta().version;
 
 export interface Updates extends AsyncDisposable {
-  /** As the guest sees it. */
+  /** The guest's view of it. */
   address(name: string): string;
-  /** Of the root file system in it. */
+  /** The size of the root file system in it. */
   rootBytes(name: string): number;
-  /** The image's own system without its players under another version, with one more script at its start where it shall fail. */
+  /**
+   * The image's own system without its players, under another version, with an additional script at its start if it must
+   * fail.
+   */
   make(name: string, version: string, script?: string): Promise<void>;
-  /** One of `rootBytes` that never gets so far as to start: its kernel is none. */
+  /** An update of `rootBytes` that never starts, because its kernel is invalid. */
   makeStartless(name: string, version: string, rootBytes: number): Promise<void>;
 }
 
@@ -60,20 +66,20 @@ interface System {
 }
 
 async function makeSystem(path: string, folder: string, system: System): Promise<void> {
-  // One that hangs needs no service, which is most of its bytes.
+  // An update that hangs needs no service, which is most of its bytes.
   const left = ["etc/tapdeck-release", ...(system.script === undefined ? [] : ["usr/bin/tapdeck"])];
   const files = [`etc/tapdeck-release f 0644 0 0 echo Tapdeck ${system.version}`];
   if (system.script !== undefined) {
     await Bun.write(join(folder, "script"), system.script);
     files.push(`etc/init.d/S91hang f 0755 0 0 cat ${join(folder, "script")}`);
   }
-  // Players have no part in it, and would be most of what the emulated board fetches, checks and writes.
+  // Players do not matter here, and would be most of the bytes that the emulated board fetches, checks and writes.
   const players = join(root, "build/image/players.list");
   await run([
     ...["mksquashfs", join(root, "build/image/root"), path, "-all-root", "-noappend", "-no-progress"],
     ...["-comp", "zstd", "-Xcompression-level", "1", "-ef", players],
     ...files.flatMap((line) => ["-p", line]),
-    // All that stands behind this word is left out.
+    // The words after this one are omitted.
     ...["-e", ...left],
   ]);
 }

@@ -1,7 +1,7 @@
 /**
- * An SD card whose power can be cut: a network block device (the NBD protocol, "doc/proto.md" of its project) that QEMU
- * takes for a disk with a write cache. What the guest flushed is safe. Of what it did not, a cut keeps some writes, loses
- * some, and tears one, as the seed says. It counts what is written to each partition, which no guest can get wrong.
+ * An SD card whose power can be cut: a network block device (the NBD protocol, "doc/proto.md" of its project). QEMU takes
+ * it for a disk with a write cache. Flushed writes are safe. Of the others, a cut keeps some, loses some, and tears one, by
+ * the seed. It counts the bytes written to each partition, which no guest can falsify.
  */
 import { closeSync, openSync, readSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,19 +11,19 @@ import { seededRandom } from "../emulators/emulated-line.ts";
 import { createReader, type Reader } from "./nbd-reader.ts";
 
 export interface Card extends AsyncDisposable {
-  /** What QEMU's `file=` takes. */
+  /** The argument of QEMU's `file=`. */
   readonly url: string;
   /** Write requests since the card was made. */
   readonly writes: number;
   readonly flushes: number;
   /** Bytes that were written from `from` on, up to `to`, since the card was made. */
   writtenBytes(from: number, to: number): number;
-  /** From now on nothing is taken any more once `count` more writes have come, `within` these bytes; `struck` is called then, once. */
+  /** After `count` more writes `within` these bytes, the card accepts nothing any more; `struck` is called then, once. */
   cutAfter(count: number, struck: () => void, within?: Range): void;
-  /** The power went, and comes back: to be called when QEMU has ended. */
+  /** Restores the power after a cut: to be called when QEMU has ended. */
   powerCycle(seed: number): void;
   read(offset: number, length: number): Uint8Array;
-  /** As a fault of the card would. */
+  /** Acts like a fault of the card. */
   damage(offset: number, bytes: Uint8Array): void;
 }
 
@@ -44,7 +44,7 @@ interface Write {
 /** Blocks that differ from the image. A block is never changed in place, so that copies of the map are cheap. */
 type Blocks = Map<number, Uint8Array>;
 
-/** `bytes` is the card's size; what the image does not fill reads as zeros. */
+/** `bytes` is the card's size; the rest after the image reads as zeros. */
 export async function makeCard(image: string, bytes: number): Promise<Card> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-card-"));
   const socketPath = join(folder, "nbd.sock");
@@ -159,7 +159,7 @@ export async function makeCard(image: string, bytes: number): Promise<Card> {
 interface Disk {
   readonly bytes: number;
   read(offset: number, length: number): Uint8Array;
-  /** False where the power is gone, and no answer may be given. */
+  /** False if the power is cut, and no answer may be given. */
   write(offset: number, data: Uint8Array, forced: boolean): boolean;
   flush(): boolean;
 }
@@ -185,7 +185,7 @@ function serve(socketPath: string, disk: Disk) {
           pending.push(bytes);
           flushPending(socket);
         };
-        // It ends when the other side is gone.
+        // It ends when the client is gone.
         converse(reader, send, disk).catch(() => socket.end());
       },
       data: (socket, bytes) => socket.data.reader.push(bytes),
@@ -233,7 +233,7 @@ async function converse(reader: Reader, send: Send, disk: Disk): Promise<void> {
   }
 }
 
-/** Answers one option; true where the transmission begins. */
+/** Answers one option; true if the transmission begins. */
 async function negotiate(reader: Reader, send: Send, disk: Disk): Promise<boolean> {
   const header = viewOf(await reader.take(16));
   const [kind, length] = [header.getUint32(8), header.getUint32(12)];

@@ -1,4 +1,4 @@
-/** The check of the data partition at each start, on files: what a power cut leaves is put right, and nothing is given up. */
+/** The check of the data partition at each start, on files: it repairs the effects of a power cut, and gives nothing up. */
 import { expect, test } from "bun:test";
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const superblockAt = 1024;
 const sectorBytes = 512;
 const mountCountAt = 0x34; // Linux kernel documentation, ext4 data structures, "Super Block": s_mnt_count, in its first sector.
 
-/** A data partition as the image has it, with a file on it, after what `age` does to it. */
+/** A data partition like that of the image, with a file on it, after `age` changed it. */
 async function withData(
   age: (path: string) => Promise<void>,
   look: (path: string) => Promise<void>,
@@ -69,14 +69,14 @@ test("a superblock that grew in its first sector only is put right, too", () =>
     async (path) => {
       const before = (await readFile(path)).subarray(superblockAt, superblockAt + 2 * sectorBytes);
       await grown(path);
-      // The sum lies in the second sector.
+      // The sum is in the second sector.
       await change(path, superblockAt + sectorBytes, before.subarray(sectorBytes));
       expect(isPutRight(path)).toBe(true);
       await isWhole(path);
     },
   ));
 
-test("what is sound is left alone, and what is no file system any more is, too", () =>
+test("a sound file system is left alone, and so is one that is beyond repair", () =>
   withData(
     async () => {},
     async (path) => {

@@ -1,7 +1,7 @@
 /**
- * Power cuts: the emulated card dies at a seeded write while the board starts for the first time and grows its data, keeps
- * what it is told, or is updated; what was not flushed is partly lost, and one write torn. It always boots, and what was
- * acknowledged is there. `CUTS` says how many, `SEED` where to begin. Run by `make test-image`.
+ * Power cuts at a seeded write of the emulated card. The board is in its first start, stores acknowledged data, or is being
+ * updated. Unflushed writes are partly lost, and one write is torn. It always boots, and all acknowledged data are there.
+ * `CUTS` is the number of cuts, and `SEED` selects them. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Client } from "../../src/client/client.ts";
@@ -16,15 +16,15 @@ const cuts = Number(process.env.CUTS ?? 4);
 const seed = Number(process.env.SEED ?? 1);
 
 type Kind = "first start" | "writing" | "updating";
-/** What a card lives through, one cut in each. From the update on the boot loader decides what starts. */
+/** The phases in a card's life, each with one cut. From the update on, the boot loader chooses the system. */
 const life: readonly Kind[] = ["first start", "writing", "updating", "writing"];
 const updateAt = life.indexOf("updating");
 
-/** Within so many writes a cut strikes: what is done takes about as many, and a cut behind its end is one, too. */
+/** A cut comes within this many writes, which is about the work of the phase; a cut after its end counts, too. */
 const writesOf: Readonly<Record<Kind, number>> = {
-  // Most of them while the partition and its file system grow; the last ones strike what is kept right behind the first pong.
+  // Most of them are in the growth of the partition and its file system; the last are in the writes after the first pong.
   "first start": 60,
-  // A mapping costs some ten: a cut within these strikes among them, and in the copies that follow.
+  // A mapping costs some ten writes: a cut within these is in one of them, or in the copies that follow.
   writing: 120,
   updating: 80,
 };
@@ -72,7 +72,7 @@ for (let first = 0; first < cuts; first += life.length) {
   );
 }
 
-/** A card, and what its owner was promised to be on it. */
+/** A card, and the data that its owner was promised to be on it. */
 interface Owned {
   readonly card: Card;
   readonly acknowledged: string[];
@@ -99,15 +99,15 @@ async function cutFirstStart({ card, acknowledged }: Owned, writes: number): Pro
   const struck = strike(card, writes);
   await using board = await startBoard({ card });
   const started = board.pong().then(() => "started" as const);
-  // Killed meanwhile, nobody waits for it any more.
+  // After a kill nobody waits for it any more.
   started.catch(() => {});
   if ((await Promise.race([struck, started])) === "struck") return board.kill();
-  // It took fewer writes than the seed wanted: the rest are made.
+  // It took fewer writes than the seed wanted, so the rest are made here.
   print("writes of a first start, to the first pong", `${card.writes}`);
   await keep(board, struck, acknowledged);
 }
 
-/** The system that ran before is there again, and so is all that was acknowledged. `cutsBefore` is the card's age. */
+/** The earlier system runs again, and all acknowledged data are there. `cutsBefore` is the card's age. */
 async function startAgain({ card, acknowledged }: Owned, cutsBefore: number): Promise<Board> {
   const board = await startBoard({ card, loader: cutsBefore >= updateAt });
   try {
@@ -128,32 +128,34 @@ function strike(card: Card, writes: number): Promise<"struck"> {
   return new Promise((resolve) => card.cutAfter(writes, () => resolve("struck")));
 }
 
-/** Updates the board to a system that cannot start, until the power goes, or the system before is about to start again. */
+/**
+ * Updates the board to a system that cannot start, until the power is cut, or the earlier system is about to start again.
+ */
 async function update(board: Board, card: Card, writes: number): Promise<void> {
-  // Until nothing else waits to be written, so that the cut strikes the update.
+  // Until no other write is pending, so that the cut is in the update.
   await board.shell(`wget -q -O /data/small ${updates.address("small")} && sync`);
   const starts = board.console().split("Tapdeck: starting slot a").length;
   const struck = strike(card, writes);
-  void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power goes meanwhile.
+  void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power may be cut meanwhile.
   const from = card.writes;
   const back = board.said("Tapdeck: starting slot a", starts).then(() => "back" as const);
-  // Killed meanwhile, nobody waits for it any more.
+  // After a kill nobody waits for it any more.
   back.catch(() => {});
   if ((await Promise.race([struck, back])) === "back")
     print("writes of an update, to its end", `${card.writes - from}`);
   await board.kill();
 }
 
-/** Makes mappings, one after the other, until the power goes. */
+/** Makes mappings, one after the other, until the power is cut. */
 async function keep(board: Board, struck: Promise<"struck">, acknowledged: string[]): Promise<void> {
   const connecting = board.client();
-  // To pair it takes writes, too: the power may go before.
+  // Pairing needs writes, too: the power may be cut before its end.
   connecting.catch(() => {});
   const client = await Promise.race([struck, connecting]);
   if (client === "struck") return board.kill();
   for (;;) {
     const label = `mapping ${acknowledged.length}`;
-    // The connection ends with the power, or with a service that was too slow; it comes back, and nobody was promised it.
+    // The connection ends with the power, or with a service that was too slow; the mapping was not acknowledged.
     const attempt = make(client, label).catch(() => Bun.sleep(100));
     const came = await Promise.race([struck, attempt]);
     if (came === "struck") break;
@@ -178,11 +180,11 @@ async function make(client: Client, label: string): Promise<"made"> {
 
 async function check(board: Board, acknowledged: readonly string[]): Promise<void> {
   const client = await board.client();
-  // A service on a busy machine may be replaced while it is asked.
+  // On a busy machine the service may be replaced during the request.
   const { labels, checks } = await until("its answers", () => answersOf(client).catch(() => undefined));
   client.close();
   expect(acknowledged.filter((label) => !labels.has(label))).toEqual([]);
-  // Neither the partition nor the database may have been given up; that an update did not start is told, once.
+  // Neither the partition nor the database may be given up; an update that did not start is reported once.
   const asked = checks.filter(({ name }) => name === "device" || name === "database");
   expect(asked).toHaveLength(2);
   const complaints = asked.filter(({ ok }) => !ok).map(({ reason = "" }) => reason);

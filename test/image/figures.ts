@@ -1,4 +1,4 @@
-/** Figures of the image, printed as they are measured, and once more together: no test is decided by them. */
+/** Figures of the image, printed when they are measured, and once more together; they decide no test. */
 
 const measured: string[] = [];
 
@@ -8,7 +8,7 @@ export function print(what: string, figure: string): void {
   process.stdout.write(line);
 }
 
-/** All that this file's tests have printed, in one place. */
+/** All figures of this file's tests, in one place. */
 export function printTogether(): void {
   process.stdout.write(`\nThe image's figures, on emulated boards:\n${measured.join("")}\n`);
 }

@@ -1,7 +1,7 @@
 /**
- * A game's first picture on the emulated board: from a card on the reader, and from the same RetroArch started by hand beside the
- * idle service. In seconds of the host, and in instructions of the guest, which depend less on how busy the host is.
- * Run by `make test-image BOARDS=first-frame`; STARTS=3 is how often each is measured.
+ * A game's first picture on the emulated board: after a card on the reader, and after a start of the same RetroArch by
+ * hand. Times are in seconds of the host, and in instructions of the guest, which depend less on the load of the host. Run
+ * by `make test-image BOARDS=first-frame`; STARTS=3 is the number of measurements of each.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -21,7 +21,8 @@ import { patienceMs, until } from "./until.ts";
 const starts = Number(process.env.STARTS ?? 3);
 const pollMs = 100;
 const quietMs = 500;
-// An idle board with its service executes 5 to 12 million instructions in that time, and one that starts something 30 and more.
+// In that time an idle board with its service executes 5 to 12 million instructions, and one that starts something 30 and
+// more.
 const quietInstructionsMax = 20e6;
 
 // The status screen's color when it waits for a card (src/screen/drawings.ts), and the game's.
@@ -36,7 +37,7 @@ let card: Awaited<ReturnType<typeof makePlainCard>>;
 let reader: Pn532Device;
 let board: Board;
 let client: Client;
-/** The words by which a hand starts the game. */
+/** The command line of a start by hand. */
 let command: readonly string[] = [];
 
 beforeAll(async () => {
@@ -87,7 +88,7 @@ test(
   async () => {
     const byCard: Start[] = [];
     const byHand: Start[] = [];
-    // The first of each is to fill the guest's caches.
+    // The first of each fills the guest's caches.
     for (let round = 0; round <= starts; round++) {
       byCard.push(await startByCard());
       byHand.push(await startByHand());
@@ -111,8 +112,8 @@ async function startByCard(): Promise<Start> {
 }
 
 /**
- * Leaves in the guest how the game that runs now was started: its words, its variables and its file of settings. The folders
- * that these settings name are made again, since the service removes its own.
+ * Saves the start of the running game in the guest: its words, its variables and its file of settings. The folders of these
+ * settings are made again, because the service removes its own.
  */
 async function makeHand(): Promise<void> {
   const pid = await board.shell("pidof retroarch");
@@ -143,7 +144,7 @@ async function words(pid: string, name: "cmdline" | "environ"): Promise<readonly
 
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** By a shell of the service's user, with its groups, that is there before and is told to become the game. */
+/** By a waiting shell of the service's user, with its groups, which becomes the game. */
 async function startByHand(): Promise<Start> {
   await board.shell(
     "grep -q 'video:.*tapdeck' /etc/group || " +
@@ -159,7 +160,7 @@ async function startByHand(): Promise<Start> {
   return start;
 }
 
-/** From `start` to the first picture of the game. */
+/** The time from `start` to the first picture of the game. */
 async function measured(start: () => unknown): Promise<Start> {
   const from = { at: performance.now(), count: await instructions() };
   await start();
@@ -179,7 +180,7 @@ async function measured(start: () => unknown): Promise<Start> {
   return taken;
 }
 
-/** Resolves when the status screen waits for a card, and nothing is going on in the guest. */
+/** Resolves when the status screen waits for a card, and the guest is idle. */
 async function quiet(): Promise<void> {
   let before: Picture | undefined;
   let last = Number.NaN;
@@ -194,13 +195,13 @@ async function quiet(): Promise<void> {
   });
 }
 
-/** That the guest has executed, on all its processors (test/image/count.c). */
+/** The instructions of the guest, on all its processors (test/image/count.c). */
 async function instructions(): Promise<number> {
   const each = new BigUint64Array(await Bun.file(counts).arrayBuffer());
   return Number(each.reduce((sum, count) => sum + count, 0n));
 }
 
-/** Prints all that was measured, and the ratio of the medians. */
+/** Prints all measurements, and the ratio of the medians. */
 function report(byCard: readonly Start[], byHand: readonly Start[]): void {
   const line = (unit: string, figure: (start: Start) => number) => {
     const [cards, hands] = [byCard.map(figure), byHand.map(figure)];

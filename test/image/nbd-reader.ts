@@ -1,10 +1,10 @@
-/** Bytes of a stream, taken in the counts that a protocol asks for. One taker at a time. */
+/** Bytes of a stream, read in the counts that a protocol needs. One reader at a time. */
 
 export interface Reader {
   push(bytes: Uint8Array): void;
-  /** No more will come: who waits is refused. */
+  /** After the end of the stream a waiting read is rejected. */
   end(): void;
-  /** Resolves with exactly so many bytes; rejects where the stream ends before. */
+  /** Resolves with exactly this many bytes; rejects if the stream ends before. */
   take(count: number): Promise<Uint8Array>;
 }
 

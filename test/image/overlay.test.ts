@@ -1,4 +1,4 @@
-/** The image's own files, without a board: scripts, numbers that stand in several places, and what reads tapdeck.conf. */
+/** The image's own files, without a board: scripts, numbers that occur in several places, and readers of tapdeck.conf. */
 import { expect, test } from "bun:test";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ test("every script of the image is clean to shellcheck and to the shell that run
   }
 });
 
-test("what init starts and stops has the canonical form, and says so to who calls it otherwise", async () => {
+test("a script that init starts and stops has the canonical form, and explains itself to a caller that uses it otherwise", async () => {
   for (const name of (await readdir(join(overlay, "etc/init.d"))).filter((one) => one.startsWith("S"))) {
     expect(name).toMatch(/^S\d\d[a-z]+$/);
     const script = await text(`overlay/etc/init.d/${name}`);
@@ -71,7 +71,7 @@ test("version, id and sizes stand in one file, and agree with the package and th
   const config = await text("buildroot/board/common/genimage.cfg");
   for (const name of Object.keys(meta.environment).filter((one) => one !== "TAPDECK_VERSION"))
     expect(config).toContain(`\${${name}}`);
-  // What users read of it.
+  // The documents for users.
   expect(meta.environment.TAPDECK_BOOT_LABEL).toMatch(/^[A-Z]{1,11}$/);
 });
 
@@ -121,14 +121,14 @@ test("mdev gives every USB reader that we know to those who may speak to it", as
   const rules = [...(await text("overlay/etc/mdev.conf")).matchAll(/^\$PRODUCT=(\S+) +root:plugdev +660$/gm)];
   const patterns = rules.map(([, pattern = ""]) => new RegExp(`^${pattern}$`));
   const plain = (id: string) => id.replace(/^0+|(?<=:)0+/g, "").replace(":", "/");
-  // As the kernel tells of a device: vendor/product/version, without zeros in front.
+  // The kernel's form of a device: vendor/product/version, without leading zeros.
   const missing = knownReaderIds.filter((id) => !patterns.some((one) => one.test(`${plain(id)}/100`)));
   expect(knownReaderIds.length).toBeGreaterThan(20);
   expect(missing).toEqual([]);
   expect(patterns.some((one) => one.test("1d6b/2/606"))).toBe(false);
 });
 
-test("what post-build makes are the folders that fstab and the scripts mount on, and a file of the version", () =>
+test("post-build makes the folders that fstab and the scripts mount on, and a file of the version", () =>
   inFolder(async (folder) => {
     await mkdir(join(folder, "etc"));
     await writeFile(join(folder, "etc/shadow"), "");
@@ -143,7 +143,7 @@ test("what post-build makes are the folders that fstab and the scripts mount on,
     expect((await stat(join(folder, "etc/shadow"))).mode & 0o777).toBe(0o600);
   }));
 
-/** What read-conf says of a text, and the values that it took. */
+/** The output of read-conf for a text, and the values that it stored. */
 const readConf = (conf: string) =>
   inFolder(async (folder) => {
     const child = Bun.spawnSync(["busybox", "ash", join(overlay, "usr/lib/tapdeck/read-conf"), folder], {
@@ -210,7 +210,7 @@ test("values that echo would take for its options, or for escapes, come out to t
   }
 });
 
-test("a mistake in what strangers may do counts as nothing at all, and is told", async () => {
+test("a mistake in the rights of strangers counts as none, and is reported", async () => {
   const said = "line 2: anonymous takes none, look, play or change; it is none now";
   for (const value of ["no", "None", "own", "", "look play", "*", "-n"])
     expect(await readConf(`wifi_country=DE\nanonymous=${value}\nhost_name=deck\n`)).toEqual({
@@ -242,13 +242,13 @@ async function inRoot<Value>(work: (folder: string) => Promise<Value>): Promise<
   });
 }
 
-/** What the service is started with, where tapdeck.conf has this text. */
+/** The environment of the service for a tapdeck.conf with this text. */
 async function startedWith(conf: string): Promise<string> {
   return inRoot(async (folder) => {
     // A test may not raise its limits everywhere.
     const serve = (await text("overlay/usr/lib/tapdeck/serve")).replace(/^ulimit .*$/m, "");
     await writeFile(join(folder, "usr/lib/tapdeck/serve"), serve);
-    // In the watchdog's place.
+    // Stands for the watchdog.
     const notes =
       "#!/bin/sh\n{ env; echo umask=$(umask); stat -c '%a %U %n' /run/tapdeck /run/tapdeck/tmp; } >/run/notes\n";
     await writeFile(join(folder, "usr/bin/tapdeck-watchdog"), notes, { mode: 0o755 });
@@ -260,7 +260,7 @@ async function startedWith(conf: string): Promise<string> {
 }
 
 test.skipIf(process.getuid?.() !== 0)(
-  "what tapdeck.conf says of strangers reaches the service, no line leaves it to the settings, and its files are closed to others",
+  "the rights of strangers in tapdeck.conf reach the service, no line leaves them to the settings, and its files are closed to others",
   async () => {
     const closed = await startedWith("anonymous=none\n");
     expect(closed).toMatch(/^TAPDECK_ANONYMOUS=none$/m);
@@ -292,7 +292,7 @@ test("the kernel's switches against links, pipes and files of others in shared f
     "fs.protected_fifos": "2",
     "fs.protected_regular": "2",
   });
-  // No name is misspelt: this kernel has them too.
+  // No name is misspelt, because this kernel has them too.
   for (const name of Object.keys(switches)) await stat(`/proc/sys/${name.replaceAll(".", "/")}`);
 });
 

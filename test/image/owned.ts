@@ -1,4 +1,4 @@
-/** Copies of the image as they come back from owners: with a tapdeck.conf of their own, and with damage. */
+/** Copies of the image that come back from owners: with a tapdeck.conf of their own, and with damage. */
 import { mkdtemp, open, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,9 +8,9 @@ import { image } from "./board.ts";
 
 const meta = readMeta();
 const bootFrom = 2 ** 20; // The first partition begins behind the table, at the alignment of genimage.cfg.
-/** Where the data partition begins, in bytes. */
+/** The start of the data partition, in bytes. */
 export const dataFrom = bootFrom + (meta.bootMib + 2 * meta.slotMib) * 2 ** 20;
-const blockBytes = 4096; // Of the data file system, by genimage.cfg.
+const blockBytes = 4096; // The block size of the data file system, by genimage.cfg.
 
 export async function copyImage(path: string): Promise<void> {
   await run(["cp", "--sparse=always", image, path]);
@@ -24,7 +24,7 @@ export async function writeConf(path: string, text: string): Promise<void> {
   await rm(file);
 }
 
-/** A game is on the data partition, and one folder beside it is destroyed so that no repair is safe without a person. */
+/** A game is on the data partition, and a folder beside it is destroyed so that no repair is safe without a person. */
 export async function damageData(path: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-damage-"));
   const part = join(folder, "data.ext4");
@@ -42,7 +42,7 @@ export async function damageData(path: string): Promise<void> {
   const file = await open(part, "r+");
   await file.write(new Uint8Array(blockBytes).fill(0x5a), 0, blockBytes, block * blockBytes);
   await file.close();
-  // The kernel had seen it: the next check is a whole one.
+  // The kernel had noticed the damage: the next check is a full one.
   await debugfs("set_super_value state 2");
   await copyBytes({ path: part, from: 0 }, { path, from: dataFrom }, size);
   await rm(folder, { recursive: true });

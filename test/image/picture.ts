@@ -1,4 +1,6 @@
-/** What the display of an emulated board shows, by QEMU's monitor (QEMU, "QMP reference", `screendump`), and its colors. */
+/**
+ * The picture on the display of an emulated board, by QEMU's monitor (QEMU, "QMP reference", `screendump`), and its colors.
+ */
 import { createConnection } from "node:net";
 import { createInterface } from "node:readline";
 import { deflateSync } from "node:zlib";
@@ -23,13 +25,13 @@ export interface Region {
 
 export const whole: Region = { left: 0, top: 0, right: 1, bottom: 1 };
 
-/** Takes one over the monitor at `controlPath`; `path` is where QEMU leaves it. */
+/** Takes one over the monitor at `controlPath`; QEMU writes it to `path`. */
 export async function takePicture(controlPath: string, path: string): Promise<Picture> {
   await command(controlPath, { execute: "screendump", arguments: { filename: path } });
   return readPpm(await Bun.file(path).bytes());
 }
 
-/** One command on a connection of its own; rejects with the monitor's words where it fails. */
+/** One command on a connection of its own; rejects with the monitor's error. */
 export async function command(controlPath: string, words: Readonly<Record<string, unknown>>): Promise<void> {
   const socket = createConnection(controlPath);
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
@@ -63,7 +65,7 @@ function readPpm(bytes: Uint8Array): Picture {
   return picture;
 }
 
-/** How much of the region has this color, 0 to 1; each of red, green and blue may be `slack` off. */
+/** The part of the region with this color, 0 to 1; each of red, green and blue may be `slack` off. */
 export function shareOf(picture: Picture, color: Color, region: Region = whole, slack = 24): number {
   let count = 0;
   let fits = 0;
@@ -75,7 +77,7 @@ export function shareOf(picture: Picture, color: Color, region: Region = whole, 
   return fits / count;
 }
 
-/** The most frequent color of the region, of 4096 that are told apart, and how much of it has it. */
+/** The most frequent color of the region, of 4096 distinct ones, and its part of the region. */
 export function mainColor(
   picture: Picture,
   region: Region = whole,
@@ -98,8 +100,8 @@ const quiet: Color = [0xb9, 0xc0, 0xe8];
 const foot: Region = { left: 0, top: 0.9, right: 1, bottom: 1 };
 
 /**
- * Holds for a status screen with this color in the region, that is drawn to its end: the hint at its foot comes last, and the
- * picture is the same twice in a row. On a busy host a half of it stands for a while.
+ * Accepts a status screen with this color in the region that is drawn to its end. Its hint at the bottom comes last, and
+ * the picture is the same twice in a row. On a busy host half of it is visible for a while.
  */
 export function drawnWith(
   color: Color,
@@ -115,7 +117,7 @@ export function drawnWith(
   };
 }
 
-/** How many pixels of two pictures of one size are not the same. */
+/** The number of pixels that differ between two pictures of one size. */
 export function differing(one: Picture, other: Picture): number {
   let count = 0;
   for (let at = 0; at < one.pixels.length; at += 3)
@@ -133,7 +135,7 @@ function* pixelsIn({ width, height, pixels }: Picture, region: Region): Generato
     }
 }
 
-/** The picture as a file that people and browsers open (PNG, W3C recommendation): one image, no filter. */
+/** The picture as a file for viewers and browsers (PNG, W3C recommendation): one image, no filter. */
 export function pngOf({ width, height, pixels }: Picture): Uint8Array {
   const header = new Uint8Array(13);
   const view = new DataView(header.buffer);

@@ -10,7 +10,7 @@ import { type Color, mainColor, shareOf } from "./picture.ts";
 
 const text = (path: string) => readFile(join(root, path), "utf8");
 
-/** A tree that post-build has worked on, in which these programs are. */
+/** A tree after post-build, with these programs in it. */
 async function inTree(programs: readonly string[], work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-tree-"));
   try {
@@ -66,11 +66,11 @@ test("RetroArch writes to folders that the image makes below /data, or to memory
   expect(written.toSorted()).toEqual(folders.toSorted());
   expect(settings.get("cache_directory")).toBe("/tmp");
   expect(settings.get("core_info_cache_enable")).toBe("false");
-  // The service looks for cores where RetroArch is told that they are.
+  // The service looks for cores in the folder of RetroArch's setting.
   expect(coreFolders({})).toContain(settings.get("libretro_directory") ?? "none");
 });
 
-test("the colors of a picture and of its parts are told", () => {
+test("the colors of a picture and of its parts are found", () => {
   // The left half is red, the right one black with a line of blue at the bottom.
   const [red, black, blue]: readonly Color[] = [
     [216, 40, 8],

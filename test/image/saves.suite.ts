@@ -1,8 +1,8 @@
 /**
- * Power cuts while a game saves. A stand-in for RetroArch changes its battery RAM each second and writes the file as
- * RetroArch does: it cuts the old one off and writes the new one in pieces. The emulated card dies at a seeded write. The
- * board boots, and the file is a whole version, not older than what was on the card for certain. `CUTS` says how many,
- * `SEED` where to begin. Run by `make test-image`.
+ * Power cuts while a game saves. A stand-in for RetroArch changes its battery RAM each second. It writes the file like
+ * RetroArch: it truncates the old one and writes the new one in pieces. The emulated card dies at a seeded write. The board
+ * boots, and the file is a whole version, at least as new as the last one that is surely on the card. `CUTS` is the number
+ * of cuts, and `SEED` selects them. Run by `make test-image`.
  */
 import { afterAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -16,7 +16,7 @@ const cuts = Number(process.env.CUTS ?? 2);
 const seed = Number(process.env.SEED ?? 1);
 /** A save takes some ten writes to the card. */
 const writesMax = 60;
-/** Cuts that one card lives through. */
+/** The number of cuts of one card. */
 const cutsOfCard = 10;
 
 const home = "/data/tapdeck/saves/NES/Game.srm";
@@ -61,11 +61,11 @@ command = ["/data/stand-in", "{path}"]`;
 
 interface Save {
   readonly number: number;
-  /** The guest's seconds when it was made. */
+  /** The guest's time of its making, in seconds. */
   readonly atSeconds: number;
 }
 
-/** What the lines of the file hold; throws where it is not whole. */
+/** The parsed lines of the file; throws if it is not whole. */
 function saveIn(lines: readonly string[]): Save {
   const all = lines.slice(0, pieces).map((line) => `${line}\n`);
   const [, number, at] = /^save (\d+) (\S+) *$/.exec(lines[0] ?? "") ?? [];
@@ -81,7 +81,7 @@ interface Look {
   readonly nowSeconds: number;
 }
 
-/** A card, the number of the save that is on it for certain, and when the guest was last seen before its power went. */
+/** A card, the number of the save that is surely on it, and the guest's last time before the cut. */
 interface Owned {
   readonly card: Card;
   certain: number;
@@ -123,7 +123,7 @@ for (let first = 0; first < cuts; first += cutsOfCard) {
   );
 }
 
-/** Puts the game and its player onto the card. */
+/** Copies the game and its player to the card. */
 async function prepare({ card }: Owned): Promise<void> {
   await using board = await startBoard({ card });
   startsMs.push(await board.pong());
@@ -144,13 +144,14 @@ async function cut(owned: Owned, number: number): Promise<void> {
   await using board = await startBoard({ card: owned.card });
   startsMs.push(await board.pong());
   await check(board, owned);
-  // A save that is seen may not be on the card yet. The one before it is, because one is carried after the other.
+  // A save that is visible may not be on the card yet. The save before it is, because saves are carried one after the
+  // other.
   owned.certain = (await lookBeyond(board, owned.certain)).save.number;
   let last = await lookBeyond(board, owned.certain);
   const struck = new Promise<"struck">((resolve) => owned.card.cutAfter(writes, () => resolve("struck")));
   for (;;) {
     const looking = play(board).then(() => look(board));
-    // What is asked for when the power goes is never answered.
+    // A request at the moment of the cut is never answered.
     looking.catch(() => {});
     const seen = await Promise.race([struck, looking]);
     if (seen === "struck") break;
@@ -165,20 +166,20 @@ async function cut(owned: Owned, number: number): Promise<void> {
   print(`cut ${number + 1}, at write ${writes}`, `save ${seen} was seen, ${owned.certain} is certain`);
 }
 
-/** Undefined where there is no save; rejects where it is damaged. */
+/** Undefined if there is no save; rejects if it is damaged. */
 async function look(board: Board): Promise<Look | undefined> {
   const said = await board.shell(`cut -d " " -f 1 /proc/uptime; if [ -e ${home} ]; then cat ${home}; fi`);
   const [now = "", ...lines] = said.replaceAll("\r", "").split("\n");
   return lines.length === 0 ? undefined : { nowSeconds: Number(now), save: saveIn(lines) };
 }
 
-/** Starts the game where it does not run: on a busy machine the service may have been replaced, and the game with it. */
+/** Starts the game if it does not run: on a busy machine the service may have been replaced, and the game with it. */
 async function play(board: Board): Promise<void> {
   const launch = `tapdeck call launch '{"text":"NES/Game.nes"}' </dev/null`;
   await board.shell(`pgrep -f /data/stand-in >/dev/null || ${launch} >/dev/null 2>&1 || true`);
 }
 
-/** Resolves with a look that sees a later save than this one. */
+/** Resolves with a later save than this one. */
 async function lookBeyond(board: Board, number: number): Promise<Look> {
   try {
     return await until(`a save after ${number}`, async () => {
@@ -192,7 +193,7 @@ async function lookBeyond(board: Board, number: number): Promise<Look> {
   }
 }
 
-/** The save on the card is whole, and not older than it may be. */
+/** The save on the card is whole, and new enough. */
 async function check(board: Board, owned: Owned): Promise<void> {
   if (owned.certain === 0) return;
   const seen = await look(board);

@@ -1,7 +1,6 @@
 /**
- * What a television on the emulated board shows, by pictures of its display: the status screen, a game that a controller plays, a
- * film and a picture, and the status screen again, however a player ended. Run by `make test-image`; the pictures stay
- * in build/screens.
+ * Pictures of a television on the emulated board: the status screen, a game that a controller plays, a film and a picture.
+ * The status screen is back after each end of a player. Run by `make test-image`; the pictures stay in build/screens.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -109,7 +108,7 @@ async function makeFiles(): Promise<void> {
   await Bun.write(join(folder, "Still.png"), pngOf({ ...size, pixels: still }));
 }
 
-/** Media and the controller's program, to the guest; the controller is there from now on. */
+/** Copies media and the controller's program to the guest; the controller is there from now on. */
 async function fetchFiles(): Promise<void> {
   await board.shell("mkdir -p /data/tapdeck/media/NES /data/tapdeck/media/Video /data/tapdeck/media/Images");
   const fetched = [game, "Video/Film.avi", "Images/Still.png"].map((path) => `/data/tapdeck/media/${path}`);
@@ -151,7 +150,7 @@ async function shows(
 }
 
 const isFull = (color: Color) => (picture: Picture) => shareOf(picture, color) > 0.9;
-/** Nothing of what started before is left below it. */
+/** No earlier picture is left below it. */
 const isReady = () => {
   const isDrawn = drawnWith(ready, left);
   return (picture: Picture) => isDrawn(picture) && shareOf(picture, starting) < 0.001;
@@ -160,8 +159,8 @@ const isStarting = () => drawnWith(starting);
 const isStickGone = () => drawnWith(stickGone, left, "nothing below");
 
 /**
- * Fails where the kernel's text is in the picture, which fills its console all the time. In the middle QEMU itself writes "Display
- * output is not active" while the display changes hands.
+ * Fails if the picture has the kernel's text, which fills its console all the time. In the middle QEMU itself writes
+ * "Display output is not active" while the display changes its owner.
  */
 function hasNoText(picture: Picture): void {
   expect(shareOf(picture, consoleText, upper, 1)).toBeLessThan(0.001);
@@ -236,7 +235,7 @@ test(
     put(game);
     await shows("game-resumed", isFull(blue), (picture) => {
       hasNoText(picture);
-      // It never shows how the game begins.
+      // The picture never shows the start of the game.
       expect(shareOf(picture, red)).toBeLessThan(0.5);
     });
   },
@@ -256,7 +255,7 @@ test(
 );
 
 test(
-  "a game that is to start fresh begins anew, and the status screen follows when its player is killed",
+  "a game that is to start fresh begins at its start, and the status screen follows when its player is killed",
   async () => {
     await client.call("run", { text: `${game}?resume=no` });
     await shows("game-fresh", isFull(red), hasNoText);

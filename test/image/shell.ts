@@ -2,7 +2,7 @@
 import { patienceMs, until } from "./until.ts";
 
 export interface Shell {
-  /** What the command said, on both outputs. Rejects where it ends with another code than 0, or not in four minutes. */
+  /** The output of the command, on both streams. Rejects after an exit code other than 0, or after four minutes. */
   run(command: string): Promise<string>;
   close(): void;
 }
@@ -23,7 +23,7 @@ export async function openShell(path: string): Promise<Shell> {
     if (command.includes("\n")) throw new Error("a command is one line");
     const mark = `mark-${++count}-${Math.floor(performance.now())}`;
     const from = text.length;
-    // In two halves, so that a line that is echoed is not taken for the end.
+    // In two halves, so that an echoed line is not taken for the end.
     socket.write(`( ${command} ) 2>&1; printf '\\n%s%s %d\\n' ${mark.slice(0, 5)} ${mark.slice(5)} $?\n`);
     const ends = new RegExp(`\\n${mark} (\\d+)\\r?\\n`);
     const deadline = performance.now() + patienceMs;
@@ -39,14 +39,13 @@ export async function openShell(path: string): Promise<Shell> {
       await Bun.sleep(10);
     }
   };
-  // It listens as soon as it answers, which a person's shell does and a program's that was left here; what was written
-  // before is lost.
+  // It listens as soon as it answers. Unlike a person's shell, a program's shell that was left here loses earlier input.
   await until("the guest's shell", async () => {
     socket.write("echo\n");
     await Bun.sleep(100);
     return text.length > 0;
   });
-  // A person gets a prompt and an editor of lines there; a program wants neither.
+  // A person gets a prompt and a line editor there; a program needs neither.
   socket.write(`stty raw -echo; exec sh -c 'while IFS= read -r line; do eval "$line"; done'\n`);
   await run("true");
   return { run, close: () => socket.end() };

@@ -1,4 +1,7 @@
-/** Images of USB sticks as PCs write them: with and without a partition table, FAT, exFAT, NTFS and ext4. No root, no loop mounts. */
+/**
+ * Images of USB sticks in the formats of PCs: with and without a partition table, FAT, exFAT, NTFS and ext4. No root, no
+ * loop mounts.
+ */
 import { mkdir, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { run } from "../../tools/image/run.ts";
@@ -19,7 +22,7 @@ async function empty(image: string, sizeMib: number): Promise<void> {
   await truncate(image, sizeMib * mib);
 }
 
-/** One FAT file system, without a partition table; with what is in the folder. */
+/** One FAT file system with the folder's files, without a partition table. */
 export async function fatStick(image: string, label: string, folder: string): Promise<string> {
   await empty(image, 64);
   await run(["mkfs.vfat", "-F", "32", "-n", label, image]);
@@ -40,7 +43,7 @@ export async function partitionedStick(image: string, fat: string, ext4: string)
   return image;
 }
 
-/** Empty ones: nothing here can write to them. */
+/** Empty ones, because no program here can write to them. */
 export async function emptyStick(image: string, type: "exfat" | "ntfs"): Promise<string> {
   await empty(image, 64);
   if (type === "exfat") await run(["mkfs.exfat", "-L", "Films", image]);
@@ -48,7 +51,7 @@ export async function emptyStick(image: string, type: "exfat" | "ntfs"): Promise
   return image;
 }
 
-/** A FAT file system whose first sector is right, and all else is not. */
+/** A FAT file system with a valid first sector, and garbage after it. */
 export async function brokenStick(image: string): Promise<string> {
   await empty(image, 64);
   await run(["mkfs.vfat", "-F", "32", "-n", "BROKEN", image]);

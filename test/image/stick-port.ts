@@ -1,12 +1,12 @@
-/** A USB port of an emulated board that takes images of sticks, by QEMU's own protocol (docs/interop/qmp-intro.rst of QEMU). */
+/** A USB port of an emulated board for images of sticks, by QEMU's own protocol (docs/interop/qmp-intro.rst of QEMU). */
 import { patienceMs, until } from "./until.ts";
 
 export interface StickPort {
   /** For `BoardOptions.more`. */
   readonly words: readonly string[];
-  /** Plugs the image in, under a name of the caller's. */
+  /** Plugs the image in, under a name of the caller's choice. */
   plug(name: string, image: string): Promise<void>;
-  /** Pulls it out, as a hand does: nobody in the guest is asked. */
+  /** Pulls it out like a hand, without a request to the guest. */
   unplug(name: string): Promise<void>;
   /** A command of QEMU's monitor for people. */
   monitor(command: string): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Adding media on the emulated board. USB sticks: one that is there at the start, others that come and go, a game from one, and
- * its end when the stick is pulled out. SFTP with the key of tapdeck.conf. Run by `make test-image`.
+ * Adding media on the emulated board. USB sticks: one is there at the start, others come and go. A game starts from one,
+ * and ends when the stick is pulled out. SFTP with the key of tapdeck.conf. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -59,7 +59,7 @@ afterAll(async () => {
   printTogether();
 }, patienceMs);
 
-/** How many files a search finds; none while the connection or the index is not there. */
+/** The number of files that a search finds; none without the connection or the index. */
 const totalOf = (query: string) =>
   client.call("media.search", { query }).then(
     ({ total }) => total,
@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  "a stick that is plugged in while the board runs: its partitions are found under plain names, and one that is broken is told",
+  "a stick that is plugged in while the board runs: its partitions are found under plain names, and a broken one is reported",
   async () => {
     const fat = await fill(join(folder, "fat"), ["SNES/Second Game.sfc", "Audio/Song.mp3"]);
     const ext4 = await fill(join(folder, "ext4"), ["SNES/Third Game.sfc"]);
@@ -116,7 +116,7 @@ test(
   async () => {
     await port.plug("exfat", await emptyStick(join(folder, "exfat.img"), "exfat"));
     await until("the exFAT stick", async () => (await mounts()).includes("/media/usb/Films exfat ro,"));
-    // Filled here, since nothing else writes exFAT.
+    // Filled here, because no other program here writes exFAT.
     const device = await board.shell("awk '$2 == \"/media/usb/Films\" { print $1 }' /proc/mounts");
     await board.shell(
       `umount /media/usb/Films && mkdir -p /tmp/films && mount -t exfat ${device} /tmp/films && mkdir /tmp/films/SNES && echo x >/tmp/films/SNES/Exfat-Game.sfc && umount /tmp/films`,
@@ -155,7 +155,7 @@ test(
 );
 
 test(
-  "a game plays from a stick that is pulled out: its player ends, the reason is told, and nothing stays mounted",
+  "a game plays from a stick that is pulled out: its player ends, the reason is reported, and nothing stays mounted",
   async () => {
     const play = await fill(join(folder, "play"), ["SNES/Played Game.sfc"]);
     await port.plug("play", await fatStick(join(folder, "play.img"), "PLAY", play));
@@ -187,7 +187,7 @@ test(
 test(
   "ten thousand files are searchable a moment after their stick was plugged in, and sooner when it comes again",
   async () => {
-    // One folder a system, as people fill a stick.
+    // One folder a system, like the sticks of people.
     const names = [...libraryPaths(10_000)].map((path) => `${path.split("/")[0]}/${path.split("/").at(-1)}`);
     const count = new Set(names.map((name) => name.toLowerCase())).size;
     await fatStick(join(folder, "big.img"), "BIG", await fill(join(folder, "big"), names));
@@ -198,7 +198,7 @@ test(
       await port.plug("big", join(folder, "big.img"));
       await until("the mount", async () => (await mounts()).includes("/media/usb/BIG"));
       const mountedMs = performance.now();
-      // Nobody asks meanwhile: each search would take its time from the run.
+      // No search runs meanwhile, because each one would take time from the run.
       await until("the index", () =>
         heard.all
           .slice(from)
@@ -237,7 +237,7 @@ test(
       "-o",
       "IdentitiesOnly=yes",
     ];
-    /** What the program said to these lines of input, and its exit code. */
+    /** The output of the program for these lines of input, and its exit code. */
     const ask = async (program: "sftp" | "ssh", portOption: string, input: string, ...words: string[]) => {
       const child = Bun.spawn(
         [program, ...options, ...plain, portOption, `${ssh}`, ...words, "media@127.0.0.1"],
@@ -280,7 +280,7 @@ test(
       "/run/conf/ssh_key",
     ])
       expect([secret, (await sftp(`get ${secret} ${join(folder, "got")}`)).code]).toEqual([secret, 1]);
-    // No shell: whatever is asked for, SFTP answers, and reads the rest as its own frames.
+    // No shell: SFTP answers every command, and reads the rest as its own frames.
     const shell = await ask("ssh", "-p", "id; touch /data/tapdeck/media/shell\n");
     expect(shell.said).not.toContain("uid=");
     expect(await board.shell("ls /data/tapdeck/media/shell 2>&1; true")).toContain("No such file");

@@ -1,9 +1,9 @@
-/** Waiting for emulated boards, which take their time where the machine under them has other things to do. */
 import { newestLines } from "../helpers/processes.ts";
 
+/** Waiting for emulated boards, which are slow on a busy machine. */
 export const patienceMs = 240_000;
 
-/** Resolves as soon as `holds` gives something else than undefined or false; rejects after four minutes. */
+/** Resolves with the first value of `holds` that is neither undefined nor false; rejects after four minutes. */
 export async function until<Value>(
   what: string,
   holds: () => Promise<Value | undefined | false> | Value | undefined | false,

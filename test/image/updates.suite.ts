@@ -1,6 +1,6 @@
 /**
- * Updates on the emulated board, started by U-Boot from its card: a damaged one, one that is cut in the middle, one that
- * hangs at its start, and one that works. Whatever comes, a whole system starts. Run by `make test-image`.
+ * Updates on the emulated board, started by U-Boot from its card: a damaged, an interrupted, a hanging and a working one.
+ * In all cases a whole system starts. Run by `make test-image`.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readMeta } from "../../tools/image/meta.ts";
@@ -15,7 +15,7 @@ const meta = readMeta();
 const slotBytes = meta.slotMib * 2 ** 20;
 const slotFrom = { a: dataFrom - 2 * slotBytes, b: dataFrom - slotBytes };
 const smallRootBytes = 16 * 2 ** 20;
-/** Once the watchdog guards it, and before anybody judges it, the whole machine hangs: a panic that restarts nothing. */
+/** The whole machine hangs after the watchdog guards it and before any verdict: a panic without a restart. */
 const hang = `#!/bin/sh
 until ls -l "/proc/$(cat /var/run/tapdeck-watchdog.pid)/fd" 2>/dev/null | grep -q /dev/watchdog; do usleep 100000; done
 echo 0 >/proc/sys/kernel/panic
@@ -58,14 +58,14 @@ test(
 );
 
 test(
-  "an update that a power cut ends in the middle leaves the system that ran, and can be begun anew",
+  "an update that a power cut ends in the middle leaves the system that ran, and can be begun again",
   async () => {
-    // Until nothing else waits to be written, so that the cut strikes the update.
+    // Until no other write is pending, so that the cut is in the update.
     await board.shell("sync");
     const struck = new Promise<void>((resolve) =>
       card.cutAfter(4, resolve, { from: slotFrom.b, to: dataFrom }),
     );
-    void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power goes meanwhile.
+    void board.shell("tapdeck update /data/small </dev/null").catch(() => {}); // The power may be cut meanwhile.
     await struck;
     await board[Symbol.asyncDispose]();
     card.powerCycle(6);
@@ -110,7 +110,7 @@ test(
 test(
   "an update that works is tried, kept after a healthy minute, and starts from then on",
   async () => {
-    // Whatever the tests before have left.
+    // The leftovers of the tests before.
     board.restarted();
     await board.pong();
     await board.shell(`wget -q -O /data/good ${updates.address("good")} && sync`);
@@ -126,7 +126,7 @@ test(
       "slot b: 0.1.2, runs, is kept",
       "last: 0.1.2 was tried and kept",
     ]);
-    // The plug is pulled, and nothing is tried any more.
+    // The plug is pulled, and no system is tried any more.
     await board[Symbol.asyncDispose]();
     card.powerCycle(7);
     board = await startBoard({ card, loader: true });

@@ -1,4 +1,7 @@
-/** What the image does with a USB stick, without a board: `usb-stick` in a root folder of its own, where programs note what they are asked. */
+/**
+ * The image and a USB stick, without a board: `usb-stick` in a root folder of its own, with programs that note their
+ * arguments.
+ */
 import { expect, test } from "bun:test";
 import {
   chmod,
@@ -21,9 +24,11 @@ const script = join(root, "overlay/usr/lib/tapdeck/usb-stick");
 
 /** A root folder with a disk in it. */
 interface Machine {
-  /** What mdev would do; resolves with what it said. */
+  /** Acts like mdev; resolves with the output. */
   event(name: string, action?: "add" | "remove", sequence?: string): Promise<string>;
-  /** Plugs a disk in: sectors, and by partition, or of the disk itself under "", its file system and what blkid says. */
+  /**
+   * Plugs a disk in: its sectors and, by partition (or "" for the disk itself), its file system and the answer of blkid.
+   */
   plug(
     disk: string,
     sequence: number,
@@ -31,7 +36,7 @@ interface Machine {
   ): Promise<void>;
   /** The kernel forgets the disk. */
   unplug(disk: string): Promise<void>;
-  /** What was mounted, unmounted and logged, in order, and forgotten here. */
+  /** The mounts, unmounts and log lines so far, in order; a call forgets them. */
   done(): Promise<readonly string[]>;
   folders(): Promise<readonly string[]>;
   readonly folder: string;
@@ -143,7 +148,7 @@ test.skipIf(!isRoot)(
       ]);
       expect(await machine.folders()).toEqual(["GAMES", "My_films", "sda3"]);
       expect((await stat(join(machine.folder, "media/usb/GAMES"))).mode & 0o777).toBe(0o755);
-      // The folder itself changes once a stick is readable, which is what the service sees.
+      // The folder itself changes once a stick is readable, and the service sees that.
       await stat(join(machine.folder, "media/usb/.changed"));
     }),
 );
@@ -154,12 +159,12 @@ test.skipIf(!isRoot)(
     onMachine(async (machine) => {
       await machine.plug("sdb", 3, { "": ["ntfs3", 'LABEL="" TYPE="ntfs"'] });
       await machine.event("sdb");
-      // mdev tells of what was there at the start a second time.
+      // mdev reports devices of the start a second time.
       await machine.event("sdb");
       expect(await machine.done()).toEqual([
         `mount ntfs3 ${safe},fmask=0133,dmask=0022 /dev/sdb /media/usb/sdb`,
       ]);
-      // Its entry is still there while the kernel tells that it goes.
+      // Its entry is still there while the kernel reports its removal.
       await machine.event("sdb", "remove", "3");
       await machine.unplug("sdb");
       expect(await machine.done()).toEqual(["umount -l /media/usb/sdb"]);
@@ -213,7 +218,7 @@ test.skipIf(!isRoot)(
       await machine.unplug("sda");
       await machine.plug("sda", 2, { 1: ["vfat", 'LABEL="TWO"'] });
       await machine.event("sda1");
-      // The end of the first is told last.
+      // The removal of the first is reported last.
       await machine.event("sda1", "remove", "1");
       expect((await machine.done()).map((line) => line.replace(/-o.*|vfat.*\/dev/, ""))).toEqual([
         "mount /sda1 /media/usb/ONE",
@@ -234,13 +239,13 @@ test.skipIf(!isRoot)("two calls for one device at the same time mount it once", 
   }),
 );
 
-test.skipIf(!isRoot)("a broken file system is told in the log, and leaves no folder", () =>
+test.skipIf(!isRoot)("a broken file system is reported in the log, and leaves no folder", () =>
   onMachine(async (machine) => {
     await machine.plug("sda", 1, { 1: ["none", ""] });
     await machine.event("sda1");
     expect(await machine.done()).toEqual(["logger usb: sda1 has no file system that can be read"]);
     expect(await machine.folders()).toEqual([]);
-    // Nor does one that went before its turn came.
+    // Nor does one that was removed before its turn.
     await machine.unplug("sda");
     await machine.event("sda1");
     await machine.event("sda1", "remove", "1");

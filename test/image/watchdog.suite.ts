@@ -1,4 +1,4 @@
-/** The watchdog end to end: whatever hangs on the emulated board, it ends in a working service. Run by `make test-image`. */
+/** The watchdog end to end: each hang on the emulated board ends in a working service. Run by `make test-image`. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Board, cardBytes, image, service, startBoard } from "./board.ts";
 import { type Card, makeCard } from "./card.ts";
@@ -7,7 +7,7 @@ import { patienceMs, until } from "./until.ts";
 
 let card: Card;
 let board: Board;
-/** Of the machine. */
+/** The clock of the machine. */
 let starts = 1;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ const state = "cat /data/state/watchdog";
 test(
   "a service that takes connections and says nothing is replaced by one that answers",
   async () => {
-    // In its place, something that listens: the watchdog starts it when the real one is gone.
+    // Another listener in its place: the watchdog starts it when the real one is gone.
     await board.shell(
       "printf '#!/bin/sh\\nexec nc -ll -p 7497 -e sleep 600\\n' >/run/deaf; chmod 755 /run/deaf",
     );
@@ -92,7 +92,7 @@ test(
   "a machine that hangs as a whole is reset by the hardware",
   async () => {
     const from = performance.now();
-    // A panic that does not restart by itself: nothing runs any more.
+    // A panic without a restart: nothing runs any more.
     void board.shell("sysctl -q -w kernel.panic=0; echo c >/proc/sysrq-trigger").catch(() => {});
     await board.said("Kernel panic");
     await untilRestarted();
@@ -131,7 +131,7 @@ test.if(process.env.THOROUGH === "1")(
     await bare.silence();
     await Bun.sleep(guardMs);
     await bare.silence();
-    // It was nothing else that kept it from answering.
+    // No other fault kept it from answering.
     await bare.shell(`kill -CONT ${id}`);
     await bare.pong();
     await bare.shell(`kill -KILL ${id}`);
@@ -153,12 +153,12 @@ async function untilRestarted(): Promise<void> {
   board.restarted();
 }
 
-/** How often the watchdog has heard a first pong of a service since the machine's start. */
+/** The number of first pongs of a service that the watchdog heard since the machine's start. */
 async function answersIn(): Promise<number> {
   return Number(await board.shell("logread | grep -c 'watchdog: the service answers'; true"));
 }
 
-/** Runs what breaks the service; the milliseconds until the watchdog and the host have a pong again. */
+/** Breaks the service; returns the milliseconds until the watchdog and the host have a pong again. */
 async function untilAnswersAgain(breaking: string): Promise<number> {
   const before = await until("the log", async () => (await answersIn()) || undefined);
   const from = performance.now();

@@ -11,10 +11,10 @@ test(
   "a new card boots to a pong at the host, and the reader on the board's own serial port is found",
   async () => {
     await using card = await makePlainCard();
-    // The board has no shell to pair a client in: strangers may do what a member may.
+    // The board has no shell to pair a client in, so strangers get the rights of a member.
     await writeConf(card.url, "anonymous=change\n");
     const reader = createPn532Device({ timing: "none" });
-    // QEMU's PL011 does not pass the line's rate on: that which the chip is told to take is set for it.
+    // QEMU's PL011 does not pass the line's rate on, so the test sets the rate that the chip gets.
     reader.onCommand((payload) => {
       const rate = [...baudRateCodes].find(
         ([, code]) => payload[1] === commandCodes.setSerialBaudRate && code === payload[2],
@@ -33,7 +33,7 @@ test(
           ),
         );
         expect(connected).toMatchObject({ driver: "pn532-uart", path: "/dev/ttyAMA0" });
-        // QEMU lacks its watchdog: nobody may take this board for a guarded one. On a busy machine the first service may
+        // QEMU lacks its watchdog, so the board must report that it is unguarded. On a busy machine the first service may
         // have been too slow, and was replaced.
         const { checks } = await client.call("health");
         expect(checks.find(({ name }) => name === "watchdog")?.reason).toMatch(

@@ -1,5 +1,5 @@
 /**
- * Hostile load: attackers in a namespace beside the device's, and what the service's memory and a tap's way are meanwhile.
+ * Hostile load: attackers in a namespace beside the device's, and meanwhile the service's memory and the delay of a tap.
  *
  *     bun test/load/hostile.ts [SECONDS] [KIND ...]
  *
@@ -41,7 +41,7 @@ export interface HostileReport {
   readonly attackers: readonly string[];
 }
 
-/** `processor` is the one that all attackers share; without it they take from each. */
+/** `processor` is the one that all attackers share; without it they use all. */
 export async function runHostile(
   seconds: number,
   kinds: readonly string[] = attacks,
@@ -58,9 +58,9 @@ export async function runHostile(
   const endMs = Date.now() + seconds * 1000;
   const [during, failures]: [number[], unknown[]] = [[], []];
   for (let round = 0; Date.now() < endMs; round++) {
-    // What guesses at the doors that are open for a phone.
+    // The attackers that guess codes of open pairings.
     if (round % 20 === 0) for (const method of pairings) await service.client.call(method);
-    // A client that comes new each time: the door must be open, not only a connection alive.
+    // A new client each time, because access must be possible, not only an existing connection.
     try {
       const fresh = await device.connect(AbortSignal.timeout(10_000));
       during.push(...(await taps(fresh, 4, 20)));
@@ -103,7 +103,7 @@ async function attack(
 ): Promise<string> {
   const script = join(import.meta.dir, "../programs/attacker.ts");
   const command = [process.execPath, script, kind, network.deviceAddress, String(seconds), ...sources];
-  // In life an attacker has a processor of its own: here it gets what the service leaves.
+  // In reality an attacker has a processor of its own; here it gets the rest of the service's.
   const pinned = processor === undefined ? [] : ["taskset", "-c", processor];
   return printed([...pinned, "nice", "-n", "19", ...network.onNeighbour(command)]);
 }
@@ -138,10 +138,10 @@ function memory(pid: number, name: "VmRSS" | "VmHWM"): number {
   return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
 }
 
-/** What the service must keep to under attack (its issue's "Done when"). */
+/** The limits of the service under attack. */
 export const bounds = { residentMbMax: 120, tapFactorMax: 2 } as const;
 
-/** What it did not keep to, as sentences. */
+/** The broken limits, as sentences. */
 export function failuresOf({ peakMb, idleTaps, taps, failedTaps }: HostileReport): readonly string[] {
   const [idleMs, meanwhileMs] = [median(idleTaps), median(taps)];
   const found: string[] = [];
@@ -153,7 +153,7 @@ export function failuresOf({ peakMb, idleTaps, taps, failedTaps }: HostileReport
   return found;
 }
 
-/** The last one that this process may run on (proc(5), `/proc/PID/status`), so that the service has the others. */
+/** The last processor that this process may run on (proc(5), `/proc/PID/status`), so that the service has the others. */
 function lastProcessor(): string | undefined {
   return /^Cpus_allowed_list:.*?(\d+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
 }

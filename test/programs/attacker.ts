@@ -1,6 +1,6 @@
 /**
- * One attacker on the device's network, run in the neighbour's namespace: `attacker.ts KIND HOST SECONDS ADDRESS...`. It uses
- * raw sockets only, from all the addresses that it is given in turn, and never gives up before its time.
+ * One attacker on the device's network, run in the neighbour's namespace: `attacker.ts KIND HOST SECONDS ADDRESS...`. It
+ * uses raw sockets only, from all the given addresses in turn, and never gives up before its time.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -36,10 +36,10 @@ function open(onOpen: (socket: Socket) => void, over = port): Held {
   return { socket, closed: closed.promise };
 }
 
-/** So many connections at a time, each opened anew when it has ended. */
+/** This many connections at a time, each opened again after its end. */
 async function keep(count: number, one: () => Held): Promise<void> {
   const all = Array.from({ length: count }, async (_, index) => {
-    // Not all in one blow: the kernel would drop most of them before anybody sees them.
+    // Not all at once, because the kernel would drop most of them before the service sees them.
     await Bun.sleep(index / 5);
     while (Date.now() < endMs) {
       const held = one();
@@ -53,7 +53,7 @@ async function keep(count: number, one: () => Held): Promise<void> {
 
 const upgrade = `GET /api/v0.1 HTTP/1.1\r\nHost: ${host}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ${btoa("0123456789abcdef")}\r\nSec-WebSocket-Version: 13\r\n\r\n`;
 
-/** A masked text frame (RFC 6455, 5.2) with a length of 64 bits, which may be a lie. */
+/** A masked text frame (RFC 6455, 5.2) with a length of 64 bits, which may be false. */
 function frame(payload: Uint8Array, length = payload.length): Uint8Array {
   const head = new DataView(new ArrayBuffer(14));
   head.setUint16(0, 0x81ff);
@@ -69,14 +69,14 @@ const wrongHello = () =>
     e: Buffer.from(crypto.getRandomValues(new Uint8Array(48))).toString("base64"),
   });
 
-/** Asks for the longest answer there is, again and again, and so for more than anybody keeps. */
+/** Asks again and again for the longest answer, and so for more than any service keeps. */
 const discover = Buffer.concat(
   Array.from({ length: 64 }, (_, id) => frame(text({ jsonrpc: "2.0", id, method: "rpc.discover" }))),
 );
 const post = (path: string, length: number) =>
   `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-/** Says `more` once the upgrade was answered, and then reads nothing. */
+/** Sends `more` once the upgrade was answered, and then reads nothing. */
 function afterUpgrade(socket: Socket, more: Uint8Array): void {
   socket.write(upgrade);
   socket.once("data", () => {
@@ -89,7 +89,7 @@ const decimals = (name: string, { x, y }: { readonly x: bigint; readonly y: bigi
   [`${name}x`]: `${x}`,
   [`${name}y`]: `${y}`,
 });
-/** A first message of version 1's exchange, good enough to cost the service its part of it. */
+/** A first message of version 1's exchange, valid enough to cost the service its part of it. */
 const pinStart = text({
   role: 0,
   ...decimals("u", constantU),
@@ -99,7 +99,7 @@ const pinStart = text({
   yy: "0",
 });
 
-/** Writes as long as the other side takes it. */
+/** Writes as long as the other side reads. */
 function pump(socket: Socket, piece: Uint8Array): void {
   const go = () => {
     while (!socket.destroyed && socket.write(piece)) {
@@ -116,12 +116,12 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
   /** The same over TLS, with their handshake done. */
   "idle-tls": () => keep(2_000, () => open(() => {}, tlsPort)),
   unsealed: () => keep(600, () => open((socket) => socket.write(upgrade))),
-  /** A handshake with a secret that is wrong, again and again. */
+  /** A handshake with a wrong secret, again and again. */
   wrong: () =>
     keep(100, () =>
       open((socket) => socket.write(Buffer.concat([Buffer.from(upgrade), frame(wrongHello())]))),
     ),
-  /** Frames that announce a terabyte, or send as much as is taken. */
+  /** Frames that announce a terabyte, or send as much as the service reads. */
   giant: () =>
     keep(200, () =>
       open((socket) => {
@@ -148,7 +148,7 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
         socket.write(new Uint8Array(1_000_000));
       }),
     ),
-  /** The same over TLS, where anybody may POST: the last bytes never come. */
+  /** The same over TLS, with POST for everybody: the last bytes never come. */
   "tls-bodies": () =>
     keep(300, () =>
       open((socket) => {
@@ -161,9 +161,9 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
     keep(224, () =>
       open((socket) => afterUpgrade(socket, frame(new Uint8Array(1_000_000), 1_040_000)), tlsPort),
     ),
-  /** WebSockets over TLS that ask for much and read nothing. */
+  /** WebSockets over TLS that request much and read nothing. */
   "tls-deaf": () => keep(224, () => open((socket) => afterUpgrade(socket, discover), tlsPort)),
-  /** Event streams that are never read, and callers that make events for them: cards of 16 KiB. */
+  /** Event streams that are never read, and callers that cause events for them: cards of 16 KiB. */
   "tls-streams": () =>
     keep(224, () =>
       open((socket) => {

@@ -1,6 +1,7 @@
 /**
- * A TLS server on 127.0.0.1 with the certificate of `test/vectors`, and requests to it by the names given; prints how each
- * ended, as JSON. A process of its own, for what a process trusts is told to it at its start (NODE_EXTRA_CA_CERTS).
+ * A TLS server on 127.0.0.1 with the certificate of `test/vectors`, and requests to it by the given names; prints the end
+ * of each, as JSON. A process of its own, because a process reads its trusted certificates at its start
+ * (NODE_EXTRA_CA_CERTS).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * A client on another machine: `paired-peer URL JSON`, where the JSON is a code to pair by, or an identity to come in with.
- * Prints what came of it. Run in a namespace.
+ * A client on another machine: `paired-peer URL JSON`, with JSON of a code to pair by, or of an identity. Prints the
+ * result. Run in a namespace.
  */
 import { connect, pair, RpcError } from "../../src/client/client.ts";
 

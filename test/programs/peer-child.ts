@@ -1,7 +1,7 @@
 /**
- * A caller that a test steers from outside: reads commands as lines of JSON, and prints what comes of each, and what comes
- * over its lines, as lines of JSON. `peer-child SOURCES`, where the JSON lists addresses of its own that it calls from in
- * turn. Run in a namespace, perhaps as another user; it speaks HTTP and WebSocket by hand, so that every header is as given.
+ * A caller that a test controls: reads commands as lines of JSON, and prints their results and all received messages as
+ * lines of JSON. `peer-child SOURCES`, with JSON of a list of its own addresses, from which it calls in turn. Run in a
+ * namespace, perhaps as another user; it writes HTTP and WebSocket by hand, so that every header is as given.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -37,7 +37,7 @@ for await (const text of linesOf(Bun.stdin.stream())) {
   if (command.do === "send") lines.get(number)?.send(command.text);
   else if (command.do === "close") lines.get(number)?.close();
   else {
-    // A socket that fails says why to the test, which knows whether it should have.
+    // A socket that fails reports its error to the test, which knows whether it should fail.
     const failed = (error: unknown) => tell({ number, kind: "failed", why: String(error) });
     void (command.do === "ask" ? ask(number, command.what) : open(number, command.what)).catch(failed);
   }
@@ -84,7 +84,7 @@ async function talk(number: number, { client }: Visited, socket: Socket, bytes: 
   if (started === undefined) join();
   else write(started.hello);
   for (;;) {
-    // A socket may end without a word.
+    // A socket may end without a message.
     const frame = await frameFrom(bytes).catch(() => undefined);
     if (frame === undefined) return 1006;
     const { kind, payload } = frame;
@@ -94,7 +94,7 @@ async function talk(number: number, { client }: Visited, socket: Socket, bytes: 
     const text = payload.toString("utf8");
     const isOpenly = started === undefined || text === "pong" || text.includes('"error"');
     if (isOpenly) tell({ number, kind: "text", text });
-    // A handshake that is refused is over, whether or not the service hangs up.
+    // A refused handshake is over, whether or not the service hangs up.
     if (isOpenly && started !== undefined && session === undefined && text !== "pong") return 1000;
     if (isOpenly) continue;
     if (session === undefined) {
@@ -162,7 +162,7 @@ async function bodyOf(head: string, bytes: Reader): Promise<string> {
   return pieces.join("");
 }
 
-/** The next chunk (RFC 9112, 7.1); undefined behind the last. What is told here has no letters beyond ASCII at the cuts. */
+/** The next chunk (RFC 9112, 7.1); undefined after the last. The messages here have no letters beyond ASCII at the cuts. */
 async function chunkOf(head: string, bytes: Reader): Promise<string | undefined> {
   if (!/^transfer-encoding: chunked/im.test(head)) throw new Error(`no chunks come: ${head}`);
   const size = Number.parseInt(await bytes.until("\r\n"), 16);

@@ -1,9 +1,9 @@
 /**
  * The emulated PN532 as a program: `bun test/programs/pn532-main.ts --link PATH [--baud-time] [--precise]`. With
- * `--baud-time` (or `--real-time`) the line and the field cost what they cost.
+ * `--baud-time` (or `--real-time`) the line and the field take their real time.
  *
- * Prints the path of its port, then answers each line of its input with `ok` and the monotonic time in nanoseconds,
- * or with `error` and a sentence:
+ * Prints the path of its port. Then it answers each line of its input with `ok` and the monotonic time in nanoseconds, or
+ * with `error` and a sentence:
  *
  *   put KIND UID [TEXT]   ultralight, ntag213 and the other Type 2 kinds; classic-mini, classic-1k, classic-4k; desfire;
  *                         felica; or classic, which is known by its UID only; UID in hex

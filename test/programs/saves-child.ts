@@ -18,7 +18,7 @@ const game = await keeper.bring("/media/NES/Game.nes");
 if (game === undefined) throw new Error("no saves were brought");
 await writeFile(join(game.folder, "NES/Game.srm"), "new".padEnd(64 * 1024));
 const filler = join(home, "filler");
-// Until nothing more goes in.
+// Until the disk takes nothing more.
 await writeFile(filler, Buffer.alloc(1024 * 1024)).catch(() => {});
 const exited = Promise.resolve({ exitCode: 0 });
 game.follow({ pid: process.pid, exited, gone: exited.then(() => {}) });

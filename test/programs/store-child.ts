@@ -1,8 +1,8 @@
 /**
- * A process that holds a store, for tests that kill it, fill its disk or watch its system calls. What it has done
- * stands on its standard output, one line each, written before it goes on.
+ * A process that holds a store, for tests that kill it, fill its disk or watch its system calls. Its standard output has
+ * each of its acts, one line each, written before it continues.
  *
- * (a question mark stands before what is asked for and not yet acknowledged)
+ * (a question mark precedes a request that is not acknowledged yet)
  *
  *   bun store-child.ts change <folder> <seed>   adds and removes rows until it is killed: `?+id`, `+id`, `?-id`, `-id`
  *   bun store-child.ts fill <folder>            fills a small disk, then reads on: one line of JSON
@@ -31,7 +31,7 @@ async function change(): Promise<never> {
   const { clients, mappings } = openStore(folder, { log });
   const ids = clients.list().map(({ id }) => id);
   for (let number = 0; ; number++) {
-    // Removing starts a copy behind, so that the process dies in the middle of those too.
+    // A deletion starts a copy in the background, so that the process is killed in the middle of those too.
     const oldest = ids.length >= 20 ? ids.shift() : undefined;
     if (oldest !== undefined) acknowledged(`-${oldest}`, () => clients.remove(oldest));
     const id = `client-${seed}-${number}`;
@@ -89,7 +89,7 @@ function startFull(): void {
   say(JSON.stringify({ seen, refusal, after, health }));
 }
 
-/** Adds clients until one is refused: what the log still had room for is taken first. */
+/** Adds clients until one is refused, because the log may still have had room. */
 function refusalOf({ clients }: Store): { code: string; message: string; added: boolean } | undefined {
   for (let number = 0; number < 200; number++) {
     const id = `more-${number}`;

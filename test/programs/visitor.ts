@@ -1,4 +1,4 @@
-/** One visit to the service, told as JSON in the first argument; prints what came of it. Run in a namespace. */
+/** One visit to the service, as JSON in the first argument; prints the result. Run in a namespace. */
 import type { Outcome, Visit } from "../helpers/namespaces.ts";
 
 const what = JSON.parse(process.argv[2] ?? "") as Visit;
@@ -32,7 +32,7 @@ async function talk({ url, headers = {}, send = [], anyCertificate = false }: Vi
   });
   socket.addEventListener("message", ({ data }) => {
     messages.push(String(data));
-    // What closes it comes right behind its last message, and before the answer to a ping.
+    // The close comes directly after its last message, and before the answer to a ping.
     if (messages.length === send.length) socket.ping();
   });
   socket.addEventListener("pong", () => done.resolve({ messages }));

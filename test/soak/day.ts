@@ -1,9 +1,10 @@
 /**
- * A day in ten minutes: taps by the hundred thousand through real drivers, supervision, presence and launcher, on emulated
- * readers and in emulated time, with a fault in every second one. The same seed gives the same day.
+ * A day in ten minutes: a hundred thousand taps through real drivers, supervision, presence and launcher. Readers are
+ * emulated, time is emulated, and every second tap has a fault. The same seed gives the same day.
  *
- * What must hold: a card is told within two seconds after it was laid on, or after the fault ended that hid it; once; its
- * removal likewise; it is launched once; every reader is back within two seconds; nothing is left open or piles up.
+ * The requirements: a card is reported once, within two seconds after it was laid on, or after the end of the fault that
+ * hid it. Its removal likewise. Each card is launched once. Every reader is back within two seconds. Nothing stays open or
+ * piles up.
  */
 import { readdirSync, readlinkSync } from "node:fs";
 import { removalDebounceMs } from "../../src/readers/presence.ts";
@@ -17,7 +18,7 @@ import { type SoakService, startSoakService, type Told } from "./service.ts";
 export interface DayOptions {
   readonly taps: number;
   readonly seed: number;
-  /** Told of now and then. */
+  /** Called now and then. */
   readonly progress?: (taps: number, failures: number) => void;
 }
 
@@ -28,7 +29,7 @@ export interface DayFigures {
   readonly launches: number;
   readonly players: number;
   readonly readerEvents: { readonly added: number; readonly removed: number };
-  /** Longest from a card, or from the end of the fault that hid it, to its event, with the tap and what went wrong. */
+  /** The longest time from a card, or from the end of the fault that hid it, to its event, with the tap and the fault. */
   readonly slowestAdded: Slowest;
   readonly slowestRemoved: Slowest;
   readonly descriptors: readonly [before: number, after: number];
@@ -129,7 +130,7 @@ export async function liveDay({ taps, seed, progress }: DayOptions): Promise<Day
   };
 }
 
-/** All readers hang on it. */
+/** All readers depend on it. */
 function hubOf(readers: readonly SoakReader[]): Fault {
   return {
     name: "unplugged hub",
@@ -149,11 +150,11 @@ function planOf(reader: SoakReader, hub: Fault, random: Random): Plan {
   const torn = kind === kinds - 1;
   const fault = torn ? tornTag : (reader.faults[kind] ?? hub);
   const what = `${reader.driver.id} ${fault.name}`;
-  // A tag that is away for longer than the debounce was taken off.
+  // A tag that is away for longer than the debounce was removed.
   return { what, fault, place, ms: 10 + random(torn ? removalDebounceMs - 200 : faultMsMax) };
 }
 
-/** The tag loses the field for a moment; the tap itself carries it out, for it knows the tag. */
+/** The tag leaves the field for a moment; the tap itself does that, because it knows the tag. */
 const tornTag: Fault = { name: "torn tag", begin: () => {}, end: () => {} };
 
 interface OneTap {
@@ -221,13 +222,13 @@ async function oneTap({ time, service, reader, random, plan, tap }: OneTap): Pro
     return took === undefined ? undefined : Math.max(0, time.now() - Math.max(sinceMs, trouble.endedMs()));
   }
 
-  /** Players are real, and end when they do. */
+  /** Players are real processes, and end at their own time. */
   async function ended({ running }: Told): Promise<void> {
     for (let waits = 0; told.finished < running && waits < 2000; waits++) await Bun.sleep(1);
   }
 }
 
-/** What goes wrong with one tap, and the tag itself, which a torn one takes part in. */
+/** The fault of one tap, and the tag itself, which a torn write needs. */
 function troubleOf({
   time,
   reader,
@@ -247,7 +248,7 @@ function troubleOf({
   };
   const trouble = {
     isOver: () => state !== "on",
-    /** When the fault ended; 0 where it did not happen, or has no end of its own. */
+    /** The end of the fault; 0 if it did not happen, or has no end of its own. */
     endedMs: () => (state === "on" ? time.now() : endedMs),
     begin() {
       if (plan === undefined || state !== "none") return;
@@ -261,7 +262,7 @@ function troubleOf({
       state = "on";
       time.after(plan.ms, end);
     },
-    /** It begins with the driver's next command but so many. */
+    /** It begins with a later command of the driver, after this many. */
     arm(commands: number) {
       let left = commands;
       reader.onCommand(() => {
@@ -282,7 +283,7 @@ function troubleOf({
   return trouble;
 }
 
-/** The fewest of several moments: players that end hold some for a while. */
+/** The fewest of several moments, because ending players hold some for a while. */
 async function openDescriptors(): Promise<readonly string[]> {
   let fewest: readonly string[] | undefined;
   for (let looks = 0; looks < 10; looks++) {
@@ -299,20 +300,20 @@ function targetOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    // It was the descriptor of this very look.
+    // The descriptor of this very listing.
     return "";
   }
 }
 
 /**
- * Of the database: closing a second connection would let go of the first one's locks (fcntl(2)), so SQLite keeps its descriptor
- * for the next one, of the backup copy. How many those are is asked for at the end.
+ * Descriptors of the database. Closing a second connection would release the locks of the first (fcntl(2)). So SQLite keeps
+ * its descriptor for the next connection, that of the backup copy. Their number is read at the end.
  */
 function isDatabase(fd: string): boolean {
   return targetOf(fd).includes("/tapdeck.db");
 }
 
-// The database, what belongs to it, its lock, and one that waits for the next copy of each of the first two.
+// The database, its companion files, its lock, and one kept descriptor for the next copy of each of the first two.
 const databaseDescriptorsMax = 6;
 
 function heapNow(): number {

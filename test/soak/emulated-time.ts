@@ -1,15 +1,15 @@
 /**
- * Time that passes only when everything in this process waits for it: a day of taps goes by in minutes, and no machine is
- * so busy that a time-out comes too early.
+ * Time that passes only when everything in this process waits for it. A day of taps takes minutes, and no busy machine
+ * makes a time-out come too early.
  */
 import type { LineTime } from "../emulators/emulated-line.ts";
 
 export interface EmulatedTime extends LineTime {
   /** Lets `ms` pass. */
   pass(ms: number): Promise<void>;
-  /** Lets time pass until this holds; the milliseconds that it took, or undefined where it did not within `msMax`. */
+  /** Lets time pass until this holds; returns the milliseconds, or undefined if it does not hold within `msMax`. */
   until(holds: () => boolean, msMax: number): Promise<number | undefined>;
-  /** Those that wait. */
+  /** The waiting timers. */
   readonly timers: number;
 }
 
@@ -19,7 +19,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-// What an exchange does behind a turn of the event loop, it does within so many.
+// The largest number of turns of the event loop that one exchange takes.
 const quietTurns = 3;
 
 export function createEmulatedTime(startMs = 1_800_000_000_000): EmulatedTime {
@@ -27,7 +27,9 @@ export function createEmulatedTime(startMs = 1_800_000_000_000): EmulatedTime {
   let order = 0;
   const timers = new Set<Timer>();
 
-  /** Resolves once nothing happens any more without time passing: every step arms a timer, ends one, or asks for a turn. */
+  /**
+   * Resolves once nothing more happens without the passing of time: every step arms a timer, ends one, or asks for a turn.
+   */
   const settle = async () => {
     for (let quiet = 0; quiet < quietTurns; ) {
       const [before, count] = [order, timers.size];

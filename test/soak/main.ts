@@ -8,7 +8,7 @@ const { values } = parseArgs({
 const began = performance.now();
 const seconds = () => Math.round((performance.now() - began) / 1000);
 const say = (line: string) => process.stdout.write(`${line}\n`);
-// The runtime opens its own way to the terminal or file with the first line, and no descriptor may look left open by the day.
+// The runtime opens its output with the first line, and the day must not count that descriptor.
 say(`a day of ${values.taps} taps, seed ${values.seed}`);
 const figures = await liveDay({
   taps: Number(values.taps),

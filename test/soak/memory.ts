@@ -1,12 +1,12 @@
-/** Whether a day's memory is flat: what is left of a tap shows once there were enough of them. */
+/** Whether a day's memory is flat: a leak per tap shows after enough taps. */
 
-// A tenth for caches that fill late, and what a collection leaves by chance.
+// A tenth for caches that fill late, and for random leftovers of a collection.
 const shareMax = 0.1;
 const mbMax = 1;
 
 /**
- * A sentence where the last third of the day needs more memory than the second one, by its medians; undefined where it is
- * flat. The first third is for what is made once.
+ * A sentence if the last third of the day needs more memory than the second one, by its medians; undefined if it is flat.
+ * The first third is for memory that is allocated once.
  */
 export function growthOf(heapMb: readonly number[]): string | undefined {
   const third = Math.floor(heapMb.length / 3);

@@ -1,4 +1,4 @@
-/** The two readers of the day: a PN532 on a line and an ACR122U on a bus, and what can happen to each. */
+/** The two readers of the day, a PN532 on a line and an ACR122U on a bus, and the possible faults of each. */
 import { acr122uOn } from "../../drivers/acr122u-usb.ts";
 import { openPn532 } from "../../drivers/pn532-uart.ts";
 import type { Driver } from "../../src/readers/driver.ts";
@@ -11,7 +11,7 @@ import { createWire } from "./wire.ts";
 
 export type Random = (below: number) => number;
 
-/** What goes wrong. It begins at once, and is mended by `end`, or has ended by itself where that is absent. */
+/** A fault. It begins at once, and ends by `end`, or by itself if that is absent. */
 export interface Fault {
   readonly name: string;
   begin(random: Random): void;
@@ -119,7 +119,7 @@ export function acr122uReader(time: EmulatedTime): SoakReader {
       end: () => faults.delayAnswers(0),
     },
     { name: "doubled answers", begin: (random) => faults.doubleAnswers(1 + random(6)) },
-    // The header; what stands behind it is guarded by USB's own sums.
+    // The header; USB's own sums guard the rest.
     { name: "altered bytes", begin: (random) => faults.alterAnswer(random(10)) },
     {
       name: "noise",

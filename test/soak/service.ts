@@ -1,4 +1,4 @@
-/** The parts of the service that a tap goes through, joined as the service joins them, and what they told of each card. */
+/** The parts of the service on the path of a tap, joined as in the service, and their events about each card. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { startReaders } from "../../src/readers/readers.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { EmulatedTime } from "./emulated-time.ts";
 
-/** How often each thing was told of one card. */
+/** The number of each kind of event for one card. */
 export interface Told {
   added: number;
   removed: number;
@@ -32,7 +32,7 @@ export async function startSoakService(
   await mkdir(join(media, "SNES"), { recursive: true });
   await writeFile(join(media, "SNES/a.true"), "");
   const store = openStore(folder);
-  /** The last lines of the log, for a failure's sake. */
+  /** The last lines of the log, for the report of a failure. */
   const lines: string[] = [];
   const log = createLog({
     debug: false,
@@ -48,7 +48,7 @@ export async function startSoakService(
     launchers: [{ id: "true", systems: [], extensions: [".true"], command: ["true", "{path}"] }],
   };
   const cards = new Map<string, Told>();
-  /** Events of cards that nobody expects any more. */
+  /** Events of cards that are no longer expected. */
   const phantoms: string[] = [];
   const count = (uid: string, what: keyof Told) => {
     const told = cards.get(uid);

@@ -6,7 +6,7 @@ import type { LineTime } from "../emulators/emulated-line.ts";
 import type { Pn532Socket } from "../emulators/pn532-device.ts";
 
 export interface Wire {
-  /** Where the emulated chip is plugged in. */
+  /** The place where the emulated chip is plugged in. */
   readonly socket: Pn532Socket;
   /** The driver's side, as `openSerial`. */
   open(): ByteLink;

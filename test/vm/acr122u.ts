@@ -1,6 +1,6 @@
 /**
- * An ACR122U in the machine's USB socket, where the kernel's own driver for its chip takes it first: set aside, read,
- * healed, and found again after each plugging.
+ * An ACR122U in the machine's USB socket, where the kernel's own driver for its chip claims it first. The service detaches
+ * that driver, reads, recovers, and finds the reader after each plugging.
  */
 import { expect, test } from "bun:test";
 import type { CcidReader } from "../emulators/ccid-reader.ts";
@@ -72,7 +72,7 @@ export function testAcr122u(deckOf: () => Deck, { reader, port }: UsbReader, tes
       const deck = deckOf();
       for (const [index, name] of ["one.card", "two.card"].entries()) {
         const from = deck.heard();
-        // So that the kernel is first for sure.
+        // So that the kernel's driver is certainly first.
         await deck.guest.ask("kill -STOP $(cat /tmp/pid)");
         port.unplug();
         await becomes(deck, undefined);
@@ -83,7 +83,7 @@ export function testAcr122u(deckOf: () => Deck, { reader, port }: UsbReader, tes
         await deck.tells(from, "readers.added", bench.driver);
         expect(await driverOf(deck)).toBe("usbfs");
         await launches(deck, bench, name);
-        // The kernel, too, says that its driver had a reader, and has it no more.
+        // The kernel, too, reports that its driver had a reader, and lost it.
         const [attached, gone] = await Promise.all(
           ["now attached", "NFC device disconnected"].map((words) =>
             deck.guest.ask(`dmesg | grep -c "NFC: .*${words}"`),
@@ -97,7 +97,7 @@ export function testAcr122u(deckOf: () => Deck, { reader, port }: UsbReader, tes
   );
 }
 
-/** The kernel's driver that has the reader's interface, as sysfs links it; undefined where none has, or there is none. */
+/** The kernel's driver of the reader's interface, by the link in sysfs; undefined if there is no driver, or no reader. */
 async function driverOf(deck: Deck): Promise<string | undefined> {
   const link = await deck.guest.ask("readlink /sys/bus/usb/devices/1-1:1.0/driver");
   return link === "" ? undefined : link.slice(link.lastIndexOf("/") + 1);
@@ -107,7 +107,7 @@ async function becomes(deck: Deck, driver: string | undefined): Promise<void> {
   await deck.waitFor(`driver ${driver} of the reader`, async () => (await driverOf(deck)) === driver);
 }
 
-/** How many USB devices the service has open. */
+/** The number of open USB devices of the service. */
 async function openFiles(deck: Deck): Promise<number> {
   return Number(await deck.guest.ask("ls -l /proc/$(cat /tmp/pid)/fd | grep -c /dev/bus/usb/"));
 }

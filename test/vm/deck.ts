@@ -1,11 +1,11 @@
-/** The service in a virtual machine, and what it tells: notifications, its log, and what the kernel says of it. */
+/** The service in a virtual machine, and its output: notifications, its log, and the kernel's messages. */
 import { join } from "node:path";
 import { type Guest, type GuestOptions, startGuest } from "./guest.ts";
 import { createMachinePort, type MachinePort } from "./port.ts";
 
-const waitMs = 300_000; // For what is done within a second, on a machine that emulates another and is busy with more.
+const waitMs = 300_000; // For work that takes a second, on a busy machine that emulates another.
 const pollMs = 20;
-/** At a terminal, nobody waits for the service for longer than three seconds; here, a busy machine may need more. */
+/** At a terminal, the limit is three seconds; here, a busy machine may need more. */
 export const command = `tapdeck --data=/data --timeout=${waitMs}`;
 
 export interface DeckOptions extends Omit<GuestOptions, "files"> {
@@ -17,21 +17,21 @@ export interface DeckOptions extends Omit<GuestOptions, "files"> {
 
 export interface Deck extends AsyncDisposable {
   readonly guest: Guest;
-  /** Starts the service; resolves once it answers, and what it tells is listened to. */
+  /** Starts the service; resolves once it answers and its notifications are recorded. */
   start(): Promise<void>;
-  /** How many notifications came so far. */
+  /** The number of notifications so far. */
   readonly heard: () => number;
-  /** How many of them, from this one on, were of this method and have these words. */
+  /** The number of notifications from this one on with this method and these words. */
   count(from: number, method: string, words: string): number;
   tells(from: number, method: string, words: string): Promise<void>;
-  /** All that the service logged. */
+  /** The log of the service. */
   readonly log: () => string;
-  /** Waits for these words in the log, behind those that were waited for before. */
+  /** Waits for these words in the log, after the last match. */
   logs(words: string): Promise<void>;
   waitFor(what: string, holds: () => boolean | Promise<boolean>): Promise<void>;
 }
 
-/** The machine is there, and its shell answers; the service is not started yet. */
+/** The machine runs, and its shell answers; the service is not started yet. */
 export async function startDeck({ folder, config, ports, files, ...options }: DeckOptions): Promise<Deck> {
   const [events, log] = ["events", "log"].map((name) => createMachinePort(join(folder, name)));
   if (events === undefined || log === undefined) throw new Error("two ports were asked for");
@@ -83,7 +83,7 @@ export async function startDeck({ folder, config, ports, files, ...options }: De
       await guest.ask(`sh -c '${service}' < /dev/null 2>&1 | cat > /dev/log &`);
       await waitFor("service that listens", () => logged.includes("service: listening"));
       await guest.ask(`${command} watch --json < /dev/null | cat > /dev/events &`);
-      // It says nothing when it has begun to listen, so it is given something to hear.
+      // It prints nothing when it begins to listen, so events are caused for it.
       await waitFor("notification", async () => {
         await guest.ask(`${command} call media.index < /dev/null 2>&1`);
         return count(0, "media.indexing", "") > 0;

@@ -1,7 +1,7 @@
 /**
- * A Linux guest with the compiled service in it: QEMU's arm64 machine on an emulated Cortex-A53, Debian's kernel, and an
- * initramfs that is made on the spot of the packages that the image is made of. Its shell listens on a port of its own: on
- * the console, whoever writes there may leave it so that a shell ends.
+ * A Linux guest with the compiled service in it: QEMU's arm64 machine on an emulated Cortex-A53, and Debian's kernel. Its
+ * initramfs is made here from the packages of the image. Its shell listens on a port of its own, because output of other
+ * programs on the console can end a shell.
  */
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,9 +18,9 @@ import { createMachinePort } from "./port.ts";
 export interface GuestOptions {
   /** Sockets of `createUsbPort`, each a device of the guest. */
   readonly usbPorts: readonly string[];
-  /** Sockets of serial devices, each behind a USB-serial converter while it is connected. */
+  /** Sockets of serial devices, each with a USB-serial converter while it is connected. */
   readonly serialPorts: readonly string[];
-  /** Sockets by the name that the guest knows the port by: `/dev/NAME`. */
+  /** Sockets by the port's name in the guest: `/dev/NAME`. */
   readonly ports: Readonly<Record<string, string>>;
   /** Files to add, by path. */
   readonly files: Readonly<Record<string, string>>;
@@ -29,21 +29,21 @@ export interface GuestOptions {
 export interface Guest extends AsyncDisposable {
   readonly pid: number;
   readonly hasEnded: () => boolean;
-  /** All that its console showed so far. */
+  /** The output of its console so far. */
   console(): string;
-  /** Runs commands, one after another, and resolves with what they printed; rejects as the machine ends. */
+  /** Runs commands, one after another, and resolves with their output; rejects if the machine ends. */
   ask(commands: string): Promise<string>;
 }
 
 const program = join(root, "dist/tapdeck-linux-arm64");
 const libraryFolder = "usr/lib/aarch64-linux-gnu";
-/** The chip's driver of the kernel takes an ACR122U before the service is there; a gamepad is for joydev. */
+/** The kernel's driver for the chip claims an ACR122U before the service starts; a gamepad needs joydev. */
 const modules = [
   ...["virtio_pci", "virtio_console", "xhci-pci", "evdev", "joydev", "uinput", "uhid", "hid-generic"],
   ...["ftdi_sio", "pn533_usb"],
 ];
 const pollMs = 20;
-const answerMsMax = 300_000; // The first answer comes when all is loaded, on a machine that is busy with more.
+const answerMsMax = 300_000; // The first answer comes when all is loaded, on a busy machine.
 
 export async function startGuest(options: GuestOptions): Promise<Guest> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-vm-"));
@@ -58,7 +58,7 @@ export async function startGuest(options: GuestOptions): Promise<Guest> {
   });
   const child = Bun.spawn(
     [
-      // Whatever becomes of the test, the machine does not outlive it.
+      // The machine does not outlive the test, whatever its result.
       ...["setpriv", "--pdeathsig", "KILL"],
       ...["qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a53", "-smp", "2", "-m", "1024"],
       ...["-nographic", "-no-reboot", "-nic", "none"],
@@ -95,7 +95,7 @@ export async function startGuest(options: GuestOptions): Promise<Guest> {
     console: () => shown,
     ask(commands) {
       const answer = last.then(() => answerTo(commands));
-      // Whoever asked hears of a failure.
+      // All waiting callers get the failure.
       last = answer.catch(() => {});
       return answer;
     },

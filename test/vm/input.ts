@@ -1,12 +1,12 @@
 /**
- * What macros press, on a real kernel's uinput: read back from the event nodes that it makes, by the numbers of its own
- * header, and from the console, where its own layout makes letters of the keys.
+ * The keys of macros on a real kernel's uinput. They are read back from the event nodes by the numbers of the kernel's
+ * header. The console shows them as letters of the kernel's layout.
  */
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { command, type Deck } from "./deck.ts";
 
-// Where the compiler of the guest has it.
+// The path of the header for the compiler of the guest.
 const headers = process.arch === "arm64" ? "/usr/include" : "/usr/aarch64-linux-gnu/include";
 const header = await readFile(`${headers}/linux/input-event-codes.h`, "utf8");
 const eventBytes = 24; // struct input_event of a 64-bit machine: time 16, type 2, code 2, value 4.
@@ -32,7 +32,7 @@ export function testInput(deckOf: () => Deck, testMs: number): void {
       ];
       const macro = "input.keyboard:Tap-1! ~x{backspace}{ctrl+a}{f12}{enter}?speed=20";
       expect(await hears(deck, node, macro, expected.length)).toEqual(expected);
-      // The tty's own backspace took the x; Ctrl and A is a letter of its own, and F12 a sequence.
+      // The tty's own backspace removed the x; Ctrl and A give one character, and F12 a sequence.
       await deck.waitFor("line on the console", async () => (await deck.guest.ask("cat /tmp/line")) !== "");
       const line = (await deck.guest.ask("cat /tmp/line")).replace("\x1b[24~", "");
       expect(line).toBe("Tap-1! ~\x01");
@@ -69,13 +69,13 @@ export function testInput(deckOf: () => Deck, testMs: number): void {
   );
 }
 
-/** Taps a card that says so. */
+/** Taps a card with this text. */
 async function plays(deck: Deck, macro: string): Promise<void> {
   const said = await deck.guest.ask(`${command} tap '**${macro}' < /dev/null 2>&1; echo "code $?"`);
   expect(said).toEndWith("code 0");
 }
 
-/** The event node of a device, and the kernel's handlers that have taken it (/proc/bus/input/devices). */
+/** The event node of a device, and the kernel's handlers of it (/proc/bus/input/devices). */
 async function deviceOf(deck: Deck, name: string) {
   const devices = await deck.guest.ask("cat /proc/bus/input/devices");
   const device = devices.split("\n\n").find((one) => one.includes(`Name="${name}"`)) ?? "";
@@ -85,9 +85,11 @@ async function deviceOf(deck: Deck, name: string) {
   return { node: `/dev/input/${/event\d+/.exec(handlers)?.[0]}`, handlers };
 }
 
-/** What the node tells of a macro that has `count` events or more: `30+` and `30-`, each with a report of its own behind it. */
+/**
+ * The events of the node for a macro with `count` events or more: `30+` and `30-`, each followed by a report of its own.
+ */
 async function hears(deck: Deck, node: string, macro: string, count: number): Promise<readonly string[]> {
-  // It is open once the shell has gone on.
+  // The node is open once the shell continues.
   await deck.guest.ask(`exec 3< ${node}; cat <&3 > /tmp/heard & reader=$!; exec 3<&-`);
   await plays(deck, macro);
   const bytes = async () => Number(await deck.guest.ask("stat -c %s /tmp/heard"));
@@ -113,7 +115,7 @@ function* eventsIn(bytes: Uint8Array): Generator<string> {
   }
 }
 
-/** The number that the kernel's header gives a key. */
+/** The number of a key in the kernel's header. */
 function codeOf(name: string): number {
   const [, value = ""] = new RegExp(`^#define\\s+${name}\\s+(0x[0-9a-f]+|\\d+)`, "m").exec(header) ?? [];
   if (value === "") throw new Error(`the header knows no ${name}`);

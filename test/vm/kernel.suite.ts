@@ -1,6 +1,6 @@
 /**
- * The real drivers, in the real binary, on a real kernel: four readers in the sockets of one virtual machine, and the
- * keyboards and gamepads that macros play on. `make test-vm` runs it; what it needs comes with the parts of the image.
+ * The real drivers, in the real binary, on a real kernel: four readers in the sockets of one virtual machine. Also the
+ * keyboards and gamepads of macros. `make test-vm` runs it; its packages come with those of the image.
  *
  *   PN532          QEMU's FTDI converter, joined to the emulated chip
  *   ACR122U        QEMU's usb-redir, joined to the emulated reader; the kernel's pn533_usb has it first

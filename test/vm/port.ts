@@ -1,4 +1,4 @@
-/** A Unix socket that a virtual machine's device connects to: bytes out are kept until they are taken. */
+/** A Unix socket for a device of a virtual machine: outgoing bytes are kept until they are read. */
 import { rmSync } from "node:fs";
 import type { Socket } from "bun";
 
@@ -7,7 +7,7 @@ export interface MachinePort {
   onBytes(listener: (bytes: Uint8Array) => void): void;
   onOpen(listener: () => void): void;
   write(bytes: Uint8Array): void;
-  /** Hangs up, and listens no more. */
+  /** Hangs up, and stops listening. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Readers that the kernel makes nodes for, each found, read, and found again after each plugging. */
+/** Readers with device nodes of the kernel: each is found and read, and found again after each plugging. */
 import { expect, test } from "bun:test";
 import type { Pn532Device } from "../emulators/pn532-device.ts";
 import type { ToypadDevice } from "../emulators/toypad-device.ts";
@@ -7,7 +7,7 @@ import { type Bench, card, launches, replugs } from "./taps.ts";
 import { typed, type UhidDevice } from "./uhid.ts";
 
 const keyMs = 20;
-/** A pause that may end a code, with room: it ends after 250 ms (`drivers/hid-keyboard.ts`). */
+/** A pause that surely ends a code, which ends after 250 ms (`drivers/hid-keyboard.ts`). */
 const codeGapMs = 200;
 const quietMs = 3000;
 
@@ -74,7 +74,7 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
         driver: "hid-keyboard",
         plug: keys.plug,
         unplug: keys.unplug,
-        // People would scan once more, too, where a machine that stood still lost some of the code, or cut it in two.
+        // A person would scan once more, too, if a machine that stood still lost a part of the code, or split it.
         async lay(name) {
           const isRead = () => deck.count(from, "tokens.added", name) > 0;
           do {
@@ -103,7 +103,7 @@ export function testReaders(deckOf: () => Deck, readers: NodeReaders, testMs: nu
   );
 }
 
-/** As fast as such readers type. Returns the longest pause that the machine made of it, in milliseconds. */
+/** As fast as real readers of this kind. Returns the longest real pause on this machine, in milliseconds. */
 async function type(keys: UhidDevice, line: string): Promise<number> {
   let [gapMs, lastMs] = [0, performance.now()];
   for (const report of typed(line)) {
@@ -116,7 +116,7 @@ async function type(keys: UhidDevice, line: string): Promise<number> {
   return gapMs;
 }
 
-/** Resolves when nothing was told for a while. */
+/** Resolves after a time without events. */
 async function quiet(deck: Deck): Promise<void> {
   let told = -1;
   while (told !== deck.heard()) {
@@ -125,7 +125,7 @@ async function quiet(deck: Deck): Promise<void> {
   }
 }
 
-/** The kernel keeps 64 events for whoever is late, as a guest on a busy machine may be. */
+/** The kernel keeps 64 events for a late program, such as a guest on a busy machine. */
 function losses(deck: Deck): number {
   return deck.log().split("some of its keys were lost").length - 1;
 }

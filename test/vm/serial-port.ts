@@ -1,6 +1,6 @@
 /**
- * An emulated PN532 behind a virtual machine's USB-serial converter, QEMU's FTDI: the converter is plugged in for as long as
- * its socket is connected. What rate the guest sets it does not tell: the chip is taken to be spoken to at its own.
+ * An emulated PN532 behind a virtual machine's USB-serial converter, QEMU's FTDI: the converter is plugged in while its
+ * socket is connected. QEMU does not report the rate that the guest sets: the chip assumes its own.
  */
 import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
 import { createMachinePort } from "./port.ts";

@@ -1,9 +1,9 @@
-/** Cards on readers of a virtual machine, each told once, run once and taken off once; and readers plugged and unplugged. */
+/** Cards on readers of a virtual machine, each reported, launched and removed once; and readers plugged and unplugged. */
 import { expect } from "bun:test";
 import { createType2Tag, type EmulatedTag } from "../emulators/emulated-tags.ts";
 import type { Deck } from "./deck.ts";
 
-/** Media that a player of the guest's can play: it says what it was given. */
+/** Media for a player in the guest, which prints its arguments. */
 export const cards: readonly string[] = ["one.card", "two.card", "three.card"];
 export const cardConfig = `[script]
 allow_input = true
@@ -19,14 +19,14 @@ export const cardFiles = {
 };
 const plugs = 2;
 
-/** One reader of the machine, as the test moves it and the cards on it. */
+/** One reader of the machine, with functions that move it and the cards on it. */
 export interface Bench {
   readonly driver: string;
   plug(): void;
   unplug(): unknown;
   lay(name: string): unknown;
   lift(): void;
-  /** Where in what was heard the laying begins that counts, of a reader that may need several. */
+  /** The index of the notification at which the counted laying begins, for a reader that may need several. */
   readonly since?: () => number;
 }
 
@@ -35,7 +35,7 @@ export function card(name: string): EmulatedTag {
   return createType2Tag("ntag215", { uid, text: `SNES/${name}` });
 }
 
-/** One tap: the card is told once, its player runs, and its removal is told once. */
+/** One tap: the card is reported once, its player runs, and its removal is reported once. */
 export async function launches(deck: Deck, { driver, lay, lift, since }: Bench, name: string): Promise<void> {
   const begun = deck.heard();
   await deck.guest.ask("rm -f /tmp/played");
@@ -52,7 +52,7 @@ export async function launches(deck: Deck, { driver, lay, lift, since }: Bench, 
   expect(deck.count(from, "media.started", "")).toBe(1);
 }
 
-/** Pulled out and put in again, several times: each is told once, and the reader hears. */
+/** Pulled out and put in again, several times: each is reported once, and the reader works. */
 export async function replugs(deck: Deck, bench: Bench, name: string): Promise<void> {
   const { driver } = bench;
   for (let round = 0; round < plugs; round++) {
@@ -68,7 +68,7 @@ export async function replugs(deck: Deck, bench: Bench, name: string): Promise<v
   }
 }
 
-/** How often the log says that this reader was too late, which a guest on a busy machine believes of it. */
+/** The number of log lines that call this reader too late, as a guest on a busy machine may see it. */
 function excuses(deck: Deck, driver: string): number {
   const late = new RegExp(`(does not answer|said nothing).* reader=${driver}`, "g");
   return [...deck.log().matchAll(late)].length;

@@ -1,11 +1,11 @@
 /**
- * An emulated CCID reader in a virtual machine's USB socket: the device's end of the usb-redir protocol 0.7, which QEMU's
- * `-device usb-redir,chardev=...` speaks. The guest's kernel meets a real ACR122U by all that it can see.
+ * An emulated CCID reader in a virtual machine's USB socket. This is the device's end of the usb-redir protocol 0.7, which
+ * QEMU's `-device usb-redir,chardev=...` uses. The guest's kernel sees a real ACR122U.
  *
  *   every packet   type(4) length(4) id(8, of a hello 4), little-endian, then the type's own header, then data
  *   hello          the side's name in 64 bytes, then a word of capabilities; each side sends one first
  *
- * Bulk-in transfers stay open until the reader has something, or the guest takes them back.
+ * Bulk-in transfers stay open until the reader has data, or the guest cancels them.
  */
 import type { Socket } from "bun";
 import { ccidConfiguration, ccidDevice, ccidStrings } from "../emulators/ccid-descriptors.ts";
@@ -42,7 +42,7 @@ const none = 255;
 const [bulkOut, bulkIn, interruptIn] = [0x02, 0x82, 0x81];
 
 export interface UsbPort {
-  /** Where QEMU connects to. */
+  /** The socket for QEMU. */
   readonly socketPath: string;
   plug(): void;
   unplug(): void;
@@ -224,14 +224,14 @@ export function createUsbPort(socketPath: string, reader: CcidReader): UsbPort {
     unplug() {
       if (!plugged) return;
       [plugged, listens, pending] = [false, false, []];
-      // A machine that is not there yet hears of it by hearing of no device.
+      // A machine that connects later learns of the removal by a missing device.
       if (socket !== undefined) send(type.deviceDisconnect, 0);
     },
     close: () => server.stop(true),
   };
 }
 
-/** What the device answers on its control endpoint; undefined for a stall (USB 2.0, 9.4; CCID 1.1, 5.3). */
+/** The device's answer on its control endpoint; undefined for a stall (USB 2.0, 9.4; CCID 1.1, 5.3). */
 function controlAnswer(
   reader: CcidReader,
   request: number,
