@@ -1,4 +1,5 @@
-# As much of Buildroot as a package's install steps need: `make --file package.mk MK=... NAME=TAPDECK SOURCE=... SOURCE/.stamp_installed`.
+# The part of Buildroot that a package's install steps need: `make --file package.mk MK=... NAME=TAPDECK SOURCE=...
+# SOURCE/.stamp_installed`.
 INSTALL = install
 qstrip = $(strip $(subst ",,$(1)))
 UPPERCASE = $(NAME)

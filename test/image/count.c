@@ -3,7 +3,7 @@
  *
  *   -plugin FILE,counts=COUNTS     a number of 64 bits in the host's byte order for each, in the file COUNTS, at all times
  *
- * A block of instructions counts as a whole, also where a fault ends it early.
+ * A block of instructions counts as a whole, also if a fault ends it early.
  */
 #include <fcntl.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
- * A controller inside the guest: makes one by /dev/uinput (Linux, Documentation/input/uinput.rst) with the buttons of the
- * kernel's gamepad protocol (Documentation/input/gamepad.rst), and presses what its standard input says, one line each:
+ * A controller inside the guest: makes one by /dev/uinput (Linux, Documentation/input/uinput.rst) with the kernel's gamepad
+ * protocol (Documentation/input/gamepad.rst). It presses the buttons of its standard input, one line each:
  *
- *   304 1     the button of this code, in decimal, goes down; 0 lets it go
+ *   304 1     the button of this code, in decimal, is pressed; 0 releases it
  *
  *   pad VENDOR PRODUCT NAME <COMMANDS     the ids in hex
  */

@@ -1,8 +1,8 @@
 /**
- * What a program does with a serial port, told line by line on standard output: run once by Bun with our binding
- * (`ours`) and once by Node with the real `serialport` (`theirs`), which Bun cannot run. The far end of each port is
- * the parent's: a line `{"far": [...]}` asks it for something, and its answer comes as one line on standard input.
- * A line `{"note": "..."}` belongs to the transcript.
+ * The calls of a program on a serial port, one line each on standard output. Bun runs it with our binding (`ours`). Node
+ * runs it with the real `serialport` (`theirs`), which Bun cannot run. The parent has the far end of each port. A line
+ * `{"far": [...]}` is a command for it, and the answer comes as one line on standard input. A line `{"note": "..."}`
+ * belongs to the transcript.
  *
  * argv: `ours` or `theirs`.
  */
@@ -27,7 +27,7 @@ const makePort =
             new SerialPortStream({ binding: serialBinding, ...options }),
       );
 
-/** Asks the parent for something of the far end. */
+/** Sends the parent a command for the far end. */
 async function far(...request) {
   tell({ far: request });
   const { value } = await answers.next();
@@ -35,8 +35,9 @@ async function far(...request) {
 }
 
 /**
- * The kind of an error. The two say the same in other words: theirs quote the C library ("No such file or directory,
- * cannot open"), ours tell a person what to do. What a program can rely on is compared: the flags, and these kinds.
+ * The kind of an error. The two report the same in other words: theirs quote the C library ("No such file or directory,
+ * cannot open"), ours tell a person what to do. The comparison covers the parts on which a program can rely: the flags, and
+ * these kinds.
  */
 const kinds = [
   [/No such file|no such device/, "missing"],
@@ -52,7 +53,7 @@ function kindOf(error) {
   return kind === undefined ? `other: ${error.message}` : kind[1];
 }
 
-/** Calls a method that ends in a callback, and notes how it ended. */
+/** Calls a method that ends in a callback, and notes its outcome. */
 async function call(name, start) {
   const [error, value] = await new Promise((resolve) => start((...results) => resolve(results)));
   note(`${name}: ${error ? kindOf(error) : `ok ${JSON.stringify(value) ?? ""}`.trim()}`);
@@ -142,7 +143,7 @@ const steps = {
       { dataBits: 5, parity: "odd", rtscts: true, hupcl: false },
       { dataBits: 6, xon: true, xoff: true, xany: true },
     ]) {
-      // A new line for each: theirs leaves what an earlier port set and this one does not name.
+      // A new port object for each: theirs keeps settings of an earlier port that this one does not name.
       const path = await far("newPath");
       const port = makePort({ path, baudRate: 19200, autoOpen: false, ...options });
       await call(`open ${JSON.stringify(options)}`, (done) => port.open(done));
@@ -218,13 +219,13 @@ const steps = {
     note(`events: ${events.join(" ")}`);
   },
 
-  // Unplugging while a read waits is not asked of both: a read of a line that hung up gives 0 bytes, which theirs takes
-  // for "try again", so that it sometimes spins for ever instead of closing. Ours is held to it in the unit tests.
+  // Unplugging during a read is not tested on both. A read of a line that hung up gives 0 bytes, which theirs takes for
+  // "try again". So it sometimes spins for ever instead of closing. The unit tests check ours.
   async "unplugging, then writing"(path) {
     const port = makePort({ path, baudRate: 9600, autoOpen: false });
     await call("open", (done) => port.open(done));
-    // The write that failed ends the stream, with an error event and a close of the stream's own beside the port's.
-    // In which order they come is left to the stream.
+    // The failed write ends the stream, with an error event and a close of the stream's own beside the port's. Their order
+    // depends on the stream.
     const failing = new Promise((resolve) => port.on("error", resolve));
     const closing = new Promise((resolve) => {
       port.on("close", (reason) => reason?.disconnected && resolve());

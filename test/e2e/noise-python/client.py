@@ -105,7 +105,7 @@ class WebSocket:
         try:
             yield from self.socket
         except self.closed:
-            pass  # The service hung up; `closed` is what there is to tell.
+            pass  # The service hung up; the answer is `closed`.
 
     def close(self):
         self.socket.close()

@@ -150,7 +150,7 @@ def talk(url, token, key, salt, record):
                 data = base64.b64decode(frame["e"], validate=True)
                 tell(payload=back.cipher.decrypt(back.nonce(), data, additional).decode("utf-8"))
         except ConnectionClosed:
-            pass  # The service hung up; `closed` is what there is to tell.
+            pass  # The service hung up; the answer is `closed`.
         tell(closed=True)
         os._exit(0)
 
