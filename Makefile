@@ -15,7 +15,8 @@ help: ## Show this list
 run: dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Start Tapdeck with your reader, or with a simulated one and a small library
 	@$(BUN) tools/demo.ts
 
-# Tests that measure the whole machine, or take all of it, run one after another; the others, a file to a processor.
+# Tests that measure the whole machine, or use all of it, run one after another. The other files run in parallel, one per
+# processor.
 ALONE := test/unit/system/process.test.ts test/e2e/load.test.ts test/e2e/flood.test.ts test/e2e/hostile.test.ts test/e2e/attacks-flood.test.ts test/e2e/kill.test.ts
 test: node_modules/.ready ## Set up what is missing, build for both processors, check, and run every test; FILE=PATH runs that one alone
 ifneq ($(FILE),)
@@ -46,7 +47,7 @@ deb: build ## Make the Debian packages dist/tapdeck_*.deb
 dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts tools/sealed-runtime.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*
 
-# It is for this machine's programs; packages and images compile their own.
+# It is for this machine's programs; packages and images compile their own copies.
 dist/tapdeck-confine: watchdog/tapdeck-confine.c watchdog/spare.h
 	@mkdir -p dist
 	@if command -v cc >/dev/null; then cc -std=c11 -Wall -Wextra -Werror -O2 -static -s $< -o $@; \
@@ -79,7 +80,7 @@ test-image: ## Boot that image on emulated boards; CUTS=100 SEED=1 cuts the powe
 	@rm -f build/image/consoles-$(REPORT).log
 	@CONSOLES=consoles-$(REPORT).log $(BUN) test --timeout 300000 --reporter=junit --reporter-outfile=build/junit-$(REPORT).xml $(BOARDS:%=./test/image/%.suite.ts)
 
-# By default the bundle is the stand-in image's system, made a second time as an update of itself.
+# By default the bundle has the stand-in image's system, built a second time as an update.
 BOARD ?= qemu
 ROOT ?= build/image/input/root.squashfs
 SLOT ?= build/image/boot/slot-a

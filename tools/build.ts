@@ -1,9 +1,10 @@
 /**
  * Compiles Tapdeck into one file per target: `bun tools/build.ts [x64] [arm64]`; without a name, both.
  *
- * The runtime of the other processor, and its addons, come from the package registry, at the version and hash of package-lock.json.
- * So the compiler itself downloads nothing. By default a compiled binary reads `.env` and `bunfig.toml` of its working folder, and
- * would run code from there: both are switched off, and so are the variables that control the runtime.
+ * The runtime of the other processor, and its addons, come from the package registry, at the version and hash of
+ * package-lock.json. So the compiler itself downloads nothing. By default a compiled binary reads `.env` and `bunfig.toml`
+ * of its working folder, and would run code from there. Both are switched off, and so are the variables that control the
+ * runtime.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";

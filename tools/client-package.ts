@@ -27,7 +27,7 @@ export async function makeClientPackage(): Promise<void> {
   const built = await Bun.build({
     entrypoints: [join(root, "src/client/client.ts")],
     outdir: packageFolder,
-    // libsodium in a part of its own, which is loaded where something is sealed.
+    // libsodium in a part of its own, which is loaded for the first encryption.
     splitting: true,
     naming: { entry: "index.js", chunk: "part-[hash].js" },
     target: "browser",

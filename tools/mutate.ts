@@ -12,7 +12,7 @@ const scoreMin = 0.9;
 const slowerMax = 5; // Times the duration of the unchanged file's tests: a mutant that loops for ever is noticed, too.
 const leastMs = 10_000;
 
-/** What replaces what. A space beside an operator keeps arrows, generics and comments apart from comparisons. */
+/** The replacements. A space beside an operator keeps arrows, generics and comments apart from comparisons. */
 const mutations: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/ === /g, " !== "],
   [/ !== /g, " === "],
@@ -63,7 +63,7 @@ function mutantsOf(text: string): readonly Mutant[] {
       const line = code.slice(0, match.index).split("\n").length;
       if (!isCode(lines[line - 1] ?? "")) continue;
       const [from] = match;
-      // A negated condition needs the whole of it in brackets, which one line shows.
+      // A negated condition needs brackets around all of it, which one line shows.
       const mutated = from.startsWith("if (")
         ? negated(text, match.index)
         : replaced(text, match.index, from, to);
@@ -87,7 +87,7 @@ function negated(text: string, at: number): string | undefined {
   return undefined;
 }
 
-/** The unit tests that import the file, and the one of its name. */
+/** The unit tests that import the file, and the one with its name. */
 async function testsOf(file: string): Promise<readonly string[]> {
   const folder = join(root, "test/unit");
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".test.ts"));
@@ -102,7 +102,7 @@ async function testsOf(file: string): Promise<readonly string[]> {
   return found;
 }
 
-/** All that git knows, as it is now, with the packages of this tree. */
+/** All files that git knows, in their present state, with the packages of this tree. */
 async function copyTree(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-mutate-"));
   const list = Bun.spawnSync(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
@@ -156,7 +156,7 @@ async function main(): Promise<number> {
       return 1;
     }
     const msMax = Math.round(leastMs + slowerMax * (performance.now() - startedMs));
-    // Once more with that limit: a run that fails for another reason than a mutant would count as a kill.
+    // Repeated with that limit: a run that fails for another reason than a mutant would count as a kill.
     if (!(await passes(tree, tests, msMax))) throw new Error("the tests fail within the time of a mutant");
     process.stdout.write(`${file}: ${sample} of ${all.length} mutants, ${tests.join(" ")}\n`);
     let killed = 0;

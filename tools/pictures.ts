@@ -1,6 +1,7 @@
 /**
- * `make pictures`: makes the two pictures of the README again, docs/pictures/phone.png and television.png. The phone is a real
- * Chromium, paired with a real service on a network of its own; the television shows what the service's renderer draws.
+ * `make pictures`: makes the two pictures of the README again, docs/pictures/phone.png and television.png. The phone is a
+ * real Chromium, paired with a real service on a network of its own. The television shows the output of the service's
+ * renderer.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

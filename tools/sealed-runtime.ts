@@ -6,7 +6,7 @@
 import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Prefixes of names. The build fails if the runtime has a prefix no more: look for its new name. */
+/** Prefixes of names. The build fails if the runtime no longer has a prefix: look for its new name. */
 const names = [
   "BUN_OPTIONS", // Flags, `--preload` among them.
   "BUN_BE_BUN", // Makes the program the command line tool `bun`.

@@ -5,9 +5,9 @@
  * WebSocket and expects `pong` within 3 s. After three misses, or if the service ends, it restarts the service.
  * After three restarts in five minutes it stops feeding the hardware watchdog, which then resets the machine.
  *
- * It feeds the hardware for four reasons only: a pong came; the service started less than the grace time ago and has not
- * answered yet; a restart begins; this process is asked to end, once. The count of restarts limits the second and the third.
- * A fault of this program itself is a miss, or ends it, and so never feeds. The program is one long file, so that a
+ * It feeds the hardware in four cases only: after a pong; while the service has not answered yet, within the grace time of
+ * its start; at a restart; and once when this process is asked to end. The count of restarts limits the second and the
+ * third. A fault of this program itself is a miss, or ends it, and so never feeds. The program is one long file, so that a
  * maintainer of another firmware can copy it alone.
  *
  * The state file has the reason, and survives the reset. It is one line of at most 255 bytes. Each event replaces it by a new
@@ -31,7 +31,7 @@
  *
  * With --supervise=no and a program, systemd or another supervisor starts and stops both as one. This process stays the
  * main process, and its child is the service. systemd accepts READY and WATCHDOG only from the main process
- * (NotifyAccess=main), so that a player in the same control group cannot send them. TERM, INT and HUP are passed on to the
+ * (NotifyAccess=main). So a player in the same control group cannot send them. TERM, INT and HUP are passed on to the
  * service. This process ends like the service, by the same exit code or signal.
  */
 #define _GNU_SOURCE
@@ -142,8 +142,8 @@ static void say(const char *format, ...) {
   dprintf(STDERR_FILENO, "watchdog: %s\n", line);
 }
 
-/* Variables that the service must not inherit: those that control its runtime, systemd's addresses for this process
- * (sd_notify(3), sd_listen_fds(3), systemd.exec(5)), and the options of the unit. */
+/* Variables that the service must not inherit. They control its runtime, are systemd's addresses for this process
+ * (sd_notify(3), sd_listen_fds(3), systemd.exec(5)), or hold the options of the unit. */
 static void clean_environment(void) {
   static const char *const names[] = {"BUN_OPTIONS", "BUN_BE_BUN", "BUN_INSPECT", "BUN_INSPECT_PRELOAD",
                                       "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_OPTIONS",
@@ -155,7 +155,7 @@ static void clean_environment(void) {
 /* ---- the WebSocket ---- */
 
 /*
- * The key protects against proxies that do not know the protocol. There is no proxy on the way to the own machine, so the
+ * The key protects against proxies that do not know the protocol. No proxy is between two programs of one machine. So the
  * sample key of RFC 6455 and its answer (1.3) are enough, and no SHA-1 is needed to check it.
  */
 static const char key[] = "dGhlIHNhbXBsZSBub25jZQ==", accept_key[] = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";

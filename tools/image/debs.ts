@@ -1,6 +1,6 @@
 /**
- * Debian's packages for the other processor. This machine's apt downloads them with a state of its own below build/, so that the
- * system does not change. apt checks Debian's signature of the index, and the hash of each package.
+ * Debian's packages for the other processor. This machine's apt downloads them with a state of its own below build/, so
+ * that the system does not change. apt checks Debian's signature of the index, and each package's hash.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ const sources = [
   `deb [arch=arm64] http://deb.debian.org/debian ${suite} main`,
   `deb [arch=arm64] http://deb.debian.org/debian-security ${suite}-security main`,
 ];
-/** Names its newest kernel in its dependencies. */
+/** The package that names its newest kernel in its dependencies. */
 const kernelPackage = "linux-image-arm64";
 
 export interface Packages {

@@ -1,7 +1,7 @@
 /**
  * Makes the stand-in image `dist/tapdeck-qemu.img` out of Debian's arm64 packages, our overlay, binary and watchdog, with
- * the same genimage.cfg as a board's image: `bun tools/image/main.ts`. No root, no loop mounts. What QEMU is started with
- * lies beside it in build/image/boot, and `build/image/figures.json` tells the sizes.
+ * the same genimage.cfg as a board's image: `bun tools/image/main.ts`. No root, no loop mounts. build/image/boot has the
+ * files that QEMU starts with, and `build/image/figures.json` the sizes.
  */
 import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -55,7 +55,7 @@ async function makeRoot(): Promise<void> {
   const before = new Set(await readdir(target, { recursive: true }));
   await putPlayers(tree, target);
   const added = (await readdir(target, { recursive: true })).filter((path) => !before.has(path));
-  // Updates of the tests leave them out, which are most of the bytes.
+  // Updates of the tests omit the players, which are most of the bytes.
   await writeFile(join(work, "players.list"), added.map((path) => `${path}\n`).join(""));
   await putBusyBox(tree, join(target, "usr/bin"));
   await copyModules(tree, kernel, { names: systemModules, target });
@@ -91,7 +91,7 @@ async function trustUpdates(): Promise<void> {
   await writeFile(join(target, "etc/tapdeck/update-keys"), `${publicHex} the tests of this checkout\n`);
 }
 
-/** Kernel, first file system and board's device tree; beside them what people edit. */
+/** Kernel, first file system and the board's device tree; also the files that people edit. */
 async function makeBoot(): Promise<void> {
   await rm(boot, { recursive: true, force: true });
   const slot = join(boot, "slot-a");
@@ -164,7 +164,7 @@ async function makeImage(): Promise<void> {
   );
 }
 
-/** Stripping would make a plain runtime of it, without our program: what is in the image must be what was compiled. */
+/** Stripping would make a plain runtime of it, without our program: the image must have the compiled file. */
 async function checkBinary(input: string): Promise<void> {
   const inside = join(work, "inside");
   await rm(inside, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Bundles of updates: keys, signing, and the file itself (its format stands in src/update/update-bundle.ts). */
+/** Bundles of updates: keys, signing, and the file itself (src/update/update-bundle.ts documents its format). */
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export interface Key {
   readonly secret: Uint8Array;
 }
 
-/** A new pair: the secret key in a file that only its owner may read, and that must not be there yet. */
+/** A new pair: the secret key in a file that only its owner may read, and that must not exist yet. */
 export async function makeKey(path: string): Promise<Key> {
   const sodium = await loadSodium();
   const pair = sodium.crypto_sign_keypair();
@@ -45,7 +45,7 @@ export interface BundleInput {
   readonly boot: string;
 }
 
-/** Writes the bundle, root file system last: what is small is refused first. Throws where a board would refuse it. */
+/** Writes the bundle, root file system last: small parts are refused first. Throws if a board would refuse it. */
 export async function makeBundle(path: string, { version, board, root, boot }: BundleInput, key: Key) {
   const names = (await readdir(boot, { recursive: true })).sort();
   const files: { readonly name: string; readonly path: string }[] = [];

@@ -31,7 +31,7 @@ while read -r vendor product name; do
     cat "$here/controller-buttons.cfg"
   } >"$profiles/tapdeck-$vendor-$product.cfg"
 done <"$here/controllers"
-# Without its player, a wrapper would be taken for the player.
+# Without its player, the service would take a wrapper for the player.
 for wrapper in "$target"/usr/lib/tapdeck/players/*; do
   [ -e "$target/usr/bin/${wrapper##*/}" ] || rm -f "$wrapper"
 done

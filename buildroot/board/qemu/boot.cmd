@@ -1,4 +1,5 @@
-# The script of U-Boot on the emulated board; `mkimage` makes boot.scr of it. src/update/boot-control.ts documents its two files.
+# The script of U-Boot on the emulated board; `mkimage` makes boot.scr of it. src/update/boot-control.ts documents its two
+# files.
 
 setenv note 0x40300000
 setenv from ${devtype} ${devnum}:${distro_bootpart}
