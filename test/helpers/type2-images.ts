@@ -1,4 +1,3 @@
-
 /** New Type 2 tags of each kind, as a driver reads them before it writes. */
 import { containerOf, layoutOf, parseVersion } from "../../drivers/protocol/type2-tag.ts";
 import type { Type2Image } from "../../drivers/protocol/type2-write-plan.ts";
