@@ -107,7 +107,7 @@ function signalBy(ccid: Ccid): NonNullable<ReaderSession["signal"]> {
     if (kind === "scanned" || isShown) return;
     isShown = true;
     const order = { type: ccidOut.block, data: acrSignal(kind), timeoutMs: signalMs };
-    // A reader that fails at this is found out by its watch.
+    // The watch notices a reader that fails here.
     void ccid
       .command(order)
       .catch(() => {})

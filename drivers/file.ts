@@ -1,6 +1,5 @@
 /**
- * A file as a reader, for scripts and other programs: what stands in it is the card that lies there.
- * `file:/run/deck/card`.
+ * A file as a reader, for scripts and other programs: its content is the card. `file:/run/deck/card`.
  *
  *   content                         meaning
  *   missing, or empty               nothing lies there

@@ -1,6 +1,6 @@
 /**
- * The card on a reader that reports less than a tag reader: one card at a time, until it is removed, until another
- * comes, or for a moment if the reader does not report removal.
+ * The card on a reader that reports less than a tag reader: one card at a time. It stays until it is removed or replaced,
+ * or for a moment if the reader does not report removal.
  */
 import type { Clock } from "../src/core/clock.ts";
 import { readerTapsPerSecondMax } from "../src/core/limits.ts";
@@ -13,8 +13,7 @@ export const tapMs = 500;
 export type OneCard = ReturnType<typeof createOneCard>;
 
 /**
- * Reports that nothing lies there, as soon as `firstMs` have passed without a card, and each change from then on, until
- * `signal` aborts.
+ * Reports an empty reader after `firstMs` without a card, and then each change, until `signal` aborts.
  */
 function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstMs: number) {
   let current: Sighting | undefined;
@@ -31,7 +30,7 @@ function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstM
   };
   const isTooFast = () => {
     const ageMs = clock.now() - taps.sinceMs;
-    // A clock that was set back begins again, too.
+    // A clock that was set back starts the interval again.
     if (ageMs < 0 || ageMs >= 1000) taps = { sinceMs: clock.now(), count: 0 };
     taps.count += 1;
     return taps.count > readerTapsPerSecondMax;
@@ -69,11 +68,11 @@ interface OneCardWatch {
   /** Aborts when the watch is to end without an error. */
   readonly ending: AbortSignal;
   readonly gone: Promise<never>;
-  /** How long a card from before a fault may take to be reported again, less than a second; absent means no time. */
+  /** The time, below a second, in which a card from before a fault may be reported again; absent means no time. */
   readonly firstMs?: number;
 }
 
-/** The watch of such a reader: `hear` begins to listen, and lays down what it hears until the signal it gets aborts. */
+/** The watch of such a reader: `hear` starts to listen, and reports cards until its signal aborts. */
 export async function watchOneCard(
   { clock, report, ending, gone, firstMs = 0 }: OneCardWatch,
   hear: (present: OneCard, over: AbortSignal) => void,
@@ -92,7 +91,7 @@ export async function watchOneCard(
   }
 }
 
-/** A promise that is only ever rejected, by `tell`, and that needs no listener. */
+/** A promise that never resolves and that `tell` rejects; it needs no listener. */
 export function createGone(): { readonly gone: Promise<never>; readonly tell: (reason: Error) => void } {
   const { promise, reject } = Promise.withResolvers<never>();
   // A running watch sees the rejection, and so does a later one.

@@ -1,6 +1,6 @@
 /**
- * NXP PN532 on a serial line: bare modules on a board's own UART, and the many USB sticks of a PN532 behind a
- * USB-serial converter.
+ * NXP PN532 on a serial line: bare modules on a board's own UART, and the many USB sticks with a PN532 and a USB-serial
+ * converter.
  *
  *   link       115200 baud, 8N1; raised to 460800 if chip and line support it. `?baud=115200` after the path fixes it.
  *   tags       ISO/IEC 14443 type A and FeliCa, one at a time; each kind is in drivers/tags
@@ -81,7 +81,7 @@ export function createPn532Uart(list: () => Promise<readonly SerialPortInfo[]>) 
       const [path = "", query = ""] = pathAndOptions.split("?");
       const fixed = new URLSearchParams(query).get("baud");
       const baudRate = fixed === null ? undefined : Number(fixed);
-      // Before the port is touched: a rate of 0 would hang its line up.
+      // Before the port is touched, because a rate of 0 would hang up its line.
       if (baudRate !== undefined && !baudRateCodes.has(baudRate)) {
         const rates = [...baudRateCodes.keys()].join(", ");
         throw readerGone(path, `a PN532 cannot run at "${fixed}" baud: use one of ${rates}`);
@@ -183,7 +183,7 @@ async function changeBaudRate(
   const code = baudRateCodes.get(baudRate);
   assert(code !== undefined, "the chip has a code for the rate");
   await chip.call(setSerialBaudRate(code), signal);
-  await chip.abort(); // The ACK to the chip's answer, upon which it changes.
+  await chip.abort(); // The ACK to the chip's answer, after which the chip changes its rate.
   await sleep(clock, rateChangeMs, signal);
   await chip.link.setBaudRate(baudRate);
   await sleep(clock, rateChangeMs, signal);
@@ -202,8 +202,8 @@ export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidat
   }));
 }
 
-// Light guns that show up as one of these converters, and everything that is also a keyboard or a mouse, are left
-// alone: a stray byte would make them shoot or type. So is the kernel's console.
+// Excluded are light guns with one of these converters, and all devices that are also a keyboard or a mouse: a stray byte
+// would make them shoot or type. The kernel's console is excluded, too.
 function isLikely(port: SerialPortInfo): boolean {
   if (port.hasHid || port.isConsole) return false;
   if (port.vendorId === undefined) return boardDrivers.includes(port.driver ?? "");

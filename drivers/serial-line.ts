@@ -1,6 +1,5 @@
 /**
- * Home-made readers on a serial port: an Arduino or ESP32 that looks for cards by itself, and says in lines what it
- * found.
+ * Home-made readers on a serial port: an Arduino or ESP32 looks for cards by itself, and sends its results in lines.
  *
  *   link     115200 baud, 8N1; `?baud=9600` after the path for another rate. We only listen.
  *   cards    one at a time
@@ -92,7 +91,7 @@ function createSession(port: Port, context: DriverContext): ReaderSession {
     close() {
       closing.abort(new Error("the reader was closed"));
       if (!port.isOpen) return Promise.resolve();
-      // It may have gone in this moment: then it is closed already.
+      // The port may have gone in this moment, and is closed then.
       return new Promise((resolve) => port.close(() => resolve()));
     },
   };
@@ -103,7 +102,7 @@ interface Opened {
   readonly openedMs: number;
 }
 
-/** Takes each line of the reader, and lays down what it means. */
+/** Takes each line of the reader, and reports its card. */
 function createHearing(
   { clock, log }: DriverContext,
   present: OneCard,
@@ -141,7 +140,7 @@ function createHearing(
 
 const tooLong = { kind: "noise", why: "it is too long" } as const;
 
-/** How long the card is believed to lie there from now on; undefined if the reader will say when it goes. */
+/** How long the card counts as present from now on; undefined if the reader reports the removal. */
 function stayMs(card: LineCard, present: OneCard): number | undefined {
   if (card.removable === false) return tapMs;
   const isRepeated = isSameCard(present.current(), sightingOf(card));

@@ -1,5 +1,5 @@
 /**
- * The Toy Pad of LEGO Dimensions for PlayStation and Wii U: 0e6f:0241. The Xbox ones speak another protocol, and are
+ * The Toy Pad of LEGO Dimensions for PlayStation and Wii U: 0e6f:0241. Those for the Xbox use another protocol, and are
  * left alone.
  *
  *   link     USB HID, reports of 32 bytes, no numbers
@@ -14,7 +14,7 @@
  * knows the passwords of LEGO's own tags, and uses them.
  *
  * Quirks:
- * - It says nothing until it was woken, and then only what changes: earlier tags are listed without their UIDs, which
+ * - It sends nothing until it was woken, and then only changes: earlier tags are listed without their UIDs, which
  *   are in their first two pages.
  * - For an unknown tag it reports only a UID; the driver tries to read its memory.
  */
@@ -99,7 +99,7 @@ function createSession(pad: Pad, { clock }: DriverContext): ReaderSession {
     async close() {
       if (closing.signal.aborted) return;
       closing.abort(new Error("the reader was closed"));
-      // Best effort: a pad that is gone needs no darkness.
+      // Best effort: a pad that is gone needs no lights off.
       await lights.darken();
       await pad.link.close();
     },
@@ -171,7 +171,7 @@ async function look(pad: Pad, field: Map<number, PadTag>, signal: AbortSignal): 
   const answer = (await ask()) ?? (await ask());
   if (answer === undefined) throw readerGone(pad.link.path, "the Toy Pad answers no more: plug it in anew");
   const listed = parseList(answer);
-  // An answer that makes no sense changes nothing: the next look comes soon.
+  // An invalid answer changes nothing: the next look comes soon.
   if (listed === undefined) return;
   for (const [index, { zone }] of field)
     if (!listed.some((tag) => tag.index === index && tag.zone === zone)) field.delete(index);
@@ -179,14 +179,14 @@ async function look(pad: Pad, field: Map<number, PadTag>, signal: AbortSignal): 
     if (field.has(index)) continue;
     const pages = await readPages(pad, index, 0, signal);
     const uid = pages === undefined ? undefined : uidOfPages(pages);
-    // The pad's own word on it may have come meanwhile.
+    // The pad may have sent an event about it meanwhile.
     if (uid !== undefined && !field.has(index)) field.set(index, { zone, index, uid });
   }
 }
 
 function channelTo(pad: Pad, tag: PadTag, field: ReadonlyMap<number, PadTag>): TagChannel {
   return {
-    // It names no SAK; what it reads it reads as a Type 2 tag.
+    // It reports no SAK, and reads every tag as a Type 2 tag.
     target: { kind: "type-a", uid: tag.uid, sak: 0x00 },
     read: (page, signal) => readPages(pad, tag.index, page, signal),
     async write(page, bytes, signal) {

@@ -1,5 +1,5 @@
 /**
- * The field of an ACR122U. The reader's own polling reports that a card came; the PN532 in it lists, reads and writes the
+ * The field of an ACR122U. The reader's own polling reports that a card came. The PN532 in it lists, reads and writes the
  * card with the same commands as one on a serial line (API 2.04, section 6.1).
  */
 import { assert } from "../../src/core/errors.ts";
@@ -23,8 +23,8 @@ import type { Target } from "../tags/tag-channel.ts";
 import type { CcidAnswer, Send } from "./exchange.ts";
 import type { CcidSlot } from "./slot.ts";
 
-const aliveMs = 1000; // A reader that hangs or whose chip died is found out within this.
-const pollMs = 100; // For a reader without change messages.
+const aliveMs = 1000; // The longest time until a reader that hangs, or whose chip died, is noticed.
+const pollMs = 100; // The poll interval of a reader without change messages.
 const pollsPerListing = 5; // Even if the reader reports an empty field.
 
 const flags =

@@ -17,11 +17,12 @@ import {
 import { toldCcid } from "../protocol/log-redaction.ts";
 import { createRecovery } from "./recovery.ts";
 
-// A device takes a block within a frame or two of USB, 1 ms each; a machine that starts a game is late by far more.
+// A device accepts a block within a frame or two of USB, 1 ms each. The wait is longer for a machine that is busy with the
+// start of a game.
 const sendTimeoutMs = 250;
 // The slowest exchange: 51 ms of RF time-out (PN532 UM0701-02, 7.3.1), tried thrice, and the same for a busy machine.
 const answerTimeoutMs = 500;
-const straysMax = 16; // Answers to earlier commands. A reader that sends only these does not work.
+const straysMax = 16; // The limit of answers to earlier commands. A reader that sends only these does not work.
 
 interface CcidOrder {
   readonly type: number;
@@ -41,7 +42,7 @@ export type Ccid = ReturnType<typeof createCcid>;
 
 interface CcidOptions {
   readonly link: UsbLink;
-  /** Which of the reader's slots is meant, from 0. */
+  /** The number of the slot, from 0. */
   readonly slot: number;
   readonly log: Log;
   /** Sets the reader up again after a recovery step that reset it; throws if it does not answer. */

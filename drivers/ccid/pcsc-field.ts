@@ -1,6 +1,6 @@
 /**
- * The field of any contactless CCID reader: its slot is switched on, and the card is addressed by the commands of PC/SC
- * part 3 (3.2.2) and by plain APDUs.
+ * The field of any contactless CCID reader. Its slot is switched on, and the card is addressed by commands of PC/SC part 3
+ * (3.2.2) and by plain APDUs.
  */
 import {
   apduDone,
@@ -19,8 +19,8 @@ import { isSameTarget, type TagChannel, type Target } from "../tags/tag-channel.
 import type { Send } from "./exchange.ts";
 import type { CcidSlot } from "./slot.ts";
 
-const aliveMs = 1000; // A reader that hangs is found out within this.
-const pollMs = 100; // For a reader without change messages.
+const aliveMs = 1000; // The longest time until a reader that hangs is noticed.
+const pollMs = 100; // The poll interval of a reader without change messages.
 
 export function pcscField(send: Send, slot: CcidSlot): Field {
   let known: ReturnType<typeof pcscChannel> | undefined;
@@ -50,9 +50,9 @@ export function pcscField(send: Send, slot: CcidSlot): Field {
 }
 
 const readBytes = 16;
-const cardTimeoutMs = 1500; // A card that computes may take its time, and asks for more (ISO/IEC 14443-4, 7.3).
+const cardTimeoutMs = 1500; // A card that computes may ask for more time (ISO/IEC 14443-4, 7.3).
 const sakOfProcessor = 0x20;
-const sakUnknown = 0x40; // None of the bits that identify a family.
+const sakUnknown = 0x40; // A SAK without any bit of a known family.
 const felicaCards: readonly number[] = [0xf011, 0xf012, 0x003b];
 const uidLengths: readonly number[] = [4, 7, 10];
 

@@ -1,7 +1,7 @@
 /**
- * Recovery of a CCID reader that does not answer, gentlest step first: abort its command (CCID 1.1, 5.3.1), switch its
- * slot off and on, reset its port. If all fail, it is given up and its supervisor opens it again. Each step counts only
- * after the reader answers, and is logged with its outcome.
+ * Recovery of a CCID reader that does not answer, gentlest step first: abort its command (CCID 1.1, 5.3.1), power-cycle its
+ * slot, reset its port. If all fail, it is given up and its supervisor opens it again. Each step counts only after the
+ * reader answers, and is logged with its outcome.
  */
 import { messageOf } from "../../src/core/errors.ts";
 import type { Log } from "../../src/core/log.ts";
@@ -26,8 +26,8 @@ interface RecoveryOptions {
 }
 
 /**
- * The function that this returns runs the steps from `from` on until one helps, and returns its number; undefined if none
- * does. It throws if the reader went away or the signal aborted.
+ * The returned function runs the steps from `from` on until one helps, and returns its number; undefined if none does. It
+ * throws if the reader went away or the signal aborted.
  */
 export function createRecovery(options: RecoveryOptions) {
   const { link, slot, log, attempt, prepare } = options;

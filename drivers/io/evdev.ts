@@ -1,6 +1,6 @@
 /**
- * An input device that types, taken for this process alone: the kernel gives its keys to no other reader, neither the
- * console nor a window (EVIOCGRAB, linux/input.h), and releases them when the process ends, however it ends.
+ * An input device that types, taken for this process alone. The kernel gives its keys to no other reader, neither the
+ * console nor a window (EVIOCGRAB, linux/input.h), and releases them at the end of the process.
  */
 import { closeSync, constants } from "node:fs";
 import { linkTo, openDevice } from "./fd-stream.ts";
@@ -14,7 +14,7 @@ export interface KeyLink extends Pick<ByteLink, "path" | "onBytes" | "onGone" | 
 }
 
 /**
- * Opens `path` if its device has one of the `ids`, or throws `ServiceError("reader-gone")`; what has none is not
+ * Opens `path` if its device has one of the `ids`, or throws `ServiceError("reader-gone")`; a device with another id is not
  * touched.
  */
 export type OpenKeys = (path: string, ids: readonly string[]) => Promise<KeyLink>;

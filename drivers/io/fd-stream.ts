@@ -9,7 +9,7 @@ import { readerGone } from "./links.ts";
 // The kernel's buffer of a terminal holds 4 KiB; at 115200 baud 2 ms are 23 bytes, so this is rarely tried twice.
 const fullRetryMs = 2;
 
-/** Read on demand: without reads, back-pressure reaches the far end after some 64 KiB of read-ahead. */
+/** Reads happen on demand: without reads, back-pressure reaches the far end after some 64 KiB of read-ahead. */
 export type FdChannel = ReturnType<typeof openFd>;
 
 /** The channel ended: `closed` by us, `gone` because the other side hung up or the device went away. */
@@ -109,7 +109,7 @@ export function streamFd(fd: number, events: FdEvents): Pick<FdChannel, "write" 
     try {
       for (;;) events.bytes(await channel.read());
     } catch (error) {
-      // A listener that failed ends the stream too: its device is opened again rather than left half heard.
+      // A listener that failed ends the stream too, so that its device is opened again and not read in part.
       if (!closed) events.gone(error instanceof Error ? error : new Error(String(error)));
     }
   };
@@ -149,7 +149,7 @@ export function linkTo(fd: number, errorOf: (cause: Error) => Error) {
       // The device may have gone before the listener was set.
       if (gone !== undefined && !closed) listener(gone);
     },
-    /** `release` gives up what holds the device, before the descriptor is closed. */
+    /** `release` releases the claim on the device, before the descriptor is closed. */
     async close(release: () => void) {
       if (closed) return;
       closed = true;

@@ -1,9 +1,9 @@
 /**
  * HID devices by their raw node, `/dev/hidraw0`: through `node-hid`, or directly if its addon cannot be loaded.
  *
- * `node-hid` comes first because it writes in a thread of its own and knows the report descriptor. It is loaded when
- * the first device is opened, never before, to save memory. Its addon needs libudev and libusb, which small systems
- * lack: there the node is read and written as it is, which does for devices whose reports are all of one length.
+ * `node-hid` comes first because it writes in a thread of its own and knows the report descriptor. It is loaded when the
+ * first device is opened, never before, to save memory. Its addon needs libudev and libusb, which small systems lack. There
+ * the node is read and written directly, which suffices for devices with reports of one length.
  */
 import { closeSync, constants, openSync, write } from "node:fs";
 import { access } from "node:fs/promises";
@@ -29,7 +29,7 @@ async function loadAddon(): Promise<Addon | undefined> {
     addon.getHidapiVersion();
     return addon;
   } catch {
-    // A library that it wants lacks, or it may not be unpacked: the node itself does as well.
+    // A missing library, or an addon that cannot be unpacked: the node itself works as well.
     isRefused = true;
     return undefined;
   }
@@ -63,7 +63,7 @@ async function openByAddon({ HIDAsync }: Addon, path: string): Promise<HidLink> 
   };
 }
 
-/** The node without any addon; refuses what is no hidraw node. */
+/** The node without any addon; refuses a path that is no hidraw node. */
 export async function openHidNode(path: string, options: HidOptions): Promise<HidLink> {
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   if (isHidraw(fd)) return linkOfFd(fd, path, options);
@@ -114,7 +114,7 @@ function withNumber(report: Uint8Array): Buffer {
   return numbered;
 }
 
-/** How a link ends: once, by us or because the device went. */
+/** The end of a link: once, by us or because the device went away. */
 function createEnds(path: string) {
   let over: ServiceError | undefined;
   let closed = false;

@@ -31,7 +31,7 @@ export function forbidCoreDumps(): void {
   try {
     writeFileSync("/proc/self/coredump_filter", "0");
   } catch {
-    // A /proc that is read-only, or not there: the limit counts.
+    // A /proc that is read-only, or missing: the limit still applies.
   }
 }
 
@@ -40,8 +40,8 @@ const keepOthers = 0;
 const modes = { text: 0, graphics: 1 } as const;
 
 /**
- * The kernel lets root and the session of the terminal change the mode. A process without rights must therefore lead a
- * session without a terminal, and this one becomes its terminal: the end of the process gives it back.
+ * The kernel lets root and the session of the terminal change the mode. So a process without rights must lead a session
+ * without a terminal, and this terminal becomes its terminal. The end of the process gives the terminal back.
  */
 export const setConsole: SetConsole = (path, mode) => {
   let fd: number | undefined;
@@ -50,14 +50,14 @@ export const setConsole: SetConsole = (path, mode) => {
     ioctlValue(fd, requests.tiocsctty, keepOthers);
     return ioctlValue(fd, requests.kdsetmode, modes[mode]);
   } catch {
-    // No such terminal, or not for this user: it stays in the mode that it has.
+    // No such terminal, or not for this user: its mode stays.
     return false;
   } finally {
     if (fd !== undefined) closeSync(fd);
   }
 };
 
-/** Takes the place of what was refused at this port before; an empty list admits all. False if no socket took it. */
+/** Replaces the refusals at this port; an empty list admits all. False if no socket took it. */
 export function refuseAt(port: number, addresses: readonly string[]): boolean {
   const known = addresses.flatMap((address) => addressBytes(address) ?? []);
   const sockets = listenersAt(port);

@@ -17,8 +17,8 @@ export function unplugged(path: string, cause: unknown): ServiceError {
 export interface ByteLink {
   readonly path: string;
   /**
-   * Called with each run of bytes as it arrives; the bytes are valid during the call only. There is one listener: a
-   * later one takes the place of an earlier.
+   * Called with each run of bytes as it arrives; the bytes are valid during the call only. There is one listener: a later
+   * one replaces it.
    */
   onBytes(listener: (bytes: Uint8Array) => void): void;
   /** Called once when the device went away or failed; never after `close`. */
@@ -34,7 +34,8 @@ export interface ByteLink {
 export interface HidLink {
   readonly path: string;
   /**
-   * Called with each input report; the bytes are valid during the call only. One listener: a later one takes its place.
+   * Called with each input report; the bytes are valid during the call only. There is one listener: a later one replaces
+   * it.
    */
   onReport(listener: (report: Uint8Array) => void): void;
   /** Called once when the device went away or failed; never after `close`. */
@@ -61,7 +62,7 @@ export type UsbFaultKind =
   | "gone"
   | "failed";
 
-/** Why a transfer came to nothing. */
+/** The reason why a transfer failed. */
 export class UsbFault extends Error {
   override readonly name = "UsbFault";
   readonly kind: UsbFaultKind;
@@ -98,7 +99,7 @@ export interface UsbLink {
 
 /** The devices on a bus: this machine's, or emulated ones. */
 export interface UsbBus {
-  /** By looking only. */
+  /** Opens no device. */
   list(): Promise<readonly UsbDeviceInfo[]>;
   /** Claims the device's CCID interface, or throws `ServiceError("reader-gone")` with what was wrong and what to do. */
   open(device: UsbDeviceInfo): Promise<UsbLink>;
@@ -122,6 +123,6 @@ export interface UsbInterfaceInfo {
   readonly number: number;
   /** bInterfaceClass, two lower-case hex digits: 0b is a smart-card reader. */
   readonly classCode: string;
-  /** The kernel driver that has it; "usbfs" is another program. */
+  /** The kernel driver that holds it; "usbfs" is another program. */
   readonly driver?: string;
 }

@@ -129,7 +129,7 @@ function createPort(fd: number, openOptions: Required<SerialBindingOptions>) {
     /** Drops what was received but not read, and written but not sent. */
     async flush() {
       refuseUnlessOpen();
-      // The kernel's first: a read that waits starts again at once, and must not find the old bytes there.
+      // The kernel's buffer first: a waiting read starts again at once, and must not find the old bytes there.
       if (!discardQueues(fd)) throw failure(path, new FdError("gone"));
       await reads.discard();
     },
@@ -139,7 +139,7 @@ function createPort(fd: number, openOptions: Required<SerialBindingOptions>) {
   };
 }
 
-/** Reads of a stated length from a channel that gives what comes. */
+/** Reads of a stated length from a channel that returns any length. */
 function createReads({ read, discard }: FdChannel, path: string) {
   let isReading = false;
   let unread: Uint8Array = new Uint8Array(0);
@@ -202,7 +202,7 @@ function setModemLines(fd: number, lines: ModemOutputs): boolean {
   return setsBreak && ioctl(fd, requests.tiocmset, bits);
 }
 
-/** Throws unless the kernel, or the caller, did what must be so. */
+/** Throws unless the condition holds. */
 function insist(holds: boolean, otherwise: string): void {
   if (!holds) throw new SerialBindingError(otherwise, "refused");
 }

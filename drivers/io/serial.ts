@@ -30,7 +30,7 @@ export async function openSerial(
   const fd = openPort(path, baudRate);
   const { stream, isClosed, gone, onBytes, onGone, close } = linkTo(fd, (cause) => portError(path, cause));
   const refuseUnlessOpen = () => {
-    // The descriptor's number may belong to another file by now.
+    // The descriptor's number may belong to another file already.
     if (isClosed()) throw portError(path, new FdError("closed"));
     const reason = gone();
     if (reason !== undefined) throw reason;
@@ -94,7 +94,7 @@ export function openPort(
   return fd;
 }
 
-/** To be called before the descriptor is closed: Bun's copy of it lives a moment longer, and our claims with it. */
+/** To be called before the descriptor is closed: Bun's copy of it lives a moment longer, and so do our claims. */
 export function releasePort(fd: number): void {
   ioctlValue(fd, requests.tiocnxcl, 0);
   unlock(fd);
@@ -135,13 +135,13 @@ const openReasons = {
   EISDIR: "it is no serial port: name another one",
 };
 
-/** Its bytes go to programs, not to a part of the kernel (linux/tty.h: N_TTY). */
+/** Its bytes go to programs, not to a line discipline of the kernel (linux/tty.h: N_TTY). */
 function isPlain(fd: number): boolean {
   const discipline = new Int32Array(1);
   return !ioctl(fd, requests.tiocgetd, discipline) || discipline[0] === 0;
 }
 
-// Not every driver has it, and not every user may: then the port is as fast as it is.
+// Not every driver has this mode, and not every user may set it: then the port keeps its speed.
 function preferLowLatency(fd: number): void {
   const settings = new Uint8Array(serialStructBytes);
   if (!ioctl(fd, requests.tiocgserial, settings)) return;

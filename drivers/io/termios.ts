@@ -1,5 +1,5 @@
 /**
- * Terminal settings as the kernel keeps them, with any baud rate; and pseudo-terminals for the emulated devices.
+ * Terminal settings in the kernel's form, with any baud rate; and pseudo-terminals for the emulated devices.
  *
  *   struct termios2, 44 bytes, native byte order (asm-generic/termbits.h):
  *   0 c_iflag  4 c_oflag  8 c_cflag  12 c_lflag  16 c_line  17 c_cc[19]  36 c_ispeed  40 c_ospeed
@@ -21,7 +21,7 @@ const [ixon, ixany, ixoff, inpck, ignpar] = [0o2000, 0o4000, 0o10000, 0o20, 0o4]
 const [vtime, vmin, vstart, vstop] = [5, 6, 8, 9];
 const [dc1, dc3] = [0x11, 0x13]; // XON and XOFF.
 
-// Ten bits are sampled from one edge: two ends that differ by 5 % read the last one wrongly, and each may have half.
+// Ten bits are sampled from one edge: two ends that differ by 5 % misread the last one, and each end may have half of that.
 const rateErrorMax = 0.025;
 
 /** CBAUD codes of the rates that every kernel knows (termbits.h). */
@@ -36,14 +36,14 @@ const standardRates: ReadonlyMap<number, number> = new Map([
   [921_600, 0o10007],
 ]);
 
-/** How bytes stand on the line; what is absent is 8 data bits, no parity, 1 stop bit, no flow control. */
+/** The form of bytes on the line; absent settings mean 8 data bits, no parity, 1 stop bit, no flow control. */
 export interface Framing {
   readonly dataBits?: keyof typeof dataBitsFlags;
   readonly parity?: "none" | "even" | "odd";
   readonly stopBits?: 1 | 2;
   /** Flow control by the RTS and CTS lines. */
   readonly rtscts?: boolean;
-  /** Flow control by XON and XOFF bytes: obeyed when sending, sent when receiving, any byte goes on. */
+  /** Flow control by XON and XOFF bytes: obeyed when sending, sent when receiving; any byte resumes. */
   readonly xon?: boolean;
   readonly xoff?: boolean;
   readonly xany?: boolean;
@@ -51,8 +51,8 @@ export interface Framing {
 }
 
 /**
- * Raw bytes at `baudRate`, framed as asked. False if the rate is no whole number from 1 to `serialBaudRateMax`, or
- * the kernel refuses it or quietly keeps a rate more than 2.5 % away; then the settings are those of before.
+ * Raw bytes at `baudRate`, framed as asked. False if the rate is no whole number from 1 to `serialBaudRateMax`, or if the
+ * kernel refuses it or keeps a rate more than 2.5 % away. Then the old settings stay.
  */
 export function setRaw(fd: number, baudRate: number, framing: Framing = {}): boolean {
   if (!Number.isInteger(baudRate) || baudRate < 1 || baudRate > serialBaudRateMax) return false;
@@ -130,7 +130,7 @@ export function openPty(): Pty {
   const number = new Int32Array(1);
   ioctl(master, requests.tiocgptn, number);
   const path = `/dev/pts/${number[0]}`;
-  // Held open, so that the master reads on while no driver has the line.
+  // Held open, so that the master continues to read while no driver has the line.
   const slave = openSync(path, flags);
   setRaw(slave, 115_200);
 

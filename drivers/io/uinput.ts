@@ -80,7 +80,7 @@ function make(file: UinputFile, { name, product, keys }: InputDeviceShape): void
   if (!done) throw new ServiceError("failed", "the kernel would not make a virtual input device");
 }
 
-/** Waits until its node is there, and then for those who watch for one. */
+/** Waits until its node exists, and then gives programs that watch for one some time. */
 async function isTakenUp(
   file: UinputFile,
   { sysFolder, devFolder, clock }: UinputParts,
@@ -173,7 +173,7 @@ const busVirtual = 0x06;
 const [evSyn, evKey] = [0x00, 0x01];
 const synReport = 0x00;
 
-/** `_IOW('U', ...)` and its kin, worked out. */
+/** `_IOW('U', ...)` and similar numbers, computed. */
 export const uinputRequests = {
   create: 0x5501,
   destroy: 0x5502,

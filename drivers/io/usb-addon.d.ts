@@ -1,4 +1,4 @@
-/** The addons of the package `usb`, which bring no types of their own: what its script would hand on. */
+/** The addons of the package `usb`, which have no types of their own: the exports of its script. */
 declare module "@node-usb/usb-linux-x64-gnu" {
   export * from "usb/index.js";
 }

@@ -122,7 +122,7 @@ export function ccidInterfaceIn(descriptors: Uint8Array): CcidInterface | undefi
   };
 }
 
-/** Each descriptor in turn; what is cut short ends it. */
+/** Each descriptor in turn; a truncated one ends the list. */
 function* each(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at + 2 <= bytes.length; ) {
     const length = bytes[at] ?? 0;

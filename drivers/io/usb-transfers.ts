@@ -1,9 +1,9 @@
 /**
  * A claimed CCID interface as a link, over a device of the package `usb`.
  *
- * A transfer of the addon ends by itself or by its time-out, and cannot be called off; each holds its pipe until then.
- * Transfers may run side by side; what changes the device itself (a claim, a release, a closing) may run beside none of
- * them, and the addon throws if it does. So a transfer that is requested meanwhile waits until the change is over.
+ * A transfer of the addon ends by itself or by its time-out, and cannot be cancelled; each holds its pipe until then.
+ * Transfers may run side by side. A change of the device itself (a claim, a release, a closing) must run alone, or the
+ * addon throws. So a transfer that is requested meanwhile waits until the change is over.
  */
 import { messageOf } from "../../src/core/errors.ts";
 import { UsbFault, type UsbFaultKind, type UsbLink } from "./links.ts";
@@ -50,7 +50,7 @@ export async function openUsbLink(
       running.delete(started);
     }
   };
-  /** Lets no transfer begin until `act` is over. */
+  /** Delays new transfers until `act` is over. */
   const change = async (act: () => Promise<void>) => {
     while (changing !== undefined) await changing;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -104,7 +104,7 @@ export async function openUsbLink(
       change(async () => {
         if (closed) throw new UsbFault("gone", "the link is closed");
         await begin(() => device.reset());
-        // The kernel takes the interface from us over a reset; what was opened before it is of no use any more.
+        // The kernel takes the interface from us at a reset; handles from before are of no use any more.
         await release();
         device = await claim();
       }),

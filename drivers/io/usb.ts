@@ -1,7 +1,7 @@
 /**
- * USB devices of this machine, by the addon of the package `usb`: the only file that loads it, and only once a device is
- * opened. The package's own script picks its addon by computed names, which no compiled binary can follow, so the addon
- * itself is named here, for each processor.
+ * USB devices of this machine, by the addon of the package `usb`. This is the only file that loads it, and only when a
+ * device is opened. The package's own script computes the name of its addon, which no compiled binary can follow. So this
+ * file names the addon, for each processor.
  */
 import { messageOf, ServiceError } from "../../src/core/errors.ts";
 import { readerGone, type UsbBus, type UsbDeviceInfo } from "./links.ts";
@@ -23,11 +23,11 @@ export interface AddonDevice extends ClaimedDevice {
 interface UsbParts {
   readonly list: () => Promise<readonly UsbDeviceInfo[]>;
   readonly interfaceOf: (path: string) => Promise<CcidInterface | undefined>;
-  /** Those that may be opened now. The path is for messages. */
+  /** The devices that may be opened now. The path is for messages. */
   readonly devices: (path: string) => Promise<readonly AddonDevice[]>;
 }
 
-/** Drivers of the kernel that take a reader for themselves and offer nothing that we use. */
+/** Drivers of the kernel that claim a reader and offer nothing that we use. */
 const idleDrivers: readonly string[] = ["pn533_usb", "pn533"];
 const otherProgram = "usbfs";
 

@@ -12,7 +12,7 @@ import { chipToHost } from "../protocol/pn532-commands.ts";
 import { ackFrame, type Cut, createFrameCutter, encodeFrame, nackFrame } from "../protocol/pn532-frame.ts";
 
 const ackTimeoutMs = 30; // The chip acknowledges within 15 ms (UM0701-02, 6.2.2.1.b); doubled for USB converters.
-const probeAckTimeoutMs = 120; // A probe has one try, and must not lose a chip to a busy moment of the machine.
+const probeAckTimeoutMs = 120; // A probe has one try, and must not miss a chip because the machine was busy for a moment.
 const answerTimeoutMs = 250; // The slowest exchange: 51 ms of RF time-out (7.3.1), tried twice, and 264 bytes at 9600.
 // A command that was sent or requested twice may be answered twice, and the second answer must not pass for that of
 // the next command. The host's ACK stops the chip; within this time its last bytes leave the line and the converter.
@@ -32,7 +32,7 @@ interface Waiting {
   readonly frame: Uint8Array;
   readonly payload: Uint8Array;
   readonly sendsMax: number;
-  /** Milliseconds to the answer once acknowledged, and whether its absence is a fault. */
+  /** The time-out of the answer after its ACK, in milliseconds, and whether its absence is a fault. */
   readonly answerMs: number;
   readonly mayBeSilent: boolean;
   acknowledged: boolean;
@@ -60,7 +60,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
   const transmit = (wait: Waiting) => {
     wait.sends += 1;
     wait.acknowledged = false;
-    // Twice as long each time: a machine that is busy with a game hands the bytes on late, too.
+    // Twice as long each time: a machine that is busy with a game passes the bytes on late, too.
     arm(wait, wait.sendsMax === 1 ? probeAckTimeoutMs : ackTimeoutMs * 2 ** (wait.sends - 1));
     void send(wait.frame, wait.payload);
   };

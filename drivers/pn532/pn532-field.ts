@@ -1,7 +1,7 @@
 /**
- * The field of a PN532 on a line, and the targets in it: the chip itself waits for a tag, and the driver checks that it
- * still does. A listed target is addressed by InDataExchange for commands that the chip knows, and by InCommunicateThru
- * for the rest.
+ * The field of a PN532 on a line, and its targets. The chip itself waits for a tag, and the driver checks that it still
+ * waits. A listed target is addressed by InDataExchange for commands that the chip knows, and by InCommunicateThru for the
+ * rest.
  */
 import { type Clock, sleep } from "../../src/core/clock.ts";
 import { apduBytesMax } from "../../src/core/limits.ts";
@@ -24,12 +24,12 @@ import type { Field } from "../tags/field-session.ts";
 import { isSameTarget, type TagChannel, type Target, uidOf } from "../tags/tag-channel.ts";
 import type { Chip, ChipCaller } from "./chip.ts";
 
-// A chip that died while it waited is found out within this, and a FeliCa, which it does not wait for, is seen.
+// The longest time until a dead chip is noticed, and until a FeliCa is found, for which the chip does not wait.
 const waitMs = 500;
-const refusedMs = 100; // Between two tries of a chip that does not wait.
+const refusedMs = 100; // The pause between two tries of a chip that does not wait.
 const foreverRetries = 0xff;
 const oneRound = 0x00;
-/** Rounds of looking for a tag that lies there: one at the edge of the field may miss one. */
+/** Rounds of looking for a present tag: one round may miss a tag at the edge of the field. */
 export const recheckRetries = 0x02;
 
 /** The field of a chip whose retries are `recheckRetries`. */
@@ -50,7 +50,7 @@ export function fieldOf(chip: Chip, clock: Clock): Field {
   };
 }
 
-/** The chip waits for a target of type A; now and then it is made sure that it does, and a FeliCa is looked for. */
+/** The chip waits for a target of type A. At intervals the driver checks that it still waits, and looks for a FeliCa. */
 async function nextTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promise<Target> {
   for (;;) {
     const answer = (await chip.callFor(listOneTypeA, waitMs, signal)) ?? (await stopWaiting(chip, signal));
@@ -69,14 +69,14 @@ async function lookForFelica(chip: Chip, signal: AbortSignal): Promise<Target | 
   return found;
 }
 
-/** Ends the chip's wait and checks that it is alive. Returns the answer of a target that came at this moment. */
+/** Ends the chip's wait and checks that it is alive. Returns the answer of a target that came during the check. */
 async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array | undefined> {
   await chip.abort();
   await chip.call(getFirmwareVersion, signal);
   return chip.takeStray(commandCodes.inListPassiveTarget);
 }
 
-// Listing a target that is there takes some 10 ms; this one may have left.
+// Listing a present target takes some 10 ms; this one may have left.
 const relistMs = 100;
 
 /** A target of this kind; undefined if there is none. */

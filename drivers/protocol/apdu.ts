@@ -1,6 +1,6 @@
 /**
- * Commands that a contactless reader takes for itself, in the form of APDUs (PC/SC part 3, 3.2.2; ACR122U Application
- * Programming Interface 2.04, sections 4 to 6), purely.
+ * Commands that a contactless reader runs itself, in the form of APDUs, purely (PC/SC part 3, 3.2.2; ACR122U Application
+ * Programming Interface 2.04, sections 4 to 6).
  *
  *   FF CA 00 00 00             UID                       FF CA 01 00 00   historical bytes
  *   FF B0 hi lo 10             16 bytes from a block     FF D6 hi lo Lc data   write a block
@@ -11,7 +11,7 @@
  *   FF 00 51 flags 00          what it polls for         FF 00 52 00|FF 00   buzzer when a card comes
  *   FF 00 40 P2 04 T1 T2 times link    lights and buzzer; answer 90 and the lights, once all blinking is over
  *   FF 00 00 00 Lc D4 ...      to the PN532 in it; answer D5 ... 90 00
- *   FF C0 00 00 Le             the rest of what an old one answered with 61 Le
+ *   FF C0 00 00 Le             the rest of an answer that an old one announced with 61 Le
  */
 
 export const getUid: Uint8Array = Uint8Array.of(0xff, 0xca, 0x00, 0x00, 0x00);
@@ -58,11 +58,14 @@ export function acrBuzzer(sounds: boolean): Uint8Array {
   return Uint8Array.of(0xff, 0x00, 0x52, sounds ? 0xff : 0x00, 0x00);
 }
 
-/** Tenths of a second on and off, how often, and the buzzer with each: 400 ms in all, for which it hears nothing else. */
+/**
+ * Tenths of a second on and off, the number of blinks, and the buzzer with each: 400 ms in all, in which it hears nothing
+ * else.
+ */
 const acrBlinks = { failed: [3, 1, 1, 1], written: [1, 1, 2, 1] } as const;
 
 /**
- * Blinks red or green and sounds, and is green then, as it is under a card (API 2.04, section 6.2).
+ * Blinks red or green with the buzzer, and is green then, as it is under a card (API 2.04, section 6.2).
  *
  *   P2    low half   the lights in the end: red 01, green 02; which of them are set: red 04, green 08
  *         high half  the lights at first: red 10, green 20; which of them blink: red 40, green 80

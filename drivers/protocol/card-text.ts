@@ -6,8 +6,8 @@
  *   SCAN                              nothing lies there
  *   any other text                    a card that says this
  *
- * A line ends with LF or CR LF and is UTF-8. A line with a control character or with bytes that are not UTF-8 is noise:
- * the end of a line that began before the port was opened, a byte at the wrong rate, a board that starts.
+ * A line ends with LF or CR LF and is UTF-8. A line with a control character or with bytes that are not UTF-8 is noise. Its
+ * source is an opening in the middle of a line, a wrong rate, or a board that starts.
  *
  * If the first line of a file begins with `uid=` or `text=`, every line is such a field; otherwise all of it is the text.
  */
@@ -25,7 +25,7 @@ export interface LineCard {
 
 type ReaderLine =
   | { readonly kind: "card"; readonly card: LineCard }
-  /** Not addressed to us in so many words: a card's text, or a board's chatter. */
+  /** A text without the keyword `SCAN`: a card's text, or other output of a board. */
   | { readonly kind: "plain"; readonly text: string }
   | { readonly kind: "nothing" }
   | { readonly kind: "noise"; readonly why: string };
@@ -54,7 +54,7 @@ function parseScan(fields: readonly string[]): ReaderLine {
     else if (name === "text") text = value;
     else if (name === "removable" && (value === "yes" || value === "no")) removable = value === "yes";
     else if (name === "removable") return noise("removable is neither yes nor no");
-    // A script may hold `=` too; what a later version of the reader adds is passed over.
+    // A script may hold `=` too; fields of a later version of the reader are skipped.
     else if (index === 0) text = field;
   }
   if (uid.length > uidCharsMax) return noise("its uid is too long");
@@ -89,8 +89,8 @@ function decode(bytes: Uint8Array, { ignoreBOM }: { readonly ignoreBOM: boolean 
 const lineFeed = 0x0a;
 
 /**
- * Keeps a parser of lines from growing: of each line at most `bytesMax + 1` bytes are let through, and its line feed, so
- * that a line with more than `bytesMax` bytes is known to have been longer.
+ * Keeps a parser of lines from growing: it passes at most `bytesMax + 1` bytes of each line, and its line feed. So a line
+ * with more than `bytesMax` bytes is known as too long.
  */
 export function createLineGuard(bytesMax: number): (bytes: Uint8Array) => Uint8Array {
   let length = 0;

@@ -62,7 +62,7 @@ type CcidNoise = "short" | "type" | "length";
 
 export type CcidCut =
   | { readonly kind: "message"; readonly message: CcidMessage }
-  /** So many bytes are still to come. */
+  /** The number of bytes that are still to come. */
   | { readonly kind: "need"; readonly bytes: number }
   | { readonly kind: "noise"; readonly bytes: number; readonly why: CcidNoise };
 
@@ -70,7 +70,7 @@ interface CcidAssemblerOptions {
   readonly types: readonly number[];
   /** A transfer that is no multiple of these has ended with a short packet. */
   readonly packetBytes: number;
-  /** Most bytes of a message with its header: also the most that is ever held. */
+  /** Most bytes of a message with its header, and of the buffer. */
   readonly messageBytesMax: number;
 }
 

@@ -82,7 +82,7 @@ export interface Directory {
   readonly otherSectors: readonly number[];
 }
 
-/** Undefined if the sum does not match: it is no directory, or half a one. */
+/** Undefined if the sum does not match: it is no directory, or a half-written one. */
 export function parseDirectory(bytes: Uint8Array, firstSector: number): Directory | undefined {
   if (bytes.length < blockBytes || crc8(bytes.subarray(1)) !== bytes[0]) return undefined;
   const ndefSectors: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Redacts bytes for the debug log: commands and addresses are shown, tag contents and keys are not, because they may
- * open a door or this device.
+ * Redacts bytes for the debug log: commands and addresses are shown. Tag contents and keys are not, because they may open a
+ * door or this device.
  */
 import { spacedHex } from "../../src/core/hex.ts";
 import { type CcidMessage, ccidIn, ccidOut } from "./ccid.ts";
@@ -22,7 +22,7 @@ export function toldChip(payload: Uint8Array): string {
   return told(payload, shownOfChip(payload));
 }
 
-/** Of a command to the tag its name and its address; of the answer, how it went. */
+/** Of a command to the tag its name and its address; of the answer its success. */
 function shownOfChip([, code = 0]: Uint8Array): number {
   if (code === commandCodes.inDataExchange) return 5;
   if (code === commandCodes.inCommunicateThru) return 4;
@@ -51,7 +51,7 @@ function toldData(type: number, data: Uint8Array): string {
   return told(data, isIn && data.length <= statusBytes ? statusBytes : before);
 }
 
-/** A report of the Toy Pad: of an answer, which command it answers and whether that went well. */
+/** A report of the Toy Pad; of an answer, the number of its command and its success. */
 export function toldPad(report: Uint8Array): string {
   return report[0] === padAnswer ? told(report, 4) : spacedHex(report);
 }

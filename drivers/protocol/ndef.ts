@@ -107,7 +107,7 @@ function readUri(payload: Uint8Array): string | undefined {
   return (uriBeginnings[code] ?? "") + decode("utf-8", payload.subarray(1));
 }
 
-/** URI RTD, table 3, by code; codes that it reserves stand for nothing. */
+/** URI RTD, table 3, by code; its reserved codes mean an empty beginning. */
 export const uriBeginnings: readonly string[] = [
   "",
   "http://www.",

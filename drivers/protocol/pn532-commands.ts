@@ -25,8 +25,8 @@ export const getFirmwareVersion: Uint8Array = command(commandCodes.getFirmwareVe
 export const samNormalMode: Uint8Array = command(commandCodes.samConfiguration, 0x01, 0x00, 0x00);
 
 /**
- * Retries of the chip itself (section 7.3.1, CfgItem 5): ATR and PSL are not used and keep their defaults;
- * `activation` rounds of looking for a target, 0xFF endless.
+ * Retries of the chip itself (section 7.3.1, CfgItem 5). ATR and PSL are not used and keep their defaults; `activation` is
+ * the number of rounds of looking for a target, 0xFF endless.
  */
 export function setMaxRetries(activation: number): Uint8Array {
   return command(commandCodes.rfConfiguration, 0x05, 0xff, 0x01, activation);
@@ -54,8 +54,8 @@ export function setSerialBaudRate(code: number): Uint8Array {
 export const listOneTypeA: Uint8Array = command(commandCodes.inListPassiveTarget, 0x01, 0x00);
 
 /**
- * Look for one FeliCa at 212 kbit/s, of any system, and ask for its system code (section 7.3.5; the payload is that of
- * a polling, JIS X 6319-4).
+ * Look for one FeliCa at 212 kbit/s, of any system, and ask for its system code (section 7.3.5). The payload is that of a
+ * polling, JIS X 6319-4.
  */
 export const listOneFelica: Uint8Array = command(
   commandCodes.inListPassiveTarget,

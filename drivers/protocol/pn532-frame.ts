@@ -22,8 +22,8 @@ export const nackFrame: Uint8Array = Uint8Array.of(0x00, 0x00, 0xff, 0xff, 0x00,
 export const errorFrame: Uint8Array = Uint8Array.of(0x00, 0x00, 0xff, 0x01, 0xff, 0x7f, 0x81, 0x00);
 
 /**
- * Wakes a chip that sleeps or has just got its power: on a serial line the first rising edges do it, and the bytes
- * after them give its oscillator the 2 ms that it needs before it listens (UM0701-02, section 7.2.11).
+ * Wakes a chip that sleeps or has just got its power. On a serial line the first rising edges wake it. The bytes after them
+ * give its oscillator the 2 ms that it needs before it listens (UM0701-02, section 7.2.11).
  */
 export const wakeUp: Uint8Array = Uint8Array.of(0x55, 0x55, ...new Uint8Array(22));
 
@@ -51,7 +51,7 @@ export type Cut =
   | { readonly kind: "error" }
   | { readonly kind: "noise"; readonly bytes: number; readonly why: NoiseReason };
 
-/** Most that a cutter ever holds: one frame less a byte, and as many again while it searches after a broken one. */
+/** The largest buffer of a cutter: one frame less a byte, and as many again while it searches after a broken one. */
 export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
 
 /**
@@ -94,7 +94,7 @@ export function createFrameCutter() {
 }
 
 interface Step {
-  /** Bytes that are done with, at least 1. */
+  /** The number of finished bytes, at least 1. */
   readonly bytes: number;
   readonly cut?: Cut;
 }

@@ -1,6 +1,6 @@
 /**
  * The TLV blocks that carry a message on Type 2 tags and on MIFARE Classic (NFC Forum Type 2 Tag 1.1, 2.3; NXP AN1304,
- * 2.4), purely: where a message is, where one may be written, and in which order.
+ * 2.4), purely. They give the place of a message, the place for a new one, and the order of the writes.
  *
  *   00 null, 01 lock control, 02 memory control, 03 NDEF message, FD proprietary, FE end
  *   length in one byte, or FF and two bytes big-endian; null and end have none
@@ -12,7 +12,7 @@ type FoundMessage =
   | { readonly kind: "message"; readonly start: number; readonly end: number }
   | { readonly kind: "none"; readonly why: "no-message" | "cut-short" };
 
-/** The first NDEF message in `area`, of which `areaBytes` are there to be read. */
+/** The first NDEF message in `area`, which has the bytes read so far of a data area of `areaBytes`. */
 export function findMessage(area: Uint8Array, areaBytes: number): FoundMessage {
   for (let at = 0; at < areaBytes; ) {
     const found = blockAt(area, at, areaBytes);
@@ -111,9 +111,9 @@ type AreaPlan =
   | {
       readonly kind: "plan";
       readonly draft: readonly UnitWrite[];
-      /** Absent if the area holds this very message already. */
+      /** Absent if the area has this message already. */
       readonly last?: UnitWrite;
-      /** The area once the draft is written, and in the end. */
+      /** The area after the draft is written, and at the end. */
       readonly drafted: Uint8Array;
       readonly written: Uint8Array;
     }
@@ -153,7 +153,7 @@ export function planAreaWrite(
   }));
   if (written.every((byte, index) => byte === area[index]))
     return { kind: "plan", draft, drafted: area, written };
-  // Half of a block structure that makes no sense could pass for a message.
+  // Half of an invalid block structure could pass for a message.
   if (place === "other-data") setByte(0, tlvTag.end);
   setByte(at + 1, 0);
   putRange(written, at, blockEnd + 1, at + 1);

@@ -22,7 +22,7 @@ const eventBytes = 11;
 const uidBytes = 7;
 
 export const padCommands = {
-  /** `(c) LEGO 2014`: before it the pad says nothing. */
+  /** `(c) LEGO 2014`: the pad sends nothing before this command. */
   wake: 0xb0,
   /** Zone, red, green, blue. */
   colour: 0xc0,

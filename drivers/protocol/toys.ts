@@ -1,6 +1,6 @@
 /**
- * Toys with tags in them, recognized by their memory: amiibo (NTAG215) and LEGO Dimensions (NTAG213). Purely. The
- * layouts come from public reverse engineering, not from the makers.
+ * Toys with tags in them, identified by their memory, purely: amiibo (NTAG215) and LEGO Dimensions (NTAG213). The layouts
+ * come from public reverse engineering, not from the makers.
  *
  *   amiibo    page 3           F1 10 FF EE
  *             page 21, 22      figure: character (2), variant, form, number (2), series, 02
@@ -30,8 +30,8 @@ const firstVehicle = 1000; // Characters are numbered below, vehicles and gadget
 const idMax = 0xffff;
 
 /**
- * Eight bytes if the twelve of `pages` belong to a LEGO Dimensions toy: its id in the clear, little-endian, and page
- * 26h, which marks a vehicle or a character. They stay the same when the game writes to the toy.
+ * Eight bytes if the twelve of `pages` belong to a LEGO Dimensions toy: its id in cleartext, little-endian, and page 26h,
+ * which marks a vehicle or a character. They stay the same when the game writes to the toy.
  */
 export function legoToyOf(uid: Uint8Array, pages: Uint8Array): Uint8Array | undefined {
   if (uid.length !== 7 || pages.length < 12) return undefined;
@@ -46,7 +46,7 @@ function withKind(id: number, pages: Uint8Array): Uint8Array {
   return Uint8Array.of(id & 0xff, id >> 8, 0, 0, ...pages.subarray(8, 12));
 }
 
-// Behind the UID stand as many of these as fill the words of a round, and the last byte is AA.
+// The UID is padded with these bytes to fill the words of a round, and the last byte is AA.
 const keyPadding: readonly number[] = [
   0xb7, 0xd5, 0xd7, 0xe6, 0xe7, 0xba, 0x3c, 0xa8, 0xd8, 0x75, 0x47, 0x68, 0xcf, 0x23, 0xe9, 0xfe,
 ];

@@ -1,6 +1,6 @@
 /**
- * Memory of Type 2 tags (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5), purely:
- * what to read next, what has been read, and where data area, lock bits and password are.
+ * The memory of Type 2 tags, purely (NFC Forum Type 2 Tag 1.1; NXP NTAG21x 8.5, MF0ULx1 8.5, MF0ICU1 7.5, MF0ICU2 7.5). It
+ * says which bytes to read next, and finds the message, the data area, lock bits and password.
  *
  *   page 0..2  UID, check bytes, lock bytes (4 bytes a page)
  *   page 3     capability container: E1, version, data bytes / 8, access
@@ -13,7 +13,7 @@ export const tagCommands = {
   read: 0x30,
   fastRead: 0x3a,
   getVersion: 0x60,
-  /** A page number, an ACK, then 16 bytes of which four are kept: the write of MIFARE Classic readers. */
+  /** A page number, an ACK, then 16 bytes, of which the tag stores four: the write command of MIFARE Classic readers. */
   compatibilityWrite: 0xa0,
   write: 0xa2,
 } as const;
@@ -52,7 +52,7 @@ export type TagContent =
 const containerBytes = 4;
 const dataBytesWithoutMessage = 16;
 
-/** Looks at memory from page 3 on: `read` holds what is known of it. */
+/** Examines memory from page 3 on: `read` holds the known bytes. */
 export function contentOf(read: Uint8Array): TagContent {
   const enough = containerBytes + dataBytesWithoutMessage;
   if (read.length < enough) return { kind: "need", bytes: enough };
@@ -89,7 +89,7 @@ export interface Type2Layout {
   /** Bytes from page 4 on that are no lock bits and no configuration. */
   readonly areaBytesMax: number;
   readonly dynamicLock?: DynamicLock;
-  /** The page that AUTH0 stands in, and at which of its bytes. */
+  /** The page of AUTH0, and its byte in that page. */
   readonly configPage?: number;
   readonly auth0At?: number;
 }
@@ -110,8 +110,8 @@ const chips: ReadonlyMap<number, ChipLayout> = new Map([
   [0x13, { pages: 231, areaBytes: 872, dynamicLock: { page: 0xe2, pagesPerBit: 16 }, configPage: 0xe3 }], // NTAG216
 ]);
 /**
- * An Ultralight C and an NTAG203, which report no version: by the size of their data area. The latter has no page for
- * AUTH0, and refuses to have it read (MF0ICU2, 7.5; NTAG203, 8.5).
+ * An Ultralight C and an NTAG203 report no version, so the size of their data area identifies them. The latter has no page
+ * for AUTH0, and refuses to read it (MF0ICU2, 7.5; NTAG203, 8.5).
  */
 const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = new Map([
   [
@@ -124,9 +124,12 @@ const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = n
     },
   ],
 ]);
-const smallestAreaBytes = 48; // An Ultralight's, and no Type 2 tag has less (Type 2 Tag 1.1, 2.1).
+const smallestAreaBytes = 48; // The size of an Ultralight, and the smallest of any Type 2 tag (Type 2 Tag 1.1, 2.1).
 
-/** A tag without a version is taken for what its capability container says, and without one for an Ultralight. */
+/**
+ * Without a version the capability container decides on the kind of tag, and without a container it counts as an
+ * Ultralight.
+ */
 export function layoutOf(version: TagVersion | undefined, container: Uint8Array): Type2Layout {
   const known = chips.values().find(({ pages }) => pages === version?.pages);
   if (known !== undefined) {
@@ -163,8 +166,8 @@ export function isReadOnly(container: Uint8Array): boolean {
 }
 
 /**
- * True if no lock bit stands against a write. Static ones, page 2, bytes 2 and 3 as sixteen bits with byte 2 low: bit n
- * locks page n from 3 on. Dynamic ones: two bytes, low first, each bit for so many pages from 16 on.
+ * True if no lock bit prevents a write. Static lock bits, page 2, bytes 2 and 3 as sixteen bits with byte 2 low: bit n
+ * locks page n from 3 on. Dynamic lock bits: two bytes, low first; each bit locks several pages from 16 on.
  */
 export function unlockedPage(
   page: number,

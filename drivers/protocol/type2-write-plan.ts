@@ -1,13 +1,13 @@
 /**
- * Writing a message into a Type 2 tag (NFC Forum Type 2 Tag 1.1; NXP NTAG21x, MF0ULx1 and MF0ICU1 data sheets), purely:
- * from what its memory holds to the pages that are to be written, in their order.
+ * The plan for writing a message into a Type 2 tag, purely: from the content of its memory to the pages to write, in their
+ * order. Sources: NFC Forum Type 2 Tag 1.1; NXP NTAG21x, MF0ULx1 and MF0ICU1 data sheets.
  *
  *   ..  03  length  message  FE          the block's length is one byte, or FF and two bytes big-endian
- *           ^ the switch: 00 says that there is no message, whatever bytes follow
+ *           ^ the switch: 00 means that there is no message, whatever bytes follow
  *
- * The switch is set to 00 first, by a write that alters no other byte; then everything else is written; the switch
- * comes last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The
- * same byte is the switch of a long block: its FF makes the two bytes after it a length.
+ * The switch is set to 00 first, by a write that alters no other byte. Then everything else is written. The switch comes
+ * last, again alone. So a tag that is taken away at any byte holds the old message, the new one, or none. The same byte is
+ * the switch of a long block: its FF makes the two bytes after it a length.
  */
 import { draftOf, ndefBlock, placeOfMessage, tlvTag } from "./tlv.ts";
 import { isAmiibo } from "./toys.ts";
@@ -32,11 +32,11 @@ export interface PageWrite {
 export type WritePlan =
   | {
       readonly kind: "plan";
-      /** Makes the tag blank and puts the message there, but for the switch. */
+      /** Makes the tag blank and writes the message, except the switch. */
       readonly draft: readonly PageWrite[];
       /** The memory once that is done. */
       readonly drafted: Uint8Array;
-      /** The switch; absent if the tag holds this very message already. */
+      /** The switch; absent if the tag has this message already. */
       readonly last?: PageWrite;
       readonly written: Uint8Array;
     }
@@ -47,9 +47,9 @@ type PlanRefusal =
   | "locked"
   | "password"
   | "amiibo"
-  /** Data that is no NDEF. */
+  /** The data is no NDEF. */
   | "other-data"
-  /** Its one-time bits were used for something else. */
+  /** Its one-time bits have another use. */
   | "one-time-bits"
   | "reserved-bytes";
 
@@ -124,10 +124,10 @@ function orderWrites(
 
   if (wanted.every((byte, index) => byte === memory[index]))
     return { kind: "plan", draft, drafted: memory, written: wanted };
-  // A blank area holds nothing that a reader could take for a message, and after an interruption a formatted blank tag
-  // is still known as ours. Other data is made invalid as a message before the tag becomes an NDEF tag.
+  // A blank area has nothing that a reader could take for a message. After an interruption a formatted blank tag is still
+  // recognized as ours. Other data is made invalid as a message before the tag becomes an NDEF tag.
   if (begins === "blank") putContainer();
-  // Of blocks that make no sense, half could be taken for a message.
+  // Of invalid blocks, half could pass for a message.
   if (begins === "other-data") setByte(areaAt, tlvTag.end);
   setByte(switchAt, 0);
   putContainer();
@@ -135,7 +135,7 @@ function orderWrites(
   return { kind: "plan", draft, drafted: current, last: lastOf(wanted, switchAt), written: wanted };
 }
 
-/** As it leaves a factory: zeros and ones, which some makers mix. */
+/** Factory content: zeros and ones, which some makers mix. */
 function isBlank(area: Uint8Array): boolean {
   return area.every((byte) => byte === 0x00 || byte === 0xff);
 }

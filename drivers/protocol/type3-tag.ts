@@ -19,7 +19,7 @@ export const ndefSystem = 0x12fc;
 const readService = 0x000b;
 const writeService = 0x0009;
 
-/** Asks who is there with this system code, for one answer, with the system code in it. */
+/** Asks for one tag with this system code, and for that code in the answer. */
 export function polling(systemCode: number): Uint8Array {
   return framed(0x00, systemCode >> 8, systemCode & 0xff, 0x01, 0x00);
 }

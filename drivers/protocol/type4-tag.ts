@@ -1,6 +1,6 @@
 /**
- * Type 4 tags (NFC Forum Type 4 Tag 2.0 and 3.0; ISO/IEC 7816-4), purely: the commands, and what the capability
- * container tells.
+ * Type 4 tags (NFC Forum Type 4 Tag 2.0 and 3.0; ISO/IEC 7816-4), purely: the commands, and the content of the capability
+ * container.
  *
  *   command   CLA INS P1 P2 [Lc data] [Le]        answer   data SW1 SW2; 90 00 is well done
  *
@@ -45,7 +45,7 @@ export type CardAnswer =
   /** SW1 and SW2 as one number, such as 6A82 for a file that is not there. */
   | { readonly kind: "refused"; readonly status: number };
 
-/** Undefined if it has no status. */
+/** Undefined without a status. */
 export function parseAnswer(answer: Uint8Array): CardAnswer | undefined {
   if (answer.length < 2) return undefined;
   const status = (answer.at(-2) ?? 0) * 256 + (answer.at(-1) ?? 0);
@@ -68,7 +68,7 @@ export interface Type4Container {
   readonly writing: "free" | "locked" | "proprietary";
 }
 
-/** Undefined if it is of another version or makes no sense. */
+/** Undefined if it has another version or is invalid. */
 export function parseContainer(bytes: Uint8Array): Type4Container | undefined {
   const version = (bytes[2] ?? 0) >> 4;
   if (bytes.length < containerBytes || version < 2 || version > 3) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Codes that a reader types as a keyboard, purely: from the events of a Linux input device to keys, to characters of a
- * layout, to a code. A code ends with Enter or Tab, or when the caller ends it. A code that cannot be read for certain is
- * dropped as a whole: a key without a character on this layout, a key held with Ctrl, Alt or Meta, lost events, too many
+ * Codes that a reader types as a keyboard, purely: input events of Linux become keys, then characters of a layout, then a
+ * code. A code ends with Enter or Tab, or when the caller ends it. A code that cannot be read for certain is dropped as a
+ * whole. Reasons are a key without a character on this layout, a key held with Ctrl, Alt or Meta, lost events, and too many
  * characters.
  *
  * struct input_event on 64-bit kernels, little-endian (linux/input.h):
@@ -92,7 +92,7 @@ const synType = 0;
 const keyType = 1;
 const synDropped = 3;
 
-/** Takes bytes as they come, and gives the events in them that matter for typing. */
+/** Takes bytes as they come, and returns the events in them that matter for typing. */
 export function createEventCutter(): (bytes: Uint8Array) => readonly KeyEvent[] {
   let rest: Uint8Array = new Uint8Array(0);
   return (bytes) => {
@@ -142,7 +142,7 @@ const layouts: Readonly<Record<LayoutName, Readonly<Record<Level, Rows>>>> = {
   },
 };
 
-/** The number pad types the same everywhere; whether Num Lock is on is not the reader's affair. */
+/** The number pad types the same characters on every layout; the state of Num Lock does not matter. */
 const keypad: ReadonlyMap<number, string> = new Map([
   ...Array.from("789", (digit, at) => [71 + at, digit] as const),
   ...Array.from("456", (digit, at) => [75 + at, digit] as const),

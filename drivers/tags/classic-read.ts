@@ -56,7 +56,7 @@ async function readOnce(card: ClassicCard, target: TypeATarget): Promise<Sightin
   }
 }
 
-/** Block after block, until the message ends. */
+/** Reads block after block, until the message ends. */
 async function readArea(
   card: ClassicCard,
   target: TypeATarget,
@@ -77,7 +77,7 @@ async function readArea(
     const block = blocks[known / blockBytes];
     if (block === undefined) return undefined;
     const key = await card.open(sectorOf(block), [keys.ndef, keys.transport]);
-    // It lies there, and keeps this sector to itself.
+    // The tag is present, and refuses this sector.
     if (key === undefined) return card.hasLeft ? undefined : sightingWithout(target, "MIFARE", "locked");
     const bytes = await card.read(block);
     if (bytes === undefined) return undefined;
@@ -118,7 +118,7 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
      */
     async open(sector: number, wanted: readonly ClassicKey[]): Promise<ClassicKey | undefined> {
       if (open?.sector === sector && wanted.some((key) => key === open?.key)) return open.key;
-      // The first is tried again: what was lost may have been the card's answer.
+      // The first key is tried again, because the card's answer may have been lost.
       for (const key of [...wanted, ...wanted.slice(0, 1)]) {
         if (await channel.authenticate(trailerOf(sector), key, signal)) {
           open = { sector, key };

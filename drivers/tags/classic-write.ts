@@ -1,6 +1,6 @@
 /**
- * Writing a MIFARE Classic. A new card is formatted first: its sectors, then the directory, and sector 0's trailer
- * last, without which no reader finds a message on it. Then the message is written, with its length last.
+ * Writing a MIFARE Classic. A new card is formatted first: its sectors, then the directory, and the trailer of sector 0
+ * last. Without that trailer no reader finds a message. Then the message is written, with its length last.
  */
 import { toHex } from "../../src/core/hex.ts";
 import { writeFailed } from "../../src/readers/driver.ts";
@@ -25,7 +25,7 @@ import { mismatch, refusals, taken, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
 const dataKeys: readonly ClassicKey[] = [keys.ndef, keys.transportB, keys.transport];
-/** Keys for sectors that are formatted: a new one opens by the first, a half-formatted one by the others. */
+/** Keys for sectors that are formatted: the first opens a new card, the others a half-formatted one. */
 const freshKeys: readonly ClassicKey[] = [keys.transport, keys.ndef, keys.transportB, keys.directory];
 const blankArea: readonly number[] = [0x03, 0x00, 0xfe]; // A message of no bytes, and the end.
 
@@ -66,7 +66,7 @@ interface WantedSector {
   /** The final content of its data blocks, and its trailer. */
   readonly content: Uint8Array;
   readonly trailer: Uint8Array;
-  /** Opens it once it has that trailer. */
+  /** Opens the sector once it has that trailer. */
   readonly key: ClassicKey;
 }
 
@@ -87,7 +87,7 @@ function wantedSectors(sectors: number): readonly WantedSector[] {
   return [...ours, directory(secondDirectorySector, 3, sectors - 1), first];
 }
 
-/** Makes an NDEF tag of a card whose sectors are on the transport key; an earlier try may have come half-way. */
+/** Makes an NDEF tag of a card whose sectors have the transport key; an earlier try may have done a part. */
 async function format(card: ClassicCard, force: boolean): Promise<void> {
   const seen: { readonly wanted: WantedSector; readonly found: FreeSector }[] = [];
   for (const wanted of wantedSectors(card.sectors))
@@ -106,7 +106,7 @@ interface FreeSector {
   readonly isOurs: boolean;
 }
 
-/** Throws if the sector is not on a public key, or holds something. */
+/** Throws if the sector has no public key, or has data. */
 async function expectFree(card: ClassicCard, wanted: WantedSector, force: boolean): Promise<FreeSector> {
   const { sector } = wanted;
   let isOurs = false;
@@ -116,7 +116,7 @@ async function expectFree(card: ClassicCard, wanted: WantedSector, force: boolea
     isOurs = key === wanted.key;
     return readCardBlocks(card, dataBlocksOf([sector]));
   });
-  // The remains of an earlier try to format are no data.
+  // The remains of an earlier try to format do not count as data.
   const isFree = content.every((byte, index) => byte === 0 || byte === wanted.content[index]);
   if (!isFree && !force) throw refusals["other-data"]();
   return { content, isOurs };
@@ -131,7 +131,7 @@ async function writeArea(
   const plan = planAreaWrite(await readArea(card, blocks), blockBytes, message, force);
   if (plan.kind === "refused") throw refusals[plan.why]();
   if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
-  // It holds this very message, and has just been read.
+  // It has this message already, and was just read.
   if (plan.last === undefined) return;
   const steps = [...plan.draft, plan.last];
   await expectWritable(card, [...new Set(steps.map(({ unit }) => sectorOf(blocks[unit] ?? 0)))]);
@@ -143,7 +143,7 @@ async function writeArea(
   try {
     await compare(card, touched, plan.written);
   } catch (error) {
-    // A message that does not hold should not be launched either. Best effort: the tag may be gone.
+    // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
     const { unit } = plan.last;
     await write({ unit, bytes: blockIn(plan.drafted, unit) }).catch(() => {});
     throw error;
@@ -179,7 +179,7 @@ async function readArea(card: ClassicCard, blocks: readonly number[]): Promise<U
   return area;
 }
 
-/** Writes a block by the first key that may. It is written again if its answer was lost, which does no harm. */
+/** Writes a block with the first key that has the right. It is written again if its answer was lost, which does no harm. */
 async function put(
   card: ClassicCard,
   block: number,
@@ -187,7 +187,7 @@ async function put(
   wanted: readonly ClassicKey[],
 ): Promise<void> {
   for (let tries = 1; tries <= triesMax; tries++) {
-    // Of two keys that open a sector, one may have to leave its blocks as they are.
+    // Of two keys that open a sector, one may lack the right to write.
     for (const key of wanted) {
       if ((await openAny(card, sectorOf(block), [key])) === undefined) continue;
       if (await card.write(block, bytes)) return;

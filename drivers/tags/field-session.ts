@@ -40,7 +40,7 @@ export function createFieldSession(
       if (closing.signal.aborted) return;
       const error = closedError();
       orders.close(error);
-      // Ends the command of a watch that still runs: two at once would answer each other.
+      // Ends the command of a running watch, because two commands at once would get each other's answers.
       closing.abort(error);
       await close();
     },
@@ -63,7 +63,7 @@ interface Watched {
   readonly orders: Orders;
 }
 
-/** Reports, and carries out orders, until the signal aborts or the reader fails; then it rejects. */
+/** Reports tags and executes orders, until the signal aborts or the reader fails; then it rejects. */
 async function watchField(watched: Watched, report: Report, signal: AbortSignal): Promise<void> {
   const { field, orders } = watched;
   let tag = await field.list(signal);
@@ -88,7 +88,7 @@ async function watchField(watched: Watched, report: Report, signal: AbortSignal)
   }
 }
 
-/** Resolves when this tag has left, or was written: with the tag that is present then, or undefined. */
+/** Resolves after this tag has left or was written, with the tag that is present then, or undefined. */
 async function stayWith(
   { field, clock, orders }: Watched,
   { target }: TagChannel,
@@ -121,7 +121,7 @@ async function carryOut(tag: TagChannel, order: ClaimedOrder, signal: AbortSigna
 }
 
 interface ClaimedOrder extends Pick<WriteOrder, "text" | "record" | "force"> {
-  /** The write has ended: well, or with what it failed with. */
+  /** The write has ended, with success or with its error. */
   end(failure?: unknown): void;
 }
 
@@ -140,7 +140,7 @@ function createOrders() {
         if (closed !== undefined) return reject(closed.reason);
         assert(waiting === undefined && running === undefined, "one order comes after another");
         const onAbort = () => {
-          // A write that has begun is carried out.
+          // A write that has begun is finished.
           if (running === undefined) end(signal.reason);
         };
         const end = (failure?: unknown) => {

@@ -1,7 +1,7 @@
 /**
- * A selected tag as the code in this folder sees it: what it said at selection, the exchanges that it knows, and the
- * sighting that a reader reports of it. A driver makes one channel for each target. Everything about tag memory is built
- * on the channel, once for all drivers.
+ * A selected tag as the code in this folder uses it: its answers at selection, its exchanges, and the sighting that a
+ * reader reports. A driver makes one channel for each target. Everything about tag memory is built on the channel, once for
+ * all drivers.
  */
 import { toHex } from "../../src/core/hex.ts";
 import type { Sighting, TagProblem, TagType } from "../../src/core/token.ts";
@@ -39,8 +39,8 @@ export interface ClassicKey {
 export interface TagChannel {
   readonly target: Target;
   /**
-   * Bytes as they are, and the answer to them; the chip adds and checks the CRC. Absent if the reader offers no
-   * such way: then only `read` and `write` are there, and a plain reader of PC/SC part 3 is all that is assumed.
+   * Sends the bytes unchanged, and returns the answer; the chip adds and checks the CRC. Absent if the reader cannot send
+   * plain bytes, like a plain reader of PC/SC part 3. Then only `read` and `write` are there.
    */
   readonly transceive?: (bytes: Uint8Array, signal: AbortSignal) => Promise<Uint8Array | undefined>;
   /** 16 bytes: four pages from page `block` on, or a block of a MIFARE Classic sector that was authenticated. */
@@ -86,8 +86,8 @@ export function uidOf(target: Target): Uint8Array {
 }
 
 /**
- * True if both are the same tag. Phones and some cards make up a new UID each time: four bytes, the first 08
- * (ISO/IEC 14443-3, 6.5.4); one such UID follows another only if the tag stayed.
+ * True if both are the same tag. Phones and some cards make up a new UID each time: four bytes, the first 08 (ISO/IEC
+ * 14443-3, 6.5.4). One such UID follows another only if the tag stayed.
  */
 export function isSameTarget(a: Target, b: Target): boolean {
   return toHex(uidOf(a)) === toHex(uidOf(b)) || (isRandomUid(a) && isRandomUid(b));
@@ -110,7 +110,7 @@ export function sightingOfMessage(
   if (parsed.kind === "broken") return sightingWithout(target, type, "half-written", data);
   const text = textOfRecords(parsed.records);
   if (text) return { type, uid: toHex(uidOf(target)), text, data: toHex(data) };
-  // An empty record is what phones format a tag with.
+  // Phones format a tag with an empty record.
   const isEmpty = text === "" || parsed.records.every(({ tnf }) => tnf === 0);
   return sightingWithout(target, type, isEmpty ? "blank" : "other-message", data);
 }

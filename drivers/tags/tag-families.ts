@@ -15,10 +15,10 @@ import { refusals } from "./write-failures.ts";
  * The sighting of a target; undefined if it left before it could be read. An unreadable tag is reported by its UID.
  * Rejects with `reader-gone` if the reader fails.
  *
- * `data` is the memory that holds the message, from the first place of a message to the message's end, in the order in
- * which it is read: page 4 on (Type 2), the data blocks of the NDEF sectors (MIFARE Classic), block 1 on
- * (Type 3), the NDEF file with its length (Type 4). Without a message it is the first 16 bytes of that, or nothing; of a
- * toy, the part that says which figure it is (drivers/protocol/toys.ts). It never depends on the reader.
+ * `data` is the memory from the first place of a message to the message's end, in reading order. It begins at page 4 (Type
+ * 2), the data blocks of the NDEF sectors (MIFARE Classic), block 1 (Type 3), or the NDEF file with its length (Type 4).
+ * Without a message it is the first 16 bytes of that, or empty; for a toy, the bytes that identify the figure
+ * (drivers/protocol/toys.ts). It never depends on the reader.
  */
 export async function readTag(channel: TagChannel, signal: AbortSignal): Promise<Sighting | undefined> {
   const { target } = channel;
@@ -30,9 +30,9 @@ export async function readTag(channel: TagChannel, signal: AbortSignal): Promise
 }
 
 /**
- * Writes `text` as a message of one record, and resolves once it was read back equal. Rejects with `write-failed`, and
- * with `reader-gone` if the reader fails. `force` as in `WriteOrder` (src/readers/driver.ts). Whenever it ends, the tag
- * holds its old message, the new one, or plainly none.
+ * Writes `text` as a message of one record, and resolves once it was read back equal. Rejects with `write-failed`, and with
+ * `reader-gone` if the reader fails. `force` as in `WriteOrder` (src/readers/driver.ts). At any end, the tag holds its old
+ * message, the new one, or none.
  */
 export async function writeTag(
   channel: TagChannel,

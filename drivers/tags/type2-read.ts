@@ -22,8 +22,8 @@ interface Tag {
   readonly target: Extract<Target, { kind: "type-a" }>;
   readonly version: TagVersion | undefined;
   /**
-   * Reads page by page: a longer FAST_READ fails as a whole if a password guards its last page, while a READ goes on
-   * with the first page (NTAG21x, 10.2 and 10.3).
+   * Reads page by page. A longer FAST_READ fails completely if a password guards its last page, while a READ wraps around
+   * to the first page (NTAG21x, 10.2 and 10.3).
    */
   readonly carefully: boolean;
   readonly signal: AbortSignal;
@@ -37,7 +37,7 @@ export async function readType2(
 ): Promise<Sighting | undefined> {
   for (let tries = 1; ; tries++) {
     const version = await askVersion(channel, signal);
-    // A tag that does not know the question stops listening, and must be selected again.
+    // A tag without this command stops listening, and must be selected again.
     const listens =
       version !== undefined || channel.transceive === undefined || (await channel.reselect(signal));
     const tag = { channel, target, version, carefully: tries === triesMax, signal };
@@ -77,7 +77,10 @@ async function readOnce(tag: Tag): Promise<Sighting | undefined> {
 // The maker's text on each toy: an order number, S, week and year.
 const legoNumber = /^\d{7}S\d{4}$/;
 
-/** A LEGO Dimensions toy as it was sold, with a number for a text; undefined if it is none, or hides which one it is. */
+/**
+ * A LEGO Dimensions toy in its original state, with a number as its text; undefined for any other tag, or if its identity
+ * is hidden.
+ */
 async function readNumberedToy(tag: Tag, container: Uint8Array, text: string): Promise<Sighting | undefined> {
   if (!legoNumber.test(text) || !isSizeOfLegoToy(tag.version, container)) return undefined;
   const identity = await readLegoIdentity(tag);
@@ -85,7 +88,7 @@ async function readNumberedToy(tag: Tag, container: Uint8Array, text: string): P
   return toy === undefined ? undefined : sightingWithout(tag.target, "LegoDimensions", undefined, toy);
 }
 
-/** A toy, whose `data` is the part of its memory that says which one, or a tag that is blank; undefined as `readOnce`. */
+/** A toy, whose `data` is the identifying part of its memory, or a blank tag; undefined as for `readOnce`. */
 async function readWithoutMessage(
   tag: Tag,
   read: Uint8Array,
@@ -100,7 +103,7 @@ async function readWithoutMessage(
   }
   if (isSizeOfLegoToy(version, read)) {
     const identity = await readLegoIdentity(tag);
-    // A tag whose upper pages need a password is not read any further however often that is tried.
+    // If a password guards its upper pages, further tries are in vain.
     if (identity === undefined && !tag.carefully) return undefined;
     const toy = identity === undefined ? undefined : legoToyOf(target.uid, identity);
     if (toy !== undefined) return sightingWithout(target, "LegoDimensions", undefined, toy);
@@ -141,7 +144,7 @@ async function readPages(
   from: number,
   wanted: number,
 ): Promise<Uint8Array | undefined> {
-  // A page number is one byte; what a tag claims beyond needs another sector (Type 2 Tag 1.1, 5.4).
+  // A page number is one byte; pages beyond need another sector (Type 2 Tag 1.1, 5.4).
   const end = version?.pages ?? lastPage + 1;
   const pages = Math.min(Math.max(wanted, firstReadPages), end - from);
   if (pages < 1) return undefined;
@@ -162,8 +165,7 @@ export async function askVersion(channel: TagChannel, signal: AbortSignal): Prom
 }
 
 /**
- * By the capability container, for a reader that cannot send the command; an Ultralight C has the same one as an
- * NTAG213.
+ * By the capability container, for a reader that cannot send the command; an Ultralight C has the same one as an NTAG213.
  */
 async function guessVersion(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
   const container = await channel.read(firstPage, signal);
@@ -189,7 +191,7 @@ const ntagsBySize: ReadonlyMap<
   [0x6d, { version: { family: "NTAG", pages: 231 } }],
 ]);
 
-/** At least one page from `from` on, of the `wanted` ones as many as one command gives; undefined if it failed. */
+/** At least one page from `from` on, and up to `wanted` if one command can read them; undefined if it failed. */
 export async function readSome(
   channel: TagChannel,
   version: TagVersion | undefined,

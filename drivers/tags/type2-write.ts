@@ -33,7 +33,7 @@ export async function writeType2(
   if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
   if (plan.kind === "refused") throw refusals[plan.why]();
 
-  // It holds this very message, and has just been read.
+  // It has this message already, and was just read.
   if (plan.last === undefined) return;
   for (const step of plan.draft) await writePage(tag, step);
   const end = (1 + Math.max(plan.last.page, ...plan.draft.map(({ page }) => page))) * pageBytes;
@@ -42,7 +42,7 @@ export async function writeType2(
   try {
     await compare(tag, plan.written.subarray(0, end));
   } catch (error) {
-    // A message that does not hold should not be launched either. Best effort: the tag may be gone.
+    // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
     await writePage(tag, blank(plan.last, plan.drafted)).catch(() => {});
     throw error;
   }
@@ -52,7 +52,7 @@ function blank({ page }: PageWrite, drafted: Uint8Array): PageWrite {
   return { page, bytes: drafted.slice(page * pageBytes, (page + 1) * pageBytes) };
 }
 
-/** True for a LEGO Dimensions toy: to everybody else it looks like a tag that is blank. */
+/** True for a LEGO Dimensions toy, which looks like a blank tag to other software. */
 async function isToy(tag: Tag, { memory }: Type2Image): Promise<boolean> {
   const { target } = tag.channel;
   const container = memory.subarray((headerPages - 1) * pageBytes);
@@ -71,7 +71,7 @@ async function versionOf(channel: TagChannel, signal: AbortSignal): Promise<TagV
     const version = await askVersion(channel, signal);
     if (version !== undefined) return version;
     if (!(await channel.reselect(signal))) throw taken();
-    // A plain Ultralight never answers; that an NTAG's answer was lost twice is not to be expected.
+    // A plain Ultralight never answers; two lost answers of an NTAG are unlikely.
     if (tries === 2) return undefined;
   }
 }

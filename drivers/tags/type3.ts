@@ -2,9 +2,9 @@
  * Reading and writing a Type 3 tag: a FeliCa that answers to the NFC Forum's system code. Other cards are known by their
  * IDm only.
  *
- * A new FeliCa Lite or Lite-S answers to Sony's system code only; the first text makes it a Type 3 tag. Its attributes
- * are written first and say that there is no message. Then it is configured to answer to the NFC Forum's code. A card
- * that is taken off before the second step is as new; after it, the card is blank.
+ * A new FeliCa Lite or Lite-S answers to Sony's system code only; the first write makes it a Type 3 tag. Its attributes are
+ * written first and say that there is no message. Then it is configured to answer to the NFC Forum's code. A card that is
+ * removed before the second step counts as new; after it, the card is blank.
  */
 import { assert } from "../../src/core/errors.ts";
 import { toHex } from "../../src/core/hex.ts";
@@ -35,9 +35,9 @@ import { type FelicaTarget, sightingOfMessage, sightingWithout, type TagChannel 
 import { mismatch, patiently, refusals, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
-const blocksPerReadMax = 4; // The most of a FeliCa Lite-S (user's manual, 4.2).
+const blocksPerReadMax = 4; // The maximum of a FeliCa Lite-S (user's manual, 4.2).
 
-/** A tag's NDEF system: its IDm there, which may be another than the one it was listed with. */
+/** A tag's NDEF system: its IDm there may differ from the listed one. */
 interface Type3Session {
   readonly channel: TagChannel;
   readonly idm: Uint8Array;
@@ -63,14 +63,14 @@ export async function readType3(
   }
 }
 
-/** A card that answers to no system for messages; undefined if it could not be read. */
+/** A card without a system for messages; undefined if it could not be read. */
 async function seenWithoutMessages(
   channel: TagChannel,
   target: FelicaTarget,
   signal: AbortSignal,
 ): Promise<Sighting | undefined> {
   const lite = await lookForLite(channel, signal);
-  // It should have answered, and perhaps will.
+  // It should have answered, and may answer to a retry.
   if (lite === undefined || (lite.kind === "lite" && lite.configuration.answersNdef)) return undefined;
   const isNew = lite.kind === "lite" && lite.isAsNew;
   // A transit card or a used Lite without messages is not reported as unformatted.
@@ -81,7 +81,7 @@ async function readOnce(tag: Type3Session, target: FelicaTarget): Promise<Sighti
   const first = await read(tag, 0, 1);
   if (first === undefined) return undefined;
   const attributes = parseAttributes(first);
-  // A sum that does not match is half a write; zeros are a tag that was never formatted.
+  // A wrong sum shows a half-finished write; zeros are a tag that was never formatted.
   if (attributes === undefined)
     return sightingWithout(
       target,
@@ -112,7 +112,7 @@ export async function writeType3(
 
   const draft = withMessage(attributes, { isBeingWritten: true, messageBytes: 0 });
   const written = withMessage(attributes, { isBeingWritten: false, messageBytes: message.length });
-  // It holds this very message, and has just been read.
+  // It has this message already, and was just read.
   if (toHex(first) === toHex(written) && (await holds(tag, attributes, message))) return;
   await put(tag, 0, draft);
   for (let at = 0; at < message.length; at += type3BlockBytes) {
@@ -124,7 +124,7 @@ export async function writeType3(
   await put(tag, 0, written);
   const last = await patiently(channel, () => read(tag, 0, 1), signal);
   if (last !== undefined && toHex(last) === toHex(written)) return;
-  // A message that does not hold should not be launched either. Best effort: the tag may be gone.
+  // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
   await put(tag, 0, draft).catch(() => {});
   throw mismatch();
 }
@@ -197,7 +197,7 @@ type Lite =
       readonly kind: "lite";
       readonly idm: Uint8Array;
       readonly configuration: LiteConfiguration;
-      /** Nothing was ever written to it, but perhaps the beginning of our own format. */
+      /** It was never written, except perhaps by an interrupted formatting of ours. */
       readonly isAsNew: boolean;
     };
 

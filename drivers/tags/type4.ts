@@ -134,7 +134,7 @@ export async function writeType4(
   try {
     await compare(tag, written);
   } catch (error) {
-    // A message that does not hold should not be launched either. Best effort: the tag may be gone.
+    // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
     await put(tag, 0, none).catch(() => {});
     throw error;
   }
@@ -175,7 +175,7 @@ async function put(tag: Tag, offset: number, bytes: Uint8Array): Promise<void> {
   if ((await again(tag, write)) === undefined) throw refusals.locked();
 }
 
-/** As `patiently`, with the file selected again: a tag that was selected again has forgotten it. */
+/** As `patiently`, with the file selected again, because a new selection of the tag drops that of the file. */
 function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | undefined> {
   let isFirst = true;
   const { channel, signal } = tag;
@@ -190,7 +190,7 @@ function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | unde
   );
 }
 
-// Every chip and reader takes this as one piece: a PN532's answer holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
+// Every chip and reader passes this in one piece: a PN532's answer holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
 const chunkBytesMax = 240;
 
 async function send(
@@ -234,7 +234,7 @@ async function readContainer(channel: TagChannel, signal: AbortSignal): Promise<
   return rest?.kind === "done" ? Uint8Array.of(...first.data, ...rest.data) : undefined;
 }
 
-/** At least one byte of the file from `from` on, as many of `wanted` as one answer holds; undefined if it failed. */
+/** At least one byte of the file from `from` on, and up to `wanted` if one answer holds them; undefined if it failed. */
 async function readFile(
   channel: TagChannel,
   { readBytesMax }: Type4Container,

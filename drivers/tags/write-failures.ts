@@ -1,10 +1,13 @@
-/** Why a tag is not written, as sentences, and how often a failed exchange is tried again before that. */
+/** The reasons why a tag is not written, as sentences, and the number of retries of a failed exchange. */
 import { writeFailed } from "../../src/readers/driver.ts";
 import type { TagChannel } from "./tag-channel.ts";
 
 const triesMax = 3;
 
-/** Tries what may fail in the air; undefined if the tag lies there and refused each time. Throws `gone` if it left. */
+/**
+ * Retries an exchange that may fail in the air; undefined if the tag is present and refused each time. Throws `gone` if it
+ * left.
+ */
 export async function patiently<T>(
   channel: TagChannel,
   run: () => Promise<T | undefined>,

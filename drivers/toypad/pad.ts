@@ -71,7 +71,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
     /** The data of the answer; undefined if none came. Rejects with `reader-gone`, or the signal's reason. */
     ask(command: number, parameters: Uint8Array, signal?: AbortSignal): Promise<Uint8Array | undefined> {
       const asked = turn.then(() => askNow(command, parameters, signal));
-      // The next one waits for its end only.
+      // The next command waits only for its end.
       turn = asked.catch(() => {});
       return asked;
     },
@@ -114,7 +114,7 @@ export function createLights(pad: Pad, clock: Clock) {
     signal(kind: Signal, ending: AbortSignal) {
       if (kind === "scanned" || isSignalling) return;
       isSignalling = true;
-      // A pad that fails at this is found out by its watch.
+      // The watch notices a pad that fails here.
       void flash(colours[kind], ending)
         .catch(() => {})
         .finally(() => {

@@ -1,6 +1,6 @@
 /**
- * An emulated MIFARE Classic (MF1S50YYX, MF1S70YYX): sectors with two keys and access bits. The cipher is not emulated,
- * for the PN532 does that by itself: the chip hands the key over in the clear.
+ * An emulated MIFARE Classic (MF1S50YYX, MF1S70YYX): sectors with two keys and access bits. The cipher is not emulated: the
+ * PN532 does it by itself, and passes the key on in cleartext.
  *
  *   60, 61 block key(6) UID(4)   opens a sector by key A or B; a wrong key halts
  *   30 block                     16 bytes; key A reads as zeros, and so does key B unless it is data
@@ -43,7 +43,7 @@ export function classicKindOf(name: string): ClassicKind | undefined {
 interface ClassicOptions {
   /** 4 or 7 bytes. */
   readonly uid: Uint8Array;
-  /** Makes it an NDEF tag with this text; an empty one for none. Absent: as it leaves the factory. */
+  /** Makes it an NDEF tag with this text; an empty text formats it without a message. Absent: in its factory state. */
   readonly text?: string;
 }
 

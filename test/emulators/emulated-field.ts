@@ -1,6 +1,6 @@
 /**
- * The radio side of the emulated chip: which tags lie in the field, which are its targets, what an exchange with them
- * gives, and how long it takes.
+ * The radio side of the emulated chip: the tags in the field, the targets among them, the result of an exchange with a
+ * target, and its time.
  */
 import { crcA, type EmulatedTag, type TagAnswer } from "./type-a.ts";
 
@@ -13,7 +13,7 @@ export interface RadioTiming {
   readonly byteMs: number;
   /** The time of every exchange besides its bytes. */
   readonly exchangeMs: number;
-  /** True if waiting for a tag that says nothing, and programming one, take their time. */
+  /** True if the wait for a silent tag, and programming one, take their real time. */
   readonly waits: boolean;
 }
 
@@ -54,15 +54,15 @@ export interface EmulatedField {
   put(tag: EmulatedTag): void;
   take(tag?: EmulatedTag): void;
   /**
-   * Activates up to `targetsMax` tags of this technology, those that are wanted, and makes them the targets. From now on
-   * the field speaks so, and the others hear nothing.
+   * Activates up to `targetsMax` tags of this technology that `wanted` accepts, and makes them the targets. From now on the
+   * field uses this technology, and tags of others hear nothing.
    */
   list(
     targetsMax: number,
     technology: Technology,
     isWanted: (tag: EmulatedTag) => boolean,
   ): readonly EmulatedTag[];
-  /** Halts the targets that are there; they stay targets. 0 stands for all. */
+  /** Halts the present targets, which stay targets. 0 stands for all. */
   halt(number: number): void;
   forgetTargets(): void;
   switchOff(): void;
@@ -131,9 +131,10 @@ function technologyOf({ felica }: EmulatedTag): Technology {
   return felica === undefined ? "type-a" : "felica";
 }
 
-/** The bytes that the chip's receiver hands on, with the CRC if it does not remove that itself. */
+/** The bytes that the chip's receiver passes on, with the CRC if it does not remove that itself. */
 export function receivedBytes(answer: TagAnswer, takesCrc: boolean): Uint8Array | undefined {
-  // Its check fails on what has no CRC (seen by others, too: nfcpy switches it off to hear the four bits).
+  // The receiver's check fails for bytes without a CRC (others saw this, too: nfcpy switches it off to receive the four
+  // bits).
   if (answer.kind === "four-bits") return takesCrc ? undefined : Uint8Array.of(answer.value);
   if (takesCrc) return answer.hasCrc ? answer.bytes : undefined;
   return answer.hasCrc ? Uint8Array.of(...answer.bytes, ...crcA(answer.bytes)) : answer.bytes;

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../../src/core/clock.ts";
 
 interface LineOptions {
   readonly write: (bytes: Uint8Array) => Promise<void>;
-  /** Baud; Infinity for a line that costs nothing. */
+  /** Baud; Infinity for a line that takes no time. */
   readonly baudRate: () => number;
   readonly faults: FaultyLine;
   /** Spins through the last millisecond before a deadline. */
@@ -16,16 +16,16 @@ interface LineOptions {
   readonly time?: LineTime | undefined;
 }
 
-/** The time that a line takes, which a test may make pass as it likes. */
+/** The time that a line takes, on a clock that a test may control. */
 export interface LineTime extends Clock {
-  /** Resolves once what was written before was read. */
+  /** Resolves once earlier bytes were read. */
   turn(): Promise<void>;
 }
 
 export interface Line {
-  /** The host's bytes that have just come: they took their time too. */
+  /** The host's bytes that have just arrived, and have taken their time on the line. */
   received(bytes: number): void;
-  /** Sends what is no answer, such as an ACK, as soon as the line is free. */
+  /** Sends bytes that are no answer, such as an ACK, as soon as the line is free. */
   send(bytes: Uint8Array): void;
   /** Sends an answer `afterMs` after the host's last byte; `sent` is called when the kernel has its last byte. */
   answer(bytes: Uint8Array, afterMs: number, sent: () => void): void;
@@ -59,7 +59,7 @@ export function createLine({ write, baudRate, faults, precise, time = machineTim
     const run = async () => {
       for (const [index, piece] of pieces.entries()) {
         if (index > 0) await time.turn();
-        // A line that was unplugged meanwhile takes nothing.
+        // An unplugged line drops them.
         await write(piece).catch(() => {});
       }
       unwritten -= 1;
@@ -115,7 +115,8 @@ export function createLine({ write, baudRate, faults, precise, time = machineTim
 
 export interface Faults {
   /**
-   * Before about `rate` (0..1) of the frames that leave, 1 to 8 random bytes; the same seed gives the same. 0 ends it.
+   * Before about `rate` (0..1) of the frames that leave, 1 to 8 random bytes; the same seed gives the same. 0 ends the
+   * fault.
    */
   noise(seed: number, rate: number): void;
   /** The next `count` bytes that leave never arrive. */
@@ -123,15 +124,17 @@ export interface Faults {
   /** One bit of the next answer arrives altered. */
   corruptNext(): void;
   /**
-   * Every frame arrives in several reads, with turns of the event loop between: cut at these offsets, or into single
-   * bytes by "every-byte". `undefined` ends it.
+   * Every frame arrives in several reads, with turns of the event loop between: cut at these offsets, or into single bytes
+   * by "every-byte". `undefined` ends the fault.
    */
   splitReads(cuts: readonly number[] | "every-byte" | undefined): void;
-  /** The same by a function, which may also alter or drop bytes; called as each frame leaves. */
+  /** The same by a function, which may also alter or drop bytes; called for each frame. */
   split: ((bytes: Uint8Array) => readonly Uint8Array[]) | undefined;
-  /** Holds bytes back until `bytes` have gathered or 5 ms have passed: reads that hold several frames. 0 ends it. */
+  /**
+   * Holds bytes back until `bytes` have gathered or 5 ms have passed, so that a read has several frames. 0 ends the fault.
+   */
   mergeReads(bytes: number): void;
-  /** Every answer comes so many milliseconds later. */
+  /** Every answer comes this many milliseconds later. */
   delayAnswers(ms: number): void;
   /**
    * The next exchanges with a tag fail with these statuses of the chip, one each, and do not reach the tag; undefined

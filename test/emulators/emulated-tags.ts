@@ -1,6 +1,6 @@
 /**
- * Tags to put into an emulated field: Type 2 tags as they leave the factory or with a message, and tags that are known
- * by their answers at selection.
+ * Tags for an emulated field: Type 2 tags in their factory state or with a message, and tags that are identified by their
+ * answers at selection.
  */
 
 import { encodeTextMessage, encodeUriMessage } from "../../drivers/protocol/ndef.ts";
@@ -28,7 +28,7 @@ interface Type2Options {
 const shortBlockBytesMax = 254; // FF announces a length of two more bytes (Type 2 Tag 1.1, 2.3).
 
 /**
- * Bytes that a message may have on such a tag: the data area less what stands before it, its header and the end block.
+ * The longest message for such a tag: the data area without the bytes before the message, its header and the end block.
  */
 export function tagMessageBytesMax(kind: Type2Kind): number {
   const { areaBytes, leadingBlocks } = type2Sheets[kind];
@@ -36,7 +36,7 @@ export function tagMessageBytesMax(kind: Type2Kind): number {
   return room - (room - 2 > shortBlockBytesMax ? 4 : 2);
 }
 
-/** A tag of this kind; without a message as it leaves the factory. Refuses a message that does not fit. */
+/** A tag of this kind; without a message in its factory state. Refuses a message that does not fit. */
 export function createType2Tag(kind: Type2Kind, { uid, text, uri, message }: Type2Options): TearableTag {
   assert(uid.length === 7, "a Type 2 tag has a UID of 7 bytes");
   const sheet = type2Sheets[kind];

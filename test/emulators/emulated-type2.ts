@@ -1,7 +1,6 @@
 /**
- * The commands of an active Type 2 tag (NTAG21x section 10, MF0ULx1 section 10, MF0ICU1 section 7.6), and the
- * differences of the kinds: MF0ICU1 rev 3.9 (Ultralight), MF0ULx1 rev 3.3 (EV1), MF0ICU2 rev 3.2 (C), NTAG213/215/216
- * rev 3.2.
+ * The commands of an active Type 2 tag (NTAG21x section 10, MF0ULx1 section 10, MF0ICU1 section 7.6), and the differences
+ * of the kinds. Sources: MF0ICU1 rev 3.9 (Ultralight), MF0ULx1 rev 3.3 (EV1), MF0ICU2 rev 3.2 (C), NTAG213/215/216 rev 3.2.
  *
  *   30 page             16 bytes, from the first page on again after the last
  *   3A from to          the pages from..to
@@ -146,7 +145,7 @@ function firstUnreadablePage(sheet: Type2Sheet, memory: Uint8Array): number {
   return guards ? firstProtectedPage(sheet, memory) : sheet.pages;
 }
 
-/** False if the page is the maker's, is locked, or is none. Lock bits and one-time bits can only be set. */
+/** False if the page belongs to the maker, is locked, or does not exist. Lock bits and one-time bits can only be set. */
 function writeMemory(sheet: Type2Sheet, memory: Uint8Array, page: number, bytes: Uint8Array): boolean {
   if (page < 2 || page >= sheet.pages || bytes.length !== pageBytes) return false;
   if (isLocked(sheet, memory, page)) return false;
@@ -161,8 +160,8 @@ function writeMemory(sheet: Type2Sheet, memory: Uint8Array, page: number, bytes:
 }
 
 /**
- * Static lock bytes (page 2, bytes 2 and 3), as sixteen bits with byte 2 low: bit n locks page n from 3 on; bit 0 keeps
- * bit 3 as it is, bit 1 those of pages 4 to 9, bit 2 those of pages 10 to 15 (NTAG21x 8.5.2, MF0ICU1 7.5.2).
+ * Static lock bytes (page 2, bytes 2 and 3), as sixteen bits with byte 2 low: bit n locks page n from 3 on. Bit 0 freezes
+ * bit 3, bit 1 those of pages 4 to 9, bit 2 those of pages 10 to 15 (NTAG21x 8.5.2, MF0ICU1 7.5.2).
  */
 function setStaticLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
   const bits = (old[2] ?? 0) | ((old[3] ?? 0) << 8);
@@ -172,12 +171,12 @@ function setStaticLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
   return Uint8Array.of(old[0] ?? 0, old[1] ?? 0, next & 0xff, next >> 8);
 }
 
-/** Bits that are set stay set; of an Ultralight C, those that keep others as they are are not emulated. */
+/** Bits that are set stay set; the freezing bits of an Ultralight C are not emulated. */
 function setPlainLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
   return old.map((byte, index) => byte | (bytes[index] ?? 0));
 }
 
-/** Dynamic lock bytes 0 and 1; each bit of byte 2 keeps two of theirs as they are; byte 3 is fixed (NTAG21x 8.5.3). */
+/** Dynamic lock bytes 0 and 1; each bit of byte 2 freezes two of their bits; byte 3 is fixed (NTAG21x 8.5.3). */
 function setDynamicLocks(old: Uint8Array, bytes: Uint8Array): Uint8Array {
   const bits = (old[0] ?? 0) | ((old[1] ?? 0) << 8);
   let wanted = (bytes[0] ?? 0) | ((bytes[1] ?? 0) << 8);
@@ -241,7 +240,7 @@ export const type2Sheets = {
     areaBytes: 144,
     comesFormatted: false,
     leadingBlocks: [],
-    // Bits 0 and 4 keep the others as they are (MF0ICU2, 7.5.3).
+    // Bits 0 and 4 freeze the others (MF0ICU2, 7.5.3).
     dynamicLock: { page: 0x28, pagesPerBit: 4, bits: [1, 2, 3, 5, 6, 7] },
     keyGuard: { page: 0x2a, readablePages: 44 },
     counters: [],
@@ -250,7 +249,7 @@ export const type2Sheets = {
     pages: 45,
     areaBytes: 144,
     comesFormatted: true,
-    leadingBlocks: [0x01, 0x03, 0xa0, 0x0c, 0x34], // Where the dynamic lock bits stand (NTAG21x 8.5.6).
+    leadingBlocks: [0x01, 0x03, 0xa0, 0x0c, 0x34], // A lock control block, which gives the place of the dynamic lock bits (NTAG21x 8.5.6).
     version: [0x00, 0x04, 0x04, 0x02, 0x01, 0x00, 0x0f, 0x03],
     dynamicLock: { page: 0x28, pagesPerBit: 2 },
     configPage: 0x29,

@@ -1,6 +1,6 @@
 /**
- * An emulated card of ISO/IEC 14443-4: applications that are selected by name, and the files of the NDEF application
- * (Type 4 Tag 2.0). The block protocol is the chip's; what comes here are command APDUs.
+ * An emulated card of ISO/IEC 14443-4: applications that are selected by name, and the files of the NDEF application (Type
+ * 4 Tag 2.0). The chip handles the block protocol, so only command APDUs arrive here.
  */
 import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import {
@@ -27,7 +27,7 @@ export interface Type4Options {
   /** 0x20 or 0x30; an extended file has a length of four bytes and needs 0x30. */
   readonly version?: number;
   readonly isExtended?: boolean;
-  /** Told at selection, without the length byte. */
+  /** Sent at selection, without the length byte. */
   readonly ats?: Uint8Array;
 }
 

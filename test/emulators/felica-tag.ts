@@ -19,16 +19,16 @@ import type { TagAnswer, TearableTag } from "./type-a.ts";
 interface FelicaOptions {
   /** IDm, 8 bytes. */
   readonly uid: Uint8Array;
-  /** Formats it, with this text; an empty one for none. Absent: as it leaves the factory. */
+  /** Formats it with this text; an empty text formats it without a message. Absent: in its factory state. */
   readonly text?: string;
   readonly isWritable?: boolean;
-  /** A FeliCa of this system code instead, whose blocks want keys. */
+  /** A FeliCa with this system code instead, whose blocks need keys. */
   readonly systemCode?: number;
 }
 
 const anySystem = 0xffff; // In a polling (JIS X 6319-4).
 const pmm = Uint8Array.fromHex("00f1000000014300"); // FeliCa Lite-S (user's manual, 2.4).
-const configurationAt = liteBlocks * type3BlockBytes; // Behind the pads in `memory`.
+const configurationAt = liteBlocks * type3BlockBytes; // After the pads in `memory`.
 const blocksPerReadMax = 4;
 const noBlock = 0xff;
 const services: readonly number[] = [0x000b, 0x0009];
@@ -114,7 +114,7 @@ export function createFelicaTag({
     },
     memory,
     state: "active",
-    // Nothing that it keeps ends with its power.
+    // None of its state ends with its power.
     select: () => {},
     losePower: () => {},
     tearNextWrite(bytes) {

@@ -1,6 +1,6 @@
 /**
- * The inside of an emulated PN532: takes a command's payload, gives its answer, and keeps what the chip keeps: power,
- * configuration, rate, registers, the field and what lies in it (UM0701-02, section 7). Knows nothing of lines.
+ * The inside of an emulated PN532: takes a command's payload and returns its answer. It has the chip's state: power,
+ * configuration, rate, registers, and the tags in the field (UM0701-02, section 7). Independent of lines.
  */
 import {
   baudRateCodes,
@@ -29,29 +29,32 @@ import type { EmulatedTag } from "./type-a.ts";
 export { instantRadio, type RadioTiming, realRadio };
 
 export type Reply =
-  /** The answer's payload, ready `afterMs` milliseconds after the command. `sleeps`: the chip does, once it was sent. */
+  /**
+   * The answer's payload, ready `afterMs` milliseconds after the command. `sleeps`: the chip sleeps once the answer was
+   * sent.
+   */
   | {
       readonly kind: "answer";
       readonly payload: Uint8Array;
       readonly afterMs: number;
       readonly sleeps?: true;
     }
-  /** Ask again when a tag was put; `payload` is the answer if none was put for `forMs`, which may be Infinity. */
+  /** Ask again after a tag was put on; `payload` is the answer if none was put on for `forMs`, which may be Infinity. */
   | { readonly kind: "waiting"; readonly forMs: number; readonly payload: Uint8Array }
   | { readonly kind: "syntax-error" };
 
 export interface EmulatedChip {
-  /** As after power-up: asleep, unconfigured, at 115200 baud. Tags stay in the field. */
+  /** Resets to the state after power-up: asleep, unconfigured, at 115200 baud. Tags stay in the field. */
   powerUp(): void;
-  /** True once the line woke it; a sleeping chip hears nothing else. */
+  /** True after the line woke it; a sleeping chip hears nothing else. */
   readonly awake: boolean;
   wake(): void;
   sleep(): void;
   /** Baud. */
   readonly baudRate: number;
   /**
-   * True if bytes at this rate are heard. While the chip waits for the ACK that makes it change, both rates are: a
-   * pty does not keep what rate bytes were written at, and the host changes its own directly after the ACK.
+   * True if the chip receives bytes at this rate. While the chip waits for the ACK to a rate change, both rates count. A
+   * pty does not store the rate of each byte, and the host changes its own rate directly after the ACK.
    */
   hears(baudRate: number): boolean;
   /** The host acknowledged an answer, or aborted a command. */
@@ -111,7 +114,10 @@ const commands: ReadonlyMap<number, Command> = new Map<number, Command>([
   [code.inSelect, select],
   [code.inAutoPoll, autoPoll],
 ]);
-/** Those that need the radio; a chip in its low-battery mode after power-up refuses them (an assumption as to how). */
+/**
+ * Commands that need the radio; a chip in its low-battery mode after power-up refuses them (the form of the refusal is an
+ * assumption).
+ */
 const radioCommands: readonly number[] = [
   code.inDataExchange,
   code.inCommunicateThru,
@@ -214,7 +220,7 @@ function configureSam({ memory }: ChipParts, [mode = 0]: Uint8Array): Outcome {
   return { data: [] };
 }
 
-/** 7.3.1: item 1 the field, 2 the time-outs, 5 the retries; the analogue settings are taken and forgotten. */
+/** 7.3.1: item 1 the field, 2 the time-outs, 5 the retries; the analogue settings are accepted and dropped. */
 function configureRf({ memory, field }: ChipParts, data: Uint8Array): Outcome {
   const [item, first = 0, , third = 0] = data;
   switch (item) {

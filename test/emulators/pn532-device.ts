@@ -1,6 +1,6 @@
 /**
- * An emulated PN532 on a pty: the chip, its line with the time that a line takes, and the faults that lines, chips and
- * people have. Drivers, ours and other people's, open `path` as a serial port.
+ * An emulated PN532 on a pty: the chip, its line with its time, and faults of the line, the chip and people. Drivers, ours
+ * and other people's, open `path` as a serial port.
  */
 import { mkdtempSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import type { EmulatedTag } from "./type-a.ts";
 interface Pn532DeviceOptions {
   /** The path of the port's name; absent means a name in a folder of its own. */
   readonly linkPath?: string;
-  /** "real": the line and the field cost what they cost. "none": everything is at once. */
+  /** "real": the line and the field take their real time. "none": nothing takes time. */
   readonly timing: "real" | "none";
   /** Keeps time to some microseconds by spinning: for measurements, in a process of its own. */
   readonly precise?: boolean;
@@ -23,7 +23,7 @@ interface Pn532DeviceOptions {
   readonly isUnplugged?: boolean;
 }
 
-/** A line of another make, whose time may be another, too. */
+/** A line of another kind, which may have another clock. */
 export interface Pn532Socket {
   readonly path: string;
   readonly time?: LineTime;
@@ -35,16 +35,16 @@ export interface Pn532Device {
   readonly path: string;
   /** Puts the stick into its socket: a new pty, and a chip as after power-up. */
   plug(): void;
-  /** Pulls it out: the name is gone, and a program that has the port open sees it go. */
+  /** Pulls it out: the name is gone, and a program with the open port sees the device go. */
   unplug(): Promise<void>;
   put(tag: EmulatedTag): void;
   take(tag?: EmulatedTag): void;
   kill(): void;
-  /** The chip gets its power back: asleep, unconfigured, at 115200 baud. Tags stay where they lie. */
+  /** The chip gets its power back: asleep, unconfigured, at 115200 baud. Tags stay in the field. */
   revive(): void;
   readonly faults: Faults;
   readonly baudRate: number;
-  /** Called with each command's payload as it arrives, before it runs; `kill` and the like may strike there. */
+  /** Called with each command's payload before it runs; tests call `kill` and the like there. */
   onCommand(listener: (payload: Uint8Array) => void): void;
   /** Called with the monotonic time, in nanoseconds, at which the kernel had an answer's last byte. */
   onAnswered(listener: (atNs: bigint) => void): void;
@@ -59,10 +59,10 @@ interface Busy {
   readonly sinceMs: number;
 }
 
-/** The byte that wakes the chip's receiver; what stood before it is lost. */
+/** The byte that wakes the chip's receiver; bytes before it are lost. */
 const wakeByte = 0x55;
 
-/** A device that is plugged in, unless it is to be later. */
+/** A device that is plugged in, unless a test plugs it in later. */
 export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
   const { linkPath, timing, precise = false, socket } = options;
   const isNamed = linkPath !== undefined || socket !== undefined;
@@ -131,7 +131,7 @@ export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
     }
   };
   const receive = (bytes: Uint8Array) => {
-    // At another rate the chip sees other bytes, and none of them make a frame.
+    // At another rate the chip receives other bytes, which never form a frame.
     if (!alive || plugged === undefined || !chip.hears(plugged.pty.baudRate())) return;
     const from = chip.awake ? 0 : bytes.indexOf(wakeByte);
     if (from < 0) return;
@@ -172,7 +172,7 @@ export function createPn532Device(options: Pn532DeviceOptions): Pn532Device {
       const busy = waiting;
       if (busy === undefined || !alive) return;
       const reply = chip.run(busy.command);
-      // It is seen in the round that begins next.
+      // The next round detects it.
       if (reply.kind === "answer")
         sendAnswer(reply.payload, roundLeftMs(busy.sinceMs, radio.roundMs) + reply.afterMs);
     },

@@ -1,6 +1,6 @@
 /**
- * The emulated PN532's commands that go over the air (UM0701-02, 7.3.5, 7.3.8, 7.3.9 and 7.3.13), and the registers and
- * settings that they depend on.
+ * The commands of the emulated PN532 that use the radio (UM0701-02, 7.3.5, 7.3.8, 7.3.9 and 7.3.13), with the registers and
+ * settings that affect them.
  */
 import { tagCommands } from "../../drivers/protocol/type2-tag.ts";
 import { receivedBytes, sameBytes } from "./emulated-field.ts";
@@ -22,8 +22,8 @@ const mifareAuthentication: readonly number[] = [0x60, 0x61];
 const shortFrameBits = 7;
 
 /**
- * InListPassiveTarget: MaxTg, BrTy, data. Looks for tags for MxRtyPassiveActivation + 1 rounds. A tag that is active
- * is found again, as polling loops rely on: the chip wakes with WUPA, and round for round.
+ * InListPassiveTarget: MaxTg, BrTy, data. Looks for tags for MxRtyPassiveActivation + 1 rounds. An active tag is found
+ * again, and polling loops rely on that: the chip wakes it by WUPA in each round.
  */
 export function listTargets({ memory, field, radio }: ChipParts, data: Uint8Array): Outcome {
   const [targetsMax = 0, modulation = 0xff] = data;
@@ -72,7 +72,7 @@ export function autoPoll({ memory, field, radio }: ChipParts, data: Uint8Array):
   return { data: [1, typeOf(tag) ?? 0, target.length, ...target], afterMs: radio.activationMs };
 }
 
-/** InDataExchange: the chip knows the MIFARE commands, and does those of two steps by itself. */
+/** InDataExchange: the chip knows the MIFARE commands, and sends those of two steps by itself. */
 export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
   const { memory, field } = parts;
   const [target] = data;
@@ -82,8 +82,8 @@ export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
   const command = data.subarray(1);
   const silence = memory.silenceMs;
   if (mifareAuthentication.includes(command[0] ?? 0) && (tag.sak & 0x20) === 0) {
-    // The chip takes all that follows as a key, so GET_VERSION cannot go this way. The cipher is between chip and card:
-    // here the card receives the key in the clear, and answers four bits if it is the right one.
+    // The chip takes all bytes after the code as a key, so GET_VERSION cannot go this way. The cipher is between chip and
+    // card. Here the card receives the key in cleartext, and answers four bits if it is the right one.
     const { answer, afterMs } = field.exchange(tag, command, silence);
     const isOpen = answer?.kind === "four-bits" && answer.value === 0xa;
     return isOpen ? succeed(parts, [], afterMs) : fail(parts, status.authentication, afterMs);
@@ -99,7 +99,7 @@ export function exchangeData(parts: ChipParts, data: Uint8Array): Outcome {
   return answer.value === 0xa ? succeed(parts, [], afterMs) : fail(parts, status.crc, afterMs);
 }
 
-/** InCommunicateThru: as the registers say, with or without CRC, whole bytes or seven bits. */
+/** InCommunicateThru: by the registers, with or without CRC, whole bytes or seven bits. */
 export function runCommunicateThru(parts: ChipParts, data: Uint8Array): Outcome {
   const { memory, field } = parts;
   if (data.length === 0) return undefined;
@@ -124,13 +124,13 @@ function fail({ memory }: ChipParts, error: number, afterMs = 0): Outcome {
   return { data: [error], afterMs };
 }
 
-/** The frame that a tag takes the host's own CRC off; anticollision has none. */
+/** The frame without the host's own CRC; anticollision has none. */
 function withoutCrc(data: Uint8Array): Uint8Array {
   const body = data.subarray(0, -2);
   return data.length > 2 && sameBytes(data.subarray(-2), crcA(body)) ? body : data;
 }
 
-/** All tags without a wanted UID; a UID of seven bytes comes with its cascade tag. */
+/** All tags, or the one with the wanted UID; a UID of seven bytes comes with its cascade tag. */
 function isWanted(data: Uint8Array): (tag: EmulatedTag) => boolean {
   const uid = data.length === 8 && data[0] === 0x88 ? data.subarray(1) : data;
   return (tag) => uid.length === 0 || sameBytes(tag.uid, uid);
@@ -177,9 +177,9 @@ export interface ChipMemory {
   baudRate: number;
   /** The rate from the host's next ACK on. */
   nextBaudRate: number | undefined;
-  /** MxRtyPassiveActivation: rounds besides the first; 0xFF endless (7.3.1, item 5). */
+  /** MxRtyPassiveActivation: the number of further rounds; 0xFF endless (7.3.1, item 5). */
   activationRetries: number;
-  /** How long the chip waits for a target that says nothing, in milliseconds (7.3.1, item 2). */
+  /** The wait for a silent target, in milliseconds (7.3.1, item 2). */
   silenceMs: number;
   /** SetParameters (7.2.9). */
   parameters: number;
@@ -188,9 +188,9 @@ export interface ChipMemory {
   readonly registers: Map<number, number>;
 }
 
-/** Registers of the contactless unit that matter to what is emulated (PN532/C1 data sheet, 8.6.23). */
+/** Registers of the contactless unit that the emulation uses (PN532/C1 data sheet, 8.6.23). */
 const registerAt = { txMode: 0x6302, rxMode: 0x6303, bitFraming: 0x633d } as const;
-/** In TxMode and RxMode: the unit adds and takes off the CRC. */
+/** In TxMode and RxMode: the unit adds and removes the CRC. */
 const crcEnabled = 0x80;
 /** Rx and Tx modes for type A at 106 kbit/s. */
 const typeAMode = 0x80;

@@ -5,7 +5,7 @@
  *   IDLE   -- REQA, WUPA --> READY          HALT -- WUPA --> READY
  *   READY  -- anticollision, SELECT of each UID part --> ACTIVE
  *   ACTIVE -- HLTA --> HALT
- *   anything unexpected: back to the state before, IDLE or HALT
+ *   anything unexpected: back to the last state of IDLE and HALT
  */
 
 /** The answer of a tag: a frame, with or without CRC_A behind it, or four bits without anything. */
@@ -28,7 +28,7 @@ export interface TypeAIdentity {
 /** The answer of a FeliCa to a polling (JIS X 6319-4). */
 interface FelicaIdentity {
   readonly pmm: Uint8Array;
-  /** Its own first. */
+  /** The code of the tag itself comes first. */
   readonly systemCodes: readonly number[];
 }
 
@@ -40,13 +40,13 @@ export interface EmulatedTag extends TypeAIdentity {
   readonly state: TagState;
   /** The chip's whole activation: WUPA, anticollision, SELECT. */
   select(): void;
-  /** The field went away, or the tag left it: it forgets everything but its memory. */
+  /** The field went off, or the tag left it: the tag keeps only its memory. */
   losePower(): void;
   /** The answer to a frame without its CRC, or of `bits` bits if it is a short one; undefined for silence. */
   receive(frame: Uint8Array, bits?: number): TagAnswer | undefined;
 }
 
-/** A tag that can be taken off during a write: the next write stores only so many of its bytes, and the tag loses its power. */
+/** A tag that can be removed during a write: the next write stores only this many bytes, and the tag loses its power. */
 export interface TearableTag extends EmulatedTag {
   readonly tearNextWrite: (bytes: number) => void;
 }
@@ -60,7 +60,7 @@ export interface Understood {
 interface TypeAOptions extends TypeAIdentity {
   readonly memory: Uint8Array;
   readonly understand: (command: Uint8Array) => Understood;
-  /** Called when the tag lost its power or was selected again: forget what a command had begun. */
+  /** Called when the tag lost its power or was selected again: drops the state of a half-done command. */
   readonly forget?: () => void;
 }
 
@@ -141,7 +141,7 @@ export function createTypeATag(options: TypeAOptions): EmulatedTag {
   };
 }
 
-/** Four bytes and their check byte per cascade level; a cascade tag stands in front while more follows. */
+/** Four bytes and their check byte per cascade level; a cascade tag comes first while more follows. */
 function uidParts(uid: Uint8Array): readonly Uint8Array[] {
   const withCheck = (part: Uint8Array) =>
     Uint8Array.of(
