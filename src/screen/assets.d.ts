@@ -1,4 +1,4 @@
-/** Files of packages that the compiled program embeds: an import of one is the path to read it from. */
+/** Files of packages that the compiled program embeds: an import of one gives the path of the file. */
 declare module "*.ttf" {
   const path: string;
   export = path;

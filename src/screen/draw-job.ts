@@ -1,6 +1,6 @@
 /**
- * One drawing, as a process of its own: the 30 MB that it needs go back when it ends. It reads one line of JSON, what to do, from
- * its standard input, and writes one line of JSON, how that went. The program starts it (`painter.ts`).
+ * One drawing, as a process of its own, so that its 30 MB are free at its end. It reads the job as one line of JSON from
+ * its standard input, and writes the result as one line of JSON. The program starts it (`painter.ts`).
  */
 import { readFileSync } from "node:fs";
 import { initWasm, Resvg } from "@resvg/resvg-wasm";
@@ -15,7 +15,7 @@ export type DrawJob =
   | {
       readonly kind: "draw";
       readonly svg: string;
-      /** Pictures that are packed afterwards, and not shown. */
+      /** Pictures that are packed after the drawing, and not shown. */
       readonly ahead: readonly string[];
       readonly frame: FrameBuffer;
       readonly terminal: string;
@@ -24,7 +24,7 @@ export type DrawJob =
   | { readonly kind: "text"; readonly terminal: string };
 
 export type DrawResult =
-  /** `isConsoleOff`: the kernel draws no text over it; `ms`: until it was shown. */
+  /** `isConsoleOff`: the kernel draws no text over the picture; `ms`: the time until the picture was shown. */
   | {
       readonly kind: "done";
       readonly isConsoleOff: boolean;
@@ -32,7 +32,7 @@ export type DrawResult =
       readonly ahead: readonly PackedFrame[];
     }
   | { readonly kind: "failed"; readonly why: string }
-  /** It was ended before its end: the next try may find more time. */
+  /** It was ended early: the next try may get more time. */
   | { readonly kind: "late" };
 
 /** Runs the job of the standard input; returns the exit code. */
@@ -50,7 +50,7 @@ async function runJob(setConsole: SetConsole): Promise<DrawResult> {
     return { kind: "done", isConsoleOff: !setConsole(job.terminal, "text"), ms: 0, ahead: [] };
   lowerPriority();
   const rgba = await render(job.svg, job.frame);
-  // Before the pixels: the kernel's text would be drawn over them.
+  // Before the pixels, because the kernel's text would be drawn over them.
   const isConsoleOff = setConsole(job.terminal, "graphics");
   await writeFrame(rgba, job.frame);
   const ms = Math.round(performance.now());
@@ -59,7 +59,7 @@ async function runJob(setConsole: SetConsole): Promise<DrawResult> {
   return { kind: "done", isConsoleOff, ms, ahead };
 }
 
-/** Pixels of 4 bytes, R G B A. Rejects what is no SVG, or not of this size. */
+/** Pixels of 4 bytes, R G B A. Rejects a text that is no SVG, or not of this size. */
 export async function render(svg: string, size: Pick<FrameBuffer, "width" | "height">): Promise<Uint8Array> {
   await startRenderer();
   const fonts = { fontBuffers: [readFileSync(font)], defaultFontFamily: "DejaVu Sans" };
@@ -71,7 +71,7 @@ export async function render(svg: string, size: Pick<FrameBuffer, "width" | "hei
 
 let started: Promise<void> | undefined;
 
-/** Once a process: a second call of `initWasm` throws. */
+/** Once per process, because a second call of `initWasm` throws. */
 function startRenderer(): Promise<void> {
   started ??= initWasm(readFileSync(renderer));
   return started;

@@ -3,7 +3,7 @@ import type { Picture, StatePicture } from "./picture.ts";
 
 export const colors = { background: "#14183a", shape: "#ffffff", text: "#ffffff", quiet: "#b9c0e8" } as const;
 
-/** Each state has a color of its own, for people who cannot read yet. All have 7:1 to the background. */
+/** Each state has a color of its own, for people who cannot read yet. All have a contrast of 7:1 to the background. */
 export const accents: Readonly<Record<Picture["kind"], string>> = {
   ready: "#5ee6b5",
   "no-reader": "#ffd45e",
@@ -19,7 +19,7 @@ export const accents: Readonly<Record<Picture["kind"], string>> = {
 
 type Drawn = StatePicture["kind"];
 
-/** Which part of its square a drawing uses: nothing stands above and below. */
+/** The vertical part of its square that a drawing uses. */
 const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> = {
   ready: [0, 96],
   "no-reader": [10, 69],
@@ -32,7 +32,7 @@ const extents: Readonly<Record<Drawn, readonly [top: number, bottom: number]>> =
   "time-over": [10, 90],
 };
 
-/** How high a drawing of this width is. */
+/** The height of a drawing of this width. */
 export function drawingHeight(kind: Drawn, width: number): number {
   const [top, bottom] = extents[kind];
   return ((bottom - top) * width) / 100;
@@ -71,7 +71,7 @@ const drawings: Readonly<Record<Drawn, (accent: string) => string>> = {
     <path d="M38 56q12 10 24 0M30 64q20 16 40 0" stroke="${white}" stroke-width="4" fill="none"/>
     <rect x="14" y="82" width="72" height="14" rx="7" fill="${white}"/>
     <circle cx="75" cy="89" r="3" fill="${accent}"/>`,
-  // A plug on its cable, and where it belongs.
+  // A plug on its cable, and its socket.
   "no-reader": (accent) => `
     <path d="M2 50h18" stroke="${white}" stroke-width="6" fill="none"/>
     <rect x="18" y="36" width="26" height="28" rx="5" fill="${white}"/>
@@ -81,13 +81,13 @@ const drawings: Readonly<Record<Drawn, (accent: string) => string>> = {
     <path d="M70 34v32M70 34h24q4 0 4 4v24q0 4 -4 4h-24" stroke="${accent}" stroke-width="5" fill="none"/>
     <rect x="76" y="41" width="12" height="18" rx="1" fill="${accent}"/>
     <path d="M50 24v-10M40 26l-6 -8M60 26l6 -8" stroke="${accent}" stroke-width="4" fill="none"/>`,
-  // A card of which only the outline is there.
+  // The outline of a card.
   empty: (accent) => `
     <rect x="8" y="22" width="84" height="56" rx="8" fill="none" stroke="${accent}" stroke-width="5" stroke-dasharray="10 9"/>
     <circle cx="38" cy="44" r="4.500" fill="${white}"/>
     <circle cx="62" cy="44" r="4.500" fill="${white}"/>
     <path d="M37 62q13 -9 26 0" stroke="${white}" stroke-width="5" fill="none"/>`,
-  // A magnifying glass with nothing in it.
+  // An empty magnifying glass.
   "not-found": (accent) => `
     <path d="M63 63l25 25" stroke="${white}" stroke-width="12" fill="none"/>
     <circle cx="43" cy="43" r="30" fill="none" stroke="${accent}" stroke-width="7"/>

@@ -13,7 +13,7 @@ export interface FrameBuffer {
   readonly bitsPerPixel: 16 | 32;
 }
 
-/** The first frame buffer, read again at each call: a display may come, go or change. Undefined where none can be drawn on. */
+/** The first frame buffer, read again at each call: a display may come, go or change. Undefined if none can be drawn on. */
 export async function findFrameBuffer(
   folder = "/sys/class/graphics/fb0",
   device = "/dev/fb0",
@@ -30,7 +30,7 @@ export async function findFrameBuffer(
   }
 }
 
-const sideMin = 160; // Below, nothing is legible.
+const sideMin = 160; // Below this size, no text is legible.
 
 function checked(
   found: Omit<FrameBuffer, "bitsPerPixel"> & { bitsPerPixel: number },
@@ -46,16 +46,16 @@ function checked(
   return isSound ? { ...found, bitsPerPixel } : undefined;
 }
 
-const bandRows = 64; // At a time, rather than the whole picture once more: 0.5 MB on a screen of 1920 columns.
+const bandRows = 64; // Rows at a time, instead of another copy of the whole picture: 0.5 MB on a screen of 1920 columns.
 
-/** The bands of a picture, each in zstd and base64: a few kB together, since colors are flat. */
+/** The bands of a picture, each in zstd and base64: a few kB together, because colors are flat. */
 export type PackedFrame = readonly string[];
 
 export function packFrame(rgba: Uint8Array, frame: FrameBuffer): PackedFrame {
   return [...bandsOf(rgba, frame)].map((band) => Bun.zstdCompressSync(band).toString("base64"));
 }
 
-/** Another thread unpacks each band, and the event loop has a turn between two bands. */
+/** Another thread unpacks each band, and the event loop runs between two bands. */
 export function writePacked(packed: PackedFrame, { device }: FrameBuffer): Promise<void> {
   return writeBands(
     device,
@@ -72,14 +72,14 @@ function* bandsOf(rgba: Uint8Array, frame: FrameBuffer): Generator<Uint8Array> {
     yield framePixels(rgba, frame, { first, count: Math.min(bandRows, frame.height - first) });
 }
 
-/** Writes bands that follow each other. Never makes a file where no frame buffer is, and never cuts one. */
+/** Writes successive bands. Never makes a missing file, and never truncates one. */
 async function writeBands(device: string, bands: Iterable<Uint8Array | Promise<Uint8Array>>): Promise<void> {
   const fd = openSync(device, "r+");
   try {
     let start = 0;
     for (const band of bands) {
       const bytes = await band;
-      // Not by another thread: at the lowest priority, half a picture would stand for long.
+      // Not by another thread: at the lowest priority, half a picture would be visible for long.
       for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, start + at);
       start += bytes.length;
     }
@@ -90,7 +90,7 @@ async function writeBands(device: string, bands: Iterable<Uint8Array | Promise<U
 
 const displays = /^\/dev\/(dri\/card|fb)\d+$/;
 
-/** Whether a process of this user has a display open. Other users' processes do not say. */
+/** Whether a process of this user has a display open. The kernel does not show that of other users' processes. */
 export async function isDisplayTaken(folder = "/proc"): Promise<boolean> {
   for (const pid of await readdir(folder)) {
     if (!/^\d+$/.test(pid)) continue;

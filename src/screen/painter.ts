@@ -6,19 +6,19 @@ import { screenDrawMsMax, screenRestoreMsMax } from "../core/limits.ts";
 import { gently, jobEnvironment, ownCommand } from "../system/own-program.ts";
 import type { DrawJob, DrawResult } from "./draw-job.ts";
 
-/** The argument that makes the program draw rather than be the service. */
+/** The argument that makes the program draw instead of run the service. */
 export const drawArgument = "draw-job";
 
 export interface Painter {
-  /** Resolves when the job has ended; a fault is a result too. Never called while another one runs. */
+  /** Resolves when the job has ended; a fault is a result too. Never called during another drawing. */
   run(job: DrawJob): Promise<DrawResult>;
-  /** Ends what is being drawn, which is late then. */
+  /** Ends the current drawing, whose result is `late`. */
   cancel(): void;
 }
 
 interface PainterParts {
   readonly clock: Clock;
-  /** The program and its arguments; absent: this program's own. */
+  /** The program and its arguments; absent means this program. */
   readonly command?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export function createPainter({ clock, command }: PainterParts): Painter {
   let endDrawing: (() => void) | undefined;
   return {
     async run(job) {
-      // The end of the service waits for the console's text: that job yields to nobody.
+      // The end of the service waits for the console's text, so that job keeps its priority.
       const [words, msMax] =
         job.kind === "text" ? [own, screenRestoreMsMax] : [[...gently, ...own], screenDrawMsMax];
       let isLate = false;
@@ -61,7 +61,7 @@ async function tell({ stdin }: ReturnType<typeof start>, job: DrawJob): Promise<
     stdin.write(JSON.stringify(job));
     await stdin.end();
   } catch {
-    // It ended before it had heard all, and its exit says why.
+    // It ended before it read all of its input, and its exit code has the reason.
   }
 }
 
@@ -71,7 +71,7 @@ function start(command: readonly string[]) {
     stdout: "pipe",
     stderr: "ignore",
     env: jobEnvironment,
-    // The leader of a session of its own, which may become that of the console (drivers/io/kernel-controls.ts).
+    // The leader of a session of its own, which may get the console as its terminal (drivers/io/kernel-controls.ts).
     detached: true,
   });
 }

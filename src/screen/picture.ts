@@ -1,4 +1,4 @@
-/** Which picture the screen shows, worked out from what is known; nothing here draws or waits. */
+/** Chooses the picture of the screen from the facts; this code neither draws nor waits. */
 import { screenNameCharsMax, screenReasonCharsMax } from "../core/limits.ts";
 import { plainText } from "./screen-lines.ts";
 
@@ -10,7 +10,7 @@ export type StatePicture =
   | { readonly kind: "ready" | "no-reader" }
   | { readonly kind: "time-over"; readonly reason: string };
 
-/** A picture that goes away by itself. */
+/** A picture that disappears after a time. */
 export type Notice =
   | { readonly kind: "empty" }
   /** Of a USB stick, its name: it is not plugged in, or was pulled out while something from it played. */
@@ -34,23 +34,23 @@ interface Starting {
   readonly kind: "starting";
   /** Empty until the start proves slow. */
   readonly name: string;
-  /** A controller plays it, and ends it. */
+  /** A controller plays the game, and ends it. */
   readonly isGame?: true;
 }
 
 export interface ScreenFacts {
   readonly hasReader: boolean;
-  /** Readers have been looked for. */
+  /** The first look for readers is over. */
   readonly isSettled: boolean;
   /** A player has the screen. */
   readonly isPlaying: boolean;
-  /** Why nothing may be started now. */
+  /** The reason why nothing may start now. */
   readonly refusal: string | undefined;
   readonly pairing: PairingPicture | undefined;
   readonly notice: Notice | undefined;
 }
 
-/** Undefined where nothing is to be drawn: the screen belongs to a player, or it is too early to tell. */
+/** Undefined if nothing is to be drawn: the screen belongs to a player, or the facts are not known yet. */
 export function pictureOf(facts: ScreenFacts): Picture | undefined {
   const { hasReader, isSettled, isPlaying, refusal, pairing, notice } = facts;
   if (isPlaying) return notice?.kind === "starting" ? notice : undefined;
@@ -62,26 +62,26 @@ export function pictureOf(facts: ScreenFacts): Picture | undefined {
 }
 
 interface FailedLaunch {
-  /** Of the card, or of what was asked for. */
+  /** The name of the card, or of the requested media. */
   readonly text: string;
-  /** False where the card has no text, and no mapping. */
+  /** False if the card has no text, and no mapping. */
   readonly hasScript: boolean;
   readonly error: string;
 }
 
-// The sentences of src/launch/media-file.ts and ports/media-lookup.ts; a test holds them together.
+// The sentences of src/launch/media-file.ts and ports/media-lookup.ts; a test compares them.
 const missing = /^(there is no file |there is no .* in the media index|nothing in the media index fits )/;
-// Those of src/launch/run-context.ts of tags that hold nothing, or nothing for us.
+// The sentences of src/launch/run-context.ts for tags without a text for us.
 const withoutText = /^(the tag is (blank|not formatted)|there is no text on this token)/;
 
-// Those of src/launch/ports/media-lookup.ts and src/wiring/follow-media.ts.
+// The sentences of src/launch/ports/media-lookup.ts and src/wiring/follow-media.ts.
 const withoutStick = /: it is on the USB stick (.*), which is not plugged in$/;
 const stickRemoved = /^the USB stick (.*) was removed$/;
 
-// Those of src/launch/launcher.ts.
+// The sentences of src/launch/launcher.ts.
 const onPurpose = /^(it was stopped|another card took over)$/;
 
-/** Undefined where nobody needs to be told: it was ended on purpose. */
+/** Undefined if no message is needed, because it was ended on purpose. */
 export function noticeOf({ text, hasScript, error }: FailedLaunch): Notice | undefined {
   if (onPurpose.test(error)) return undefined;
   if (!hasScript && withoutText.test(error)) return { kind: "empty" };
@@ -91,7 +91,7 @@ export function noticeOf({ text, hasScript, error }: FailedLaunch): Notice | und
   return { kind: "failed", reason: plainText(error, screenReasonCharsMax) };
 }
 
-/** Of what was stopped, where `media.stopped` says why. */
+/** For stopped media, if `media.stopped` has a reason. */
 export function stopNoticeOf(why: string): Notice | undefined {
   const stick = stickRemoved.exec(why)?.[1];
   return stick === undefined ? undefined : { kind: "stick-gone", name: plainText(stick, screenNameCharsMax) };

@@ -1,6 +1,6 @@
-/** Text on the screen: cleaned of what steers, shortened, and broken into lines of a size that fits. */
+/** Text on the screen: without control characters, shortened, and broken into lines of a fitting size. */
 
-/** One line without control characters, directions and towers of accents, of at most `charsMax` characters. */
+/** One line without control characters, marks of direction and stacked accents, of at most `charsMax` characters. */
 export function plainText(text: string, charsMax: number): string {
   const clean = text
     .slice(0, charsMax * 4)
@@ -42,9 +42,9 @@ interface FittedText {
   readonly lines: readonly string[];
 }
 
-const smaller = 0.94; // One step: fine enough that nobody sees it.
+const smaller = 0.94; // One step, too fine to be noticed.
 
-/** The largest size at which the text fits; at the smallest, what does not fit is cut off. */
+/** The largest size at which the text fits; at the smallest, the rest is cut off. */
 export function fitText(text: string, { width, linesMax, sizeMax, sizeMin }: Room): FittedText {
   if (text === "") return { size: sizeMax, lines: [] };
   const words = text.split(" ");
@@ -73,7 +73,7 @@ function wrap(words: readonly string[], widthEm: number): readonly string[] {
   return [...lines, line];
 }
 
-/** As many lines, of about the same length: no word stands alone in the last one. */
+/** The same number of lines, of about the same length, so that no word is alone in the last one. */
 function balance(words: readonly string[], widthEm: number, lines: readonly string[]): readonly string[] {
   let best = lines;
   for (let narrower = widthEm * smaller; narrower > widthEm / 2; narrower *= smaller) {
@@ -91,7 +91,7 @@ function cut(line: string, widthEm: number): string {
   return `${characters.join("").trimEnd()}…`;
 }
 
-/** In em, of DejaVu Sans Bold, rounded up by kinds of characters: its widest letters are a little wider than its size. */
+/** In em, of DejaVu Sans Bold, rounded up by kinds of characters; its widest letters are a little wider than its size. */
 function widthOf(text: string): number {
   let em = 0;
   for (const character of text) em += character === " " ? 0.35 : advanceOf(character);

@@ -1,6 +1,6 @@
 /**
- * The one picture of the graphical screen, as an SVG of the screen's own size: a drawing and few words for people who sit three
- * metres away, and beside them the page's address as a QR code. Flat colors only, for screens of 16 bits.
+ * The one picture of the graphical screen, as an SVG of the screen's own size. It has a drawing and few words for people at
+ * a distance of three metres, and the page's address as a QR code. Flat colors only, for screens of 16 bits.
  */
 import { encode } from "uqr";
 import { screenReasonCharsMax } from "../core/limits.ts";
@@ -10,11 +10,11 @@ import { escapeXml, fitText, plainText, type Room } from "./screen-lines.ts";
 import type { ScreenTexts } from "./texts.ts";
 
 export interface ScreenPlace {
-  /** Of the page: `http://deck.local:7497`. Undefined without a network. */
+  /** The address of the page: `http://deck.local:7497`. Undefined without a network. */
   readonly base: string | undefined;
   /** The faults of the machine's start, as a sentence; absent if there are none. */
   readonly fault?: string | undefined;
-  /** Games are played here. */
+  /** The device plays games. */
   readonly hasGames?: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Box {
   readonly height: number;
 }
 
-/** Televisions cut the edges off: nothing is drawn so near to them. */
+/** Televisions cut the edges off, so the margin stays empty. */
 export const marginShare = 0.05;
 
 export function screenSvg(
@@ -47,7 +47,7 @@ export function screenSvg(
   ].join("\n");
 }
 
-/** The state's drawing and words; where the page can be opened, that stands at the right. */
+/** The state's drawing and words; on the right, the address of the page if it can be opened. */
 function state(
   picture: StatePicture,
   place: ScreenPlace,
@@ -65,7 +65,7 @@ function state(
     : [...besidePanel(picture, base, above, texts), ...words];
 }
 
-/** One line below the rest: what is wrong with the machine comes first. */
+/** One line below the rest, because faults of the machine come first. */
 function footOf(
   picture: StatePicture,
   { base, fault, hasGames = false }: ScreenPlace,
@@ -93,7 +93,7 @@ function besidePanel(
   return [...message(picture, left, texts), ...panel(base, right, texts)];
 }
 
-/** The drawing, and one or two texts below it, in the middle of the box. */
+/** The drawing, with one or two texts below it, in the middle of the box. */
 function message(picture: StatePicture, box: Box, texts: ScreenTexts): readonly string[] {
   const { width, height } = box;
   const accent = accents[picture.kind];
@@ -172,13 +172,13 @@ function pairing({ link, base, code }: ShownPairing, box: Box, texts: ScreenText
   ];
 }
 
-/** As people type it. */
+/** The address in the form that people type. */
 function shown(base: string): string {
   return plainText(base.replace(/^http:\/\//, ""), screenReasonCharsMax);
 }
 
 const lineHeight = 1.2;
-const ascent = 0.95; // Of the font's size: where the baseline is below a line's upper end.
+const ascent = 0.95; // The distance from a line's upper end to its baseline, in parts of the font's size.
 
 type Row = readonly [text: string, room: Room, color: string];
 
@@ -190,7 +190,7 @@ function heightOf(rows: readonly Row[], gap: number): number {
   return heights.reduce((sum, height) => sum + height, gap * (rows.length - 1));
 }
 
-/** One text below the other, each line in the middle of the box, from its upper end down. */
+/** Texts below each other, each line in the middle of the box, from its upper end down. */
 function textRows(rows: readonly Row[], box: Box, gap: number): readonly string[] {
   const middle = box.x + box.width / 2;
   let top = box.y;

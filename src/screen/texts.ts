@@ -27,7 +27,7 @@ export const english: ScreenTexts = {
     "time-over": "Play time is over",
     pairing: "Connect a phone",
   },
-  // Where the state brings no words of its own, such as a name or a reason.
+  // For states without words of their own, such as a name or a reason.
   below: {
     ready: "and it starts here",
     "no-reader": "Cards need a card reader",

@@ -1,4 +1,4 @@
-/** The services that the API may call, each handed on to the part that has it. */
+/** The services that the API may call, each passed on to the part that has it. */
 import type { ApiSettings, OpenRpcDocument, Services } from "../api/services.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Clock } from "../core/clock.ts";

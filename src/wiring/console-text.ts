@@ -43,7 +43,7 @@ export function pairingText({ link, base, code }: ShownPairing): string {
 }
 
 function whole(lines: readonly string[]): string {
-  // Home, then erase to the end (ECMA-48, 8.3.21 and 8.3.39): a screen of another program's is gone too.
+  // Home, then erase to the end (ECMA-48, 8.3.21 and 8.3.39): the screen of another program is gone too.
   return `\x1b[H\x1b[J${lines.join("\r\n")}`;
 }
 
@@ -51,12 +51,12 @@ const labelColumns = 10;
 const lineColumns = 70;
 
 function row(label: string, text: string): string {
-  // A name that a device or an owner chose must not steer the terminal.
+  // A name that a device or an owner chose must not control the terminal.
   const plain = text.replace(/[^\x20-\x7e]/g, "?");
   return `  ${label.padEnd(labelColumns)}${plain}`.slice(0, lineColumns);
 }
 
-/** Writes what is the whole screen. Never becomes the program's own terminal, and never waits for one that was stopped. */
+/** Writes the whole screen. Never becomes the program's own terminal, and never waits for one that was stopped. */
 export async function writeTerminal(path: string, text: string): Promise<void> {
   const file = await open(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
   try {

@@ -16,8 +16,8 @@ const firstIndexMs = 3000;
 const watchAgainMs = 60_000;
 
 /**
- * Updates the index at the start, because files change while the service is off, and when the owner changes the folders; adds
- * new files as they come.
+ * Updates the index at the start, because files change while the service is off. Also updates it when the owner changes the
+ * folders, and adds new files as they come.
  */
 export function followFolders(
   media: MediaLibrary,

@@ -10,9 +10,12 @@ import {
 } from "../screen/picture.ts";
 import type { ScreenOptions } from "./screen.ts";
 
-// The built-in one of src/launch/launchers.ts: its hot keys are the image's.
+/** From now on an absent reader counts as missing; at the start, readers are still being looked for. */
+/** Whether a player had the screen since the last call: earlier drawings may be gone. */
+
+// The built-in RetroArch of src/launch/launchers.ts: the image has its hot keys.
 const gameLauncherId = "retroarch";
-// Long enough to be read twice by somebody who has just begun to read.
+// Long enough for a beginning reader to read it twice.
 const noticeMs = 8000;
 
 type Parts = Pick<ScreenOptions, "bus" | "clock" | "readers" | "refusal">;
@@ -29,7 +32,7 @@ export function followFacts(
   let pairing: ShownPairing | undefined;
   let notice: Notice | undefined;
   let ending: Disposable | undefined;
-  /** Launches for which nothing stands; each ends with its `launch.finished`. */
+  /** Launches without media; each ends with its `launch.finished`. */
   const empty = new Set<string>();
 
   const note = (now: Notice | undefined, ms = noticeMs, next?: Notice) => {

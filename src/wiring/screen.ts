@@ -27,42 +27,43 @@ import { followFacts } from "./screen-facts.ts";
 export type ShownReader = Pick<Reader, "path" | "info" | "connected">;
 
 export interface ScreenOptions {
-  /** The terminal; what TAPDECK_SCREEN names where absent. */
+  /** The terminal; absent means that of TAPDECK_SCREEN. */
   readonly path?: string;
   readonly port: number;
   readonly bus: Bus;
   readonly readers: () => readonly ShownReader[];
-  /** Why nothing may be started now; undefined where it may. */
+  /** The reason why nothing may start now; undefined if starts are allowed. */
   readonly refusal: () => string | undefined;
   /** The faults of the machine's start, as a sentence; absent or empty if there are none. */
   readonly fault?: () => string;
-  /** Whether games are played here; absent, they are not. */
+  /** Whether the device plays games; absent means no. */
   readonly hasGames?: boolean;
   /** Names and addresses by which phones reach the page, the best first, and its port. */
   readonly place: () => Promise<{ readonly hosts: readonly string[]; readonly port: number }>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Absent: the machine's, where the terminal is one of its own. */
+  /** Absent means the machine's, if the terminal is the machine's console. */
   readonly findFrame?: () => Promise<FrameBuffer | undefined>;
   readonly painter?: Painter;
-  /** Absent: whether a process of this user has a display. */
+  /** Absent means a check for a process of this user with a display. */
   readonly isTaken?: () => Promise<boolean>;
 }
 
-// The kernel tells nobody in this process of a new address: looked for as often as a person would look again.
+// This process gets no event for a new address, so it polls, about as often as a person would look.
 const lookMs = 5000;
 // A start has priority, and a burst of events is one drawing.
 const drawDelayMs = 150;
-// A name is drawn only if the start takes longer, or three times as long as a drawing: that costs more than RetroArch's start.
+// A name is drawn only if the start takes three times as long as a drawing, within these bounds. A drawing costs more than
+// RetroArch's start.
 const namelessMs = { min: 1500, max: 8000 } as const;
 const namelessDrawings = 3;
 
 export interface Screen {
-  /** False where the device has none of its own, or one that cannot be written. */
+  /** False if the device has no screen, or one that cannot be written. */
   readonly isThere: boolean;
-  /** Takes the place of all else until it is called with undefined. */
+  /** Replaces every other picture until it is called with undefined. */
   showPairing(pairing: ShownPairing | undefined): void;
-  /** Gives the console back. */
+  /** Restores the console's text. */
   close(): Promise<void>;
 }
 
@@ -110,7 +111,7 @@ export function followScreen(options: ScreenOptions): Screen {
     else show();
   };
   const facts = followFacts(options, changed, drawn.namelessMs);
-  // The player needs the processor more than a drawing.
+  // The player needs the processor more than a drawing does.
   const listening = options.bus.on("media.started", drawn.interrupt);
   const lookAgain = () => {
     facts.settle();
@@ -155,10 +156,11 @@ function createTerminal(path: string, { port, readers }: ScreenOptions) {
   };
 }
 
-// The pictures of a start without its name: the idle screen's job packs them, and no process shows them.
+// The pictures of a start without its name: the job of the idle screen packs them, and the service writes them without a
+// process.
 const [aStart, aGame] = [startingOf(""), startingOf("", true)];
 
-/** The picture, as long as drawing works. */
+/** The picture, while drawing works. */
 function createDrawn(terminal: string, options: ScreenOptions) {
   const { place, clock, log, hasGames = false, isTaken = isDisplayTaken } = options;
   const findFrame = options.findFrame ?? (() => ownFrame(terminal));
@@ -169,7 +171,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   let isCancelled = false;
   let isTold = false;
   let drawingMs = 0;
-  /** Those pictures, by `keyOf`. */
+  /** The packed pictures, by `keyOf`. */
   const packed = new Map<string, PackedFrame>();
 
   const giveBack = async () => {
@@ -210,7 +212,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     return true;
   };
   return {
-    /** Whether the screen is a drawn one, which may stay as it is. */
+    /** Whether the screen has a drawing, which may stay. */
     async show(facts: ReturnType<typeof followFacts>): Promise<boolean> {
       const frame = isBroken ? undefined : await findFrame();
       if (frame === undefined) {
@@ -229,17 +231,17 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const key = isStart ? keyOf(picture, frame) : keyOf([picture, base, fault], frame);
       if (key === last) return true;
       const start = packed.get(key);
-      // Without a process there is only a packed picture, and a player keeps the display that it has.
+      // Without a process only a packed picture is possible, and a player keeps the display that it has.
       if (isStart && start === undefined && (picture.name === "" || (await isTaken()))) return true;
       last = key;
       if (start === undefined) return draw(picture, { base, fault, hasGames }, frame);
-      // A frame buffer that is gone by now is found missing by the next look.
+      // The next check detects a frame buffer that is gone.
       await writePacked(start, frame).catch(() => {});
       return true;
     },
-    /** How long a start may take before its name is drawn. */
+    /** The time of a start until its name is drawn. */
     namelessMs: () => Math.min(Math.max(namelessMs.min, namelessDrawings * drawingMs), namelessMs.max),
-    /** Ends a drawing, which the next look repeats. */
+    /** Ends a drawing, which the next check repeats. */
     interrupt: () => painter.cancel(),
     cancel() {
       isCancelled = true;
@@ -253,7 +255,7 @@ function keyOf(shown: unknown, frame: FrameBuffer): string {
   return JSON.stringify([shown, frame]);
 }
 
-/** The machine's frame buffer, where the terminal is the machine's console, and no file or line. */
+/** The machine's frame buffer, if the terminal is the machine's console, and no file or serial line. */
 async function ownFrame(terminal: string): Promise<FrameBuffer | undefined> {
   return (await isVirtualTerminal(terminal)) ? findFrameBuffer() : undefined;
 }
