@@ -1,8 +1,8 @@
 /**
- * `GET /l/{text}` launches its text as if a token with this text had been scanned, for QR codes and simple programs. A program
- * launches at once. A browser gets a page with a button (`launch-page.ts`), because no header of a browser proves that a
- * person wanted the request: if a foreign server redirects a typed address, Chromium still sends `Sec-Fetch-Site: none` and
- * `Sec-Fetch-User: ?1`.
+ * `GET /l/{text}` launches its text as if a token with this text had been scanned, for QR codes and simple programs. A
+ * program launches at once. A browser gets a page with a button (`launch-page.ts`), because no header of a browser proves
+ * that a person wanted the request. If a foreign server redirects a typed address, Chromium still sends
+ * `Sec-Fetch-Site: none` and `Sec-Fetch-User: ?1`.
  */
 import type { Audit } from "../core/audit.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
@@ -62,8 +62,8 @@ export function answerLaunch(
 
 /**
  * The effect of a request: `launch` at once, `ask` a person with the page, or none, if a page sends it in the `background`.
- * The header of the button's request proves its origin: a foreign page needs a CORS preflight to send it (Fetch Standard, 4.8),
- * which is never granted.
+ * The header of the button's request proves its origin. A foreign page needs a CORS preflight to send it (Fetch Standard,
+ * 4.8), which is never granted.
  */
 function mannerOf(headers: Headers): "launch" | "ask" | "background" {
   if (isPrefetch(headers)) return "background";

@@ -11,8 +11,8 @@ export const pressHeader = "x-tapdeck-launch";
 const enableAfterMs = 700; // A double-click that began on another page has ended: desktops allow 500 ms for one.
 
 /**
- * The button is disabled until the page was visible and focused, and nothing was pressed, for `enableAfterMs`: a foreign page
- * may open this one under the pointer of a person who clicks on something else.
+ * The button is enabled after the page was visible and focused, without a key or button pressed, for `enableAfterMs`. A
+ * foreign page may open this one under the pointer of a person who clicks on something else.
  */
 const script = `
 const [title, hint, button, said] = ["h1", "#hint", "button", "output"].map((name) => document.querySelector(name));

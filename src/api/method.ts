@@ -47,7 +47,7 @@ interface MethodFacts<
   readonly shorthand?: Short;
   /** Null if absent. */
   readonly result?: Result;
-  /** It answers when something long has ended. The notifications that it causes are sent before the answer. */
+  /** Its answer may come much later. The notifications that it causes are sent before the answer. */
   readonly isLong?: true;
   /** It launches, as a card does. A remote call is audited, and counts as a disk write because the history keeps it. */
   readonly launches?: true;

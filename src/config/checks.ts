@@ -1,6 +1,6 @@
 /**
- * Checks of single values: each takes a value of the file or of a caller and the name of the setting, and returns the
- * typed value, or throws a `SettingError` with one sentence on what would be valid.
+ * Checks of single values. Each takes a value of the file or of a caller and the name of the setting. It returns the typed
+ * value, or throws a `SettingError` with one sentence on the valid values.
  */
 import { isAbsolute } from "node:path";
 import {

@@ -1,6 +1,6 @@
 /**
- * Replaces a file atomically, so that after a power cut the old or the new text is complete: a temporary file beside it,
- * fsync, rename, fsync of the folder.
+ * Replaces a file atomically, so that after a power cut the old or the new text is complete. The steps: a temporary file
+ * beside it, fsync, rename, fsync of the folder.
  */
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, mkdir, open, readdir, readlink, rename, rm, stat } from "node:fs/promises";

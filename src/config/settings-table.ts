@@ -216,7 +216,7 @@ export function fieldNameOf(key: string): string {
 }
 
 /**
- * The config file that explains itself, with every key and its comment. It states exactly the defaults: a line that begins
+ * The config file that explains itself, with every key and its comment. It states exactly the defaults. A line that begins
  * with `#` and no space is a default that can be uncommented; prose and examples have a space.
  */
 export function template(): string {

@@ -1,5 +1,5 @@
 /**
- * Turns the text of one TOML list into another: entries that stay keep their spelling and place, comments and line breaks
+ * Turns the text of one TOML list into another. Entries that stay keep their spelling and place, comments and line breaks
  * stay, and an entry that changes does so in place. Offsets are UTF-16 units.
  */
 

@@ -53,8 +53,8 @@ export function isPrefetch(headers: Headers): boolean {
 }
 
 /**
- * True for a request that a browser may have made. Every browser calls itself Mozilla, sends Sec-Fetch-Site to addresses that
- * it trusts (TLS and loopback), or asks for HTML; a browser inside an app may do only the last. A Referer, a cookie or
+ * True for a request that a browser may have made. Every browser calls itself Mozilla, sends Sec-Fetch-Site to addresses
+ * that it trusts (TLS and loopback), or asks for HTML. A browser inside an app may do only the last. A Referer, a cookie or
  * Upgrade-Insecure-Requests also marks one. Sec-Fetch-Mode proves nothing, because Node's fetch sends it.
  */
 export function isBrowser(headers: Headers): boolean {
@@ -71,9 +71,9 @@ export function isBrowser(headers: Headers): boolean {
 
 /**
  * Whether the request may open an event stream. Browsers send Sec-Fetch-Site only to addresses that they trust: TLS and
- * loopback. At other addresses only the Referer tells a foreign image from a listener of the device's own page; a page can
- * omit it, but not forge it. Sec-Fetch-Site `none` is refused, because no person opens a stream: Chromium sends `none` for
- * prefetches by a foreign page's speculation rules, and for redirects by a foreign server.
+ * loopback. At other addresses only the Referer distinguishes a foreign image from a listener of the device's own page. A
+ * page can omit it, but not forge it. Sec-Fetch-Site `none` is refused, because no person opens a stream. Chromium sends
+ * `none` for prefetches by a foreign page's speculation rules, and for redirects by a foreign server.
  */
 export function mayListen(headers: Headers): boolean {
   const site = headers.get("sec-fetch-site");
@@ -115,8 +115,8 @@ function refused(why: string): AccessVerdict {
 
 /**
  * True for loopback, and for the addresses that this device has now. Link-local addresses do not count, because a neighbour
- * on one interface may take the address of another interface. IPv4 inside IPv6 counts only in the form that the kernel maps:
- * anybody on the network can announce a 6to4 or NAT64 prefix with 127.0.0.1 in it.
+ * on one interface may take the address of another interface. IPv4 inside IPv6 counts only in the form that the kernel
+ * maps. Anybody on the network can announce a 6to4 or NAT64 prefix with 127.0.0.1 in it.
  */
 export function isDeviceAddress(address: string, own: OwnAddresses): boolean {
   const plain = plainAddress(address);

@@ -31,8 +31,8 @@ export interface RemotePort<Data> {
 const loopback: readonly string[] = ["127.0.0.1", "127.0.1.1", "::1"];
 
 /**
- * In the clear. Loopback has listeners of its own on the same port, which the kernel prefers for local connections: they stay
- * open while the port is shut, and a flood does not fill their queue. Throws `StartError` if it cannot listen.
+ * In the clear. Loopback has listeners of its own on the same port, which the kernel prefers for local connections. They
+ * stay open while the port is shut, and a flood does not fill their queue. Throws `StartError` if it cannot listen.
  */
 export function openPlainPort<Data>(
   port: number,
