@@ -205,7 +205,7 @@ export function createLauncher(parts: LauncherParts) {
       for (const { origin, requester, ending } of queue.begun())
         if (originNow(origin, requester) !== origin || !mayLaunch(requester)) ending.abort(lostRight);
     },
-    /** Launches what the guard holds back; throws `not-found` if it holds nothing. */
+    /** Launches the card that the guard holds back; throws `not-found` if there is none. */
     confirm(): void {
       const held = guard.take();
       if (held === undefined) throw publicError("not-found", "nothing waits to be confirmed");

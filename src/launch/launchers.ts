@@ -42,8 +42,8 @@ type FindCores = () => Cores;
 const noCores: FindCores = () => new Map();
 
 /**
- * The launchers of the config, those with systems first, then those with extensions, otherwise in the order of the file; after
- * them the built-in launchers with an installed program. The first that plays a file is chosen for it.
+ * The launchers of the config: those with systems first, then those with extensions, otherwise in the order of the file.
+ * After them come the built-in launchers with an installed program. The first that plays a file is chosen for it.
  */
 export function availableLaunchers(
   configured: readonly LauncherConfig[],
@@ -183,7 +183,7 @@ function specificity({ systems, extensions }: LauncherConfig): number {
 }
 
 /**
- * A card may name the system of a file, but only one that fits: a launcher without extensions then takes files with an
+ * A card may name the system of a file, but only one that fits. A launcher without extensions then takes files with an
  * extension of that system, and files that it takes without the name.
  */
 function plays(launcher: AvailableLauncher, file: MediaFile): boolean {

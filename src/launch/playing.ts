@@ -1,6 +1,6 @@
 /**
  * The current player: one at a time. A new player starts only after the old one is gone. A start succeeds once the player
- * has run for a while and, if the player reports it, has shown its media; a failure before that is a failed launch.
+ * has run for a while and, if the player reports it, has shown its media. A failure before that is a failed launch.
  */
 import type { Bus } from "../bus.ts";
 import { type Clock, rfc3339, sleep } from "../core/clock.ts";

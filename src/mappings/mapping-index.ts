@@ -1,6 +1,6 @@
 /**
- * Mappings as rules, and an index of them: exact rules in a map, partial ones in one automaton, and regular expressions as
- * tables in the order of rank.
+ * Mappings as rules, and an index of them. Exact rules are in a map, partial ones in one automaton, and regular expressions
+ * are tables in the order of rank.
  *
  * A loop of `includes` is too slow for the partial rules. The database and the files may hold 20,000 patterns of 26
  * characters. The loop takes 39 ms for an ordinary text of 16 KiB, and 345 ms for a hostile one. A tap may take 20 ms.

@@ -3,7 +3,7 @@
  * All states of the engine's lazy automaton (re2js, `DFA`) are computed before any tap; a pattern with too many is refused.
  *
  * A loop over the engine itself is too slow. With the largest sets accepted, its lazy states take the first tap 110 ms or
- * more, and later taps up to 41 ms; the tables take 16 ms at most. A tap may take 20 ms.
+ * more, and later taps up to 41 ms. The tables take 16 ms at most. A tap may take 20 ms.
  *
  *   state    a row of `width` entries, named by the place of its first entry; 0: no match is possible, `width`: matched
  *   entry    the next state, by the character's kind; the last entry is for the end of the text

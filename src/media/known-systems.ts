@@ -51,7 +51,7 @@ export function systemByFolder(folder: string): KnownSystem | undefined {
 }
 
 /**
- * The system of a file, by its folder and its extension in lower case with its dot: some firmware keeps the files of
+ * The system of a file, by its folder and its extension in lower case with its dot. Some firmware keeps the files of
  * several systems in one folder, such as `.gbc` beside `.gb`. Undefined if the folder is of no system, or holds no files
  * with this extension.
  */
@@ -146,7 +146,7 @@ export function kindOf(extension: string): System | undefined {
 export const mediaExtensions: readonly string[] = [...kindByExtension.keys()];
 
 /**
- * A sentence if a name is of no system; undefined for a name of a known system in any spelling, and for the names in
+ * A sentence if a name is of no system. Undefined for a name of a known system in any spelling, and for the names in
  * `configured`, which the config gives to systems of its own.
  */
 export function systemFault(name: string, configured: readonly string[]): string | undefined {

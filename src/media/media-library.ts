@@ -43,7 +43,7 @@ export interface MediaOptions {
 
 export type MediaLibrary = ReturnType<typeof createMedia>;
 
-/** After so many damaged indexes the disk is bad, and is not written again. */
+/** After this many damaged indexes the disk is bad, and is not written again. */
 const repairsMax = 3;
 
 /** Opens the index if there is one; a run begins if it is damaged. */

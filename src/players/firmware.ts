@@ -1,6 +1,6 @@
 /**
- * BIOS files that a game needs, by the core's `.info` file (docs.libretro.com, "Core info files") and a table of systems whose
- * games need a file that cores call optional. One of several files is enough; which one depends on the game's region.
+ * BIOS files that a game needs, by the core's `.info` file (docs.libretro.com, "Core info files"). A table adds systems
+ * whose games need a file that cores call optional. One of several files is enough; which one depends on the game's region.
  */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

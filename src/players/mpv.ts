@@ -15,7 +15,7 @@ const observed = ["pause", "duration", "paused-for-cache", "volume"] as const;
 
 /**
  * Options that restrict mpv to its file (mpv 0.35 manual). They follow the launcher's options, and so override them and
- * `mpv.conf`, which stays in use for sound and picture, because no media file can change it.
+ * `mpv.conf`. That file stays in use for sound and picture, because no media file can change it.
  */
 const fileOnly = [
   // Playlists, EDL, HLS, archives and ordered chapters refer to other files or to the network.

@@ -166,8 +166,8 @@ function shown(value: Value): string {
 }
 
 /**
- * Compares numbers by value, and texts in natural order: runs of digits as numbers, so that 1.10.0 follows 1.9.0, and all
- * other characters by their UTF-16 units.
+ * Compares numbers by value, and texts in natural order: runs of digits count as numbers, so that 1.10.0 follows 1.9.0. All
+ * other characters are compared by their UTF-16 units.
  */
 function compare(a: Value, b: Value): number {
   if (typeof a === "number" && typeof b === "number") return a - b;

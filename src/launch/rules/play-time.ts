@@ -18,7 +18,7 @@ interface PlayTimeParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly store: { read(): PlayRecord | undefined; save(record: PlayRecord): void };
-  /** Ends what plays. */
+  /** Ends the player. */
   readonly stopMedia: (why: string) => void;
   /** Milliseconds on a monotonic clock that stops while the machine sleeps. */
   readonly elapsedMs?: () => number;

@@ -1,7 +1,7 @@
 /**
  * The words of all file names, each once, with the files of each: the data of a search. A word of a query has no white
- * space, so it is in a name only if it is in a word of that name, and there are far fewer words than names. One or two
- * letters are in so many words that joining their files takes too long, so the answers to those are stored.
+ * space, so it is in a name only if it is in a word of that name. There are far fewer words than names. One or two letters
+ * are in so many words that joining their files takes too long, so the answers to those are stored.
  */
 import type { StoredShortcut } from "../../store/media-index-write.ts";
 import { groupMembers, type NameColumn, NumberColumn, WordTable } from "./columns.ts";

@@ -1,6 +1,6 @@
 /**
- * Search in the index. A name matches if it contains every word of the query. The best are first: the whole name, then the
- * start of the name, then each word at the start of a word, then the rest; equals by name. Files are numbered in the order
+ * Search in the index. A name matches if it contains every word of the query. The best are first: the whole name, then its
+ * start, then each word at the start of a word, then the rest. Equals are ordered by name. Files are numbered in the order
  * of their folded names, so "by name" is by number, and names with the same start are neighbours.
  */
 import { lineFeed } from "./columns.ts";

@@ -1,7 +1,7 @@
 /**
- * One run of the index, as a process of its own: it runs at the lowest priority, its memory is freed at its end, and it may
+ * One run of the index, as a process of its own. It runs at the lowest priority, its memory is freed at its end, and it may
  * be killed at any moment. It reads one line of JSON, an `IndexJob`, from its standard input and writes a `JobLine` of JSON
- * for each event; it ends when nobody reads its output.
+ * for each event. It ends when nobody reads its output.
  */
 import { readFileSync, writeSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";

@@ -1,7 +1,7 @@
 /**
- * The folders of a scan. A media folder is away if it cannot be listed, or if it is empty now and was not before, as a mount
- * point without its drive is. A system's folder is away if it was a mount point, is none now, and is empty; an empty folder
- * that never was a mount point is a system whose files were deleted.
+ * The folders of a scan. A media folder is away if it cannot be listed, or if it is empty now and was not before. A mount
+ * point without its drive is such a folder. A system's folder is away if it was a mount point, is none now, and is empty.
+ * An empty folder that never was a mount point is a system whose files were deleted.
  */
 import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";

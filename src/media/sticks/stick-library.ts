@@ -1,6 +1,6 @@
 /**
- * The media folders and the plugged-in USB sticks as one library. Each stick has an index of its own beside the main one, so
- * its files are gone at once when it is removed, and back at once when it is plugged in again.
+ * The media folders and the plugged-in USB sticks as one library. Each stick has an index of its own beside the main one.
+ * So its files are gone at once when it is removed, and back at once when it is plugged in again.
  */
 import { readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Keys of titles, equal for two spellings of a title: without accents, capitals, punctuation, spaces and a leading article;
+ * Keys of titles, equal for two spellings of a title: without accents, capitals, punctuation, spaces and a leading article.
  * `&` is `and`, and a Roman numeral is its number. Two keys are near if they differ by few slips. The index stores the keys
  * of each file, so ASCII names are handled as bytes.
  */
@@ -156,8 +156,8 @@ export function slipsMax(characters: number): number {
 }
 
 /**
- * A filter before `slipsBetween`: bits 0 to 25 are the letters of the key, with a byte beyond ASCII counted as one of them;
- * bits 26 to 31 are a sum over the digits in order.
+ * A filter before `slipsBetween`. Bits 0 to 25 are the letters of the key, with a byte beyond ASCII counted as one of them.
+ * Bits 26 to 31 are a sum over the digits in order.
  */
 export function signatureOf(key: Uint8Array, start: number, end: number): number {
   let letters = 0;

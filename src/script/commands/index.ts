@@ -14,5 +14,5 @@ export const scriptCommands: readonly ScriptCommand[] = [
   ...deviceCommands,
 ];
 
-/** Planned scriptCommands that cards may carry already: they get an error of their own. */
+/** Planned commands that cards may carry already: they get an error of their own. */
 export const notYet: readonly string[] = ["playlist.open"];
