@@ -1,6 +1,6 @@
 /**
  * The bearer token of a client, for HTTP over TLS. The token is derived from the client's secret and the certificate's
- * fingerprint, so that a man in the middle with another certificate gets no token that the device accepts.
+ * fingerprint. So a man in the middle with another certificate gets no token that the device accepts.
  *
  *   token = lower-case hex of HMAC-SHA256(secret, "tapdeck-bearer:" + fingerprint in lower-case hex without colons)
  */

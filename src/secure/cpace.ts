@@ -109,7 +109,7 @@ const curveA = 486662n; // RFC 7748, 4.1.
 
 /**
  * The u-coordinate on Curve25519 for 32 bytes of hash (RFC 9380, 6.7.1, with Z = 2; the draft's appendix "Elligator 2
- * reference implementation"): `-A / (1 + 2r²)` if that is on the curve, else its mirror `-A - x`.
+ * reference implementation"). It is `-A / (1 + 2r²)` if that is on the curve, else its mirror `-A - x`.
  */
 export function elligator2(bytes: Uint8Array): Uint8Array {
   const r = bytesToNumberLE(bytes) & withoutTopBit;

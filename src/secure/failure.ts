@@ -5,9 +5,9 @@ import { ServiceError } from "../core/errors.ts";
 export const secureVersion = 2;
 
 /**
- * A message does not open: an unknown client, a wrong secret, a message that was altered, cut, repeated, reflected or
- * reordered, a second handshake, or a call after `close()`. The session is over and its keys are wiped; the caller closes
- * the connection.
+ * A message does not open. Causes are an unknown client, a wrong secret, a message that was altered, cut, repeated,
+ * reflected or reordered, a second handshake, or a call after `close()`. The session is over and its keys are wiped; the
+ * caller closes the connection.
  */
 export class SecureFailure extends ServiceError {
   constructor() {

@@ -5,8 +5,8 @@
  *   reply   {"v":2,"e":"<base64 of Noise message 2>"}                     the service's
  *   sealed  {"e":"<base64 of one or more transport messages>"}            either side's, after these two
  *
- * Unknown members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0, so
- * that a text with another character has other bytes, or none.
+ * Unknown members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0. So
+ * a text with another character has other bytes, or none.
  */
 import { limitReached } from "../core/errors.ts";
 import {

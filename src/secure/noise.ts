@@ -1,8 +1,8 @@
 /**
  * The handshake of the Noise Protocol Framework (revision 34, 5 and 9), for patterns without static keys.
  *
- * A message is, in the order of its pattern's tokens: for `e` a public key of 32 bytes in the clear, for `ee` and `psk`
- * nothing; then the payload, with a tag of 16 bytes as soon as there is a key.
+ * A message follows the tokens of its pattern: for `e` a public key of 32 bytes in cleartext, for `ee` and `psk` nothing.
+ * Then comes the payload, with a tag of 16 bytes once there is a key.
  *
  * The nonce of a message has 12 bytes: 4 zeros, then the counter as 64 bits, little-endian (12.3).
  */

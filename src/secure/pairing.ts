@@ -8,8 +8,8 @@
  *   grant    {"p":"<base64 of the device's tag>","e":"<base64>"}       the device knows it, too; id and secret, sealed
  *
  * PRS is the code's digits in ASCII, CI `tapdeck-pair-2:client:device`, sid empty. The seal is ChaCha20-Poly1305 without
- * associated data, its nonce 12 zeros, its key HKDF-Expand (RFC 5869, SHA-512) of ISK with the info `tapdeck-pair-2`, 32
- * bytes; each key seals one message. Inside is the JSON `{"id":"...","secret":"..."}`.
+ * associated data, with a nonce of 12 zeros. Its key of 32 bytes is HKDF-Expand (RFC 5869, SHA-512) of ISK with the info
+ * `tapdeck-pair-2`; each key seals one message. Inside is the JSON `{"id":"...","secret":"..."}`.
  */
 import { equalBytes } from "@noble/curves/utils.js";
 import { expand } from "@noble/hashes/hkdf.js";

@@ -1,6 +1,6 @@
 /**
- * The cryptography of two libraries. libsodium does X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439) and random bytes; it is
- * loaded with the first handshake, because it takes 460 KB. `@noble/hashes` does the hashes: the libsodium that is small
+ * The cryptography of two libraries. libsodium does X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439) and random bytes. It is
+ * loaded with the first handshake, because it takes 460 KB. `@noble/hashes` does the hashes. The libsodium that is small
  * enough for a page has no SHA-256, and a page that came over plain HTTP has no `crypto.subtle`.
  */
 import { hkdf } from "@noble/hashes/hkdf.js";

@@ -1,7 +1,7 @@
 /**
- * Writes that are on the disk when they return, and the refusals of a database. Mappings, clients and play time are
- * written this way. The history is not (`history.ts`): its rows wait 50 ms in memory, and those are lost if the process
- * dies; a power cut may also lose rows that were committed since the last checkpoint.
+ * Writes that are on the disk when they return, and the refusals of a database. Mappings, clients and play time are written
+ * this way. The history is not (`history.ts`): its rows wait 50 ms in memory, and are lost if the process dies. A power cut
+ * may also lose rows that were committed since the last checkpoint.
  */
 import { type Database, SQLiteError } from "bun:sqlite";
 import { assert, messageOf, ServiceError } from "../core/errors.ts";

@@ -85,8 +85,8 @@ CREATE TABLE last_media (
   launcher_id TEXT NOT NULL
 ) STRICT;
 `,
-  // Access of clients: the role, the last use, and the end of a pairing link that is not used yet; and the wrong guesses at
-  // pairing codes. A time that is NULL means never.
+  // Access of clients: the role, the last use, and the end of an unused pairing link. Also the wrong guesses at pairing
+  // codes. A time that is NULL means never.
   `
 ALTER TABLE clients ADD COLUMN role TEXT NOT NULL DEFAULT 'member';
 ALTER TABLE clients ADD COLUMN last_used_ms INTEGER;

@@ -112,8 +112,8 @@ function openSound(path: string, clock: Clock): { database: Database; recovered:
 }
 
 /**
- * The database, or its damage. Each start checks all pages, because most runs end with a power cut: 8 to 16 ms for a
- * file of 10,000 mappings and 10,000 launches (5.6 MB, measured on x86-64).
+ * The database, or its damage. Each start checks all pages, because most runs end with a power cut. It takes 8 to 16 ms for
+ * a file of 10,000 mappings and 10,000 launches (5.6 MB, measured on x86-64).
  */
 function openWhole(path: string): Database | string {
   makePrivate(path);
@@ -135,7 +135,7 @@ function openWhole(path: string): Database | string {
 
 /**
  * If the disk has no room for the 32 KiB of shared memory of WAL mode, opens the database for one connection alone, which
- * needs none (sqlite.org/wal.html, 6): a full disk must not keep the service from starting. The backup copy needs a second
+ * needs none (sqlite.org/wal.html, 6). A full disk must not keep the service from starting. The backup copy needs a second
  * connection, so it fails until the next start, and `check` reports it.
  */
 function connect(path: string): Database {

@@ -5,8 +5,8 @@ import { hostname, networkInterfaces } from "node:os";
 import { addressBytes } from "../core/ip-address.ts";
 
 /**
- * `loopback` is this device, `link-local` the same cable, `private` the home network, `special` an address that no server
- * has (multicast, documentation, reserved), and `public` the rest.
+ * `loopback` is this device, `link-local` the same cable, `private` the home network. `special` is an address that no
+ * server has (multicast, documentation, reserved), and `public` the rest.
  */
 export type Reach = "loopback" | "link-local" | "private" | "special" | "public";
 
@@ -165,9 +165,9 @@ function keyOf(address: string): string | undefined {
 const responders = ["/run/avahi-daemon/socket", "/run/avahi-daemon/pid"];
 
 /**
- * The hosts by which a phone on the same network reaches this device, the best first: the addresses that the config's
- * `listen` names; else `<name>.local`, if a program on the device answers for that name, and the addresses of the network
- * cards, that of the default route first. Empty if only the device itself can connect.
+ * The hosts by which a phone on the same network reaches this device, the best first. They are the addresses of the
+ * config's `listen`, if there are any. Otherwise they are `<name>.local`, if a program on the device answers for that name,
+ * and the addresses of the network cards, that of the default route first. Empty if only the device itself can connect.
  */
 export async function reachableHosts(listen: readonly string[]): Promise<readonly string[]> {
   const isAll = listen.length === 0 || listen.some((address) => address === "::" || address === "0.0.0.0");

@@ -1,6 +1,6 @@
 /**
- * Files that are closed to media: those of the service and of the kernel. Paths are compared as real paths, and by device and
- * inode, because links may change after the start, and a bind mount shows a folder under a second path.
+ * Files that are closed to media: those of the service and of the kernel. Paths are compared as real paths, and by device
+ * and inode. Links may change after the start, and a bind mount shows a folder under a second path.
  */
 import { type BigIntStats, lstatSync, realpathSync, statSync } from "node:fs";
 import { lstat, stat } from "node:fs/promises";

@@ -1,7 +1,7 @@
 /**
- * Confinement of players and programs of cards. tapdeck-confine (watchdog/tapdeck-confine.c) starts them without access to the
- * data folder's files, the keys and the settings. It lies beside the service's program. The service probes it once, at the
- * start. If it cannot confine, players start without it, and `health` says so.
+ * Confinement of players and programs of cards. tapdeck-confine (watchdog/tapdeck-confine.c) starts them without access to
+ * the data folder's files, the keys and the settings. It lies beside the service's program. The service probes it once, at
+ * the start. If it cannot confine, players start without it, and `health` says so.
  */
 import { existsSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * One HTTP/1.1 exchange with a server at a given address (RFC 9112): a request, the head of the response, and its body, which
- * is read and dropped. Proxies, the environment and the name service have no influence.
+ * One HTTP/1.1 exchange with a server at a given address (RFC 9112): a request, the head of the response, and its body. The
+ * body is read and dropped. Proxies, the environment and the name service have no influence.
  */
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";

@@ -1,6 +1,6 @@
 /**
- * Players as processes: started without a shell in a session of their own, and ended with their whole family: the process
- * group, and processes that left it but carry the mark of the launch (descendants.ts).
+ * Players as processes, started without a shell in a session of their own, and ended with their whole family. The family is
+ * the process group, and processes that left it but carry the mark of the launch (descendants.ts).
  *
  * When a wrapper exits with 0, what remains of its process group is the player. If it ends within 3 s, processes that left
  * the group are the player, too. When a program exits with another code, the service ends the rest of its family.

@@ -20,10 +20,10 @@ export async function ownerOf(peer: TcpPeer): Promise<number | undefined> {
 }
 
 /**
- * The caller's user in these tables. A local connection has two rows that mirror each other: the service's and the caller's. A
- * host that took an address of this device has the service's row only. Sockets may share an address and port if they are
- * connected to different addresses of the service, and the runtime does not say which of them received a request. Therefore
- * each row of the service needs its mirror, and all mirrors must have one user.
+ * The caller's user in these tables. A local connection has two rows that mirror each other: the service's and the
+ * caller's. A host that took an address of this device has the service's row only. Sockets may share an address and port if
+ * they are connected to different addresses of the service. The runtime does not say which of them received a request.
+ * Therefore each row of the service needs its mirror, and all mirrors must have one user.
  */
 export function ownerIn(
   tables: readonly string[],

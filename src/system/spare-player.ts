@@ -3,9 +3,9 @@
  * the spare spends before a tap. It is a tapdeck-confine that waits at a socket (watchdog/spare.h) for one message. There is
  * at most one spare, of the kind of the last player; a player of another kind starts without it.
  *
- * The message: the number of bytes that follow as u32, little-endian; then the path of the program, its name and its arguments
- * in UTF-8, each with a zero after it; then the end of the stream. A spare that reads anything else ends silently, so that no
- * spare outlives the service.
+ * The message: the number of bytes that follow as u32, little-endian. Then the path of the program, its name and its
+ * arguments in UTF-8, each with a zero after it, and the end of the stream. A spare that reads anything else ends silently,
+ * so that no spare outlives the service.
  */
 import { closeSync, writeSync } from "node:fs";
 import { spareMessageBytesMax } from "../core/limits.ts";

@@ -1,6 +1,6 @@
 /**
- * Starts the process of a player: confined, in a session of its own, with a fixed list of variables, and with a mark in its
- * environment that finds its family (descendants.ts). The spare (spare-player.ts) replaces this start for most players.
+ * Starts the process of a player: confined, in a session of its own, and with a fixed list of variables. A mark in its
+ * environment identifies its family (descendants.ts). The spare (spare-player.ts) replaces this start for most players.
  */
 
 import { codeOf, messageOf, ServiceError } from "../core/errors.ts";
@@ -95,8 +95,8 @@ const startFaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * The variables of the service that players and programs of cards get, or their prefixes (with a `*`): user, place, language,
- * screen, sound, and their drivers. Variables of the runtime, secrets and `LD_PRELOAD` stay out.
+ * The variables of the service that players and programs of cards get, or their prefixes (with a `*`): user, place,
+ * language, screen, sound, and their drivers. Variables of the runtime, secrets and `LD_PRELOAD` stay out.
  */
 const kept = [
   ...["HOME", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*"],

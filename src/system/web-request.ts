@@ -53,7 +53,8 @@ export function createWebClient({
         return await exchange({ ...request, url, address }, signal);
       } catch (error) {
         fault = error;
-        // A server that accepted the connection may have done the request. Only an unreached server has a substitute.
+        // A server that accepted the connection may have done the request. Only for an unreached server is the next address
+        // tried.
         if (!(error instanceof ServiceError) || error.data?.connected !== false) throw error;
       }
     }
@@ -119,9 +120,9 @@ const words: Readonly<Record<Exclude<Reach, "public">, string>> = {
 };
 
 /**
- * Throws `forbidden` for a local address that a pattern such as `.*` must not open by accident. A pattern opens it by naming
- * the host letter by letter: the address itself, `localhost`, or, in the home network, a name that only the home's router
- * gives. The owner of any other name could point it at this network. The service's own ports must be named, too.
+ * Throws `forbidden` for a local address that a pattern such as `.*` must not open by accident. A pattern opens it by the
+ * literal host: the address itself, `localhost`, or, in the home network, a name that only the home's router gives. The
+ * owner of any other name could let it point at this network. The service's own ports must be named, too.
  */
 function checkAddress(
   url: URL,

@@ -38,7 +38,7 @@ export interface BootControl {
 
 /**
  * Boot control by the firmware of the Raspberry Pi (its documentation, "config.txt": os_prefix, cmdline, tryboot). A plain
- * start reads config.txt. A start after a restart with the word `tryboot` reads tryboot.txt, once: the flag is in the
+ * start reads config.txt. A start after a restart with the word `tryboot` reads tryboot.txt, once. The flag is in the
  * processor, and a power cut or a reset by the watchdog clears it. Each file names the slot's folder, and in it the
  * kernel's command line, which names the slot's partition.
  */
@@ -92,8 +92,8 @@ function commandLineName(slot: BootSlot): string {
 
 /**
  * Boot control by U-Boot and the script boot.scr (buildroot/board/qemu/boot.cmd), which reads two small files of the boot
- * partition. Only this program writes `kept.env`, by rename. The script changes one digit of `trial.env` in place before
- * it starts the slot, so the start after a trial takes the kept slot, however the trial ends.
+ * partition. Only this program writes `kept.env`, by rename. The script changes one digit of `trial.env` in place before it
+ * starts the slot. So the start after a trial takes the kept slot, however the trial ends.
  *
  *   kept.env   slot=a                trial.env  tries=1     0 after the try; the digit is at offset 6
  *              end=yes                          slot=b

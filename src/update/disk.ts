@@ -1,6 +1,6 @@
 /**
- * The boot partition and the slots, as files and block devices: each step of an update that changes a disk is one call,
- * so that a test can cut the power between any two of them. A write is on the disk only after the next `sync`.
+ * The boot partition and the slots, as files and block devices. Each step of an update that changes a disk is one call, so
+ * that a test can cut the power between any two of them. A write is on the disk only after the next `sync`.
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";

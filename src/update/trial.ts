@@ -27,8 +27,8 @@ export const gapMsMax = 10_000;
 const betweenReasons = "; ";
 
 /**
- * True if no complaint of `GET /health` is a fault of the new system: each was there before the update, or reports a restart
- * by the watchdog, which stays in the answer for a day.
+ * True if no complaint of `GET /health` is a fault of the new system. Each was there before the update, or reports a
+ * restart by the watchdog, which stays in the answer for a day.
  */
 export function isExcused(complaint: string, before: string): boolean {
   const known = reasonsOf(before);

@@ -2,8 +2,8 @@
  * Pairing by PIN, the service's side of the secure layer's version 1. It is opened at the device, for one client, five
  * minutes and three wrong tries of all callers together.
  *
- * Its keys come from HKDF (RFC 5869) with SHA-256: ikm is the key of the password exchange, salt is both messages as they
- * went over the wire.
+ * Its keys come from HKDF (RFC 5869) with SHA-256. ikm is the key of the password exchange, and salt is both messages as
+ * they went over the wire.
  */
 import { createHmac, hkdfSync } from "node:crypto";
 import { equalBytes } from "@noble/curves/utils.js";
