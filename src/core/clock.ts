@@ -37,8 +37,8 @@ const lateMs = 5; // A timer that is later by this much shows that the process h
 const secondLooks = 2;
 
 /**
- * As `clock.after`, for time-outs of a device. If the timer is late, the process had no CPU time, so data may have arrived
- * unread; then it waits for `ms` again, at most twice.
+ * As `clock.after`, for time-outs of a device. If the timer is late, the process had no CPU time, so unread data may have
+ * arrived. Then it waits for `ms` again, at most twice.
  */
 export function afterSilence(clock: Clock, ms: number, run: () => void): Disposable {
   let looks = 0;

@@ -151,20 +151,20 @@ export const serialBaudRateMax = 12_000_000; // Baud; the fastest USB converter 
 // Mappings, beyond what the API takes.
 export const mappingFilesMax = 256;
 export const mappingFileBytesMax = 1024 * 1024;
-// Outside of texts, in what is parsed of a mapping file at once: the parser's time grows with the square of the dots of a key,
-// 18 ms for 1,000 of them and 4 s for 16,000, and a list of 2,048 items takes it 5 ms.
+// Outside of texts, in the part of a mapping file that is parsed at once. The parser's time grows with the square of the
+// dots of a key: 18 ms for 1,000 of them, 4 s for 16,000. A list of 2,048 items takes it 5 ms.
 export const mappingDotsMax = 16;
 export const mappingListMarksMax = 2048;
 export const partialCharsMax = 512 * 1024; // Of all enabled partial patterns, in the database and again in files: each is some 60 bytes of an automaton.
 export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine writes repetitions out, which takes 0.7 µs for each.
 export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.
 export const regexStepsMax = 5000; // Of a compiled pattern; 4 KiB of plain text has as many.
-export const regexWorkMax = 50_000; // Instructions gone through to make a pattern's table: 7 ms, between two of which others run.
+export const regexWorkMax = 50_000; // Instructions for making a pattern's table: 7 ms, and other work runs between two patterns.
 export const regexTableEntriesMax = 16 * 1024; // 32 KiB: a table that leaves the processor's first cache takes three times as long.
 export const regexCharsMax = 4096; // Of a field, that a regular expression reads; a card that is read has 3,440 at most (MIFARE Classic 4K).
-// Of all enabled regular expressions, in the database and again in files. A unit is a look-up in a table: each expression counts
-// the characters that it reads at worst, and what the three constants below add. Two full sets take a tap 8 ms at worst on a
-// server processor of 2.7 GHz (`make bench`), of the 20 that it may take; a Cortex-A53 is some ten times slower.
+// Of all enabled regular expressions, in the database and again in files. A unit is a look-up in a table. The cost of an
+// expression is the most characters that it reads, plus the three parts below. Two full sets take a tap at most 8 ms on a server
+// processor of 2.7 GHz (`make bench`), of the 20 that it may take. A Cortex-A53 is some ten times slower.
 export const regexCostMax = 1024 * 1024;
 export const regexCostFixed = 128; // Of each: it has memory of its own, which is touched.
 export const regexBytesPerCost = 4; // A cache line of 64 bytes that is not there yet takes as long as 16 look-ups.
@@ -186,8 +186,8 @@ export const pairingHellosMax = 16; // Exchanges without a proof in one opening;
 export const pairingHellosPerAddressMax = 4; // An address with more evicts its own oldest.
 export const pairingSharesKeptMax = 16_384; // Shares that one opening remembers sending: `handshakesPerSecondMax` in `pairingOpenMs` makes 12,000.
 // Wrong codes delay the next proof, in one count over all openings, addresses and restarts. Three are free, at 0 min. The
-// fourth comes at 1 min, then at 3, 7 and 15 min, then one each 15 min: 7 + (1440 - 15) / 15 = 102 in a day. Each is right with a
-// chance of 10^-6, so a day of guessing succeeds with 0.0102 %; below 0.1 % are 999 guesses.
+// fourth comes at 1 min, then at 3, 7 and 15 min, then one each 15 min. That gives 7 + (1440 - 15) / 15 = 102 in a day.
+// Each is right with a chance of 10^-6, so a day of guessing succeeds with 0.0102 %; below 0.1 % are 999 guesses.
 export const pairingWrongCodesFree = 3;
 export const pairingDelayMsMin = 60 * 1000; // After the last free one; twice as long after each further one.
 export const pairingDelayMsMax = 15 * 60 * 1000; // Short enough for an owner, since a neighbour who guesses can cause it too.

@@ -1,5 +1,5 @@
 /**
- * Processes long lists in slices and yields to the event loop between them, so that a folder of 100,000 files delays no
+ * Processes long lists in slices and yields to the event loop between them. So a folder of 100,000 files delays no
  * heartbeat and no tap.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The objects of a tap: a `Sighting` comes from a reader, a `Token` goes to everybody else, `TokenParams` request a
- * launch, a `Reader` describes the device, and a `Mapping` rewrites a token. Shapes are those of docs/API.md.
+ * The objects of a tap. A `Sighting` comes from a reader, and a `Token` goes to the rest of the service. `TokenParams`
+ * request a launch, a `Reader` describes the device, and a `Mapping` rewrites a token. Shapes are those of docs/API.md.
  */
 import type { Mapping, Reader } from "./shapes.ts";
 
