@@ -148,7 +148,7 @@ async function wake(
     if ((await configure()) === undefined && (await configure()) === undefined) continue;
     const answer = await chip.call(getFirmwareVersion, signal);
     const firmware = parseFirmwareVersion(answer);
-    if (firmware?.ic !== 0x32) throw readerGone(link.path, "what answers there is not a PN532");
+    if (firmware?.ic !== 0x32) throw readerGone(link.path, "the device that answers there is not a PN532");
     return firmware;
   }
   throw readerGone(

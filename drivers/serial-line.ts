@@ -122,7 +122,7 @@ function createHearing(
       noisyLines += 1;
       log.debug("serial-line", "a line is passed over", { path, bytes: bytes.length, why: said.why });
       if (noisyLines === noisyLinesMax)
-        log.warn("readers", "what arrives is no text: is the baud rate the reader's?", { path });
+        log.warn("readers", "the received bytes are no text: is the baud rate the reader's?", { path });
       return;
     }
     noisyLines = 0;

@@ -78,7 +78,7 @@ export function createToypad(
 async function wake(pad: Pad, signal: AbortSignal): Promise<void> {
   for (let tries = 1; tries <= wakesMax; tries++)
     if ((await pad.ask(padCommands.wake, wakeWord, signal)) !== undefined) return;
-  throw readerGone(pad.link.path, "no Toy Pad answers: plug it in anew");
+  throw readerGone(pad.link.path, "no Toy Pad answers: plug it in again");
 }
 
 function createSession(pad: Pad, { clock }: DriverContext): ReaderSession {
@@ -169,7 +169,7 @@ async function watchPad(
 async function look(pad: Pad, field: Map<number, PadTag>, signal: AbortSignal): Promise<void> {
   const ask = () => pad.ask(padCommands.list, new Uint8Array(), signal);
   const answer = (await ask()) ?? (await ask());
-  if (answer === undefined) throw readerGone(pad.link.path, "the Toy Pad answers no more: plug it in anew");
+  if (answer === undefined) throw readerGone(pad.link.path, "the Toy Pad answers no more: plug it in again");
   const listed = parseList(answer);
   // An invalid answer changes nothing: the next look comes soon.
   if (listed === undefined) return;

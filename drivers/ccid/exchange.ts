@@ -72,7 +72,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions) {
       if (cut.kind === "message" && isAnswer(cut.message, { slot, sequence, type: expected }))
         return cut.message;
     }
-    throw new UsbFault("failed", "the reader answers what nobody asked");
+    throw new UsbFault("failed", "the reader sends answers without commands");
   };
   const attempt: Attempt = async ({ type, data, timeoutMs = answerTimeoutMs, accepts = () => true }) => {
     sequence = (sequence + 1) & 0xff;
@@ -84,7 +84,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions) {
       const status = statusOf(answer);
       if (status.command === "more-time") continue;
       if (accepts({ status, data: answer.data })) return { status, data: answer.data };
-      throw new UsbFault("failed", "the reader refuses what it must know");
+      throw new UsbFault("failed", "the reader refuses a mandatory command");
     }
     throw new UsbFault("failed", "the reader asks for ever more time");
   };

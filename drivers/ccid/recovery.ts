@@ -70,7 +70,7 @@ export function createRecovery(options: RecoveryOptions) {
         if (error instanceof UsbFault && error.kind === "gone") throw error;
       }
     }
-    const outcome = "given up, to be opened anew";
+    const outcome = "given up, to be opened again";
     log.warn("ccid", "a reader does not answer", { ...facts, step: stepNames[steps.length] ?? "", outcome });
     return undefined;
   };

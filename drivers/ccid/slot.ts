@@ -27,7 +27,7 @@ export function watchSlot(link: UsbLink, slot: number, clock: Clock, log: Log) {
       if (!told.changed && slot > 0) return;
       change.ring();
     } else if (told.kind === "hardware-error")
-      log.warn("ccid", "the reader tells of a fault", { code: told.code });
+      log.warn("ccid", "the reader reports a fault", { code: told.code });
     else log.debug("ccid", "noise", { bytes: told.bytes });
   };
   const listen = async (): Promise<void> => {

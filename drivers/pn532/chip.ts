@@ -78,7 +78,7 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
       else wait.fail("the chip does not answer");
     } else if (wait.mayBeSilent) wait.take(undefined);
     else if (wait.nacks < nacksMax) askAgain(wait);
-    else wait.fail("the chip took a command and then said nothing");
+    else wait.fail("the chip took a command and then sent no answer");
   };
   const takeFrame = (payload: Uint8Array) => {
     if (payload[0] !== chipToHost) return;

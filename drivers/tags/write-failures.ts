@@ -29,10 +29,7 @@ export function taken(): Error {
 }
 
 export function mismatch(): Error {
-  return writeFailed(
-    "mismatch",
-    "the tag does not tell what was written to it: it is worn out. Use another one",
-  );
+  return writeFailed("mismatch", "the tag does not return the written data: it is worn out. Use another one");
 }
 
 export const refusals = {

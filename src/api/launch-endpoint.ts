@@ -38,12 +38,12 @@ export function answerLaunch(
     return sentence(403, "pages may not launch in the background: open the link, and press its button");
   const text = textOf(request.url);
   if (text === undefined) return sentence(400, "the text is badly encoded: it must be percent-encoded UTF-8");
-  if (text.trim() === "") return sentence(400, "there is no text behind the slash");
+  if (text.trim() === "") return sentence(400, "there is no text after the slash");
   if (access !== "device" && !allowLaunch(text)) {
     audit.refused("launch-not-allowed", { address });
     return sentence(
       403,
-      "launching from afar is off, or not for this text: see allow_launch in the settings",
+      "remote launches are off, or not allowed for this text: see allow_launch in the settings",
     );
   }
   try {

@@ -164,7 +164,7 @@ async function tap(client: Client, { words: [text = ""], uid, durationMs }: Comm
   await within(
     queuedMs,
     Promise.race([queued.promise, ended]),
-    "the card lies on the reader, and nothing was launched: what it started may play still (hold mode), or the reader is busy",
+    "the card lies on the reader, and nothing was launched: its media may still play (hold mode), or the reader is busy",
   );
   const impatient = setTimeout(() => {
     process.stderr.write("its script takes its time; Ctrl-C ends the waiting, and not the script\n");

@@ -150,7 +150,7 @@ async function listClients(client: Client, json: boolean, { print }: Terminal): 
   // Secrets are never printed.
   const shown = clients.map(({ secret: _secret, ...rest }) => rest);
   if (json) print(JSON.stringify(shown));
-  else if (shown.length === 0) print("Nobody was let in yet. (tapdeck pair)");
+  else if (shown.length === 0) print("No phone or program is paired yet. (tapdeck pair)");
   else for (const line of clientLines(shown, Date.now())) print(line);
 }
 
@@ -175,7 +175,7 @@ async function revokeClient(client: Client, which: string, { print }: Terminal):
   if (found.length > 1)
     throw exitFailure(`${found.length} have the name ${which}: say which by its id (tapdeck pair --list)`);
   await client.call("clients.delete", { id: first.id });
-  print(`${printable(first.name) || first.id} can no longer come in`);
+  print(`${printable(first.name) || first.id} can no longer connect`);
 }
 
 const quietModules = 4; // The border that a reader needs (ISO/IEC 18004).

@@ -92,7 +92,7 @@ type Entry = Calls["audit"]["result"]["entries"][number];
 export async function auditText(client: Client, limit: number, json: boolean): Promise<string> {
   const entries = (await client.call("audit", { limit })).entries.toReversed();
   if (json) return entries.map((entry) => JSON.stringify(entry)).join("\n");
-  if (entries.length === 0) return "Nobody was let in or turned away yet.";
+  if (entries.length === 0) return "The audit log has no entries yet.";
   return entries.map(auditLine).join("\n");
 }
 

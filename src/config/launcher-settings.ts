@@ -107,7 +107,7 @@ function commandOf(value: unknown, id: string, kind: PlayerKind, isOfSystem: boo
   const command = list(text, argvMax)(value, "launchers.command");
   if (command.length > 0 && (isOfSystem || command.slice(1).some((part) => part.includes("{path}"))))
     return command;
-  const sentence = `the command of the launcher ${id} must name the file: put "{path}" where it belongs, behind the program`;
+  const sentence = `the command of the launcher ${id} must name the file: put "{path}" in its place, after the program`;
   throw new SettingError("launchers.command", sentence);
 }
 

@@ -70,52 +70,52 @@ export const settingsTable = {
       "text with .., ^ or [[ never matches. A browser asks for one press first.",
     ]),
     allowed_hosts: setting({ check: texts, default: [] }, [
-      "Host names, besides its own, by which this device may be called.",
+      "Further host names by which browsers and programs may address this device.",
     ]),
     allowed_origins: setting({ check: texts, default: [] }, [
-      'Web sites whose pages may speak to this device, such as "https://deck.example".',
+      'Web sites whose pages may use the API of this device, such as "https://deck.example".',
     ]),
     allow_anonymous_local: setting({ check: boolean, default: false }, [
-      "Whether programs of every user of this device may control the service where it runs as root.",
+      "Whether programs of every user of this device may control the service if it runs as root.",
     ]),
     anonymous: setting({ check: oneOf(["none", "look", "play", "change"]), default: "play" }, [
       'What callers from the network may do over TLS without being paired: "none"; "look" at the state and the media; "play",',
       'which also starts and stops media; or "change", which also covers cards, mappings and settings. The variable',
-      "TAPDECK_ANONYMOUS, which the SD image sets from anonymous= in tapdeck.conf, takes the place of this.",
+      "TAPDECK_ANONYMOUS, which the SD image sets from anonymous= in tapdeck.conf, overrides this.",
     ]),
     allow_v1_clients: setting({ check: boolean, default: false }, [
-      "Whether phone apps that know only the older, weaker encryption (version 1) may pair by PIN and come in: see",
-      "tapdeck pair --help. Their sessions have no forward secrecy: who steals a phone's key can read what was recorded before.",
+      "Whether phone apps that know only the older, weaker encryption (version 1) may pair by PIN and connect: see",
+      "tapdeck pair --help. Their sessions have no forward secrecy: a thief of a phone's key can read sessions recorded before.",
     ]),
   },
   readers: {
     connect: setting({ check: list(text, readersMax), default: [], api: "reader" }, [
-      'Readers that are always wanted, as "driver:path": "pn532-uart:/dev/ttyUSB0", "acr122u-usb:1-1.4", "toypad:/dev/hidraw0",',
+      'Readers that are always opened, as "driver:path": "pn532-uart:/dev/ttyUSB0", "acr122u-usb:1-1.4", "toypad:/dev/hidraw0",',
       '"file:/run/deck/card", "serial-line:/dev/ttyACM0?baud=115200", or a reader that types by its USB id,',
       '"hid-keyboard:08ff:0009?layout=us".',
     ]),
     detect: setting({ check: boolean, default: true, api: "detectReaders" }, [
-      "Whether readers are found by themselves when they are plugged in. A serial adapter where none answers is left alone",
-      "after four tries within eleven minutes, until it is plugged in anew; what connect names is tried for ever.",
+      "Whether readers are detected when they are plugged in. A serial adapter without an answering reader is left alone",
+      "after four tries within eleven minutes, until it is plugged in again; readers of connect are tried for ever.",
     ]),
     insert_mode: setting({ check: boolean, default: false, api: "insertMode" }, [
-      "Whether taking the card off the reader stops what it started.",
+      "Whether removing the card from the reader stops its media.",
     ]),
     insert_mode_blocklist: setting({ check: texts, default: [], api: "insertModeBlocklist" }, [
       'Systems that are never stopped that way, such as "SNES".',
     ]),
     insert_mode_exit_delay: setting(
       { check: seconds(exitDelaySecondsMax), default: 0, api: "insertModeExitDelay" },
-      ["How many seconds a card may be off the reader before that stops anything."],
+      ["How many seconds a card may be off the reader before its media stop."],
     ),
   },
   audio: {
     feedback: setting({ check: boolean, default: true, api: "audioFeedback" }, [
-      "Whether short sounds tell of a card that was read, a launch that failed, a card that the guard asks for once more, play",
-      "time that ends, a tag that was written, and the start. It takes pw-play, paplay or aplay.",
+      "Whether short sounds signal a card that was read, a launch that failed, a card that the guard asks for once more, play",
+      "time that ends, a tag that was written, and the start. It needs pw-play, paplay or aplay.",
     ]),
     volume_max: setting({ check: wholeNumber(0, 100), default: 100, api: "volumeMax" }, [
-      "The loudest that cards and programs may make a player (mpv, RetroArch) or the device, in percent.",
+      "The highest volume that cards and programs may set for a player (mpv, RetroArch) or the device, in percent.",
     ]),
   },
   log: {
@@ -123,7 +123,7 @@ export const settingsTable = {
       "Whether anything is logged at all.",
     ]),
     debug: setting({ check: boolean, default: false, api: "debug" }, [
-      "Whether the log holds every detail, the text of cards among them.",
+      "Whether the log holds every detail, including the texts of cards.",
     ]),
   },
   systems: {
@@ -138,10 +138,10 @@ export const settingsTable = {
     ]),
     removable_folders: setting({ check: list(folder, settingsListMax), default: [] }, [
       'Folders in which the system mounts USB sticks, such as "/run/media/alex": each stick that appears there is a root folder for as',
-      "long as it is plugged in. The variable TAPDECK_REMOVABLE, which the SD image sets to /media/usb, takes the place of this.",
+      "long as it is plugged in. The variable TAPDECK_REMOVABLE, which the SD image sets to /media/usb, overrides this.",
     ]),
     prefer_regions: setting({ check: texts, default: ["World", "USA", "Europe", "Japan"] }, [
-      "Where a card names a title that several files have: the regions to prefer, the best first, as they stand in the names",
+      "If a card names a title that several files have: the regions to prefer, the best first, in the form of the names",
       "of the files.",
     ]),
     prefer_languages: setting({ check: texts, default: ["En"] }, [
@@ -156,34 +156,34 @@ export const settingsTable = {
       "Addresses that a card may call with **http.get and **http.post: patterns that match all of it. An empty list means none.",
     ]),
     allow_input: setting({ check: boolean, default: false }, [
-      "Whether cards and callers may press keys of a virtual keyboard and gamepad. Keys reach whatever has the focus, a terminal too.",
+      "Whether cards and callers may press keys of a virtual keyboard and gamepad. Keys reach the window with the focus, even a terminal.",
     ]),
   },
   launch: {
     guard: setting({ check: boolean, default: false }, [
-      "Whether a card must be put on twice, within ten seconds, before it ends what plays and starts something else.",
+      "Whether a card must be put on twice, within ten seconds, before it ends the current media and starts other media.",
     ]),
   },
   retroarch: {
     resume: setting({ check: boolean, default: true }, [
-      "Whether a game goes on where it was left: its end writes a save state, and its next start loads that. A card says otherwise",
+      "Whether a game continues where it ended: its end writes a save state, and its next start loads that. A card overrides this",
       "with ?resume=no or ?resume=yes. States then lie in folders by system and core below RetroArch's own folder for them.",
     ]),
     saves: setting({ check: savesFolder, default: "" }, [
-      "The folder that keeps what games save. With it a loss of power leaves each file as it was before or after a change, ten",
-      "seconds old at most; RetroArch alone may leave a damaged one. Without it RetroArch's own settings say where saves are.",
+      "The folder for saved games. With it a loss of power leaves each file as it was before or after a change, ten",
+      "seconds old at most; RetroArch alone may leave a damaged one. Without it RetroArch's own settings decide.",
     ]),
   },
   playtime: {
     daily_minutes: setting({ check: playMinutes, default: 0, api: "dailyMinutes" }, [
-      "How many minutes may be played on one day; 0 means as many as you like. What is paused does not count, where its player",
-      "tells: mpv always, RetroArch where a card or the API paused it, other players never.",
+      "How many minutes may be played on one day; 0 means as many as you like. A paused player does not count if it reports",
+      "its pauses: mpv always, RetroArch if a card or the API paused it, other players never.",
     ]),
     session_minutes: setting({ check: playMinutes, default: 0, api: "sessionMinutes" }, [
       "How many minutes may be played in one session; 0 means as many as you like.",
     ]),
     session_reset_minutes: setting({ check: playMinutes, default: 20, api: "sessionResetMinutes" }, [
-      "After a pause of so many minutes a new session begins.",
+      "After a pause of this many minutes a new session begins.",
     ]),
     warning_minutes: setting(
       { check: list(wholeNumber(1, playTimeMinutesMax), playTimeWarningsMax), default: [5, 1] },
@@ -192,15 +192,15 @@ export const settingsTable = {
   },
   hooks: {
     on_scan: setting({ check: hook, default: "" }, [
-      "Scripts that run around your cards; an empty one does nothing. Where one fails, the log says so and nothing else",
-      "happens, but for before_start. What a hook starts calls no hooks. This one runs whenever a card is put on a reader.",
+      "Scripts that run around your cards; an empty one does nothing. If one fails, the log says so and nothing else",
+      "happens, except for before_start. Media that a hook starts calls no hooks. This one runs whenever a card is put on a reader.",
     ]),
     on_remove: setting({ check: hook, default: "" }, ["Runs whenever a card is taken off."]),
     before_start: setting({ check: hook, default: "" }, [
-      "Runs before something is started, which waits for it; where it fails, nothing is started.",
+      "Runs before media start, which wait for it; if it fails, nothing starts.",
     ]),
-    on_start: setting({ check: hook, default: "" }, ["Runs when something was started."]),
-    on_stop: setting({ check: hook, default: "" }, ["Runs when what was started has ended."]),
+    on_start: setting({ check: hook, default: "" }, ["Runs after media have started."]),
+    on_stop: setting({ check: hook, default: "" }, ["Runs after media have ended."]),
   },
 } as const;
 
@@ -235,5 +235,5 @@ function literalOf(value: unknown): string {
   return Array.isArray(value) ? `[${value.map(literalOf).join(", ")}]` : JSON.stringify(value);
 }
 
-const head = `# The settings of Tapdeck. Each key stands here with its default, behind a #.
+const head = `# The settings of Tapdeck. Each key has its default here, after a #.
 # Take the # away and change the value; what you save is in use a moment later, unless its sentence says otherwise.`;

@@ -22,7 +22,7 @@ export function checkMapping(params: MappingParams, regexes = createRegexes()): 
     refuse("override", "it is empty, and would launch nothing: write the text that is to be launched");
   if (Buffer.byteLength(override) > mappingOverrideBytesMax)
     refuse("override", `it is longer than ${mappingOverrideBytesMax} bytes`);
-  if (pattern === "") refuse("pattern", "it is empty: write what the token's field is compared with");
+  if (pattern === "") refuse("pattern", "it is empty: write a text to compare the token's field with");
   if (Buffer.byteLength(pattern) > mappingPatternBytesMax)
     refuse("pattern", `it is longer than ${mappingPatternBytesMax} bytes`);
   if (params.match === "regex") checkRegex(pattern, regexes);

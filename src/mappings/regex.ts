@@ -200,9 +200,9 @@ function sentenceOf(why: string, fragment: string): string {
     return "atomic groups, (?>...), are not taken: a plain group, (?:...), does the same";
   if (/^[*+?}]\+$/.test(fragment)) return `${fragment} is not taken: one sign of repetition is enough`;
   if (why === "missing closing )")
-    return "this bracket is not closed: write ) behind it, or \\( for the sign itself";
+    return "this bracket is not closed: write ) after it, or \\( for the sign itself";
   if (why === "unexpected )") return "this bracket closes nothing: write \\) for the sign itself";
   if (why === "missing closing ]")
-    return "this [ is not closed: write ] behind it, or \\[ for the sign itself";
+    return "this [ is not closed: write ] after it, or \\[ for the sign itself";
   return fragment === "" ? why : `${why}: ${fragment.slice(0, 40)}`;
 }

@@ -53,7 +53,7 @@ export function createMedia(options: MediaOptions) {
   let repairs = 0;
   const holder = holdIndex(path, (why) => {
     const isHopeless = ++repairs > repairsMax;
-    log.warn("media", `the index is damaged${isHopeless ? "" : ": it is being made anew"}`, { why });
+    log.warn("media", `the index is damaged${isHopeless ? "" : ": it is being made again"}`, { why });
     rmSync(path, { force: true });
     if (isHopeless) return;
     runs.index([]).catch((error: unknown) => log.warn("media", messageOf(error)));

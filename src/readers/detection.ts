@@ -25,7 +25,7 @@ const settleMs = 150;
 const sweepMs = 10_000;
 
 const leftAlone =
-  "no reader answers there: it is left alone until it is plugged in anew, or named in the config";
+  "no reader answers there: it is left alone until it is plugged in again, or named in the config";
 
 export interface DetectionOptions {
   readonly drivers: readonly Driver[];

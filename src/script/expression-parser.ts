@@ -139,7 +139,7 @@ function readNumber(source: ScriptSource, start: number): Operand | Failure {
   const [, whole = "", , decimals = ""] = /^([0-9]+)(\.([0-9]+))?$/.exec(digits) ?? [];
   if (whole === "" || decimals.length > numberDecimalsMax || whole.length + decimals.length > numberDigitsMax)
     return failure(
-      `a number has at most ${numberDigitsMax} digits, at most ${numberDecimalsMax} of them behind one point`,
+      `a number has at most ${numberDigitsMax} digits, at most ${numberDecimalsMax} of them after one point`,
       start,
       digits.length,
     );
@@ -229,7 +229,7 @@ function finished(stacks: Stacks, at: number): ParsedExpression | Failure {
   const fault = reduce(stacks, 0);
   if (fault !== undefined) return fault;
   const open = stacks.waiting.at(-1);
-  if (open !== undefined) return failure("this bracket is not closed: write ) behind it", open.offset, 1);
+  if (open !== undefined) return failure("this bracket is not closed: write ) after it", open.offset, 1);
   const [operand] = stacks.operands;
   if (operand === undefined) return failure("an expression is empty", at, 2);
   return { kind: "expression", expression: operand.expression, end: at + 2 };

@@ -11,7 +11,7 @@ export type ValueType = "text" | "number" | "flag";
 export const variables = {
   platform: { type: "text", docs: "The operating system: `linux`." },
   version: { type: "text", docs: "The version of Tapdeck: `1.2.3`." },
-  scan_mode: { type: "text", docs: "`tap`, or `hold` if taking the card off stops what it started." },
+  scan_mode: { type: "text", docs: "`tap`, or `hold` if removing the card stops its media." },
   "device.hostname": { type: "text", docs: "The name of this device in the network." },
   "device.os": { type: "text", docs: "Its operating system: `linux`." },
   "device.arch": { type: "text", docs: "Its processor: `arm64` or `amd64`." },

@@ -164,7 +164,7 @@ function playRelease(playing: Playing, key: string): Fault {
   const chord = chordOf(key, playing.table);
   if (typeof chord === "string") return chord;
   if (!chord.every((code) => playing.held.includes(code)))
-    return `{release:${key.slice(0, 32)}} lets go of what is not held: write {press:${key.slice(0, 32)}} before it`;
+    return `{release:${key.slice(0, 32)}} releases a key that is not held: write {press:${key.slice(0, 32)}} before it`;
   turn(playing, "up", chord.toReversed());
   playing.held = playing.held.filter((code) => !chord.includes(code));
   return pause(playing, pressMs);

@@ -69,7 +69,7 @@ export async function changeSystemVolume(
   throw new ServiceError(
     "failed",
     complaints.length === 0
-      ? "the volume cannot be changed: what plays has none of its own, and none of wpctl, pactl and amixer is installed"
+      ? "the volume cannot be changed: the player has none of its own, and none of wpctl, pactl and amixer is installed"
       : `the volume could not be changed: ${complaints.join("; ")}`,
   );
 }

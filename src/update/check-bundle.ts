@@ -151,7 +151,7 @@ async function judgeRoom(
   const needed = rootPartOf(manifest)?.bytes ?? 0;
   if (needed > partition.bytes)
     throw exitFailure(
-      `the update needs ${needed} bytes, and its slot has ${partition.bytes}: flash the card anew`,
+      `the update needs ${needed} bytes, and its slot has ${partition.bytes}: flash the card again`,
     );
   const old = await files.list(slotFolder(slot));
   const free = old.reduce((sum, { bytes }) => sum + bytes, await files.freeBytes());

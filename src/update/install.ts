@@ -45,7 +45,7 @@ export async function writeUpdate(
   const wrong = await findDamage(manifest, target, (count) => progress("reading back", count, total));
   if (wrong !== undefined)
     throw exitFailure(
-      `the card did not keep what was written (${wrong}): it may be worn out; nothing was changed`,
+      `the card did not keep the written data (${wrong}): it may be worn out; nothing was changed`,
     );
   await replaceFile(files, slotFolder(slot) + manifestName, manifestText);
   await control.tryOnce(slot);

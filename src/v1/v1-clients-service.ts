@@ -86,7 +86,7 @@ export function createPairByPin({ store, clock, audit, nameFor, isAllowed }: V1P
       if (!isAllowed())
         throw new ServiceError(
           "failed",
-          "these clients are not let in: set api.allow_v1_clients = true first",
+          "these clients may not connect: set api.allow_v1_clients = true first",
         );
       audit.note({ event: "pairing-opened", by: "pin" });
       return pairing.open();

@@ -52,5 +52,5 @@ export function diskFault(folder: string): string {
   const freeBytes = bavail * bsize;
   return freeBytes >= freeBytesMin
     ? ""
-    : `only ${Math.floor(freeBytes / 1024)} KiB are free where the data is kept`;
+    : `only ${Math.floor(freeBytes / 1024)} KiB are free for the data folder`;
 }

@@ -72,11 +72,11 @@ async function measureSize(folder: string, size: Size): Promise<void> {
   if (isSmaller) secondsOfSmaller.first = first.seconds;
   const anew = `${first.seconds.toFixed(2)} s, ${Math.round(rate).toLocaleString("en")} files/s`;
   if (isSmaller)
-    judgedLine("index made anew", anew, rate, {
+    judgedLine("index made again", anew, rate, {
       ...{ figure: 100_000, unit: "files/s", isLeast: true },
       bound: "one core: the walk by readdir, sorting, and SQLite's rows",
     });
-  else judgeGrowth("index made anew", anew, first.seconds / secondsOfSmaller.first);
+  else judgeGrowth("index made again", anew, first.seconds / secondsOfSmaller.first);
   judgedLine("  memory of its process at most", first.text, first.rss, memoryAim(isSmaller));
   const again = await measureIndex(media);
   if (isSmaller) secondsOfSmaller.again = again.seconds;

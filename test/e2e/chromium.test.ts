@@ -378,7 +378,7 @@ remoteTest(
     // A request that is not allowed is refused at once.
     const page = await phone.browser.newPage();
     await page.goto(`http://${network.deviceAddress}:${port}/l/GBA/Other.gba`);
-    await page.getByText("launching from afar is off, or not for this text").waitFor();
+    await page.getByText("remote launches are off, or not allowed for this text").waitFor();
     expect(await page.getByRole("button").count()).toBe(0);
   },
   240_000,

@@ -270,8 +270,8 @@ remoteTest(
     await openAndClose(page, "Pair a phone", "Done");
     await openAndClose(page, "Show a short code", "Cancel");
     await page.getByRole("button", { name: "Revoke Anna" }).click();
-    await page.getByText("No phone was let in yet.").waitFor();
-    expect(notes).toEqual(["Starting Game", "Anna can no longer come in."]);
+    await page.getByText("No phone is paired yet.").waitFor();
+    expect(notes).toEqual(["Starting Game", "Anna can no longer connect."]);
     expect(faults).toEqual([]);
     expect(await refusals()).toEqual(before);
   },

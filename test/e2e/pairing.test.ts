@@ -65,7 +65,7 @@ remoteTest("the link of tapdeck pair lets a phone in, and --revoke shuts it out"
   expect((await device.run("pair", "--revoke", "nobody")).code).toBe(1);
   expect(await device.run("pair", "--revoke", "Anna's phone")).toMatchObject({
     code: 0,
-    out: "Anna's phone can no longer come in",
+    out: "Anna's phone can no longer connect",
   });
   expect((await fromAfar(identity)).refused).toContain("does not open");
 });

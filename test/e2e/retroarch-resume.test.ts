@@ -115,7 +115,7 @@ exec retroarch "$@"`;
   expect(await deck.run("NES/Game.nes")).toMatch(/^the player games was ended by a signal after/);
   expect(await playAndStop(deck)).toMatchObject({ starts: 1, begunAt: 1 });
   expect(deck.told("launch.finished").map(({ note }) => note)).toContain(
-    "it begins anew: its last start, with the state of the time before, failed",
+    "it starts fresh: its last start, with a saved state, failed",
   );
   // That end wrote a state, which the next start loads again.
   expect(existsSync(stateOf(deck.folder))).toBe(true);

@@ -48,7 +48,9 @@ test(
     await board.shell(`wget -q -O /data/small ${updates.address("small")} && cp /data/small /data/bad`);
     await board.shell("printf x | dd of=/data/bad bs=1 seek=2000000 conv=notrunc 2>/dev/null");
     const said = await board.shell("tapdeck update /data/bad 2>&1 </dev/null | tail -n 1; rm /data/bad");
-    expect(said).toBe("tapdeck: the file is damaged: its part root is not what was signed; fetch it again");
+    expect(said).toBe(
+      "tapdeck: the file is damaged: its part root differs from the signed one; fetch it again",
+    );
     expect(card.writtenBytes(slotFrom.b, dataFrom)).toBe(0);
     expect(await board.shell("tapdeck update --status </dev/null")).toBe(
       `slot a: ${version}, runs, is kept\nslot b: no whole system`,

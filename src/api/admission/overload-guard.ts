@@ -58,7 +58,7 @@ export function createOverloadGuard(
   const close = (port: GuardedPort, why: string) => {
     shut.set(port, 0);
     port.shut();
-    warn(`${why}: nobody else comes in by this door until it is over`, {
+    warn(`${why}: the port refuses remote connections until it is over`, {
       door: port.name,
       limit: descriptors.limit,
     });
@@ -71,10 +71,10 @@ export function createOverloadGuard(
   const guard = (port: GuardedPort, used: number) => {
     const hasFlood = isFlooded(port);
     if (used >= port.shutAt) {
-      close(port, Number.isFinite(used) ? "too many connections from afar" : "no descriptor was free");
+      close(port, Number.isFinite(used) ? "too many remote connections" : "no descriptor was free");
       descriptors.giveReserve();
       isReserveGiven = true;
-    } else if (hasFlood) close(port, "a flood of requests from afar");
+    } else if (hasFlood) close(port, "a flood of remote requests");
   };
   const open = (port: GuardedPort) => {
     try {
@@ -83,7 +83,7 @@ export function createOverloadGuard(
       // Refusals of the connections that stayed open do not count.
       turnedAway.set(port, port.turnedAway());
     } catch (error) {
-      warn("a door cannot be opened again yet", { door: port.name, error: messageOf(error) });
+      warn("a port cannot be opened again yet", { door: port.name, error: messageOf(error) });
     }
   };
   const look = () => {

@@ -63,7 +63,7 @@ export function createResuming(isUsual: () => boolean) {
       const hasFailed = isWanted && path === failedPath;
       // A game that starts fresh still saves its state if the config resumes games.
       const resuming = { loadsState: isWanted && !hasFailed, savesState: isWanted || isUsual() };
-      const why = "it begins anew: its last start, with the state of the time before, failed";
+      const why = "it starts fresh: its last start, with a saved state, failed";
       return { choice: { ...choice, resuming }, why: hasFailed ? why : undefined };
     },
     /** To be called after a start. After a failure, the next start of this game loads no state. */

@@ -55,7 +55,7 @@ export function isMountIn(base: FileName, real: string): boolean {
 
 function openRoot(root: string, isKnown: boolean, complain: Complain): Root {
   const away: Root = { root, real: undefined, wasEmpty: true };
-  const kept = isKnown ? ": what was found there stays in the index" : "";
+  const kept = isKnown ? ": its files stay in the index" : "";
   try {
     const isEmpty = readdirSync(root).length === 0;
     if (!isEmpty || !isKnown) return { root, real: realpathSync(root), wasEmpty: isEmpty };

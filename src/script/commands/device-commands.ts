@@ -9,7 +9,7 @@ import { defaultSpeedMs, durationMs, pressedTimes, readMacro } from "../input-ma
 
 const permission = "The config file must have `script.allow_input = true`.";
 const macroDocs =
-  'Braces also repeat (`{down*3}`), wait (`{delay:500}`, `{delay:1s}`), hold (`{hold:a:1s}`, or `{press:shift}` and `{release:shift}`), and type a text as it is (`{"text"}`); `\\` escapes the next character, as in `\\{`. `^`, commas, quotes and `[[` have no other meaning here.';
+  'Braces also repeat (`{down*3}`), wait (`{delay:500}`, `{delay:1s}`), hold (`{hold:a:1s}`, or `{press:shift}` and `{release:shift}`), and type a text unchanged (`{"text"}`). `\\` escapes the next character, as in `\\{`. `^`, commas, quotes and `[[` have no other meaning here.';
 
 const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowedUntrusted: false } as const;
 
@@ -85,7 +85,7 @@ function coinCommand(player: 1 | 2, key: string): ScriptCommand {
     names: [`input.${name}`, name],
     argsMin: 0,
     args: "coins",
-    docs: `Puts a coin into an arcade machine for player ${player}, or a number of coins: presses the key \`${key}\` of the virtual keyboard, which most emulators use for coins. ${permission}`,
+    docs: `Puts one or more coins into an arcade machine for player ${player}. It presses the key \`${key}\` of the virtual keyboard, which most emulators use for coins. ${permission}`,
     example: `**input.${name}:2`,
     async run({ args: [text = ""] }, ports, signal) {
       const coins = text === "" ? 1 : /^\d{1,5}$/.test(text) ? Number(text) : 0;

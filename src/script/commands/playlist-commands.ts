@@ -4,7 +4,7 @@ import { type Call, type PlaylistHow, readFlag, type ScriptCommand } from "../co
 import { fileOptions, howOf } from "./launch-commands.ts";
 
 const what =
-  "a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`), absolute or `<System>/<relative path>` below a media folder";
+  "a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`). The path is absolute, or `<System>/<relative path>` below a media folder";
 const options = {
   ...fileOptions,
   mode: "`shuffle` for a random order, which is drawn once.",

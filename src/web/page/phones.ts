@@ -31,7 +31,7 @@ export function phonesCard(client: Client) {
         lastUsed === undefined ? "not used yet" : `last used ${ago(lastUsed, Date.now())} at ${address}`;
       const revoke = async () => {
         await client.call("clients.delete", { id });
-        note(`${label} can no longer come in.`);
+        note(`${label} can no longer connect.`);
         await refresh();
       };
       const facts = [role, `paired ${ago(added, Date.now())}`, used].join(" · ");

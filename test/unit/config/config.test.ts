@@ -270,11 +270,11 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
   [`${launcher}[[launchers]]\nid = "b"`, "line 4: launchers.command must be a list in [ ], not nothing"],
   [
     `${launcher}[[launchers]]\nid = "b"\ncommand = ["x"]`,
-    'line 6: the command of the launcher b must name the file: put "{path}" where it belongs, behind the program',
+    'line 6: the command of the launcher b must name the file: put "{path}" in its place, after the program',
   ],
   [
     '[[launchers]]\nid = "b"\ncommand = ["{path}"]',
-    'line 3: the command of the launcher b must name the file: put "{path}" where it belongs, behind the program',
+    'line 3: the command of the launcher b must name the file: put "{path}" in its place, after the program',
   ],
   [
     `${launcher}kind = "magic"`,
@@ -316,7 +316,7 @@ const refusals: readonly (readonly [toml: string, sentence: string])[] = [
   ],
   [
     '[[launchers]]\nid = "b"\nkind = "mpv"\ncommand = ["mpv"]',
-    'line 4: the command of the launcher b must name the file: put "{path}" where it belongs, behind the program',
+    'line 4: the command of the launcher b must name the file: put "{path}" in its place, after the program',
   ],
   [`${launcher}extensions = [""]`, 'line 4: launchers.extensions must be a text, not ""'],
   [

@@ -147,7 +147,7 @@ test("the arguments of a command may be as long as a script in all, and no longe
   await readyScript(both, "trusted").run(ports, never);
   expect(asked.length).toBe(1);
   await expect(readyScript(`${both},f`, "trusted").run(ports, never)).rejects.toThrow(
-    /\*\*echo is given comes to more/,
+    /the arguments of \*\*echo have more/,
   );
 });
 

@@ -95,11 +95,11 @@ test("every refusal is a sentence, and nothing is written", async () => {
   expect(await refusal(good.bytes.subarray(0, 100))).toBe("the file is cut short; fetch it again");
   expect(await refusal(new Uint8Array([...good.bytes, 0]))).toContain("longer than its manifest says");
   expect(await refusal(good.bytes.with(last, (good.bytes[last] ?? 0) ^ 1))).toBe(
-    "the file is damaged: its part root is not what was signed; fetch it again",
+    "the file is damaged: its part root differs from the signed one; fetch it again",
   );
   const { card } = machine(good.bytes);
   expect(await refusal(good.bytes, { root: async () => ({ ...card.root("b"), bytes: rootBytes - 1 }) })).toBe(
-    "the update needs 256 bytes, and its slot has 255: flash the card anew",
+    "the update needs 256 bytes, and its slot has 255: flash the card again",
   );
   expect(await refusal(good.bytes, { files: { ...card.files, freeBytes: async () => 5000 } })).toContain(
     "the boot partition has room for 5000 bytes",
@@ -187,7 +187,7 @@ test("a card that does not keep what is written to it is found out by reading ba
     },
   };
   await expect(writeUpdate({ ...installation, root: async () => worn }, checked)).rejects.toThrow(
-    "the card did not keep what was written (root)",
+    "the card did not keep the written data (root)",
   );
   expect(card.textOf("tryboot.txt")).toBeUndefined();
 });

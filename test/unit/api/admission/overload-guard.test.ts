@@ -96,7 +96,7 @@ test("a door is shut for a second when many a second are turned away there, agai
   state.used = 10;
   await clock.advance(100);
   expect(did).toEqual(["shut", "open", "shut", "open", "shut", "open"]);
-  expect(said).toEqual(["a flood of requests from afar: nobody else comes in by this door until it is over"]);
+  expect(said).toEqual(["a flood of remote requests: the port refuses remote connections until it is over"]);
 });
 
 /** A guard of one port, and what it asked of the port and of the descriptors. */

@@ -25,7 +25,7 @@ test.each([
   expect(pathsOf(trial.media)).toEqual(found);
   await trial.media.index(["SNES"]);
   expect(pathsOf(trial.media)).toEqual(found);
-  expect(trial.logged.join("\n")).toContain("what was found there stays in the index");
+  expect(trial.logged.join("\n")).toContain("its files stay in the index");
   await expect(findMediaFile("SNES/a.sfc", { roots: [trial.root], own: [] }, ["SNES"])).rejects.toThrow(
     "its drive may not be plugged in",
   );
