@@ -10,18 +10,7 @@ import { type CHash, clean } from "@noble/hashes/utils.js";
 export const keyBytes = 32;
 export const tagBytes = 16;
 
-export interface Primitives {
-  /** The public key of 32 bytes that belongs to a private one. */
-  publicKeyOf(privateKey: Uint8Array): Uint8Array;
-  /** 32 bytes; undefined for a public key of small order, with which the result would not depend on the private one. */
-  sharedSecret(privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined;
-  /** The ciphertext and its tag of 16 bytes. The nonce has 12 bytes. */
-  encrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, plaintext: Uint8Array): Uint8Array;
-  /** Undefined if the tag does not fit. */
-  decrypt(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, ciphertext: Uint8Array): Uint8Array | undefined;
-  /** Fit for keys. */
-  randomBytes(count: number): Uint8Array;
-}
+export type Primitives = Awaited<ReturnType<typeof load>>;
 
 let loading: Promise<Primitives> | undefined;
 
@@ -35,26 +24,31 @@ export function loadPrimitives(): Promise<Primitives> {
   return loading;
 }
 
-async function load(): Promise<Primitives> {
+async function load() {
   const { default: sodium } = await import("libsodium-wrappers");
   await sodium.ready;
   return {
-    publicKeyOf: (privateKey) => sodium.crypto_scalarmult_base(privateKey),
-    sharedSecret: (privateKey, publicKey) => {
+    /** The public key of 32 bytes that belongs to a private one. */
+    publicKeyOf: (privateKey: Uint8Array): Uint8Array => sodium.crypto_scalarmult_base(privateKey),
+    /** 32 bytes; undefined for a public key of small order, with which the result would not depend on the private one. */
+    sharedSecret: (privateKey: Uint8Array, publicKey: Uint8Array): Uint8Array | undefined => {
       const shared = unlessThrown(() => sodium.crypto_scalarmult(privateKey, publicKey));
       if (shared?.every((byte) => byte === 0) !== true) return shared;
       clean(shared);
       return undefined;
     },
-    encrypt: (key, nonce, ad, plaintext) =>
+    /** The ciphertext and its tag of 16 bytes. The nonce has 12 bytes. */
+    encrypt: (key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, plaintext: Uint8Array): Uint8Array =>
       sodium.crypto_aead_chacha20poly1305_ietf_encrypt(plaintext, ad, null, nonce, key),
-    decrypt: (key, nonce, ad, ciphertext) =>
+    /** Undefined if the tag does not fit. */
+    decrypt: (key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, ciphertext: Uint8Array) =>
       ciphertext.length < tagBytes
         ? undefined
         : unlessThrown(() =>
             sodium.crypto_aead_chacha20poly1305_ietf_decrypt(null, ciphertext, ad, nonce, key),
           ),
-    randomBytes: (count) => sodium.randombytes_buf(count),
+    /** Fit for keys. */
+    randomBytes: (count: number): Uint8Array => sodium.randombytes_buf(count),
   };
 }
 

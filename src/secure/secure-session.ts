@@ -24,24 +24,6 @@ export type Opened =
   /** The payload continues in the next frame. */
   | { readonly kind: "partial" };
 
-export interface SecureSession {
-  readonly clientId: string;
-  /**
-   * True after the other side has proved in this session that it knows the secret. The handshake proves the service. The
-   * first frame that opens proves the client, because an eavesdropper can repeat a hello.
-   */
-  readonly peerIsProved: boolean;
-  /**
-   * Seals a payload into one frame. The caller sends frames in the order in which they were sealed. Throws `busy` for more
-   * than `messageBytesMax` bytes, which does not change the session, and `SecureFailure` after the session's end.
-   */
-  seal(text: string): string;
-  /** Opens a frame, in the order received. A frame that does not open throws `SecureFailure` and ends the session. */
-  open(text: string): Opened;
-  /** Forgets all keys; a second call does nothing. */
-  close(): void;
-}
-
 interface SessionKeys {
   readonly clientId: string;
   readonly send: CipherState;
@@ -49,8 +31,10 @@ interface SessionKeys {
   readonly peerIsProved: boolean;
 }
 
+export type SecureSession = ReturnType<typeof createSession>;
+
 /** Takes the cipher states over and wipes them. */
-export function createSession({ clientId, send, receive, peerIsProved }: SessionKeys): SecureSession {
+export function createSession({ clientId, send, receive, peerIsProved }: SessionKeys) {
   const gathered = createGatherer();
   let isOpen = true;
   let isProved = peerIsProved;
@@ -68,14 +52,23 @@ export function createSession({ clientId, send, receive, peerIsProved }: Session
 
   return {
     clientId,
+    /**
+     * True after the other side has proved in this session that it knows the secret. The handshake proves the service. The
+     * first frame that opens proves the client, because an eavesdropper can repeat a hello.
+     */
     get peerIsProved() {
       return isProved;
     },
-    seal(text) {
+    /**
+     * Seals a payload into one frame. The caller sends frames in the order in which they were sealed. Throws `busy` for more
+     * than `messageBytesMax` bytes, which does not change the session, and `SecureFailure` after the session's end.
+     */
+    seal(text: string): string {
       if (!isOpen) throw new SecureFailure();
       return sealedText(sealPieces(payloadBytes(text), send) ?? fail());
     },
-    open(text) {
+    /** Opens a frame, in the order received. A frame that does not open throws `SecureFailure` and ends the session. */
+    open(text: string): Opened {
       if (!isOpen) throw new SecureFailure();
       const messages = readSealed(text);
       const end = messages === undefined ? undefined : openPieces(messages, receive, gathered);
@@ -84,6 +77,7 @@ export function createSession({ clientId, send, receive, peerIsProved }: Session
       if (end === "more") return { kind: "partial" };
       return { kind: "payload", text: payloadText(gathered.take()) ?? fail() };
     },
+    /** Forgets all keys; a second call does nothing. */
     close,
   };
 }

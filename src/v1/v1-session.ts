@@ -142,14 +142,9 @@ function openAesGcm(
   }
 }
 
-interface KnownV1Client {
-  readonly id: string;
-  /** The pairing key, 64 hex characters. */
-  readonly key: string;
-}
-
 interface FirstFrameParts {
-  readonly find: (token: string) => KnownV1Client | undefined;
+  /** The client with its pairing key, 64 hex characters. */
+  readonly find: (token: string) => { readonly id: string; readonly key: string } | undefined;
   /** Stores the salt durably before the session opens. False if the salt is known, or if there is no room for it. */
   readonly remember: (clientId: string, salt: Uint8Array) => Promise<boolean>;
   readonly randomBytes: (count: number) => Uint8Array;

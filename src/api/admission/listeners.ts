@@ -17,28 +17,16 @@ export interface Handlers<Data> {
   readonly websocket: WebSocketHandler<Data>;
 }
 
-export interface RemotePort<Data> {
-  /** 0 if it could not be opened. */
-  readonly port: number;
-  readonly servers: () => readonly Server<Data>[];
-  /** Accepts no further remote connections. Open ones stay. */
-  shut(): void;
-  /** Accepts remote connections again. Throws `StartError` if it cannot listen. */
-  open(): void;
-}
-
 /** Debian resolves the device's own name to 127.0.1.1. */
 const loopback: readonly string[] = ["127.0.0.1", "127.0.1.1", "::1"];
+
+export type RemotePort<Data> = ReturnType<typeof openPlainPort<Data>>;
 
 /**
  * In the clear. Loopback has listeners of its own on the same port, which the kernel prefers for local connections. They
  * stay open while the port is shut, and a flood does not fill their queue. Throws `StartError` if it cannot listen.
  */
-export function openPlainPort<Data>(
-  port: number,
-  addresses: readonly string[],
-  handlers: Handlers<Data>,
-): RemotePort<Data> {
+export function openPlainPort<Data>(port: number, addresses: readonly string[], handlers: Handlers<Data>) {
   // A shared port does not report who else shares it, so it is first opened unshared.
   if (port !== 0) stopAll(listen(port, addresses, handlers));
   const asked = addresses.filter(isLoopbackHost);
@@ -60,11 +48,13 @@ export function openPlainPort<Data>(
     if (!asked.includes(address) && isIncluded(address, addresses)) near.push(...tryListen(actual, address));
   return {
     port: actual,
-    servers: () => [...servers, ...near],
+    servers: (): readonly Server<Data>[] => [...servers, ...near],
+    /** Accepts no further remote connections. Open ones stay. */
     shut() {
       stopAll(servers);
       servers = [];
     },
+    /** Accepts remote connections again. Throws `StartError` if it cannot listen. */
     open() {
       servers = listenFar(actual);
     },
@@ -109,6 +99,7 @@ export function openTlsPort<Data>(
   let servers = tryListen();
   port = servers[0]?.port ?? port;
   return {
+    /** 0 if the port could not be opened. */
     port,
     servers: () => servers,
     shut() {
