@@ -7,9 +7,8 @@ export type { AuditEntry } from "./shapes.ts";
 export type AuditNote =
   | { readonly event: "pairing-opened"; readonly by: PairedBy }
   | { readonly event: "paired"; readonly client: string; readonly name: string; readonly by: PairedBy }
-  | { readonly event: "revoked"; readonly client: string; readonly name: string }
-  /** A pairing link was not used in time. */
-  | { readonly event: "expired"; readonly client: string; readonly name: string };
+  /** `expired`: a pairing link was not used in time. */
+  | { readonly event: "revoked" | "expired"; readonly client: string; readonly name: string };
 
 /** The method that made a change, and the object that it changed. */
 export type Change = Required<Pick<AuditEntry, "method" | "object">>;

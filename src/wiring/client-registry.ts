@@ -78,7 +78,11 @@ export function createClientRegistry({ store, clock, log, audit, onRevoked }: Cl
       const holder = list().find((client) => isSameName(client.name, wanted));
       // A second link for the same phone replaces the unused first one.
       if (holder?.expires !== undefined && isLink) remove(holder.id);
-      else if (holder !== undefined) throw nameInUse(holder.name);
+      else if (holder !== undefined)
+        throw new ServiceError(
+          "conflict",
+          `there is a client with the name ${holder.name} already: choose another name, or revoke that client first (tapdeck pair --revoke)`,
+        );
       const made = keep(wanted, role, "secret", isLink);
       expire();
       return made;
@@ -122,11 +126,4 @@ function isSameName(one: string, other: string): boolean {
 
 function foldedName(name: string): string {
   return name.trim().normalize("NFC").toLowerCase().normalize("NFC");
-}
-
-function nameInUse(name: string): ServiceError {
-  return new ServiceError(
-    "conflict",
-    `there is a client with the name ${name} already: choose another name, or revoke that client first (tapdeck pair --revoke)`,
-  );
 }

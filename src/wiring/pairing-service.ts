@@ -62,6 +62,13 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
   const guesses = createGuesses(clock, store);
   let opening: Opening | undefined;
 
+  /** Throws `busy` while wrong codes delay the next one. */
+  const refuseWhileDelayed = () => {
+    const retryAfterMs = guesses.waitMs();
+    if (retryAfterMs === 0) return;
+    const sentence = `wrong codes were tried: the next one counts in ${minutes(retryAfterMs)}; until then a link of tapdeck pair lets a phone in`;
+    throw new ServiceError("busy", sentence, { data: { limit: "pairingWrongCodesFree", retryAfterMs } });
+  };
   const end = (which: Opening, how: PairingEnd) => {
     if (opening !== which) return;
     opening = undefined;
@@ -76,8 +83,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
   };
   /** Counts and checks a proof. Nothing may wait in between, because each of many proofs at once must count. */
   const isRight = (which: Opening, device: PairingDevice, proof: string) => {
-    const waitMs = guesses.waitMs();
-    if (waitMs > 0) throw tooManyWrong(waitMs);
+    refuseWhileDelayed();
     guesses.count();
     which.triesLeft -= 1;
     return device.isProof(proof);
@@ -86,7 +92,11 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
     reply: device.reply,
     prove(proof) {
       if (opening !== which) throw notOpen();
-      if (!which.running.has(device)) throw evicted();
+      if (!which.running.has(device))
+        throw limitReached(
+          "pairingHellosMax",
+          "others began to pair at the same time, and took this place: try again",
+        );
       try {
         if (!isRight(which, device, proof)) {
           audit.refused("wrong-code", { address });
@@ -116,8 +126,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
     /** Makes a new code, and cancels an open one. Rejects with `busy` while wrong codes delay the next one. */
     async open(role: Role): Promise<PairingOpening> {
       const code = await newPairingCode();
-      const waitMs = guesses.waitMs();
-      if (waitMs > 0) throw tooManyWrong(waitMs);
+      refuseWhileDelayed();
       cancel();
       const expires = rfc3339(clock.now() + pairingOpenMs);
       const fresh: Opening = {
@@ -153,8 +162,7 @@ export function createPairing({ clock, log, addClient, guesses: store, audit }: 
         audit.refused("wrong-code", { address });
         throw notOpen();
       }
-      const waitMs = guesses.waitMs();
-      if (waitMs > 0) throw tooManyWrong(waitMs);
+      refuseWhileDelayed();
       const isOurs = which.shares.has(shareName(hello.share));
       const device = isOurs ? undefined : await answerPairing(which.code, hello, which.generator);
       if (device === undefined) {
@@ -222,19 +230,6 @@ function notOpen(): ServiceError {
   return new ServiceError(
     "forbidden",
     "no pairing by code is open: open one on the device itself, with tapdeck pair --code",
-  );
-}
-
-function evicted(): ServiceError {
-  const sentence = "others began to pair at the same time, and took this place: try again";
-  return limitReached("pairingHellosMax", sentence);
-}
-
-function tooManyWrong(retryAfterMs: number): ServiceError {
-  return new ServiceError(
-    "busy",
-    `wrong codes were tried: the next one counts in ${minutes(retryAfterMs)}; until then a link of tapdeck pair lets a phone in`,
-    { data: { limit: "pairingWrongCodesFree", retryAfterMs } },
   );
 }
 
