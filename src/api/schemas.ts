@@ -37,6 +37,9 @@ export function hasContent<Input extends Texts>() {
   return rule;
 }
 
+/** A whole number from 1. */
+export const upTo = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
+
 const hexBytes = /^(?:[\s:]*[0-9a-fA-F][\s:]*[0-9a-fA-F])*[\s:]*$/;
 
 export const tokenFields = {

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { auditPageMax, clientNameCharsMax } from "../../core/limits.ts";
 import { auditEntry } from "../../core/shapes.ts";
 import { method } from "../method.ts";
-import { client, pairingEnd, pairingFacts, pairingOpening, role } from "../schemas.ts";
+import { client, pairingEnd, pairingFacts, pairingOpening, role, upTo } from "../schemas.ts";
 
 export const clientMethods = [
   method({
@@ -92,7 +92,7 @@ export const clientMethods = [
     right: "own",
     docs: "The audit log, newest first: pairings, revocations, expired links, refusals, remote launches and remote changes. A change names its `method` and its `object`. Equal refusals and launches are counted in one entry: `count` is their number, and 1 if it is absent.",
     params: v.object({
-      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(auditPageMax)), 100),
+      limit: v.optional(upTo(auditPageMax), 100),
     }),
     result: v.object({
       entries: v.array(auditEntry),

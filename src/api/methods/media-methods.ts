@@ -6,7 +6,7 @@ import { readAction } from "../../core/playback.ts";
 import { allows } from "../../core/rights.ts";
 import { activeMedia, count, indexStatus, mediaItem, system } from "../../core/shapes.ts";
 import { method } from "../method.ts";
-import { launcherEntry, loadedPlaylist, ruleSchemas } from "../schemas.ts";
+import { launcherEntry, loadedPlaylist, ruleSchemas, upTo } from "../schemas.ts";
 
 const resultsDefault = 250;
 const systemIds = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(searchSystemsMax));
@@ -98,10 +98,7 @@ export const mediaMethods = [
       v.object({
         query: v.optional(v.pipe(v.string(), v.maxLength(searchQueryCharsMax))),
         systems: v.optional(systemIds),
-        maxResults: v.optional(
-          v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(searchResultsMax)),
-          resultsDefault,
-        ),
+        maxResults: v.optional(upTo(searchResultsMax), resultsDefault),
       }),
       asksForSomething(),
     ),

@@ -34,13 +34,8 @@ export const settingsMethods = [
       for (const [name, value] of Object.entries(local))
         if (value !== undefined) requireRight(`settings.update of ${name}`, "own", caller);
       await services.settings.update({
-        reader: eitherSpelling("reader", reader, "readers", readers),
-        rootFolder: eitherSpelling(
-          "systems.rootFolder",
-          systems.rootFolder,
-          "systems.rootFolders",
-          systems.rootFolders,
-        ),
+        reader: eitherSpelling("", { reader, readers }),
+        rootFolder: eitherSpelling("systems.", systems),
         ...rest,
       });
     },
@@ -63,13 +58,9 @@ export const settingsMethods = [
 ] as const;
 
 /** Two fields have two spellings each, because known clients use either. */
-function eitherSpelling(
-  oneName: string,
-  one: readonly string[] | undefined,
-  otherName: string,
-  other: readonly string[] | undefined,
-): readonly string[] | undefined {
-  if (one !== undefined && other !== undefined && !Bun.deepEquals(one, other))
-    throw new ServiceError("invalid-params", `${oneName} and ${otherName} are one setting: give one of them`);
-  return one ?? other;
+function eitherSpelling(prefix: string, spellings: Readonly<Record<string, readonly string[] | undefined>>) {
+  const [one, other = one] = Object.values(spellings).filter((value) => value !== undefined);
+  if (Bun.deepEquals(one, other)) return one;
+  const names = Object.keys(spellings).map((name) => `${prefix}${name}`);
+  throw new ServiceError("invalid-params", `${names.join(" and ")} are one setting: give one of them`);
 }

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { historyPageMax, scanMsMax } from "../../core/limits.ts";
 import { launchEntry, token } from "../../core/shapes.ts";
 import { method, requesterOf } from "../method.ts";
-import { hasContent, tokenFields, toToken } from "../schemas.ts";
+import { hasContent, tokenFields, toToken, upTo } from "../schemas.ts";
 
 const durationMsDefault = 500;
 
@@ -28,7 +28,7 @@ export const tokenMethods = [
     params: v.pipe(
       v.object({
         ...tokenFields,
-        duration: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(scanMsMax))),
+        duration: v.optional(upTo(scanMsMax)),
         readerId: v.optional(v.pipe(v.string(), v.maxLength(128))),
       }),
       hasContent(),
@@ -43,10 +43,7 @@ export const tokenMethods = [
     right: "change",
     docs: "Recent launches, newest first; `before` pages back. A page of long texts has fewer than `limit` entries, so only an empty page is the last one.",
     params: v.object({
-      limit: v.optional(
-        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(historyPageMax)),
-        limitDefault,
-      ),
+      limit: v.optional(upTo(historyPageMax), limitDefault),
       before: v.optional(
         v.pipe(v.string(), v.isoTimestamp("must be a time in RFC 3339, such as 2026-01-31T12:00:00Z")),
       ),
