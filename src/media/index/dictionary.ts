@@ -96,7 +96,7 @@ export function shortKeyOf(first: number, second = 0): number {
 }
 
 /** The answers that cost too much to join, in ascending order of their keys. */
-export function* findShortcuts(dictionary: Words, files: number): Generator<StoredShortcut> {
+function* findShortcuts(dictionary: Words, files: number): Generator<StoredShortcut> {
   const lists = dictionary.files.starts;
   const costs = new Float64Array(keys);
   const count = new Uint32Array(keys + 1);

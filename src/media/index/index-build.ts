@@ -95,7 +95,7 @@ const lengths = keyBytesMax + 1;
  * The titles by system and length of their keys. Keys of one length are stored side by side without separators. `order`
  * holds the places of the names in the column, by number of file; `systemOf` returns the system of a file.
  */
-export function* buildTitles(
+function* buildTitles(
   folded: NameColumn,
   order: Uint32Array,
   systemOf: (file: number) => number,

@@ -5,7 +5,7 @@ import { exactText, type FileName } from "../file-names.ts";
 import { NameColumn, NumberColumn } from "../index/columns.ts";
 
 /** The key of a folder's marks; it differs for the same folder in another media folder or on another mount. */
-export function markKeyOf({ path, root, isMount }: StoredBase): string {
+function markKeyOf({ path, root, isMount }: StoredBase): string {
   return `${exactText(path)}\0${root}\0${isMount ? "mounted" : ""}`;
 }
 

@@ -9,18 +9,15 @@ type Libraries = readonly MediaLibrary[];
 /** Counts are sums; the step is that of the first running library. */
 export function joinedStatus(libraries: Libraries): IndexStatus {
   const all = libraries.map((library) => library.status());
-  const { totalSteps, currentStep, currentStepDisplay } = all.find(({ indexing }) => indexing) ?? {};
   const sum = (key: "totalFiles" | "totalMedia") => {
     const known = all.flatMap((status) => status[key] ?? []);
     return known.length === 0 ? {} : { [key]: known.reduce((total, one) => total + one, 0) };
   };
   return {
+    ...all.find(({ indexing }) => indexing),
     exists: all.some(({ exists }) => exists),
     indexing: all.some(({ indexing }) => indexing),
     optimizing: all.some(({ optimizing }) => optimizing),
-    ...(totalSteps === undefined ? {} : { totalSteps }),
-    ...(currentStep === undefined ? {} : { currentStep }),
-    ...(currentStepDisplay === undefined ? {} : { currentStepDisplay }),
     ...sum("totalFiles"),
     ...sum("totalMedia"),
   };

@@ -152,7 +152,7 @@ function keepFew(dataFolder: string, name: string): void {
   }
 }
 
-export type SoughtMedia =
+type SoughtMedia =
   /** `<System>/<path>`, as on a card. */
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "title"; readonly system: string; readonly title: string };
