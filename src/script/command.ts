@@ -17,13 +17,6 @@ export interface LaunchHow {
   readonly why?: string;
 }
 
-interface FoundPath {
-  /** In the form that `launch` takes. */
-  readonly path: string;
-  /** Absent for an exact match. */
-  readonly why?: string;
-}
-
 interface WebRequest {
   readonly method: "GET" | "POST";
   readonly url: string;
@@ -53,7 +46,8 @@ export type RandomSource =
 
 /** Looks media up. Each method resolves with a path that `launch` takes, or rejects with `ServiceError`. */
 export interface MediaLookup {
-  title(wanted: WantedTitle): Promise<FoundPath>;
+  /** `why` is absent for an exact match. */
+  title(wanted: WantedTitle): Promise<{ readonly path: string; readonly why?: string }>;
   search(query: NameQuery): Promise<string>;
   /** Any file of any of the sources, all with the same probability. */
   random(sources: readonly RandomSource[]): Promise<string>;

@@ -51,14 +51,8 @@ export function parseSource(source: ScriptSource): ParsedScript {
   }
 }
 
-interface ParsedCommand {
-  readonly kind: "command";
-  readonly command: Command;
-  /** The place of its `||`, or the end of the script. */
-  readonly end: number;
-}
-
-function parseCommand(source: ScriptSource, start: number): ParsedCommand | Failure {
+/** `end` is the place of its `||`, or the end of the script. */
+function parseCommand(source: ScriptSource, start: number) {
   const { text } = source;
   const offset = skipWhiteSpace(source, start);
   if (offset >= text.length || isCommandEnd(text, offset))
@@ -69,7 +63,7 @@ function parseCommand(source: ScriptSource, start: number): ParsedCommand | Fail
   if (rest.kind === "error") return rest;
   const { args, options, end } = rest;
   const length = text.slice(offset, end).trimEnd().length;
-  return { kind: "command", command: { name: head.name, args, options, offset, length }, end };
+  return { kind: "command" as const, command: { name: head.name, args, options, offset, length }, end };
 }
 
 interface Head {
@@ -103,17 +97,7 @@ function parseName(source: ScriptSource, offset: number): Head | Failure {
   return { kind: "head", name: name.toLowerCase(), valuesAt, end, commasSeparate: !takesMacro, takesMacro };
 }
 
-interface Values {
-  readonly kind: "values";
-  readonly args: readonly Text[];
-  readonly options: ReadonlyMap<string, Text>;
-  readonly end: number;
-}
-
-function parseValues(
-  source: ScriptSource,
-  { valuesAt, end: nameEnd, commasSeparate, takesMacro }: Head,
-): Values | Failure {
+function parseValues(source: ScriptSource, { valuesAt, end: nameEnd, commasSeparate, takesMacro }: Head) {
   const { text } = source;
   const optionsAt = optionsFinder(source);
   const args: Text[] = [];
@@ -132,10 +116,10 @@ function parseValues(
     args.push(value.text);
     end = value.end;
   }
-  if (text[end] !== "?") return { kind: "values", args, options: new Map(), end };
+  if (text[end] !== "?") return { kind: "values" as const, args, options: new Map<string, Text>(), end };
   const found = optionsAt(end);
   if (found === undefined) return failure('"?" must be followed by key=value', end, 1);
-  return found.kind === "error" ? found : { kind: "values", args, options: found.options, end: found.end };
+  return found.kind === "error" ? found : { ...found, kind: "values" as const, args };
 }
 
 interface Options {

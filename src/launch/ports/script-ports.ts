@@ -174,13 +174,13 @@ export function createControlPorts(
   { playing, playlists, stop, volumeMax, find = Bun.which }: ControlParts,
   run: RunContext,
 ) {
-  const isListed = () => playlists.state()?.state === "playing";
   return {
     mediaReady: playing.ready,
     /** Handles `stop`, and `next` and `previous` of a playlist, for all players; the player handles the rest. */
     async control(action: ControlAction): Promise<void> {
-      if (action.kind === "next" && isListed()) await playlists.portsOf(run).move(1);
-      else if (action.kind === "previous" && isListed()) await playlists.portsOf(run).move(-1);
+      const isListed = playlists.state()?.state === "playing";
+      if (isListed && action.kind === "next") await playlists.portsOf(run).move(1);
+      else if (isListed && action.kind === "previous") await playlists.portsOf(run).move(-1);
       else if (action.kind === "stop" && playing.active() !== undefined) await stop();
       else await playing.control(action);
     },
@@ -193,8 +193,8 @@ export function createControlPorts(
       const { volume } = playing;
       if (await volume.change(change)) return;
       const isIdle = playing.active() === undefined;
-      const isKept = isListed() || (change.kind === "by" && volume.isWanted());
-      if (isIdle && isKept) return volume.want(change);
+      const isBetween = isIdle && playlists.state()?.state === "playing";
+      if (isBetween || (isIdle && change.kind === "by" && volume.isWanted())) return volume.want(change);
       try {
         await changeSystemVolume(change, volumeMax(), find, signal);
       } catch (error) {

@@ -60,20 +60,12 @@ interface HeldMedia {
   readonly goneMs: number | undefined;
 }
 
-interface HoldStep {
-  readonly state: HoldState;
-  /** Whether the added card is to be launched. */
-  readonly launches: boolean;
-  /** The card whose media are to be stopped now. */
-  readonly stops: string | undefined;
-}
-
 export function startHold(rules: HoldRules): HoldState {
   return { rules, lying: new Map(), gone: new Map(), media: undefined };
 }
 
-/** `nowMs` is monotonic. */
-export function stepHold(state: HoldState, event: HoldEvent, nowMs: number): HoldStep {
+/** Whether the step `launches` the added card, and the card whose media it `stops`. `nowMs` is monotonic. */
+export function stepHold(state: HoldState, event: HoldEvent, nowMs: number) {
   const launches = event.kind === "added" && !isPutBack(state, event, nowMs);
   const next = forgiven(taken(state, event, nowMs));
   const due = dueMs(next);

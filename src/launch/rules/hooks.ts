@@ -44,10 +44,11 @@ export function createHooks(parts: HookRunnerParts) {
   const beside = (name: keyof Hooks, event: HookEvent) => {
     const script = hooks()[name];
     if (script === undefined) return;
-    // As the config file names it: `on_scan`.
-    const key = name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`);
-    const complain = (error: unknown) =>
+    const complain = (error: unknown) => {
+      // As the config file names it: `on_scan`.
+      const key = name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`);
       log.warn("launch", `the hook ${key} failed`, { error: messageOf(error) });
+    };
     if (running >= hooksRunningMax) return complain(new Error(`${hooksRunningMax} hooks run already`));
     running++;
     // A microtask later, so that a hook does not delay its tap.
