@@ -43,21 +43,18 @@ export const backupPathOf = (path: string): string => `${path}.backup`;
 
 type Writes = Pick<DurableWrites, "ask" | "damage">;
 
-/**
- * Copies the database at `path` to a file beside it. `writes` reports damage that a copy finds; after any damage the last
- * good copy is never replaced.
- */
-export function createBackup({
-  path,
-  clock,
-  log,
-  writes,
-}: {
+interface BackupParts {
   readonly path: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly writes: Writes;
-}) {
+}
+
+/**
+ * Copies the database at `path` to a file beside it. `writes` reports damage that a copy finds; after any damage the last
+ * good copy is never replaced.
+ */
+export function createBackup({ path, clock, log, writes }: BackupParts) {
   const sound = () => writes.damage() === undefined;
   let timer: Disposable | undefined;
   let copying = false;

@@ -58,8 +58,7 @@ function assemble({
   });
   const history = createHistory(database, writes);
   const clients = createClientTable(database, writes, clock);
-  const onDisk = () => syncBehind(`${path}-wal`);
-  const v1Clients = createV1Clients(database, { ...writes, clock, onDisk });
+  const v1Clients = createV1Clients(database, writes, clock, () => syncBehind(`${path}-wal`));
   const backup = createBackup({ path, clock, log, writes });
   return {
     history,

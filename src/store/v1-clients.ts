@@ -41,15 +41,9 @@ interface Row extends NewV1ClientRow {
 /** `onDisk` resolves once all that was committed so far is on the disk. */
 export function createV1Clients(
   database: Database,
-  {
-    durable,
-    ask,
-    clock,
-    onDisk,
-  }: Pick<DurableWrites, "durable" | "ask"> & {
-    readonly clock: Pick<Clock, "now">;
-    readonly onDisk: () => Promise<void>;
-  },
+  { durable, ask }: DurableWrites,
+  clock: Pick<Clock, "now">,
+  onDisk: () => Promise<void>,
 ) {
   const list = database.query<Row, []>(sql.list);
   const find = database.query<Row, { token: string }>(sql.find);

@@ -27,10 +27,8 @@ export function machineChecks(environment: Environment, clock: Clock) {
 
 function faultsIn(folder: string): string {
   const names = readdirSync(folder).sort().slice(0, machineFaultsMax);
-  return names
-    .map((name) => textOf(join(folder, name)).trim())
-    .filter((sentence) => sentence !== "")
-    .join("; ");
+  const sentences = names.map((name) => textOf(join(folder, name)).trim());
+  return sentences.filter((sentence) => sentence !== "").join("; ");
 }
 
 /** The watchdog's line as a sentence; empty for any other text and for an old event. */

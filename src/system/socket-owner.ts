@@ -62,11 +62,7 @@ function portHex(port: number): string {
 
 /** The bytes of an address as the kernel prints them: 32-bit words in the byte order of this machine, little-endian. */
 function wordsHex(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4) {
-    for (const byte of bytes.subarray(at, at + 4).toReversed()) text += byte.toString(16).padStart(2, "0");
-  }
-  return text.toUpperCase();
+  return Buffer.from(bytes).swap32().toString("hex").toUpperCase();
 }
 
 /** The lines that contain `part`: few of many thousands, so that only these are split. */

@@ -35,11 +35,9 @@ export function keepLastWords(stream: ReadableStream<Uint8Array>) {
 export function lastLines(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters.
   const plain = text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "").replace(/[\x00-\x08\x0b-\x1f\x7f\ufffd]/g, "");
-  const lines = plain
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
+  const lines = plain.split("\n").map((line) => line.trim());
   return lines
+    .filter((line) => line !== "")
     .slice(-linesMax)
     .map((line) => (line.length > lineCharsMax ? `${line.slice(0, lineCharsMax)}...` : line))
     .join("\n");

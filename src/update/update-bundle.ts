@@ -51,10 +51,7 @@ export function writeHead({ manifestBytes, signature }: Head): Uint8Array {
 
 /** The bytes that the signature in the head signs. */
 export function signedBytes(manifest: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(purpose.length + manifest.length);
-  bytes.set(purpose);
-  bytes.set(manifest, purpose.length);
-  return bytes;
+  return Buffer.concat([purpose, manifest]);
 }
 
 /** True if one of the keys made the signature. */

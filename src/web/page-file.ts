@@ -3,9 +3,7 @@ import { bundlePage } from "./page-bundle.ts" with { type: "macro" };
 
 const bundle = bundlePage();
 
-/**
- * Only resources of the device itself, and no embedding in other pages. `wasm-unsafe-eval` is for libsodium.
- */
+/** Only resources of the device itself, and no embedding in other pages. `wasm-unsafe-eval` is for libsodium. */
 const policy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -18,7 +16,6 @@ const policy = [
 ].join("; ");
 
 const headers = {
-  "content-encoding": "gzip",
   "content-security-policy": policy,
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
@@ -32,11 +29,10 @@ export function pageFile(path: string, { headers: asked, method }: Request): Res
   const gzip = Buffer.from(file.gzip, "base64");
   const takesGzip = /\bgzip\b/.test(asked.get("accept-encoding") ?? "");
   const body = takesGzip ? gzip : Bun.gunzipSync(gzip);
-  const { "content-encoding": encoding, ...plain } = headers;
   return new Response(method === "HEAD" ? null : body, {
     headers: {
-      ...plain,
-      ...(takesGzip ? { "content-encoding": encoding } : {}),
+      ...headers,
+      ...(takesGzip ? { "content-encoding": "gzip" } : {}),
       "content-type": file.type,
       vary: "accept-encoding",
       // The content behind a name with a hash never changes.
