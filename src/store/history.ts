@@ -105,13 +105,7 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
      * Newest first, and only launches that began before `beforeMs`. Fewer than `limit`, but at least one, if their texts
      * exceed `historyPageCharsMax`. A launch that still runs counts as not successful.
      */
-    list({
-      limit,
-      beforeMs = Number.MAX_SAFE_INTEGER,
-    }: {
-      readonly limit: number;
-      readonly beforeMs?: number;
-    }): readonly LaunchEntry[] {
+    list({ limit, beforeMs = Number.MAX_SAFE_INTEGER }: ListParams): readonly LaunchEntry[] {
       flush();
       return ask(() => readPage(list, limit, beforeMs)).map(entryOf);
     },
@@ -129,6 +123,7 @@ export function createHistory(database: Database, { ask }: Pick<DurableWrites, "
 }
 
 type Page = { readonly beforeMs: number; readonly belowId: number; readonly limit: number };
+type ListParams = Pick<Page, "limit"> & Partial<Pick<Page, "beforeMs">>;
 
 function readPage(list: Statement<Row, [Page]>, limit: number, beforeMs: number): readonly Row[] {
   const rows: Row[] = [];

@@ -109,14 +109,6 @@ export function sumOf(anywhere: Uint8Array, atStart: Uint8Array): number {
   return (Bun.hash.crc32(anywhere) ^ Bun.hash.crc32(atStart)) >>> 0;
 }
 
-const insertSystem = "INSERT INTO system VALUES ($id, $name, $fingerprint)";
-const insertBase = "INSERT INTO base VALUES (?, ?, ?, ?)";
-const insertFolder = "INSERT INTO folder VALUES (?, ?, ?)";
-const insertFile = "INSERT INTO file VALUES (?, ?, ?, ?)";
-const insertPiece = "INSERT INTO piece VALUES ($name, $number, $sum, $bytes)";
-const insertShortcut = "INSERT INTO shortcut VALUES ($key, $sum, $anywhere, $start)";
-const insertTitles = "INSERT INTO title VALUES ($system, $plain, $length, $number, $sum, $bytes)";
-
 /** Writes the index beside `path` and renames it to `path`; returns once that is on the disk. */
 export function writeMediaIndex(path: string, content: IndexContent): void {
   const fresh = `${path}.new`;
@@ -139,31 +131,31 @@ export function writeMediaIndex(path: string, content: IndexContent): void {
 function fill(database: Database, { systems, bases, folders, files, titles, search }: IndexContent): void {
   for (const statement of schema) database.run(statement);
   database.run(`PRAGMA user_version = ${layout}`);
-  const system = database.query(insertSystem);
+  const system = database.query("INSERT INTO system VALUES ($id, $name, $fingerprint)");
   for (const [id, { id: name, fingerprint }] of systems.entries()) system.run({ id, name, fingerprint });
-  const base = database.query(insertBase);
+  const base = database.query("INSERT INTO base VALUES (?, ?, ?, ?)");
   for (const [id, { path, root, isMount }] of bases.entries()) base.run(id, path, root, isMount ? 1 : 0);
-  const folder = database.query(insertFolder);
+  const folder = database.query("INSERT INTO folder VALUES (?, ?, ?)");
   for (const [id, { base, path }] of folders.entries()) folder.run(id, base, path);
-  const file = database.query(insertFile);
+  const file = database.query("INSERT INTO file VALUES (?, ?, ?, ?)");
   let id = 0;
   for (const one of files) file.run(id++, one.system, one.folder, one.name);
   fillTitles(database, titles());
   const { pieces, shortcuts } = search();
-  const piece = database.query(insertPiece);
+  const piece = database.query("INSERT INTO piece VALUES ($name, $number, $sum, $bytes)");
   for (const [name, bytes] of Object.entries(pieces)) {
     for (let at = 0, number = 0; at < bytes.length; at += pieceBytesMax, number++) {
       const part = bytes.subarray(at, at + pieceBytesMax);
       piece.run({ name, number, sum: Bun.hash.crc32(part), bytes: part });
     }
   }
-  const shortcut = database.query(insertShortcut);
+  const shortcut = database.query("INSERT INTO shortcut VALUES ($key, $sum, $anywhere, $start)");
   for (const { key, anywhere, atStart } of shortcuts)
     shortcut.run({ key, sum: sumOf(anywhere, atStart), anywhere, start: atStart });
 }
 
 function fillTitles(database: Database, titles: Iterable<StoredTitles>): void {
-  const insert = database.query(insertTitles);
+  const insert = database.query("INSERT INTO title VALUES ($system, $plain, $length, $number, $sum, $bytes)");
   let number = 0;
   for (const { system, isPlain, length, keys, files, signatures } of titles) {
     const bytes = Buffer.concat([keys, uint32Bytes(files), uint32Bytes(signatures)]);
