@@ -37,7 +37,7 @@ import {
   type Typed,
 } from "./protocol/typed-code.ts";
 
-// Readers type a key each millisecond to each twenty; a person at a keypad is not meant to use this.
+// Readers type a key every 1 to 20 ms; this driver is not meant for a person at a keypad.
 const idleMs = 250;
 // A delayed process runs its timers before it reads the keys, so pending keys get this much time.
 const lateMs = 10;
@@ -82,7 +82,9 @@ export function createHidKeyboard(keyboards: Keyboards) {
   } as const satisfies Driver;
 }
 
-/** The first of each id goes by its id, as people name it in the config; more of the same by their nodes. */
+/**
+ * The first device of each id is named by its id, as people write it in the config; further ones are named by their nodes.
+ */
 function candidatesOf(found: readonly HidInfo[]): readonly Candidate[] {
   return found.map(({ id, path, stamp, port }) => {
     const isFirst = found.find((other) => other.id === id)?.path === path;

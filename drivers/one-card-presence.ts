@@ -40,8 +40,8 @@ function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstM
   else leaving = clock.after(firstMs, lift);
   return {
     /**
-     * This lies there now: for `ms` milliseconds from now on, or until something else does. False if cards came too fast
-     * for a hand: then this one is passed over.
+     * This card is present now: for `ms` milliseconds, or until the next change. False if cards came too fast for a hand:
+     * then this one is dropped.
      */
     lay(sighting: Sighting, ms?: number): boolean {
       if (signal.aborted) return false;

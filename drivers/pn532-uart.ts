@@ -118,7 +118,7 @@ export async function openPn532(
         closedError: () => readerGone(link.path, "it was closed"),
         async close() {
           await chip.abort();
-          // Other programs look for the chip at its first rate. Best effort: the chip may be gone.
+          // Other programs expect the chip at its first rate. Best effort: the chip may be gone.
           if (raised) await changeBaudRate(chip, clock, firstBaudRate).catch(() => {});
           await link.close();
         },
@@ -202,8 +202,8 @@ export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidat
   }));
 }
 
-// Excluded are light guns with one of these converters, and all devices that are also a keyboard or a mouse: a stray byte
-// would make them shoot or type. The kernel's console is excluded, too.
+// Excluded are light guns with one of these converters, and devices that are also a keyboard or a mouse. A stray byte would
+// make them shoot or type. The kernel's console is excluded, too.
 function isLikely(port: SerialPortInfo): boolean {
   if (port.hasHid || port.isConsole) return false;
   if (port.vendorId === undefined) return boardDrivers.includes(port.driver ?? "");

@@ -132,7 +132,7 @@ export function createCcid({ link, slot, log, prepare }: CcidOptions) {
       last = result.catch(() => {});
       return result;
     },
-    /** Resolves once no command runs, and lets none begin any more. */
+    /** Resolves once no command runs, and prevents further commands. */
     async close() {
       closed = true;
       await last;

@@ -1,6 +1,6 @@
 /**
  * An input device that types, taken for this process alone. The kernel gives its keys to no other reader, neither the
- * console nor a window (EVIOCGRAB, linux/input.h), and releases them at the end of the process.
+ * console nor a window (EVIOCGRAB, linux/input.h). It releases them at the end of the process.
  */
 import { closeSync, constants } from "node:fs";
 import { linkTo, openDevice } from "./fd-stream.ts";

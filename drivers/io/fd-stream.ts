@@ -33,7 +33,7 @@ export function openFd(fd: number) {
     if (state !== "open") throw new FdError(state);
   };
   const send = async (bytes: Uint8Array, before: Promise<void> | undefined) => {
-    // Not awaited if there is none, so that the first bytes leave before this returns.
+    // Without an earlier write there is no wait, so that the first bytes leave before this returns.
     if (before !== undefined) await before;
     for (let sent = 0; sent < bytes.length; ) {
       refuseUnlessOpen();
@@ -77,9 +77,9 @@ export function openFd(fd: number) {
       });
       return writing;
     },
-    /** Resolves once the writes so far have ended, well or not. */
+    /** Resolves once the writes so far have ended, with or without success. */
     written: async () => lastWrite,
-    /** Drops what was read ahead; a read that waits goes on waiting. */
+    /** Drops what was read ahead; a waiting read continues to wait. */
     async discard() {
       const old = reader;
       reader = undefined;

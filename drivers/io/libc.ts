@@ -1,7 +1,7 @@
 /**
- * The few calls of the C library that Bun lacks: ioctl on terminals and flock for device I/O, the limits of this process,
- * and filters of its sockets. Request numbers and layouts are Linux's for x86-64 and arm64 (asm-generic/ioctls.h,
- * termbits.h), which agree.
+ * The few calls of the C library that Bun lacks: ioctl on terminals, flock for device I/O, limits of this process, and
+ * filters of its sockets. Request numbers and layouts are Linux's for x86-64 and arm64 (asm-generic/ioctls.h, termbits.h),
+ * which agree.
  */
 import { dlopen, FFIType, ptr } from "bun:ffi";
 

@@ -101,7 +101,7 @@ function createPort(fd: number, openOptions: Required<SerialBindingOptions>) {
     get isOpen() {
       return isOpen;
     },
-    /** Rejects a read and a write that wait with `canceled`. Rejects if it was closed before. */
+    /** Rejects a waiting read and a waiting write with `canceled`. Rejects if it was closed before. */
     async close() {
       refuseUnlessOpen();
       isOpen = false;

@@ -51,8 +51,8 @@ export interface Framing {
 }
 
 /**
- * Raw bytes at `baudRate`, framed as asked. False if the rate is no whole number from 1 to `serialBaudRateMax`, or if the
- * kernel refuses it or keeps a rate more than 2.5 % away. Then the old settings stay.
+ * Raw bytes at `baudRate`, framed as asked. False if the rate is no whole number from 1 to `serialBaudRateMax`. Also false
+ * if the kernel refuses it or keeps a rate more than 2.5 % away. Then the old settings stay.
  */
 export function setRaw(fd: number, baudRate: number, framing: Framing = {}): boolean {
   if (!Number.isInteger(baudRate) || baudRate < 1 || baudRate > serialBaudRateMax) return false;

@@ -180,7 +180,7 @@ export const uinputRequests = {
   setup: 0x405c5503,
   setEventBit: 0x40045564,
   setKeyBit: 0x40045565,
-  /** For a name of `sysNameBytes` bytes. */
+  /** Returns a name of up to `sysNameBytes` bytes. */
   sysName: 0x8040552c,
 } as const;
 

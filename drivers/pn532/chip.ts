@@ -172,18 +172,18 @@ export function createChip(link: ByteLink, clock: Clock, log: Log) {
       if (answer === undefined) throw readerGone(link.path, "the chip does not answer");
       return answer;
     },
-    /** As `call`, for a command that may take without end: undefined if nothing was answered within `waitMs`. */
+    /** As `call`, for a command without a time limit of its own: undefined if nothing was answered within `waitMs`. */
     callFor: (command: Uint8Array, waitMs: number, signal?: AbortSignal) =>
       start(command, { answerMs: waitMs, mayBeSilent: true, sendsMax }, signal),
     /** As `call`, sent once only and undefined if nothing answers: to see whether a chip is there. */
     probe: (command: Uint8Array, signal?: AbortSignal) =>
       start(command, { answerMs: answerTimeoutMs, mayBeSilent: true, sendsMax: 1 }, signal),
-    /** Ends the command that runs (6.2.1.3: an ACK from the host aborts it). */
+    /** Aborts the running command (6.2.1.3: an ACK from the host aborts it). */
     abort() {
       stray = undefined;
       return send(ackFrame);
     },
-    /** The late answer to an aborted command, once. */
+    /** The late answer to an aborted command, which comes at most once. */
     takeStray(code: number) {
       const answer = stray?.[1] === code + 1 ? stray : undefined;
       stray = undefined;

@@ -1,6 +1,6 @@
 /**
- * Commands that a contactless reader runs itself, in the form of APDUs, purely (PC/SC part 3, 3.2.2; ACR122U Application
- * Programming Interface 2.04, sections 4 to 6).
+ * Commands that a contactless reader runs itself, in the form of APDUs, purely. Sources: PC/SC part 3, 3.2.2; ACR122U
+ * Application Programming Interface 2.04, sections 4 to 6.
  *
  *   FF CA 00 00 00             UID                       FF CA 01 00 00   historical bytes
  *   FF B0 hi lo 10             16 bytes from a block     FF D6 hi lo Lc data   write a block
@@ -59,8 +59,7 @@ export function acrBuzzer(sounds: boolean): Uint8Array {
 }
 
 /**
- * Tenths of a second on and off, the number of blinks, and the buzzer with each: 400 ms in all, in which it hears nothing
- * else.
+ * Tenths of a second on and off, the number of blinks, and the buzzer with each. The reader hears nothing else for 400 ms.
  */
 const acrBlinks = { failed: [3, 1, 1, 1], written: [1, 1, 2, 1] } as const;
 

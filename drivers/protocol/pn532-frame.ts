@@ -55,7 +55,7 @@ export type Cut =
 export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
 
 /**
- * Cuts a stream, however it is split, into the same frames. After a broken frame the search goes on directly after its
+ * Cuts a stream, however it is split, into the same frames. After a broken frame the search continues directly after its
  * start.
  */
 export function createFrameCutter() {

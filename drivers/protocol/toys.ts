@@ -30,8 +30,8 @@ const firstVehicle = 1000; // Characters are numbered below, vehicles and gadget
 const idMax = 0xffff;
 
 /**
- * Eight bytes if the twelve of `pages` belong to a LEGO Dimensions toy: its id in cleartext, little-endian, and page 26h,
- * which marks a vehicle or a character. They stay the same when the game writes to the toy.
+ * Eight bytes if the twelve of `pages` belong to a LEGO Dimensions toy: its id, little-endian, and page 26h, which marks a
+ * vehicle or a character. They stay the same when the game writes to the toy.
  */
 export function legoToyOf(uid: Uint8Array, pages: Uint8Array): Uint8Array | undefined {
   if (uid.length !== 7 || pages.length < 12) return undefined;

@@ -77,7 +77,7 @@ export function wrapMessage(message: Uint8Array): Uint8Array {
 
 export interface DynamicLock {
   readonly page: number;
-  /** Pages from 16 on that each bit locks. */
+  /** The number of pages from 16 on that one bit locks. */
   readonly pagesPerBit: number;
   /** The bits in order; absent if they follow one another from 0 on. */
   readonly bits?: readonly number[];

@@ -1,5 +1,5 @@
 /**
- * The plan for writing a message into a Type 2 tag, purely: from the content of its memory to the pages to write, in their
+ * The plan for writing a message into a Type 2 tag, purely: the content of its memory becomes the pages to write, in their
  * order. Sources: NFC Forum Type 2 Tag 1.1; NXP NTAG21x, MF0ULx1 and MF0ICU1 data sheets.
  *
  *   ..  03  length  message  FE          the block's length is one byte, or FF and two bytes big-endian

@@ -44,7 +44,7 @@ export function readBlocks(idm: Uint8Array, from: number, blocks: number): Uint8
   return framed(0x06, ...idm, 1, readService & 0xff, readService >> 8, blocks, ...blockList(from, blocks));
 }
 
-/** The bytes of so many blocks; undefined if the tag refused or the frame is of another form. */
+/** The bytes of this many blocks; undefined if the tag refused or the frame is of another form. */
 export function parseRead(answer: Uint8Array, blocks: number): Uint8Array | undefined {
   const bytes = 13 + blocks * type3BlockBytes;
   const isWhole = answer.length === bytes && answer[0] === bytes && answer[1] === 0x07;
@@ -106,7 +106,7 @@ export function withMessage(
   return withSum(changed);
 }
 
-/** Of a new tag: version 1.0, so many blocks of which so many are read and written at once. */
+/** Of a new tag: version 1.0, with this number of blocks, and the numbers that are read and written at once. */
 export function freshAttributes(blocks: number, readBlocksMax: number): Uint8Array {
   const bytes = new Uint8Array(type3BlockBytes);
   bytes.set([0x10, readBlocksMax, 1, blocks >> 8, blocks & 0xff]);

@@ -108,7 +108,7 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
     sectors: sectorsOf(target.sak),
     /** False if it left. */
     reselect,
-    /** True if it was not there when it was selected last. */
+    /** True if the last selection did not find it. */
     get hasLeft() {
       return hasLeft;
     },

@@ -133,7 +133,7 @@ function createOrders() {
   let closed: { readonly reason: unknown } | undefined;
 
   return {
-    /** Resolves when it was carried out; as `ReaderSession.write`. */
+    /** Resolves after the write; as `ReaderSession.write`. */
     place: (order: WriteOrder, signal: AbortSignal) =>
       new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
@@ -152,7 +152,7 @@ function createOrders() {
         waiting = { order, end };
         signal.addEventListener("abort", onAbort, { once: true });
       }),
-    /** The order that wants this tag; from now on it can no longer be called off. */
+    /** The order that claims this tag; from now on it can no longer be cancelled. */
     claimed(uid: string): ClaimedOrder | undefined {
       if (waiting === undefined || !waiting.order.claim(uid)) return undefined;
       const { order, end } = waiting;

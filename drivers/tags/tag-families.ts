@@ -16,8 +16,8 @@ import { refusals } from "./write-failures.ts";
  * Rejects with `reader-gone` if the reader fails.
  *
  * `data` is the memory from the first place of a message to the message's end, in reading order. It begins at page 4 (Type
- * 2), the data blocks of the NDEF sectors (MIFARE Classic), block 1 (Type 3), or the NDEF file with its length (Type 4).
- * Without a message it is the first 16 bytes of that, or empty; for a toy, the bytes that identify the figure
+ * 2), the data blocks of the NDEF sectors (Classic), block 1 (Type 3), or the NDEF file with its length (Type 4). Without a
+ * message it is the first 16 bytes of that, or empty; for a toy, the bytes that identify the figure
  * (drivers/protocol/toys.ts). It never depends on the reader.
  */
 export async function readTag(channel: TagChannel, signal: AbortSignal): Promise<Sighting | undefined> {

@@ -75,7 +75,7 @@ export function createPad(link: HidLink, clock: Clock, log: Log) {
       turn = asked.catch(() => {});
       return asked;
     },
-    /** One listener: a later one takes the place of an earlier. */
+    /** There is one listener: a later one replaces it. */
     onTag(listener: (event: TagEvent) => void) {
       onTag = listener;
     },
@@ -110,7 +110,7 @@ export function createLights(pad: Pad, clock: Clock) {
       lit = wanted;
       for (const zone of changes) await set(zone, wanted.has(zone) ? white : dark, signal);
     },
-    /** All zones in one colour for a moment, then as before. As `ReaderSession.signal`; white says that a tag was heard. */
+    /** All zones in one colour for a moment, then as before. As `ReaderSession.signal`; white means that a tag was read. */
     signal(kind: Signal, ending: AbortSignal) {
       if (kind === "scanned" || isSignalling) return;
       isSignalling = true;

@@ -144,8 +144,8 @@ export interface PairingDoor {
   /** Undefined if the text is no pairing hello. */
   read(text: string): PairingHello | undefined;
   /**
-   * Begins an exchange, which spends no try. Throws `forbidden` if no pairing is open, `busy` while wrong codes delay the
-   * next one, and `secure-failure` for a share that is forged or our own.
+   * Begins an exchange, which spends no try. Throws `forbidden` if no pairing is open, and `busy` while wrong codes delay
+   * the next one. Throws `secure-failure` for a share that is forged or our own.
    */
   begin(hello: PairingHello, address: string): Promise<PairingTry>;
 }

@@ -25,7 +25,7 @@ export interface Services {
    * script reaches outside the device.
    */
   launch(token: TokenParams, from?: { readonly trusted: boolean; readonly requester?: Requester }): void;
-  /** Stops what plays, empties the queue, and returns at once. */
+  /** Stops the player, empties the queue, and returns at once. */
   stop(): void;
   /** Launches the card that the launch guard holds back. Throws `not-found` if there is none. */
   confirm(): void;

@@ -48,9 +48,9 @@ export async function pair(url: string, code: string, options: PairOptions = {})
 }
 
 /**
- * The value of `Authorization: Bearer`, for HTTPS requests: the client's id and its token for the certificate with this
- * SHA-256 fingerprint, in either case, with or without colons. A device with another certificate rejects the token.
- * Throws `invalid-params` for a secret or fingerprint of another length.
+ * The value of `Authorization: Bearer`, for HTTPS requests: the client's id, and its token for the certificate with this
+ * SHA-256 fingerprint. Its hex digits may be in either case, with or without colons. A device with another certificate
+ * rejects the token. Throws `invalid-params` for a secret or fingerprint of another length.
  */
 export function bearerOf({ id, secret }: Identity, fingerprint: string): string {
   return `${id}:${bearerToken(secret, fingerprint)}`;

@@ -61,8 +61,8 @@ export async function createSettings(options: SettingsOptions) {
     fault: file.fault,
     /**
      * Changes the given fields: `current()` before this returns, and the file before it resolves. Rejects with
-     * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; `failed` if the file cannot
-     * be written, and then the settings return to those of the file.
+     * `ServiceError`: `invalid-params` with the name of an invalid field, and nothing changed; or `failed` if the file cannot
+     * be written. After that the settings return to those of the file.
      */
     async update(given: SettingsPatch): Promise<void> {
       if (closed) throw new ServiceError("busy", "the service is stopping");

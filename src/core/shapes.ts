@@ -166,12 +166,12 @@ export const launchFinished = v.object({
 });
 export type LaunchFinished = ValueOf<typeof launchFinished>;
 
-/** The launch guard holds back a card that would end what plays. `time` is that of its `running`. */
+/** The launch guard holds back a card that would end the current media. `time` is that of its `running`. */
 export const launchGuarded = v.object({
   time,
   uid: text,
   text,
-  /** The name of what plays. */
+  /** The name of the current media. */
   playing: text,
   /** The time to confirm it, in milliseconds. */
   confirmMs: count,

@@ -100,7 +100,7 @@ export function createPlaybackSession(parts: SessionParts, token: () => TokenPar
     owner: playing.owner,
     /** Ends the player and its playlist; resolves when the player is gone. `media.stopped` carries `why`. */
     stopMedia(why?: string): Promise<void> {
-      // A paused playlist is not what plays.
+      // A paused playlist does not play.
       if (playlists.state()?.state === "playing") playlists.clear();
       return starting.stop(why);
     },
@@ -146,7 +146,7 @@ function createStarting(
     }
   };
   return {
-    /** Stops what plays, and starts the player. Rejects with `ServiceError`, or with the reason of the run's signal. */
+    /** Stops the current player, and starts the new one. Rejects with `ServiceError`, or with the reason of the run's signal. */
     async start(file: MediaFile, choice: PlayerChoice, run: RunContext): Promise<Proof> {
       refuse();
       if (!run.isHook)

@@ -147,7 +147,7 @@ export const mediaExtensions: readonly string[] = [...kindByExtension.keys()];
 
 /**
  * A sentence if a name is of no system. Undefined for a name of a known system in any spelling, and for the names in
- * `configured`, which the config gives to systems of its own.
+ * `configured`, which are systems of the config.
  */
 export function systemFault(name: string, configured: readonly string[]): string | undefined {
   const isConfigured = configured.some((one) => one.toLowerCase() === name.toLowerCase());

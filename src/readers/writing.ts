@@ -84,9 +84,9 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
 
   return {
     /**
-     * Resolves after the text was written to a tag. Throws `invalid-params` for a text that no tag can hold, `not-found` and
-     * `no-reader` for the reader, `conflict` during another write, `write-failed` with `data.cause`, and `failed` after a cancel.
-     * Rejects with the signal's reason if that aborts before a tag was claimed.
+     * Resolves after the text was written to a tag. Throws `invalid-params` for a text that no tag can hold, and `not-found`
+     * and `no-reader` for the reader. Throws `conflict` during another write, `write-failed` with `data.cause`, and `failed`
+     * after a cancel. Rejects with the signal's reason if that aborts before a tag was claimed.
      */
     async write(request: WriteRequest, signal?: AbortSignal): Promise<void> {
       checkText(request.text);

@@ -18,10 +18,10 @@ export type Notice =
   | Starting
   | { readonly kind: "failed"; readonly reason: string };
 
-/** How a phone is let in. */
+/** The data of the pairing picture. */
 export interface ShownPairing {
   readonly link: string;
-  /** The link without the code, to be typed. */
+  /** The link without the code, for typing. */
   readonly base: string;
   readonly code: string;
 }

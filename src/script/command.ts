@@ -82,7 +82,7 @@ export interface ScriptPorts {
   launch(path: string, how: LaunchHow): Promise<void>;
   launchSystem(system: string): Promise<void>;
   launchLast(how: Pick<LaunchHow, "resume">): Promise<void>;
-  /** Stops what plays, and resolves once it has ended. */
+  /** Stops the player, and resolves once it has ended. */
   stop(): Promise<void>;
   delay(ms: number, signal: AbortSignal): Promise<void>;
   echo(text: string): void;
@@ -134,7 +134,7 @@ export interface ScriptCommand {
   /** Its options, each with a line for people. Every command takes `when` besides. */
   readonly options: Readonly<Record<string, string>>;
   readonly startsMedia: boolean;
-  /** It continues what plays already, so the launch guard does not hold it back. */
+  /** It continues the current media, so the launch guard does not hold it back. */
   readonly goesOn?: true;
   readonly endsMedia?: true;
   /** It may take long; another card may take over meanwhile. */

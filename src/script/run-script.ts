@@ -20,7 +20,7 @@ export function readyScript(text: string, origin: ScriptOrigin) {
   const switchesMedia = steps.some(({ meaning }) => meaning.startsMedia && meaning.goesOn !== true);
   return {
     startsMedia: steps.some(({ meaning }) => meaning.startsMedia),
-    /** Whether one of its commands starts other media than what plays. */
+    /** Whether one of its commands starts other media than the current one. */
     switchesMedia,
     /** Whether it ends the scripts before it, because it switches or stops media. */
     takesOver: switchesMedia || steps.some(({ meaning }) => meaning.endsMedia === true),

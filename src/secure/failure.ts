@@ -1,13 +1,13 @@
-/** The errors of the secure layer. All causes of `SecureFailure` share one sentence, so that it tells an attacker nothing. */
+/** The errors of the secure layer. All causes of `SecureFailure` share one sentence, so that an attacker learns nothing from it. */
 import { ServiceError } from "../core/errors.ts";
 
 /** The version of this secure layer: `v` of its handshake. */
 export const secureVersion = 2;
 
 /**
- * A message does not open. Causes are an unknown client, a wrong secret, a message that was altered, cut, repeated,
- * reflected or reordered, a second handshake, or a call after `close()`. The session is over and its keys are wiped; the
- * caller closes the connection.
+ * A message does not open. Causes are an unknown client, a wrong secret, an altered, cut, repeated, reflected or reordered
+ * message, a second handshake, or a call after `close()`. The session is over and its keys are wiped; the caller closes the
+ * connection.
  */
 export class SecureFailure extends ServiceError {
   constructor() {

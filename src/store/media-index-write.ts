@@ -81,10 +81,10 @@ export interface StoredTitles {
   readonly system: number;
   /** Numerals stay letters in these keys. */
   readonly isPlain: boolean;
-  /** Bytes of each key. */
+  /** The length of each key, in bytes. */
   readonly length: number;
   readonly keys: Uint8Array;
-  /** Of each key. */
+  /** The file of each key, and then its signature. */
   readonly files: Uint32Array;
   readonly signatures: Uint32Array;
 }
@@ -93,7 +93,7 @@ export interface IndexContent {
   readonly systems: readonly StoredSystem[];
   readonly bases: readonly StoredBase[];
   readonly folders: readonly StoredFolder[];
-  /** In their order. */
+  /** The files in the order of their numbers. */
   readonly files: Iterable<StoredFile>;
   /** By system and length; called after the files are written. */
   readonly titles: () => Iterable<StoredTitles>;

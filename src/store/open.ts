@@ -133,7 +133,7 @@ function openWhole(path: string): Database | string {
 }
 
 /**
- * If the disk has no room for the 32 KiB of shared memory of WAL mode, opens the database for one connection alone, which
+ * If the disk has no room for the 32 KiB of shared memory of WAL mode, opens the database for one connection alone. That
  * needs none (sqlite.org/wal.html, 6). A full disk must not keep the service from starting. The backup copy needs a second
  * connection, so it fails until the next start, and `check` reports it.
  */

@@ -26,7 +26,7 @@ export interface Recovery {
   readonly restoredFrom?: string;
 }
 
-/** Suffixes of the files of a database: SQLite would take one that stays for a part of the restored database. */
+/** Suffixes of the files of a database: SQLite would treat a leftover as a part of the restored database. */
 const parts = ["", "-wal", "-shm", "-journal"] as const;
 
 /** The first 16 bytes of each database (sqlite.org/fileformat2.html, 1.3.1). */
@@ -35,7 +35,7 @@ const magic = Buffer.from("SQLite format 3\0");
 /**
  * Moves the database aside and restores its backup if that is good. A bad backup is moved aside too, because the next
  * copy would overwrite it. Each step is on the disk before the next one; a start that finds a backup and no database
- * goes on from there.
+ * continues from there.
  */
 export function recover(path: string, reason: string, nowMs: number): Recovery {
   const aside = freeName(path, nowMs);

@@ -167,7 +167,8 @@ const responders = ["/run/avahi-daemon/socket", "/run/avahi-daemon/pid"];
 /**
  * The hosts by which a phone on the same network reaches this device, the best first. They are the addresses of the
  * config's `listen`, if there are any. Otherwise they are `<name>.local`, if a program on the device answers for that name,
- * and the addresses of the network cards, that of the default route first. Empty if only the device itself can connect.
+ * and the addresses of the network cards. The card of the default route comes first. Empty if only the device itself can
+ * connect.
  */
 export async function reachableHosts(listen: readonly string[]): Promise<readonly string[]> {
   const isAll = listen.length === 0 || listen.some((address) => address === "::" || address === "0.0.0.0");

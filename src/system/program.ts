@@ -39,7 +39,7 @@ export async function runProgram(
   );
   try {
     await child.exited;
-    // Kills children that would outlive the card. A child that left the group goes on, and its output is dropped.
+    // Kills children that would outlive the card. A child that left the group continues, and its output is dropped.
     endGroup();
     drained = setTimeout(() => reading.abort(), drainMsMax);
     const output = (await Promise.all(outputs)).join("");

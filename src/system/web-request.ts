@@ -53,8 +53,8 @@ export function createWebClient({
         return await exchange({ ...request, url, address }, signal);
       } catch (error) {
         fault = error;
-        // A server that accepted the connection may have done the request. Only for an unreached server is the next address
-        // tried.
+        // A server that accepted the connection may have done the request. The next address is tried only if the server was
+        // not reached.
         if (!(error instanceof ServiceError) || error.data?.connected !== false) throw error;
       }
     }

@@ -80,11 +80,11 @@ export function followFacts(
       pairing = now;
       changed();
     },
-    /** From now on a reader that is not there is missing: at the start, all are still being looked for. */
+    /** From now on an absent reader counts as missing; at the start, readers are still being looked for. */
     settle() {
       isSettled = true;
     },
-    /** Whether a player had the screen since this was last asked: what was drawn before may be gone. */
+    /** Whether a player had the screen since the last call: earlier drawings may be gone. */
     hasPlayed() {
       const had = hasPlayed;
       hasPlayed = isPlaying;

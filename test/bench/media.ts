@@ -37,7 +37,7 @@ const secondsOfSmaller = { first: Number.NaN, again: Number.NaN };
 const timesMax = 5;
 const growth = "the memory of the run, which outgrows the caches";
 
-/** Prints all figures; `only` limits it to libraries of at most so many files. */
+/** Prints all figures; `only` limits it to libraries of at most that many files. */
 export async function measureMedia(only = Number.POSITIVE_INFINITY): Promise<void> {
   for (const size of sizes.filter(({ files }) => files <= only)) {
     const folder = await mkdtemp(join(tmpdir(), "tapdeck-bench-"));

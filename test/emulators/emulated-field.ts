@@ -1,6 +1,6 @@
 /**
- * The radio side of the emulated chip: the tags in the field, the targets among them, the result of an exchange with a
- * target, and its time.
+ * The radio side of the emulated chip: the tags in the field and the targets among them. It returns the result of an
+ * exchange with a target, and its time.
  */
 import { crcA, type EmulatedTag, type TagAnswer } from "./type-a.ts";
 

@@ -37,7 +37,7 @@ export interface Line {
 // Timers fire up to a millisecond late; a precise line spins for that long.
 const timerSlackMs = 1.5;
 const mergeWaitMs = 5;
-const timerMsMax = 2 ** 31 - 1; // The longest timer; more is endless.
+const timerMsMax = 2 ** 31 - 1; // The longest timer of the runtime; a longer wait counts as endless.
 
 const machineTime: LineTime = {
   now: () => performance.now(),
@@ -206,7 +206,7 @@ export function createFaults(): Faults & FaultyLine & FaultyChip {
       const kept = bytes.slice(lost);
       if (isAnswer && corrupt > 0 && lost === 0) {
         corrupt -= 1;
-        // The last byte that its sum guards.
+        // The last byte that the checksum covers.
         kept[kept.length - 3] = (kept.at(-3) ?? 0) ^ 0x40;
       }
       return Uint8Array.of(...noiseBytes(), ...kept);

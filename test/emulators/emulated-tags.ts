@@ -1,6 +1,6 @@
 /**
- * Tags for an emulated field: Type 2 tags in their factory state or with a message, and tags that are identified by their
- * answers at selection.
+ * Tags for an emulated field: Type 2 tags in their factory state or with a message, and tags identified by their answers at
+ * selection.
  */
 
 import { encodeTextMessage, encodeUriMessage } from "../../drivers/protocol/ndef.ts";

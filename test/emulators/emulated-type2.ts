@@ -24,7 +24,7 @@ const protectsReading = 0x80;
 
 export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array) {
   let isAuthenticated = false;
-  /** The page whose 16 bytes come next. */
+  /** The target page of a compatibility write, whose 16 bytes follow in the next frame. */
   let compatibilityPage: number | undefined;
   let tornBytes: number | undefined;
 
@@ -95,7 +95,7 @@ export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array) {
         case readCounter:
           return count(first);
         case readSignature:
-          // A real one is made with the maker's key.
+          // A real signature is made with the maker's key; this one is zeros.
           return data(new Uint8Array(signatureBytes));
         default:
           return refused;

@@ -72,19 +72,19 @@ const countingFrame = [
  *   3 bytes   the frames that the game has run for
  *   1 byte    the first byte as it was when this game began
  *
- * The game keeps the last two in the console's memory and copies them in each frame: it goes on where a state left it.
+ * The game keeps the last two in the console's memory and copies them in each frame, so a loaded state also restores them.
  */
 export const makeCountingNesGame = () => nesGame(countingStart, countingFrame, true);
 
 export interface Counted {
-  /** How often a console with this battery RAM was switched on. */
+  /** The number of times that a console with this battery RAM was switched on. */
   readonly starts: number;
   readonly frames: number;
-  /** Which of these starts the game began with. */
+  /** The number of the start at which the game began. */
   readonly begunAt: number;
 }
 
-/** What battery RAM of the game holds. */
+/** The content of the game's battery RAM. */
 export function countedIn(batteryRam: Uint8Array): Counted {
   const [starts = 0, low = 0, middle = 0, high = 0, begunAt = 0] = batteryRam;
   return { starts, frames: low + (middle << 8) + (high << 16), begunAt };

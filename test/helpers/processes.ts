@@ -41,7 +41,7 @@ export async function liveMembers(group: number): Promise<readonly number[]> {
  */
 export async function processOf(path: string): Promise<number> {
   for (const id of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-    // It may end between the two looks.
+    // It may end between the two reads.
     const line = await readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
     if (line.endsWith(`\0${path}\0`)) return Number(id);
   }

@@ -43,7 +43,7 @@ export interface AdmissionOptions<Data> {
   /** The client that an `Authorization` header proves; undefined if it proves none. */
   readonly bearer: (authorization: string, address: string) => BearerClient | undefined;
   readonly failures: FailedAttempts;
-  /** Notes that an address was turned away over TLS. True if the overload guard need not count it. */
+  /** Notes a refusal of an address over TLS. True if the overload guard need not count it. */
   readonly onTurnedAway: (address: string) => boolean;
   readonly answer: (visit: Visit, server: Server<Data>) => MaybeResponse;
 }

@@ -31,7 +31,7 @@ export const launchMethods = [
   method({
     name: "stop",
     right: "play",
-    docs: "Stops what plays and empties the launch queue. The answer does not say whether anything was stopped.",
+    docs: "Stops the player and empties the launch queue. The answer does not say whether anything was stopped.",
     run: (services) => services.stop(),
   }),
   method({

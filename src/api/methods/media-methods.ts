@@ -1,4 +1,4 @@
-/** The media index, its systems, what plays, and the players: `media`, `media.*`, `systems`, `launchers`. */
+/** The media index, its systems, the current media, and the players: `media`, `media.*`, `systems`, `launchers`. */
 import * as v from "valibot";
 import { ServiceError } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
@@ -60,7 +60,7 @@ export const mediaMethods = [
   method({
     name: "media.control",
     right: "play",
-    docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and the other actions of the script command `control`. `args` is a list of what that command has after the comma: a place, `+10`, `-10`, `1:30`, `1m30s` or `50%`, or a volume, `50`, `+5` or `-5`. A number is seconds from the start, or percent. Answers when the player has done it.",
+    docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `volume`, and the other actions of the script command `control`. `args` is a list of the further arguments of that command. They are a place (`+10`, `-10`, `1:30`, `1m30s` or `50%`), or a volume (`50`, `+5` or `-5`). A number is seconds from the start, or percent. Answers when the player has done it.",
     params: v.object({
       action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
       args: v.optional(
@@ -134,7 +134,7 @@ export const mediaMethods = [
   method({
     name: "launchers",
     right: "look",
-    docs: "The players of the config file and the built-in ones: what each plays, its kind, and whether its program is installed. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
+    docs: "The players of the config file and the built-in ones, each with its systems and extensions, its kind, and whether its program is installed. No systems or no extensions means any. `reason` is for callers with the right `change`: it may name a file.",
     result: v.object({
       launchers: v.array(launcherEntry),
     }),

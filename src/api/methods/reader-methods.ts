@@ -21,7 +21,7 @@ export const readerMethods = [
     name: "readers.write",
     right: "change",
     isLong: true,
-    docs: "Writes a launch script to the tag on a reader: on the named reader, or on the first that can write. Waits up to 30 s for a tag, and answers when the tag was written and read back equal. The tag is launched only after it was taken off and put on again. If the caller disconnects before a tag was found, the write is cancelled. With `force`, a tag that holds data of another kind is overwritten, too. With `newTag`, the tag of the write before is skipped while it stays on the reader; `record` `uri` writes a link that phones open, instead of a text. If a tag was not written, `data.cause` says why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
+    docs: "Writes a launch script to the tag on a reader: on the named reader, or on the first that can write. Waits up to 30 s for a tag, and answers when the tag was written and read back equal. The tag is launched only after it was taken off and put on again. If the caller disconnects before a tag was found, the write is cancelled. With `force`, a tag that holds data of another kind is overwritten, too. With `newTag`, the tag of the previous write is skipped while it stays on the reader. `record` `uri` writes a link that phones open, instead of a text. If a tag was not written, `data.cause` says why: `locked`, `too-small` (and `data.bytesMissing`), `gone`, `mismatch`, `password`, `foreign`, `unsupported` or `timeout`.",
     params: writeRequest,
     changes: ({ readerId: id }) => `tag on ${id ?? "any reader"}`,
     errors: ["no-reader", "write-failed", "conflict", "not-found", "failed"],

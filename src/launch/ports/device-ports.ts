@@ -7,7 +7,7 @@ import type { RunContext } from "../run-context.ts";
 export interface Devices {
   readonly input: ScriptPorts["input"];
   readonly pair: ScriptPorts["pair"];
-  /** Writes to the next tag but the one with this UID; rejects as `readers.write` does, and with the signal's reason. */
+  /** Writes to the next tag, except the one with this UID; rejects as `readers.write` does, and with the signal's reason. */
   writeTag(tag: { readonly text: string; readonly exceptUid?: string }, signal: AbortSignal): Promise<void>;
 }
 

@@ -38,7 +38,7 @@ interface ScanOptions {
   readonly onSystem: (step: ScanStep) => void;
   /** Called after each folder. */
   readonly onFolder: (files: number) => void;
-  /** Called for a folder or list that cannot be read; the scan goes on without it. */
+  /** Called for a folder or list that cannot be read; the scan continues without it. */
   readonly onComplaint: (path: string, why: string) => void;
 }
 

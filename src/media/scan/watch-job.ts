@@ -14,7 +14,7 @@ export type WatchLine = { readonly systems: readonly string[] } | { readonly fai
 
 /** A burst ends after this time without a change, so that copying a folder is one burst. */
 const settleMs = 2000;
-/** A longer burst is reported while it goes on. */
+/** A longer burst is reported before its end. */
 const burstMsMax = 60_000;
 /** Time between two looks at the mounts, because a mount over a folder is no change in it. */
 const mountedMs = 3000;

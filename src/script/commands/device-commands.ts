@@ -16,19 +16,19 @@ const common = { argsMin: 1, argsMax: 1, options: {}, startsMedia: false, allowe
 export const deviceCommands: readonly ScriptCommand[] = [
   inputCommand("keyboard", {
     args: "keys",
-    docs: `Types on a virtual keyboard with US layout: plain characters, other keys in braces, such as \`{enter}\` \`{esc}\` \`{f1}\` \`{up}\`, and several together, such as \`{ctrl+c}\`. ${macroDocs} ${permission}`,
+    docs: `Types on a virtual keyboard with US layout. Plain characters stand for themselves, other keys are in braces, such as \`{enter}\` \`{esc}\` \`{f1}\` \`{up}\`, and several keys together are \`{ctrl+c}\`. ${macroDocs} ${permission}`,
     example: "**input.keyboard:load{enter}{delay:2s}{f1}",
   }),
   inputCommand("gamepad", {
     args: "buttons",
-    docs: `Presses buttons of a virtual gamepad, which games see as an additional one: \`^\` \`v\` \`<\` \`>\` for the directions, \`A\` (east) \`B\` (south) \`X\` (north) \`Y\` (west) \`L\` \`R\`, and in braces \`{start}\` \`{select}\` \`{menu}\` \`{l2}\` \`{r2}\` \`{l3}\` \`{r3}\` \`{up}\` and so on. ${macroDocs} ${permission}`,
+    docs: `Presses buttons of a virtual gamepad, which games see as an additional one. The buttons are \`^\` \`v\` \`<\` \`>\` for the directions, \`A\` (east) \`B\` (south) \`X\` (north) \`Y\` (west) \`L\` \`R\`. In braces there are \`{start}\` \`{select}\` \`{menu}\` \`{l2}\` \`{r2}\` \`{l3}\` \`{r3}\` \`{up}\` and so on. ${macroDocs} ${permission}`,
     example: "**input.gamepad:^^vv<><>BA{start}",
   }),
   {
     ...common,
     names: ["input.key", "key"],
     args: "key",
-    docs: `Presses one key of the virtual keyboard: by its name in the braces of \`input.keyboard\`, or by its number in Linux: \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
+    docs: `Presses one key of the virtual keyboard, by its name in the braces of \`input.keyboard\`, or by its number in Linux. \`88\` is F12, and \`6\` is the key of the 5. ${permission}`,
     example: "**input.key:f12",
     async run({ args: [key = ""] }, ports, signal) {
       await ports.input("keyboard", pressedTimes(codesOfKey(key.trim()), 1), signal);

@@ -15,7 +15,7 @@ export const playerCommands: readonly ScriptCommand[] = [
     argsMax: 0,
     args: "",
     endsMedia: true,
-    docs: "Stops what plays.",
+    docs: "Stops the player.",
     example: '**stop?when=[[active_media.system_id == "Music"]]',
     run: (_call, ports) => ports.stop(),
   },
@@ -25,7 +25,7 @@ export const playerCommands: readonly ScriptCommand[] = [
     argsMax: 2,
     args: "action, place or volume",
     options: { to: "The place; the same as the second argument." },
-    docs: "Controls the player: `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume`, `mute`, `next`, `previous` (mpv), `save_state`, `load_state`, `reset`, `menu`, `screenshot` (RetroArch), as far as the player can. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
+    docs: "Controls the player. Actions are `pause`, `resume`, `toggle`, `stop`, `seek`, `fast_forward`, `rewind`, `volume` and `mute`. mpv also knows `next` and `previous`. RetroArch also knows `save_state`, `load_state`, `reset`, `menu` and `screenshot`. A player refuses an action that it lacks. A place is `+10` or `-10` (seconds from here), `90`, `1:30` or `1m30s` (from the start), or `50%`. `volume` takes `50`, `+5` or `-5`, and changes the volume of the player (mpv); `**volume` can also change that of the device. `toggle_pause`, `play`, `ff`, `back`, `save` and `load` are other names of these.",
     example: "**control:seek,+30||**control:resume",
     async run({ args: [action = "", place], options }, ports) {
       const to = options.get("to");

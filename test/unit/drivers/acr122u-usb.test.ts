@@ -1,4 +1,4 @@
-/** The driver of the ACR122U and other CCID readers, on emulated ones. What every driver must do: test/conformance. */
+/** The driver of the ACR122U and other CCID readers, on emulated ones. The requirements on every driver are in test/conformance. */
 import { describe, expect, test } from "bun:test";
 import { likelyReaders } from "../../../drivers/ccid/detect.ts";
 import type { UsbDeviceInfo } from "../../../drivers/io/links.ts";

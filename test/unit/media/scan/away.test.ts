@@ -13,7 +13,7 @@ test.each([
   ["its folder is gone", () => {}],
   ["an empty mount point stays behind", (root: string) => mkdirSync(root)],
   ["a link to it leads nowhere", (root: string) => symlinkSync("/nowhere/at/all", root)],
-])("what is on a drive that is not there stays in the index: %s", async (_, leave) => {
+])("a file on a drive that is not there stays in the index: %s", async (_, leave) => {
   await using trial = await mediaTrial();
   rmSync(join(trial.root, ".keep"));
   makeFiles(trial.root, files);
