@@ -32,7 +32,7 @@ else
 endif
 
 test-unit: node_modules/.ready ## Run the tests of test/unit, without root and without Debian packages, a file to a processor
-	@$(BUN) test --parallel=2 --timeout 180000 ./test/unit
+	@$(BUN) test --parallel=3 --timeout 180000 ./test/unit
 
 check: node_modules/.ready ## Types, lint, format and the rules of the house
 	@$(BIN)/tsc -p .

@@ -1,5 +1,5 @@
-import { failed } from "../../core/errors.ts";
 /** Commands for the player: stop it, control it, change the volume, wait for it. */
+import { failed } from "../../core/errors.ts";
 import { delayMsMax } from "../../core/limits.ts";
 import { readAction, readVolume } from "../../core/playback.ts";
 import type { ScriptCommand } from "../command.ts";
