@@ -67,7 +67,8 @@ export function createPlayTime(parts: PlayTimeParts) {
     try {
       store.save(ledger);
     } catch (error) {
-      // A full disk must not stop the player; the next minute tries again.
+      // A full disk must not stop the player; the next minute tries again, even if nothing plays then.
+      isDirty = true;
       log.warn("playtime", "could not be saved", { error: messageOf(error) });
     }
   };

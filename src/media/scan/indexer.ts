@@ -39,7 +39,7 @@ export function startRun(job: IndexJob, { command, log, onLine }: RunOptions) {
     }
     await child.exited;
     if (last?.kind === "done") return { files: last.files, changed: last.changed };
-    if (cancelled) throw failed("the index was cancelled: what was indexed before is still there");
+    if (cancelled) throw failed("the index was cancelled: the old index stays in use");
     const why =
       last?.kind === "failed" ? last.why : `its process ended with ${child.signalCode ?? child.exitCode}`;
     throw failed(`the media could not be indexed: ${why}`);

@@ -5,7 +5,7 @@
 import { type FSWatcher, readFileSync, realpathSync, type Stats, statSync, watch } from "node:fs";
 import { relative } from "node:path";
 import { createInterface } from "node:readline";
-import { messageOf } from "../../core/errors.ts";
+import { exitCodes, messageOf } from "../../core/errors.ts";
 import type { MediaFolders } from "../../core/media.ts";
 import { knownSystems, systemByFolder, systemByName } from "../known-systems.ts";
 
@@ -23,7 +23,7 @@ const mountedMs = 3000;
 type About = (path: string) => readonly string[];
 
 /** Runs until the standard input ends. */
-export async function runWatchJob(): Promise<number> {
+export async function runWatchJob(): Promise<never> {
   const tell = (line: WatchLine) => void process.stdout.write(`${JSON.stringify(line)}\n`);
   const burst = createBurst(tell);
   for await (const line of createInterface({ input: process.stdin })) {
@@ -36,7 +36,8 @@ export async function runWatchJob(): Promise<number> {
       watchFolder(folder, () => systems, burst, tell);
     }
   }
-  return 0;
+  // The watches and intervals would keep the process alive.
+  process.exit(exitCodes.ok);
 }
 
 /** Watches the folder, and later mounts in its place or below it. */

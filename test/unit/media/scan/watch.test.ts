@@ -6,7 +6,7 @@ import { watchArgument, watchMedia } from "../../../../src/media/scan/indexer.ts
 import { mountsBelow } from "../../../../src/media/scan/watch-job.ts";
 import { makeFiles } from "../../../helpers/library.ts";
 import { indexProgram, mediaTrial, pathsOf } from "../../../helpers/media.ts";
-import { eventually } from "../../../helpers/processes.ts";
+import { eventually, within } from "../../../helpers/processes.ts";
 
 /** Longer than a burst of changes, and longer than the pause before a check for drives. */
 const quietMs = 4000;
@@ -133,4 +133,17 @@ test("a change in the folder of one system is that system's", async () => {
     expect(asked.length).toBeGreaterThan(0);
   });
   expect(asked[0]).toContain("SNES");
+});
+
+test("the process that watches ends with its service: when its standard input does", async () => {
+  await using trial = await mediaTrial();
+  makeFiles(trial.root, ["SNES/Old.sfc"]);
+  const job = Bun.spawn([process.execPath, indexProgram, watchArgument], { stdin: "pipe", stdout: "ignore" });
+  try {
+    job.stdin.write(`${JSON.stringify({ folders: { roots: [trial.root], own: [] } })}\n`);
+    await job.stdin.end();
+    expect(await within("end of the process", job.exited)).toBe(0);
+  } finally {
+    job.kill("SIGKILL");
+  }
 });
