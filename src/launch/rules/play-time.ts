@@ -1,7 +1,7 @@
 /**
  * Limits the play time of a day and of a session. Warnings come before the end; at the end the player is stopped, and starts
  * are refused until there is time again. Pauses that the player reports do not count. The ledger counts and writes only with a
- * limit, at most once a minute, and only while media play.
+ * limit, at most once a minute, and only while media play or after a save that failed.
  */
 import { uptime } from "node:os";
 import type { Bus } from "../../bus.ts";

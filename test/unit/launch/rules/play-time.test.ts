@@ -361,6 +361,23 @@ test("a disk that is full stops nothing, and the next minute tries again", () =>
   expect(one.saves.map(({ days }) => days.get("2031-05-05"))).toEqual([4 * minute]);
 });
 
+test("a save that fails at the end of play is tried again, without play and when the service stops", () => {
+  for (const isStopped of [false, true]) {
+    let isFull = false;
+    const one = makeKeeper({ dailyMinutes: 10 }, undefined, () => isFull);
+    one.begin();
+    one.clock.advance(2.5 * minute);
+    one.end();
+    isFull = true;
+    one.clock.advance(minute);
+    expect(one.savedAt).toEqual([1, 2, 3]);
+    isFull = false;
+    if (isStopped) one.keeper[Symbol.dispose]();
+    else one.clock.advance(minute);
+    expect(one.saves.map(({ days }) => days.get("2031-05-05"))).toEqual([minute, 2 * minute, 2.5 * minute]);
+  }
+});
+
 test("a limit that ends within a minute of the last save warns and stops at its own moment", () => {
   for (const limit of ["day", "session"] as const) {
     const limits = limit === "day" ? { dailyMinutes: 2 } : { sessionMinutes: 2 };
