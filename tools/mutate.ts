@@ -3,7 +3,7 @@
  * condition or number in a copy of the tree; the tests that import the file run on it. A mutant that no test notices is
  * printed with its line. SAMPLE=N takes N of them, spread evenly; TESTS="..." names other tests.
  */
-import { mkdtemp, readdir, rm, symlink } from "node:fs/promises";
+import { copyFile, exists, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize, relative } from "node:path";
 
@@ -109,8 +109,9 @@ async function copyTree(): Promise<string> {
     cwd: root,
   });
   for (const path of list.stdout.toString().split("\0")) {
-    const source = Bun.file(join(root, path));
-    if (path !== "" && (await source.exists())) await Bun.write(join(folder, path), source);
+    if (path === "" || !(await exists(join(root, path)))) continue;
+    await mkdir(join(folder, dirname(path)), { recursive: true });
+    await copyFile(join(root, path), join(folder, path)); // With its mode: some tests run programs of the tree.
   }
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
   return folder;
