@@ -170,8 +170,7 @@ async function revokeClient(client: Client, which: string, { print }: Terminal):
   const { clients } = await client.call("clients");
   const found = clients.filter(({ id, name }) => id === which || name === which);
   const [first]: readonly (Listed | undefined)[] = found;
-  if (first === undefined)
-    throw exitFailure(`nobody with the id or name ${which} was let in: tapdeck pair --list`);
+  if (first === undefined) throw exitFailure(`no pairing has the id or name ${which}: tapdeck pair --list`);
   if (found.length > 1)
     throw exitFailure(`${found.length} have the name ${which}: say which by its id (tapdeck pair --list)`);
   await client.call("clients.delete", { id: first.id });

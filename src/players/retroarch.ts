@@ -227,8 +227,7 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
     return setPause({ line, ask, clock }, isWanted, now);
   }
   const command = kind === "seek" || kind === "rewind" ? undefined : commands[kind];
-  if (command === undefined)
-    throw failed(`RetroArch has no ${kind.replace("-", " ")} that it could be told to do`);
+  if (command === undefined) throw failed(`RetroArch has no ${kind.replace("-", " ")} command`);
   line.say(command);
 }
 

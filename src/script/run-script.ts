@@ -97,7 +97,7 @@ function callOf({ name, args, options }: Command, facts: Facts): Call | undefine
   };
   const length = [...call.args, ...call.options.values()].reduce((sum, text) => sum + text.length, 0);
   if (length > scriptBytesMax)
-    throw failed(`what **${name} is given comes to more than ${scriptBytesMax} characters`);
+    throw failed(`the arguments of **${name} have more than ${scriptBytesMax} characters`);
   return call;
 }
 

@@ -83,7 +83,7 @@ export function totalBytes(parts: readonly BundlePart[]): number {
 }
 
 export function damaged({ name }: BundlePart): StartError {
-  return exitFailure(`the file is damaged: its part ${name} is not what was signed; fetch it again`);
+  return exitFailure(`the file is damaged: its part ${name} differs from the signed one; fetch it again`);
 }
 
 /** The slot to write: the one that neither runs nor is kept. */

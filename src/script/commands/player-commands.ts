@@ -30,7 +30,7 @@ export const playerCommands: readonly ScriptCommand[] = [
     async run({ args: [action = "", place], options }, ports) {
       const to = options.get("to");
       if (place !== undefined && to !== undefined)
-        throw failed("control: one place is enough, behind the comma or as to=");
+        throw failed("control: one place is enough, after the comma or as to=");
       const read = readAction(action, place ?? to);
       if (read.kind === "error") throw failed(`control: ${read.message}`);
       await ports.control(read.action);

@@ -52,7 +52,7 @@ export const programCommands: readonly ScriptCommand[] = [
     async run({ args, hasExpressions }, ports, signal) {
       // The text of a card must stay within the one argument that has its expression.
       if (args.length === 1 && hasExpressions)
-        throw failed("execute: where there is an expression, commas go between program and arguments");
+        throw failed("execute: with an expression, commas must separate program and arguments");
       await ports.execute(argvOf(args), signal);
     },
   },

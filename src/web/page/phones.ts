@@ -21,7 +21,7 @@ export function phonesCard(client: Client) {
   const byLink = button("Pair a phone", () => pairByLink(), { class: "main" });
   const byCode = button("Show a short code", () => pairByCode());
   const bar = el("div", { class: "bar" }, byLink, byCode);
-  const { card, show } = listCard("Phones", "No phone was let in yet.", name, role, bar);
+  const { card, show } = listCard("Phones", "No phone is paired yet.", name, role, bar);
 
   const refresh = async () => {
     const { clients } = await client.call("clients");

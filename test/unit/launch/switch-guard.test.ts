@@ -64,14 +64,14 @@ test("confirm launches what waits, as a launch of its own with a row in the hist
 
 test("a stop drops the launch that waits to be confirmed", async () => {
   await using deck = await guarded();
-  expect(await deck.run("SNES/b.sleep")).toBe(held);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
   deck.launcher.stop();
   expect(() => deck.launcher.confirm()).toThrow("nothing waits to be confirmed");
   await eventually(() => deck.count("media.stopped") === 1);
   expect(deck.started()).toEqual(["a"]);
   // A tap after it is the first one again.
-  expect(await deck.run("SNES/a.sleep")).toBe(true);
-  expect(await deck.run("SNES/b.sleep")).toBe(held);
+  expect(await deck.tapAndWait("SNES/a.sleep")).toBe(true);
+  expect(await deck.tapAndWait("SNES/b.sleep")).toBe(held);
 });
 
 test("a launch that switches nothing is not held back: scripts without media, cards while nothing plays, and requests", async () => {
