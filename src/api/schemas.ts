@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { limitReached } from "../core/errors.ts";
 import { fromHex, toHex } from "../core/hex.ts";
 import {
-  exitDelaySecondsMax,
+  insertModeExitDelaySecondsMax,
   mappingLabelCharsMax,
   mappingOverrideBytesMax,
   mappingPatternBytesMax,
@@ -149,7 +149,7 @@ export const settingsFields = {
   insertMode: v.boolean(),
   insertModeBlocklist: settingList,
   /** Seconds. */
-  insertModeExitDelay: v.pipe(v.number(), v.minValue(0), v.maxValue(exitDelaySecondsMax)),
+  insertModeExitDelay: v.pipe(v.number(), v.minValue(0), v.maxValue(insertModeExitDelaySecondsMax)),
   consoleLogging: v.boolean(),
   debug: v.boolean(),
 };

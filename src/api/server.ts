@@ -82,7 +82,7 @@ export async function serveApi(options: ApiOptions) {
   });
 
   const websocket = sockets.handler;
-  // Sealed frames are longer than their payloads. Frames over TLS are not sealed, so strangers there get a lower limit.
+  // Sealed frames are longer than their payloads. Frames over TLS are not sealed, so anonymous callers there get a lower limit.
   const openly = { ...websocket, maxPayloadLength: openFrameBytesMax };
   const plain = openPlainPort(options.port, options.listen, { fetch: admission.byTcp, websocket });
   const path = tryPath(socketPath, { fetch: admission.byPath, websocket: openly }, log);

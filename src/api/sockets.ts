@@ -1,6 +1,6 @@
 /**
  * WebSockets: heartbeats first, then one connection for each socket whose caller may send requests. A caller over TLS starts as
- * a stranger; if its first text is a hello, it does the handshake instead, and continues as that client.
+ * anonymous; if its first text is a hello, it does the handshake instead, and continues as that client.
  */
 import type { ServerWebSocket, WebSocketHandler } from "bun";
 import type { Audit } from "../core/audit.ts";
@@ -150,7 +150,7 @@ export function createSockets(parts: SocketParts) {
       onPaired: () => socket.close(normal, "paired"),
     });
   };
-  /** Ends the stranger's connection. The socket gets no notifications until its client has proved its secret. */
+  /** Ends the anonymous connection. The socket gets no notifications until its client has proved its secret. */
   const sealInstead = (socket: Socket, { connection }: OpenConnection, remote: PoolMember): SealedLine => {
     receivers.delete(connection);
     connection.end();

@@ -3,7 +3,7 @@
  * and default, its comment in the template, its field of `settings.update`, and its place in `Config`.
  */
 import {
-  exitDelaySecondsMax,
+  insertModeExitDelaySecondsMax,
   playTimeMinutesMax,
   playTimeWarningsMax,
   readersMax,
@@ -99,13 +99,13 @@ export const settingsTable = {
       "after four tries within eleven minutes, until it is plugged in again; readers of connect are tried for ever.",
     ]),
     insert_mode: setting({ check: boolean, default: false, api: "insertMode" }, [
-      "Whether removing the card from the reader stops its media.",
+      "Hold mode: whether removing the card from the reader stops its media.",
     ]),
     insert_mode_blocklist: setting({ check: texts, default: [], api: "insertModeBlocklist" }, [
       'Systems that are never stopped that way, such as "SNES".',
     ]),
     insert_mode_exit_delay: setting(
-      { check: seconds(exitDelaySecondsMax), default: 0, api: "insertModeExitDelay" },
+      { check: seconds(insertModeExitDelaySecondsMax), default: 0, api: "insertModeExitDelay" },
       ["How many seconds a card may be off the reader before its media stop."],
     ),
   },

@@ -1,6 +1,6 @@
 /**
- * The limits of outside input, each with unit and reason. Reaching one is an ordinary refusal with its own code, and
- * `data.limit` holds the name of the constant.
+ * The limits of outside input, each with unit and reason. Reaching a limit of load is an ordinary refusal, and `data.limit`
+ * holds the name of the constant. A value out of its range is `invalid-params`.
  */
 
 // The API.
@@ -36,8 +36,8 @@ export const anonymousBytesBurst = 4 * 1024 * 1024;
 export const launchesFromAfarPerSecondMax = 20; // And virtual cards: nobody taps faster, and each causes a notification to all listeners.
 export const writesPerMinuteMax = 60; // Disk writes by one remote client; a launch is one, because of its row in the history.
 export const writesPerDayMax = 2000;
-export const strangerWritesPerMinuteMax = 240; // Of all callers without an identity together, however many addresses they have.
-export const strangerWritesPerDayMax = 8000;
+export const anonymousWritesPerMinuteMax = 240; // Of all callers without an identity together, however many addresses they have.
+export const anonymousWritesPerDayMax = 8000;
 export const auditObjectCharsMax = 128; // Of the object of a change, in a line of the audit log.
 export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all remote connections: above it the one with the most unread output is closed.
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
@@ -120,7 +120,7 @@ export const searchResultsMax = 1000;
 export const searchSystemsMax = 512;
 export const settingsListMax = 256;
 export const settingsTextCharsMax = 4096; // A path: PATH_MAX of Linux.
-export const exitDelaySecondsMax = 24 * 60 * 60;
+export const insertModeExitDelaySecondsMax = 24 * 60 * 60; // A day: more is a mistake in the config.
 
 // The log.
 export const logUnsentCharsMax = 1024 * 1024; // Lines that stderr does not take.

@@ -64,7 +64,7 @@ export function createLauncher(parts: LauncherParts) {
   let closed = false;
   let lastToken = noToken;
   const session = createPlaybackSession(parts, () => lastToken);
-  const guard = createSwitchGuard<{ readonly card: string; readonly run: Run }>(clock);
+  const guard = createLaunchGuard<{ readonly card: string; readonly run: Run }>(clock);
   const unsettled = new Set<Promise<void>>();
 
   const finish = (run: Run, error?: unknown, explanation?: string) => {
@@ -257,7 +257,7 @@ function sentenceFor(error: unknown, log: Log): string {
 }
 
 /** While media play, the launch guard holds back a card that would switch them, until a second tap. It holds the last one. */
-function createSwitchGuard<Waiting extends { readonly card: string }>(clock: Clock) {
+function createLaunchGuard<Waiting extends { readonly card: string }>(clock: Clock) {
   let held: { readonly waiting: Waiting; readonly timer: Disposable } | undefined;
   const take = (): Waiting | undefined => {
     const waiting = held?.waiting;

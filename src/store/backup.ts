@@ -13,7 +13,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { nextTurn } from "../core/slices.ts";
-import { lengthOf, moveDurably, syncFolderBehind, writeBehind, writeDurably } from "./database-files.ts";
+import { lengthOf, moveDurably, syncFolderAsync, writeBehind, writeDurably } from "./database-files.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 import { migrations, versionOf } from "./migrations.ts";
 
@@ -137,7 +137,7 @@ async function copyInTurns(path: string, writes: Writes, stopped: () => boolean)
   if (stopped()) return;
   verify(fresh);
   renameSync(fresh, target);
-  await syncFolderBehind(dirname(target));
+  await syncFolderAsync(dirname(target));
 }
 
 /** The same in one turn. */

@@ -85,7 +85,7 @@ export function syncPath(path: string): void {
 }
 
 /** As `syncPath` of a folder, without blocking the event loop. */
-export async function syncFolderBehind(folder: string): Promise<void> {
+export async function syncFolderAsync(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
   await handle.sync();
 }

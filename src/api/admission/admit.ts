@@ -1,6 +1,6 @@
 /**
  * Admits requests and finds the caller's identity: over TCP its address and user, over TLS its bearer token, or the socket's
- * file. An identity has a grant (core/rights.ts). TLS encrypts but does not authenticate, so it grants what strangers get.
+ * file. An identity has a grant (core/rights.ts). TLS encrypts but does not authenticate, so it grants what anonymous callers get.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Server } from "bun";
@@ -82,11 +82,11 @@ export function createAdmission<Data>({
     hasWarned = true;
     log.warn(
       "api",
-      "the service runs as root, so callers of other users count as strangers: run it as a user of its own, or set api.allow_anonymous_local",
+      "the service runs as root, so callers of other users are anonymous: run it as a user of its own, or set api.allow_anonymous_local",
     );
   };
-  /** A caller without the device's own rights: a client with its bearer token, or a stranger with at most `limit`. */
-  const asStranger = (visit: Visit, limit: Grant, server: Server<Data>): MaybeResponse => {
+  /** A caller without the device's own rights: a client with its bearer token, or an anonymous caller with at most `limit`. */
+  const byBearerOrAnonymous = (visit: Visit, limit: Grant, server: Server<Data>): MaybeResponse => {
     const { request, address, isAdmitted } = visit;
     const authorization = visit.isTls ? request.headers.get("authorization") : null;
     const anonymous = () => (isAdmitted() ? lowerGrant(rules().anonymous, limit) : "none");
@@ -160,11 +160,11 @@ export function createAdmission<Data>({
     });
     const visit = { ...visitOf(request, address, isTls), isAdmitted };
     if (verdict.kind === "v1-app") return answer({ ...visit, isV1App: true }, server);
-    if (verdict.kind === "remote") return asStranger(visit, isTls ? "change" : "none", server);
+    if (verdict.kind === "remote") return byBearerOrAnonymous(visit, isTls ? "change" : "none", server);
     if (isOwners || isByLeave) return answer({ ...visit, ...ofDevice(isAdmitted) }, server);
     warnOnce();
     // The connection stays within the device, so nothing has to be sealed.
-    return asStranger({ ...visit, isPrivate: true }, "look", server);
+    return byBearerOrAnonymous({ ...visit, isPrivate: true }, "look", server);
   };
   return {
     byTcp: byNetwork(false),

@@ -8,14 +8,14 @@ import { ServiceError } from "../../core/errors.ts";
 import { toHex } from "../../core/hex.ts";
 import { addressBytes } from "../../core/ip-address.ts";
 import {
+  anonymousWritesPerDayMax,
+  anonymousWritesPerMinuteMax,
   handshakeBlockMsMax,
   handshakeBlockMsMin,
   handshakeFailuresMax,
   ratedAddressesMax,
   requestBurstMax,
   requestsPerMinuteMax,
-  strangerWritesPerDayMax,
-  strangerWritesPerMinuteMax,
   writesPerDayMax,
   writesPerMinuteMax,
 } from "../../core/limits.ts";
@@ -134,7 +134,7 @@ export type WriteQuota = ReturnType<typeof createWriteQuota>;
 export function createWriteQuota(clock: Clock) {
   /** The account that wrote longest ago comes first. */
   const accounts = new Map<string, WriteAccount>();
-  const strangers = newAccount();
+  const anonymous = newAccount();
   return {
     /** Counts a write. Throws `busy` with the name of the limit if the caller has used up its minute or its day. */
     take({ address, client }: From): void {
@@ -142,9 +142,9 @@ export function createWriteQuota(clock: Clock) {
       const key = client ?? `address ${networkOf(address)}`;
       const account = accounts.get(key) ?? newAccount();
       refuseBeyond(account, perClient, nowMs);
-      if (client === undefined) refuseBeyond(strangers, perStrangers, nowMs);
+      if (client === undefined) refuseBeyond(anonymous, perAnonymous, nowMs);
       countWrite(account, perClient, nowMs);
-      if (client === undefined) countWrite(strangers, perStrangers, nowMs);
+      if (client === undefined) countWrite(anonymous, perAnonymous, nowMs);
       moveToEnd(accounts, key, account);
       evictOldest(accounts);
     },
@@ -153,7 +153,7 @@ export function createWriteQuota(clock: Clock) {
 
 // Any minute has at most `perMinute` writes. A token bucket would allow twice as many in its first minute.
 const perClient = { perMinute: writesPerMinuteMax, perDay: writesPerDayMax };
-const perStrangers = { perMinute: strangerWritesPerMinuteMax, perDay: strangerWritesPerDayMax };
+const perAnonymous = { perMinute: anonymousWritesPerMinuteMax, perDay: anonymousWritesPerDayMax };
 
 interface WriteAccount {
   /** The times of the last writes, in ms: a ring of `perMinute` entries. */

@@ -9,7 +9,7 @@ import { constants } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { savesDepthMax, savesListedMax } from "../../core/limits.ts";
-import { syncFolderBehind } from "../../store/database-files.ts";
+import { syncFolderAsync } from "../../store/database-files.ts";
 import { backupEnding, freshName, isComplete } from "./retroarch-saves.ts";
 
 export interface SaveFile {
@@ -113,7 +113,7 @@ export async function replaceSave(
     await copy.sync();
     if (keepsOld) await keepOld(to);
     await rename(fresh, to);
-    await syncFolderBehind(folder.path);
+    await syncFolderAsync(folder.path);
     return "kept";
   } finally {
     // A left-over file takes space of a full disk. After the rename there is none.
@@ -133,7 +133,7 @@ async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   for (let made = folder; ; made = dirname(made)) {
-    await syncFolderBehind(dirname(made));
+    await syncFolderAsync(dirname(made));
     if (made === first || made === dirname(made)) return;
   }
 }

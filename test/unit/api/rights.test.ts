@@ -11,8 +11,8 @@ import type { Audit, Change } from "../../../src/core/audit.ts";
 import { silentAudit } from "../../../src/core/audit.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import {
+  anonymousWritesPerMinuteMax,
   auditObjectCharsMax,
-  strangerWritesPerMinuteMax,
   writesPerDayMax,
   writesPerMinuteMax,
 } from "../../../src/core/limits.ts";
@@ -274,9 +274,9 @@ test("a stranger does not get more by another address of its network, nor all of
     expect(take(quota, { address: `2001:db8:0:1::${n + 1}` })).toBe("taken");
   expect(take(quota, { address: "2001:db8:0:1:ffff::1" })).toBe("writesPerMinuteMax");
   let taken = writesPerMinuteMax;
-  for (let n = 0; n < 2 * strangerWritesPerMinuteMax; n++)
+  for (let n = 0; n < 2 * anonymousWritesPerMinuteMax; n++)
     if (take(quota, { address: `10.0.${n >> 8}.${n & 255}` }) === "taken") taken += 1;
-  expect(taken).toBe(strangerWritesPerMinuteMax);
+  expect(taken).toBe(anonymousWritesPerMinuteMax);
 });
 
 test("a clock that is set back locks nobody out", () => {
