@@ -231,7 +231,7 @@ interface Running extends Awaited<ReturnType<typeof createPlayback>> {
   readonly readers: Readers;
 }
 
-/** Applies changes of the settings to the running parts. */
+/** Applies changes of the settings, and revocations of clients, to the running parts. */
 function followSettings(
   { settings, log, clock, store, stops }: Base,
   { launcher, playTime, media, access, api, launching, readers }: Running,

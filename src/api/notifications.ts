@@ -1,4 +1,4 @@
-/** Stop 7 of a tap (ARCHITECTURE.md): sends each event to each connection that may hear it. */
+/** Sends each event to each connection that may hear it. */
 import type * as v from "valibot";
 import type { Bus } from "../bus.ts";
 import type { Right } from "../core/rights.ts";

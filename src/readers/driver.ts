@@ -13,6 +13,7 @@ import type { Capability, Sighting } from "../core/token.ts";
 export interface Driver {
   /** The part of a connection string before the colon: `pn532-uart`. */
   readonly id: string;
+  /** The functions of its readers. With `removable`, sightings end when a card leaves, except those that say otherwise. */
   readonly capabilities: readonly Capability[];
   /** Paths that may be this device. It opens no device. Absent if only the config file can name the device. */
   detect?(signal: AbortSignal): Promise<readonly Candidate[]>;

@@ -10,7 +10,7 @@ export type StatePicture =
   | { readonly kind: "ready" | "no-reader" }
   | { readonly kind: "time-over"; readonly reason: string };
 
-/** A picture that disappears after a time. */
+/** A picture that disappears after a time. That of a start stays until the player draws. */
 export type Notice =
   | { readonly kind: "empty" }
   /** Of a USB stick, its name: it is not plugged in, or was pulled out while something from it played. */

@@ -25,7 +25,11 @@ const sticky = 0o1000;
  */
 export async function closeToOthers(dataFolder: string, log: Log): Promise<void> {
   const isShared = await isSharedFolder(join(dataFolder, "media"));
-  await close(dataFolder, { keep: isShared ? ownerAlone | groupSearches : ownerAlone, name: dataFolder, log });
+  await close(dataFolder, {
+    keep: isShared ? ownerAlone | groupSearches : ownerAlone,
+    name: dataFolder,
+    log,
+  });
   // The service makes a missing folder private.
   const tls = join(dataFolder, "tls");
   if (existsSync(tls)) await close(tls, { keep: ownerAlone, name: "tls", log });

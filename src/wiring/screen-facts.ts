@@ -10,9 +10,6 @@ import {
 } from "../screen/picture.ts";
 import type { ScreenOptions } from "./screen.ts";
 
-/** From now on an absent reader counts as missing; at the start, readers are still being looked for. */
-/** Whether a player had the screen since the last call: earlier drawings may be gone. */
-
 // The built-in RetroArch of src/launch/launchers.ts: the image has its hot keys.
 const gameLauncherId = "retroarch";
 // Long enough for a beginning reader to read it twice.

@@ -1,6 +1,7 @@
 /**
  * The status screen of a board while nothing plays: a picture if the machine has a frame buffer, else text. An image names
- * the terminal in TAPDECK_SCREEN. Something is drawn or written only when it changed, and never while a player runs.
+ * the terminal in TAPDECK_SCREEN. Something is drawn or written only when it changed. While a player runs, only the picture of
+ * its start is drawn.
  */
 import { stat } from "node:fs/promises";
 import type { Bus } from "../bus.ts";

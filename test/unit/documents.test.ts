@@ -57,7 +57,7 @@ test("NETWORK states the limits of callers as they are", async () => {
   );
   const thousands = new Intl.NumberFormat("en");
   expect(Object.fromEntries(rows)).toEqual({
-    "connections in all": `${limits.connectionsMax}, of which ${limits.connectionsForDevice} are for the device itself`,
+    "connections in all": `${limits.connectionsMax}, of which ${limits.connectionsForDevice} are for the device itself, so ${limits.connectionsMax - limits.connectionsForDevice} for remote callers`,
     "connections of one remote address": `${limits.connectionsPerAddressMax}`,
     "connections without encryption that have not proved a secret": `${limits.unsealedMax}, of one address ${limits.unsealedPerAddressMax}`,
     "connections over TLS without an identity": `${limits.anonymousMax}, of one address ${limits.anonymousPerAddressMax}`,
