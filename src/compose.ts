@@ -2,7 +2,6 @@
  * The composition root: creates all parts in the order of their dependencies, and stops them. `launcher`, `readers`, `api` and
  * `screen` are also used by parts that are created before them, in functions that run only after the start.
  */
-
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TlsOptions } from "./api/admission/listeners.ts";

@@ -3,7 +3,7 @@
  * answer to a request comes before the events that the request causes.
  */
 import type { From } from "../core/audit.ts";
-import { ServiceError } from "../core/errors.ts";
+import { failed } from "../core/errors.ts";
 import { allows, type Grant, type Right } from "../core/rights.ts";
 import type { Access } from "./admission/access.ts";
 
@@ -34,7 +34,7 @@ export function createConnection(
   // Created on demand, because few methods ask for it.
   let leaving: AbortController | undefined;
   let hasEnded = false;
-  const abort = () => leaving?.abort(new ServiceError("failed", "the caller is gone"));
+  const abort = () => leaving?.abort(failed("the caller is gone"));
   return {
     access,
     grant,

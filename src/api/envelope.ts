@@ -1,7 +1,7 @@
 /** JSON-RPC 2.0 (jsonrpc.org/specification), purely: a payload's text to requests, and answers to text. */
 import { type ErrorCode, rpcCodes, ServiceError } from "../core/errors.ts";
 import { batchRequestsMax, jsonDepthMax, requestIdCharsMax } from "../core/limits.ts";
-import { parseJson } from "../core/text.ts";
+import { isRecord, parseJson } from "../core/text.ts";
 
 /** Echoed exactly. */
 type RequestId = string | number | null;
@@ -49,9 +49,8 @@ function refused(message: string, id?: RequestId): Item {
 }
 
 function readItem(value: unknown): Item {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return refused("a request is an object");
-  const { jsonrpc, id, method, params } = value as Readonly<Record<string, unknown>>;
+  if (!isRecord(value)) return refused("a request is an object");
+  const { jsonrpc, id, method, params } = value;
   if (method === undefined && ("result" in value || "error" in value)) return { kind: "response" };
   if (id !== undefined && !isId(id)) {
     return refused(

@@ -52,9 +52,7 @@ async function untilIdle(client: Client): Promise<void> {
 const conflictCode = 6; // `conflict` in docs/API.md.
 const barWidth = 24;
 
-/**
- * `[#######.................] Sega Genesis, 12000 files`; without the bar in a log. The bar shows the completed steps.
- */
+/** `[#######.................] Sega Genesis, 12000 files`; without the bar in a log. The bar shows the completed steps. */
 export function progressLine(status: IndexStatus, withBar: boolean): string {
   const { currentStep = 0, totalSteps = 0, currentStepDisplay, totalFiles = 0, optimizing } = status;
   const what = optimizing ? "almost done" : (currentStepDisplay ?? "looking for folders");

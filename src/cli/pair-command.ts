@@ -1,5 +1,4 @@
 /** `tapdeck pair`: pairs phones and programs, lists them, and revokes them. */
-
 import { encode } from "uqr";
 import { bearerOf, type Calls, type Client } from "../client/client.ts";
 import { exitCodes, exitFailure, StartError } from "../core/errors.ts";

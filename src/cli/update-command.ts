@@ -107,20 +107,15 @@ async function showStatus(machine: Machine, { screen, paths }: KnownParts): Prom
     screen.write(`slot ${slot}: ${facts.join(", ")}\n`);
   }
   const note = await readUpdateNote(paths);
-  if (note !== undefined) screen.write(`last: ${noteSentence(note.event, note.version)}\n`);
+  if (note !== undefined) screen.write(`last: ${note.version} ${outcomes[note.event]}\n`);
   return exitCodes.ok;
 }
 
-function noteSentence(event: "trying" | "kept" | "back", version: string): string {
-  switch (event) {
-    case "trying":
-      return `${version} is being tried`;
-    case "kept":
-      return `${version} was tried and kept`;
-    case "back":
-      return `${version} was tried and not kept: it did not start, or was not healthy for a minute`;
-  }
-}
+const outcomes = {
+  trying: "is being tried",
+  kept: "was tried and kept",
+  back: "was tried and not kept: it did not start, or was not healthy for a minute",
+} as const;
 
 const askEveryMs = 2000;
 const asksMax = 5;

@@ -12,7 +12,7 @@ import {
   settingsTextCharsMax,
 } from "../core/limits.ts";
 import type { SystemFolder } from "../core/media.ts";
-import { didYouMean } from "../core/text.ts";
+import { didYouMean, isRecord } from "../core/text.ts";
 
 /** A setting with an invalid value: its name, and a sentence that includes the name. */
 export class SettingError extends Error {
@@ -137,12 +137,8 @@ export const playMinutes = wholeNumber(0, playTimeMinutesMax);
 
 export type Table = Readonly<Record<string, unknown>>;
 
-export function isTable(value: unknown): value is Table {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function tableOf(value: unknown, key: string): Table {
-  if (isTable(value)) return value;
+  if (isRecord(value)) return value;
   throw new SettingError(key, `${key} must be a section, [${key}], not ${shown(value)}`);
 }
 

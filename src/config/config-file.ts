@@ -3,7 +3,7 @@
  * Callers must not call its functions concurrently.
  */
 import { basename } from "node:path";
-import { ServiceError, StartError } from "../core/errors.ts";
+import { failed, StartError } from "../core/errors.ts";
 import { configBytesMax, configSavedBytesMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Overrides, overrideSentence, withOverrides } from "./overrides.ts";
@@ -92,7 +92,7 @@ export async function openConfigFile({
         [seen, good, fault] = [text, configIn(text), undefined];
         return;
       }
-      throw new ServiceError("failed", "the config file could not be saved: somebody else keeps changing it");
+      throw failed("the config file could not be saved: somebody else keeps changing it");
     },
   };
 }
@@ -110,7 +110,7 @@ async function readSound(
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     const sentence = `nothing was saved, for the config file has a fault: ${withoutFolders(error)}`;
-    throw new ServiceError("failed", sentence, { cause: error });
+    throw failed(sentence, error);
   }
 }
 
@@ -119,12 +119,12 @@ function patched(before: string, patch: SettingsPatch): string {
   if (outcome.kind === "refused") {
     const { section, key } = outcome.edit;
     const sentence = `${section}.${key} is written in a way that a program cannot change: change it in the config file by hand`;
-    throw new ServiceError("failed", sentence);
+    throw failed(sentence);
   }
   // A text that the owner has written may be longer.
   const most = Buffer.byteLength(before) > configSavedBytesMax ? configBytesMax : configSavedBytesMax;
   if (Buffer.byteLength(outcome.text) > most)
-    throw new ServiceError("failed", `the config file would be larger than ${most} bytes`);
+    throw failed(`the config file would be larger than ${most} bytes`);
   return outcome.text;
 }
 
@@ -133,6 +133,6 @@ async function replaced(path: string, text: string, mayReplace: () => Promise<bo
     return await saveFile(await targetOf(path), text, mayReplace);
   } catch (error) {
     const sentence = `the config file could not be saved: ${savingFault(error)}`;
-    throw new ServiceError("failed", sentence, { cause: error });
+    throw failed(sentence, error);
   }
 }

@@ -2,9 +2,8 @@
 import { parse } from "@decimalturn/toml-patch";
 import { messageOf } from "../core/errors.ts";
 import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
-import { didYouMean } from "../core/text.ts";
+import { didYouMean, isRecord } from "../core/text.ts";
 import type { MappingMatch, MappingParams, MappingType } from "../core/token.ts";
-import { isTable } from "./checks.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
 
 /** Why a file is refused; `line` counts from 1. */
@@ -109,7 +108,7 @@ function tablesIn(source: string, before: number): readonly unknown[] {
     throw new MappingFileFault(before + 1, sentence);
   }
   const file = treeOf(source, before);
-  if (!isTable(file)) throw new MappingFileFault(undefined, "this is not a file of [[mapping]] tables");
+  if (!isRecord(file)) throw new MappingFileFault(undefined, "this is not a file of [[mapping]] tables");
   const wrong = Object.keys(file).find((key) => key !== "mapping");
   if (wrong !== undefined) {
     const sentence = `there is no ${wrong} in a file of mappings${didYouMean(wrong, ["mapping"])}: each begins with [[mapping]]`;
@@ -157,7 +156,7 @@ const types: readonly MappingType[] = ["uid", "text", "data"];
 const ways: readonly MappingMatch[] = ["exact", "partial", "regex"];
 
 function mappingOf(table: unknown): MappingParams {
-  if (!isTable(table)) throw new Error('a mapping is a table of keys and values, such as type = "uid"');
+  if (!isRecord(table)) throw new Error('a mapping is a table of keys and values, such as type = "uid"');
   const wrong = Object.keys(table).find((key) => !keys.some((known) => known === key));
   if (wrong !== undefined) throw new Error(`${wrong}: a mapping has no such key${didYouMean(wrong, keys)}`);
   const { enabled = true, label = "", type, match = "exact", pattern, override } = table;

@@ -85,21 +85,17 @@ export async function sweepTemporaries(target: string): Promise<void> {
 /** Why a file could not be saved, as words for people, without a path. */
 export function savingFault(error: unknown): string {
   const code = codeOf(error);
-  switch (code) {
-    case "ENOSPC":
-    case "EDQUOT":
-      return "the disk is full";
-    case "EROFS":
-      return "the disk is read-only";
-    case "EACCES":
-    case "EPERM":
-      return "the service may not write to it";
-    case "EFBIG":
-      return "it would be too large";
-    default:
-      return code === "" ? messageOf(error) : `the system says ${code}`;
-  }
+  return savingFaults[code] ?? (code === "" ? messageOf(error) : `the system says ${code}`);
 }
+
+const savingFaults: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk is full",
+  EROFS: "the disk is read-only",
+  EACCES: "the service may not write to it",
+  EPERM: "the service may not write to it",
+  EFBIG: "it would be too large",
+};
 
 function isAlive(pid: number): boolean {
   try {

@@ -4,7 +4,6 @@
  *
  *   current = the last valid text of the file, with the patches applied that are not in the file yet
  */
-
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";

@@ -121,6 +121,3 @@ function sectionsOf(table: Table): Sections {
   // Each value comes from the check or default of its entry.
   return Object.fromEntries(sections) as Sections;
 }
-
-/** The defaults. `rootFolders` is empty here, because its default depends on the data folder. */
-export const defaultConfig: Config = configOfTable({}, []);

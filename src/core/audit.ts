@@ -30,6 +30,3 @@ export interface Audit {
   /** A change by a remote caller, in a line of its own. */
   changed(from: From, change: Change): void;
 }
-
-/** For tests and tools. */
-export const silentAudit: Audit = { note() {}, refused() {}, launched() {}, changed() {} };

@@ -1,6 +1,4 @@
-/**
- * Time as an argument: the service passes the system's clock, and tests pass one that they advance.
- */
+/** Time as an argument: the service passes the system's clock, and tests pass one that they advance. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00Z. */
   now(): number;

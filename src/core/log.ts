@@ -31,14 +31,12 @@ export interface ChangeableLog extends Log {
 
 interface LogOptions {
   readonly debug: boolean;
-  /** True if absent. */
-  readonly console?: boolean;
   /** Takes one whole line without its line end. */
   readonly write: (line: string) => void;
 }
 
-export function createLog({ debug, console: written = true, write }: LogOptions): ChangeableLog {
-  let settings: LogSettings = { debug, console: written };
+export function createLog({ debug, write }: LogOptions): ChangeableLog {
+  let settings: LogSettings = { debug, console: true };
   const line = (level: LogLevel, area: string, sentence: string, facts: LogFacts = {}) => {
     if (!settings.console) return;
     const tail = Object.entries(facts)

@@ -15,7 +15,7 @@ import {
   sealedClientIdCharsMax,
   sealedFrameCharsMax,
 } from "../core/limits.ts";
-import { parseJson } from "../core/text.ts";
+import { isRecord, parseJson } from "../core/text.ts";
 import { secureVersion } from "./failure.ts";
 import { keyBytes, tagBytes } from "./primitives.ts";
 
@@ -77,11 +77,7 @@ export function isClientId(value: unknown): value is string {
 export function readObject(text: string, charsMax: number): Readonly<Record<string, unknown>> | undefined {
   if (text.length > charsMax) return undefined;
   const value = parseJson(text);
-  return isObject(value) ? value : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value) ? value : undefined;
 }
 
 /** The bytes of a member in base64; undefined for any other value. */

@@ -1,7 +1,7 @@
 /** Clients that connect over a network: an id, a shared secret, a role, the last use; and wrong guesses at pairing codes. */
 import type { Database } from "bun:sqlite";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { limitReached, ServiceError } from "../core/errors.ts";
 import { clientsMax, clientUseSavedMs, pairingLinkMs } from "../core/limits.ts";
 import type { Role } from "../core/rights.ts";
 import type { DurableWrites } from "./durable-writes.ts";
@@ -96,8 +96,10 @@ export function createClientTable(
      */
     add({ id, name, secret, address, role }: NewClientRow, addedMs: number, expiresMs?: number): void {
       if ((ask(() => count.get({ nowMs: clock.now() }))?.clients ?? 0) >= clientsMax) {
-        const sentence = `there are ${clientsMax} clients already: delete one that is not used`;
-        throw new ServiceError("busy", sentence, { data: { limit: "clientsMax" } });
+        throw limitReached(
+          "clientsMax",
+          `there are ${clientsMax} clients already: delete one that is not used`,
+        );
       }
       if (row(id) !== undefined) throw new ServiceError("conflict", "a client with this id exists");
       durable(() => add.run({ id, name, secret, address, role, addedMs, expiresMs: expiresMs ?? null }));

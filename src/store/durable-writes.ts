@@ -4,7 +4,7 @@
  * may also lose rows that were committed since the last checkpoint.
  */
 import { type Database, SQLiteError } from "bun:sqlite";
-import { assert, messageOf, ServiceError } from "../core/errors.ts";
+import { assert, failed, messageOf, type ServiceError } from "../core/errors.ts";
 
 export type DurableWrites = ReturnType<typeof createDurableWrites>;
 
@@ -31,7 +31,7 @@ export function createDurableWrites(
   /** As `durable`, for rows that the backup copy leaves out. */
   const durableOnly = <T>(write: () => T): T => {
     assert(!database.inTransaction, "a durable write is not part of another transaction");
-    if (damage !== undefined) throw new ServiceError("failed", damagedSentence);
+    if (damage !== undefined) throw failed(damagedSentence);
     return ask(() => syncing(database, write));
   };
   /**
@@ -71,11 +71,10 @@ const damagedSentence =
 /** The error for the caller; undefined if the fault is in this program. */
 function refusalOf(cause: unknown): ServiceError | undefined {
   if (!(cause instanceof SQLiteError)) return undefined;
-  if (isDamage(cause)) return new ServiceError("failed", damagedSentence, { cause });
+  if (isDamage(cause)) return failed(damagedSentence, cause);
   const code = cause.code ?? "";
-  if (code === "SQLITE_FULL")
-    return new ServiceError("failed", "the disk is full: free some space, then try again", { cause });
+  if (code === "SQLITE_FULL") return failed("the disk is full: free some space, then try again", cause);
   if (/^SQLITE_(IOERR|READONLY|CANTOPEN|BUSY|LOCKED|PERM)/.test(code))
-    return new ServiceError("failed", `the database cannot be used now: ${cause.message}`, { cause });
+    return failed(`the database cannot be used now: ${cause.message}`, cause);
   return undefined;
 }

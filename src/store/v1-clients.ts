@@ -1,7 +1,7 @@
 /** Clients of version 1 of the secure layer, and the salts of their sessions. */
 import type { Database } from "bun:sqlite";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { ServiceError } from "../core/errors.ts";
+import { limitReached } from "../core/errors.ts";
 import { v1ClientsMax, v1SaltsPerClientMax } from "../core/limits.ts";
 import { createClientUses, type NewClientRow, type StoredClient } from "./client-table.ts";
 import type { DurableWrites } from "./durable-writes.ts";
@@ -82,7 +82,7 @@ export function createV1Clients(
     add({ id, name, token, key, address }: NewV1ClientRow, addedMs: number): void {
       if (isFull()) {
         const sentence = `there are ${v1ClientsMax} clients of version 1 already: delete one that is not used`;
-        throw new ServiceError("busy", sentence, { data: { limit: "v1ClientsMax" } });
+        throw limitReached("v1ClientsMax", sentence);
       }
       durable(() => add.run({ id, name, token, key, address, addedMs }));
     },

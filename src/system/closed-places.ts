@@ -154,11 +154,7 @@ function ancestorsOf(path: string): readonly string[] {
 
 /** Each byte as one character, because a name may not be UTF-8. */
 function latin1(path: string | Uint8Array): string {
-  const raw =
-    typeof path === "string"
-      ? Buffer.from(path, "utf8")
-      : Buffer.from(path.buffer, path.byteOffset, path.byteLength);
-  return raw.toString("latin1");
+  return Buffer.from(path).toString("latin1");
 }
 
 function bytes(path: string): Buffer {

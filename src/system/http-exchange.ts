@@ -4,7 +4,7 @@
  */
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { messageOf, ServiceError } from "../core/errors.ts";
+import { failed, messageOf, ServiceError } from "../core/errors.ts";
 import { webBodyBytesMax, webHeadBytesMax } from "../core/limits.ts";
 
 export interface HttpExchange {
@@ -76,7 +76,7 @@ export function portOf({ port, protocol }: URL): number {
 function requestOf({ method, url, content }: HttpExchange): Buffer {
   const body = Buffer.from(content?.body ?? "");
   if (content !== undefined && !/^[\x20-\x7e]+$/.test(content.type))
-    throw new ServiceError("failed", "a content type is written in plain letters, such as text/plain");
+    throw failed("a content type is written in plain letters, such as text/plain");
   const lines = [
     `${method} ${url.pathname}${url.search} HTTP/1.1`,
     `Host: ${url.host}`,

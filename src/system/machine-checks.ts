@@ -43,20 +43,15 @@ export function watchdogSentence(line: string, nowMs: number): string {
 }
 
 function sentenceOf(event: string, why: string, resets: number): string | undefined {
-  switch (event) {
-    case "restart":
-      return `${startedAgain}: ${why}`;
-    case "giving-up":
-      return `the watchdog is about to reset this machine: ${why}`;
-    case "reset":
-      return `the watchdog reset this machine${resets > 1 ? `, ${resets} times in a row` : ""}: ${why}`;
-    case "unguarded":
-      return `nothing resets this machine should it hang: ${why}`;
-    case "silent":
-      return `the watchdog got no answer: ${why}`;
-    default:
-      return undefined;
-  }
+  const facts = new Map([
+    ["restart", startedAgain],
+    ["giving-up", "the watchdog is about to reset this machine"],
+    ["reset", `the watchdog reset this machine${resets > 1 ? `, ${resets} times in a row` : ""}`],
+    ["unguarded", "nothing resets this machine should it hang"],
+    ["silent", "the watchdog got no answer"],
+  ]);
+  const fact = facts.get(event);
+  return fact === undefined ? undefined : `${fact}: ${why}`;
 }
 
 /** The first bytes of a file; empty for a missing file, because a machine without faults has none. */

@@ -1,5 +1,5 @@
 /** The volume of the device, set by the first of the usual programs that is installed and finds a sound device. */
-import { ServiceError } from "../core/errors.ts";
+import { failed } from "../core/errors.ts";
 import { clampVolume, type VolumeChange } from "../core/playback.ts";
 import { type ProgramEnd, runProgram } from "./program.ts";
 import { lastLines } from "./stderr-tail.ts";
@@ -66,8 +66,7 @@ export async function changeSystemVolume(
     if (complaint === undefined) return;
     complaints.push(`${mixer.program}: ${complaint}`);
   }
-  throw new ServiceError(
-    "failed",
+  throw failed(
     complaints.length === 0
       ? "the volume cannot be changed: the player has none of its own, and none of wpctl, pactl and amixer is installed"
       : `the volume could not be changed: ${complaints.join("; ")}`,

@@ -1,5 +1,5 @@
 /** Programs that a card runs: without a shell, to their end, in a process group of their own that ends with them. */
-import { ServiceError } from "../core/errors.ts";
+import { failed } from "../core/errors.ts";
 import { executeMsMax, executeOutputBytesMax } from "../core/limits.ts";
 import { confined } from "./confine.ts";
 import { playerEnvironment, sendSignal, startFaultOf } from "./start-process.ts";
@@ -44,8 +44,7 @@ export async function runProgram(
     drained = setTimeout(() => reading.abort(), drainMsMax);
     const output = (await Promise.all(outputs)).join("");
     signal.throwIfAborted();
-    if (late)
-      throw new ServiceError("failed", `${argv[0]} ran for longer than ${msMax / 1000} s and was ended`);
+    if (late) throw failed(`${argv[0]} ran for longer than ${msMax / 1000} s and was ended`);
     return { exitCode: child.signalCode === null ? child.exitCode : null, output };
   } finally {
     clearTimeout(timer);
@@ -63,9 +62,7 @@ function spawn(argv: readonly string[]) {
       detached: true,
     });
   } catch (error) {
-    throw new ServiceError("failed", `${argv[0]} could not be started: ${startFaultOf(error)}`, {
-      cause: error,
-    });
+    throw failed(`${argv[0]} could not be started: ${startFaultOf(error)}`, error);
   }
 }
 

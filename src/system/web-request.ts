@@ -4,7 +4,7 @@
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { ServiceError } from "../core/errors.ts";
+import { failed, ServiceError } from "../core/errors.ts";
 import { webAddressesMax, webRedirectsMax, webRequestMsMax } from "../core/limits.ts";
 import { isOwnAddress, type Reach, reachOf } from "./addresses.ts";
 import { exchange, type HttpExchange, portOf } from "./http-exchange.ts";
@@ -66,12 +66,12 @@ export function createWebClient({
       const { status, location } = await once(url, request, signal);
       if (status >= 200 && status < 300) return;
       if (status < 300 || status >= 400 || location === undefined)
-        throw new ServiceError("failed", `${url.host} answered with the code ${status}`);
+        throw failed(`${url.host} answered with the code ${status}`);
       url = urlOf(location, url);
       // 307 and 308 keep the method (RFC 9110, 15.4.8 and 15.4.9); clients follow the others with GET.
       if (status !== 307 && status !== 308) request = { method: "GET", url: url.href };
     }
-    throw new ServiceError("failed", `${first.url} was redirected more than ${webRedirectsMax} times`);
+    throw failed(`${first.url} was redirected more than ${webRedirectsMax} times`);
   };
   return {
     /**
@@ -85,7 +85,7 @@ export function createWebClient({
       } catch (error) {
         signal.throwIfAborted();
         if (!late.aborted) throw error;
-        throw new ServiceError("failed", `${urlOf(asked.url).host} did not answer within ${msMax / 1000} s`);
+        throw failed(`${urlOf(asked.url).host} did not answer within ${msMax / 1000} s`);
       }
     },
   };
@@ -94,12 +94,9 @@ export function createWebClient({
 function urlOf(text: string, base?: URL): URL {
   const url = URL.parse(text, base);
   if (url === null || !["http:", "https:"].includes(url.protocol))
-    throw new ServiceError(
-      "failed",
-      `${text.slice(0, 200)} is no address: it begins with http:// or https://`,
-    );
+    throw failed(`${text.slice(0, 200)} is no address: it begins with http:// or https://`);
   if (url.username !== "" || url.password !== "")
-    throw new ServiceError("failed", "an address may hold no user name and no password");
+    throw failed("an address may hold no user name and no password");
   return url;
 }
 
@@ -109,7 +106,7 @@ function hostOf(url: URL): string {
 }
 
 function unresolved(host: string, cause: unknown): never {
-  throw new ServiceError("failed", `there is no address for the name ${host}`, { cause });
+  throw failed(`there is no address for the name ${host}`, cause);
 }
 
 const words: Readonly<Record<Exclude<Reach, "public">, string>> = {

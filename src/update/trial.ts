@@ -2,7 +2,6 @@
  * The trial of a new system: it is kept once it was healthy for 60 s without a gap, and given up after 5 minutes. The
  * judge is pure: the caller passes in each answer of `GET /health` and its time. A note on the disk holds the outcome.
  */
-
 import { rename, writeFile } from "node:fs/promises";
 import { updateNoteBytesMax } from "../core/limits.ts";
 import { startedAgain } from "../core/operating-system.ts";

@@ -18,6 +18,7 @@ import {
   updateRootBytesMax,
   updateVersionCharsMax,
 } from "../core/limits.ts";
+import { isRecord } from "../core/text.ts";
 
 export const headBytes = 76;
 export const publicKeyBytes = 32;
@@ -186,8 +187,4 @@ function faultOf(parts: readonly BundlePart[]): string | undefined {
   return bootBytes > updateBootBytesMax
     ? `its boot files are larger than ${updateBootBytesMax} bytes`
     : undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

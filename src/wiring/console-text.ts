@@ -58,10 +58,6 @@ function row(label: string, text: string): string {
 
 /** Writes the whole screen. Never becomes the program's own terminal, and never waits for one that was stopped. */
 export async function writeTerminal(path: string, text: string): Promise<void> {
-  const file = await open(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
-  try {
-    await file.write(text);
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
+  await file.write(text);
 }

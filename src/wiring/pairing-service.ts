@@ -6,7 +6,7 @@ import type { PairingTry } from "../api/sealed-line.ts";
 import type { ClientEntry, PairingEnd, PairingOpening, PairingService } from "../api/services.ts";
 import type { Audit } from "../core/audit.ts";
 import { type Clock, rfc3339 } from "../core/clock.ts";
-import { limitReached, ServiceError } from "../core/errors.ts";
+import { failed, limitReached, ServiceError } from "../core/errors.ts";
 import {
   pairingHellosMax,
   pairingHellosPerAddressMax,
@@ -257,12 +257,10 @@ interface PairOnScreenParts {
 
 /** Opens pairing and shows its code and link on the screen until it has ended. Rejects with `failed` without a screen or network. */
 export async function pairOnScreen({ pairing, screen, place }: PairOnScreenParts): Promise<void> {
-  if (!screen.isThere)
-    throw new ServiceError("failed", "there is no screen to show a code on: tapdeck pair does it elsewhere");
+  if (!screen.isThere) throw failed("there is no screen to show a code on: tapdeck pair does it elsewhere");
   const { hosts, port } = await place();
   const [host] = hosts;
-  if (host === undefined)
-    throw new ServiceError("failed", "the device is in no network yet, so no phone finds it");
+  if (host === undefined) throw failed("the device is in no network yet, so no phone finds it");
   const { code } = await pairing.open("member");
   const base = `http://${host}:${port}`;
   screen.showPairing({ link: codeLink(base, code), base, code });

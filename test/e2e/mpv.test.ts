@@ -1,8 +1,9 @@
 /** Debian's mpv, for real: it plays, pauses, seeks, ends, fails, crashes and is replaced. */
 import { expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
-import { defaultConfig, type LauncherConfig } from "../../src/config/shape.ts";
+import type { LauncherConfig } from "../../src/config/shape.ts";
 import { proofMs } from "../../src/launch/playing.ts";
+import { defaultConfig } from "../helpers/defaults.ts";
 import { type Deck, type DeckOptions, makeDeck } from "../helpers/launcher-harness.ts";
 import { createManualClock } from "../helpers/manual-clock.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";

@@ -2,9 +2,10 @@
 import { expect, test } from "bun:test";
 import { appendFile, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { defaultConfig, type LauncherConfig } from "../../src/config/shape.ts";
+import type { LauncherConfig } from "../../src/config/shape.ts";
 import { availableLaunchers } from "../../src/launch/launchers.ts";
 import { coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
+import { defaultConfig } from "../helpers/defaults.ts";
 import { type Deck, makeDeck } from "../helpers/launcher-harness.ts";
 import { makeNesGame } from "../helpers/nes-games.ts";
 import { eventually, liveMembers } from "../helpers/processes.ts";

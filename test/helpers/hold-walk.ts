@@ -4,12 +4,12 @@
  * looks at the state every 10 ms, and gets no events.
  */
 import { createBus } from "../../src/bus.ts";
-import { defaultConfig } from "../../src/config/shape.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import { createTapLauncher } from "../../src/launch/rules/tap-launcher.ts";
 import { cardOf } from "../../src/launch/run-context.ts";
 import { createPresence, createTokens, type Presence } from "../../src/readers/presence.ts";
+import { defaultConfig } from "./defaults.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 const tickMs = 10;

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createBus } from "../../src/bus.ts";
-import { type Config, defaultConfig, type LauncherConfig } from "../../src/config/shape.ts";
+import type { Config, LauncherConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog, silentLog } from "../../src/core/log.ts";
 import type { EventName, Events } from "../../src/events.ts";
@@ -12,6 +12,7 @@ import { createLauncher, type LauncherParts } from "../../src/launch/launcher.ts
 import { proofMs } from "../../src/launch/playing.ts";
 import { createSaveKeeper } from "../../src/launch/saves/keeper.ts";
 import { openStore } from "../../src/store/open.ts";
+import { defaultConfig } from "./defaults.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { eventually, processOf } from "./processes.ts";
 

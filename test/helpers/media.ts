@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { defaultConfig } from "../../src/config/shape.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLog } from "../../src/core/log.ts";
 import type { IndexStatus, SystemFolder } from "../../src/core/media.ts";
@@ -12,6 +11,7 @@ import { createMedia, type MediaLibrary } from "../../src/media/media-library.ts
 import { type IndexJob, type JobLine, runJob } from "../../src/media/scan/index-job.ts";
 import { jobArgument } from "../../src/media/scan/indexer.ts";
 import { openMediaIndex } from "../../src/store/media-index-file.ts";
+import { defaultConfig } from "./defaults.ts";
 
 export interface Trial extends AsyncDisposable {
   /** A media folder, empty at first. */

@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBus } from "../../src/bus.ts";
-import { defaultConfig } from "../../src/config/shape.ts";
 import { createLog } from "../../src/core/log.ts";
 import { createLauncher } from "../../src/launch/launcher.ts";
 import { createTapLauncher } from "../../src/launch/rules/tap-launcher.ts";
 import type { Driver } from "../../src/readers/driver.ts";
 import { startReaders } from "../../src/readers/readers.ts";
 import { openStore } from "../../src/store/open.ts";
+import { defaultConfig } from "../helpers/defaults.ts";
 import type { EmulatedTime } from "./emulated-time.ts";
 
 /** The number of each kind of event for one card. */

@@ -120,16 +120,11 @@ function refused(why: string): AccessVerdict {
  */
 export function isDeviceAddress(address: string, own: OwnAddresses): boolean {
   const plain = plainAddress(address);
-  return (
-    isPlainLoopback(plain) || (!/^fe[89ab]/.test(plain) && own().some((one) => plainAddress(one) === plain))
-  );
+  return isLoopback(plain) || (!/^fe[89ab]/.test(plain) && own().some((one) => plainAddress(one) === plain));
 }
 
 export function isLoopback(address: string): boolean {
-  return isPlainLoopback(plainAddress(address));
-}
-
-function isPlainLoopback(plain: string): boolean {
+  const plain = plainAddress(address);
   return plain === "::1" || loopbackIpv4.test(plain);
 }
 

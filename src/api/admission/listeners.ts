@@ -4,7 +4,7 @@
  */
 import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import type { Server, WebSocketHandler } from "bun";
-import { exitCodes, messageOf, StartError } from "../../core/errors.ts";
+import { codeOf, exitCodes, messageOf, StartError } from "../../core/errors.ts";
 import { openFrameBytesMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { isLoopback } from "./access.ts";
@@ -183,10 +183,6 @@ function serveAt<Data>(
         : `cannot listen on ${hostname} port ${port}: ${messageOf(error)}`;
     throw new StartError(exitCodes.unavailable, why, error);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 const socketPathBytesMax = 107; // unix(7): sun_path, without its end.

@@ -1,6 +1,6 @@
 /** The media index, its systems, the current media, and the players: `media`, `media.*`, `systems`, `launchers`. */
 import * as v from "valibot";
-import { ServiceError } from "../../core/errors.ts";
+import { failed } from "../../core/errors.ts";
 import { searchQueryCharsMax, searchResultsMax, searchSystemsMax } from "../../core/limits.ts";
 import { readAction } from "../../core/playback.ts";
 import { allows } from "../../core/rights.ts";
@@ -86,7 +86,7 @@ export const mediaMethods = [
     async run(services, { action, args }) {
       const to = args?.[0];
       const read = readAction(action, typeof to === "number" ? String(Number(to.toFixed(3))) : to);
-      if (read.kind === "error") throw new ServiceError("failed", read.message);
+      if (read.kind === "error") throw failed(read.message);
       await services.control(read.action);
     },
   }),

@@ -2,7 +2,6 @@
  * The connection of this page: paired, without an identity, or refused; and the credentials that the browser keeps for
  * this address of the device.
  */
-
 import { type Calls, type Client, connect, type Identity, RpcError } from "../../client/client.ts";
 import { readCodeHash, readPairingHash } from "../../core/pairing-link.ts";
 

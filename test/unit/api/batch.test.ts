@@ -3,9 +3,9 @@ import { expect, test } from "bun:test";
 import { createConnection } from "../../../src/api/connection.ts";
 import { createDispatch } from "../../../src/api/dispatch.ts";
 import type { Services } from "../../../src/api/services.ts";
-import { silentAudit } from "../../../src/core/audit.ts";
 import { batchAnswersCharsMax } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
+import { silentAudit } from "../../helpers/defaults.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 test("a batch whose answers get too long is answered so far; the rest is not run, and must be sent again, except what has no answer", async () => {

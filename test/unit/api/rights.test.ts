@@ -8,7 +8,6 @@ import { methods } from "../../../src/api/methods/index.ts";
 import { notifications } from "../../../src/api/notifications.ts";
 import type { Services } from "../../../src/api/services.ts";
 import type { Audit, Change } from "../../../src/core/audit.ts";
-import { silentAudit } from "../../../src/core/audit.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import {
   anonymousWritesPerMinuteMax,
@@ -18,6 +17,7 @@ import {
 } from "../../../src/core/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { allows, allRights, type Grant, lowerGrant, rightsOf } from "../../../src/core/rights.ts";
+import { silentAudit } from "../../helpers/defaults.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 type Whole = Parameters<typeof method>[0];

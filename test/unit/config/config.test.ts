@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { readConfig } from "../../../src/config/read-config.ts";
-import { type Config, defaultConfig } from "../../../src/config/shape.ts";
+import type { Config } from "../../../src/config/shape.ts";
 import { exitCodes, StartError } from "../../../src/core/errors.ts";
 import { configBytesMax, launchersMax } from "../../../src/core/limits.ts";
+import { defaultConfig } from "../../helpers/defaults.ts";
 
 async function read(toml: string | Uint8Array): Promise<Config> {
   const folder = await mkdtemp(join(tmpdir(), "tapdeck-config-"));

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { tableOf } from "../../../src/config/checks.ts";
 import { configOf, parseToml } from "../../../src/config/read-config.ts";
 import { settingsTable, template } from "../../../src/config/settings-table.ts";
-import { defaultConfig } from "../../../src/config/shape.ts";
+import { defaultConfig } from "../../helpers/defaults.ts";
 
 const defaults = { ...defaultConfig, systems: { ...defaultConfig.systems, rootFolders: ["/data/media"] } };
 const uncommented = template().replace(/^#(?=\S)/gm, "");

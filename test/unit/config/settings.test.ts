@@ -19,11 +19,12 @@ import fc from "fast-check";
 import { configOf } from "../../../src/config/read-config.ts";
 import { createSettings, type Settings, type SettingsOptions } from "../../../src/config/settings.ts";
 import type { SettingsPatch } from "../../../src/config/settings-patch.ts";
-import { configuredSystems, defaultConfig } from "../../../src/config/shape.ts";
+import { configuredSystems } from "../../../src/config/shape.ts";
 import { ServiceError, StartError } from "../../../src/core/errors.ts";
 import { configBytesMax, configSavedBytesMax } from "../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
 import { systemFault } from "../../../src/media/known-systems.ts";
+import { defaultConfig } from "../../helpers/defaults.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const closing: (() => Promise<void>)[] = [];

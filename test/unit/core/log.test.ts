@@ -19,7 +19,8 @@ test("debug lines come and go with the setting", () => {
 
 test("a log that is switched off writes nothing, not even errors, until it is switched on", () => {
   const lines: string[] = [];
-  const log = createLog({ debug: true, console: false, write: (line) => lines.push(line) });
+  const log = createLog({ debug: true, write: (line) => lines.push(line) });
+  log.configure({ debug: true, console: false });
   log.error("a", "unseen");
   log.debug("a", "unseen");
   expect(log.debugging).toBe(false);

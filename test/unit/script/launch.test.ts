@@ -7,9 +7,9 @@ import { hostname, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { answerLaunch } from "../../../src/api/launch-endpoint.ts";
 import type { Config } from "../../../src/config/shape.ts";
-import { silentAudit } from "../../../src/core/audit.ts";
 import { scriptCommands } from "../../../src/script/commands/index.ts";
 import { tapdeckVersion } from "../../../src/system/own-program.ts";
+import { silentAudit } from "../../helpers/defaults.ts";
 import { makeDeck } from "../../helpers/launcher-harness.ts";
 import { eventually } from "../../helpers/processes.ts";
 

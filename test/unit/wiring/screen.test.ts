@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import { openPty } from "../../../drivers/io/termios.ts";
 import { createBus } from "../../../src/bus.ts";
 import { qrText } from "../../../src/cli/pair-command.ts";
-import { silentAudit } from "../../../src/core/audit.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { codeLink } from "../../../src/core/pairing-link.ts";
 import { pairingText, screenText } from "../../../src/wiring/console-text.ts";
 import { createPairing, pairOnScreen } from "../../../src/wiring/pairing-service.ts";
 import { followScreen, type ShownReader } from "../../../src/wiring/screen.ts";
+import { silentAudit } from "../../helpers/defaults.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 import { eventually } from "../../helpers/processes.ts";
 

@@ -5,7 +5,6 @@ import type { AccessRules } from "../../../../src/api/admission/access.ts";
 import { type AdmissionOptions, createAdmission } from "../../../../src/api/admission/admit.ts";
 import { createFailedAttempts } from "../../../../src/api/admission/rate-limits.ts";
 import type { Visit } from "../../../../src/api/http.ts";
-import { silentAudit } from "../../../../src/core/audit.ts";
 import {
   handshakeBlockMsMin,
   handshakeFailuresMax,
@@ -14,6 +13,7 @@ import {
 } from "../../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../../src/core/log.ts";
 import type { Grant } from "../../../../src/core/rights.ts";
+import { silentAudit } from "../../../helpers/defaults.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 
 /** A visitor of the socket's file, and the number of times that the rules were applied to it. */

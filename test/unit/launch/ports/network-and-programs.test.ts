@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Config, defaultConfig } from "../../../../src/config/shape.ts";
+import type { Config } from "../../../../src/config/shape.ts";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import {
   executeOutputBytesMax,
@@ -20,6 +20,7 @@ import { commandLine, createOutside } from "../../../../src/launch/ports/network
 import { isOwnAddress, reachOf } from "../../../../src/system/addresses.ts";
 import { runProgram } from "../../../../src/system/program.ts";
 import { createWebClient } from "../../../../src/system/web-request.ts";
+import { defaultConfig } from "../../../helpers/defaults.ts";
 import { eventually, liveMembers } from "../../../helpers/processes.ts";
 
 const never = new AbortController().signal;

@@ -1,13 +1,13 @@
 /** Hold mode: each of its rules by itself, and a long random walk beside a model that was written from the rules alone. */
 import { expect, test } from "bun:test";
 import { createBus } from "../../../../src/bus.ts";
-import { defaultConfig } from "../../../../src/config/shape.ts";
 import { ServiceError } from "../../../../src/core/errors.ts";
 import { createLog, silentLog } from "../../../../src/core/log.ts";
 import type { Requester } from "../../../../src/core/rights.ts";
 import type { Reader, Token } from "../../../../src/core/token.ts";
 import { createTapLauncher } from "../../../../src/launch/rules/tap-launcher.ts";
 import { cardOf } from "../../../../src/launch/run-context.ts";
+import { defaultConfig } from "../../../helpers/defaults.ts";
 import { walk } from "../../../helpers/hold-walk.ts";
 import { createManualClock } from "../../../helpers/manual-clock.ts";
 

@@ -3,7 +3,6 @@ import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { defaultConfig } from "../../../../src/config/shape.ts";
 import { findTitle } from "../../../../src/media/index/answers.ts";
 import { NameColumn } from "../../../../src/media/index/columns.ts";
 import { addFolded } from "../../../../src/media/index/fold.ts";
@@ -20,6 +19,7 @@ import {
   titleKeyBytes,
 } from "../../../../src/media/titles/title-key.ts";
 import { chooseTitle } from "../../../../src/media/titles/titles.ts";
+import { defaultConfig } from "../../../helpers/defaults.ts";
 
 const { prefer } = defaultConfig.systems;
 

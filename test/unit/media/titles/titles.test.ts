@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { defaultConfig } from "../../../../src/config/shape.ts";
 import { titleKey } from "../../../../src/media/titles/title-key.ts";
 import { chooseTitle, splitTitle } from "../../../../src/media/titles/titles.ts";
+import { defaultConfig } from "../../../helpers/defaults.ts";
 import { makeFiles } from "../../../helpers/library.ts";
 import { mediaTrial } from "../../../helpers/media.ts";
 
