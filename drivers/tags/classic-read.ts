@@ -18,7 +18,7 @@ import {
   type ClassicKey,
   sightingOfMessage,
   sightingWithout,
-  type TagChannel,
+  type Tag,
   type TypeATarget,
 } from "./tag-channel.ts";
 
@@ -26,12 +26,8 @@ const triesMax = 3;
 const dataBytesWithoutMessage = 16;
 
 /** The sighting of a MIFARE Classic; undefined if it left. */
-export async function readClassic(
-  channel: TagChannel,
-  target: TypeATarget,
-  signal: AbortSignal,
-): Promise<Sighting | undefined> {
-  const card = classicCard(channel, target, signal);
+export async function readClassic(tag: Tag, target: TypeATarget): Promise<Sighting | undefined> {
+  const card = classicCard(tag, target);
   for (let tries = 1; ; tries++) {
     const sighting = await readOnce(card, target);
     if (sighting !== undefined) return sighting;
@@ -96,12 +92,12 @@ export const keys = {
   transportB: keyB(publicKeys.transport),
 };
 
-export function classicCard(channel: TagChannel, target: TypeATarget, signal: AbortSignal) {
+export function classicCard(tag: Tag, target: TypeATarget) {
   let open: { readonly sector: number; readonly key: ClassicKey } | undefined;
   let hasLeft = false;
   const reselect = async () => {
     open = undefined;
-    hasLeft = !(await channel.reselect(signal));
+    hasLeft = !(await tag.reselect());
     return !hasLeft;
   };
   return {
@@ -120,7 +116,7 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
       if (open?.sector === sector && wanted.some((key) => key === open?.key)) return open.key;
       // The first key is tried again, because the card's answer may have been lost.
       for (const key of [...wanted, ...wanted.slice(0, 1)]) {
-        if (await channel.authenticate(trailerOf(sector), key, signal)) {
+        if (await tag.authenticate(trailerOf(sector), key)) {
           open = { sector, key };
           return key;
         }
@@ -129,11 +125,11 @@ export function classicCard(channel: TagChannel, target: TypeATarget, signal: Ab
       return undefined;
     },
     async read(block: number) {
-      const bytes = open?.sector === sectorOf(block) ? await channel.read(block, signal) : undefined;
+      const bytes = open?.sector === sectorOf(block) ? await tag.read(block) : undefined;
       return bytes?.length === blockBytes ? bytes : undefined;
     },
     write: async (block: number, bytes: Uint8Array) =>
-      open?.sector === sectorOf(block) && channel.write(block, bytes, signal),
+      open?.sector === sectorOf(block) && tag.write(block, bytes),
   };
 }
 

@@ -20,8 +20,8 @@ import {
 } from "../protocol/classic.ts";
 import { planAreaWrite, type UnitWrite } from "../protocol/tlv.ts";
 import { type ClassicCard, classicCard, contentOfCard, keys, readCardBlocks } from "./classic-read.ts";
-import type { ClassicKey, TagChannel, TypeATarget } from "./tag-channel.ts";
-import { mismatch, refusals, taken, tooSmall } from "./write-failures.ts";
+import type { ClassicKey, Tag, TypeATarget } from "./tag-channel.ts";
+import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
 const dataKeys: readonly ClassicKey[] = [keys.ndef, keys.transportB, keys.transport];
@@ -31,13 +31,12 @@ const blankArea: readonly number[] = [0x03, 0x00, 0xfe]; // A message of no byte
 
 /** Writes `message`, and resolves once it was read back equal. `force` replaces data that is not ours. */
 export async function writeClassic(
-  channel: TagChannel,
+  tag: Tag,
   target: TypeATarget,
   message: Uint8Array,
   force: boolean,
-  signal: AbortSignal,
 ): Promise<void> {
-  const card = classicCard(channel, target, signal);
+  const card = classicCard(tag, target);
   const content = await untilRead(card, async () => {
     const seen = await contentOfCard(card);
     return seen.kind === "failed" ? undefined : seen;
@@ -209,14 +208,11 @@ async function openAny(card: ClassicCard, sector: number, wanted: readonly Class
   return key;
 }
 
-/** Retries `read` on a card that is selected again. */
+/** As `patiently`; throws if the card cannot be read. */
 async function untilRead<T>(card: ClassicCard, read: () => Promise<T | undefined>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    const result = await read();
-    if (result !== undefined) return result;
-    if (!(await card.reselect())) throw taken();
-    if (tries === triesMax) throw refusals.unreadable();
-  }
+  const result = await patiently(card, read);
+  if (result === undefined) throw refusals.unreadable();
+  return result;
 }
 
 function blockIn(bytes: Uint8Array, at: number): Uint8Array {

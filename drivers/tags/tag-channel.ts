@@ -55,6 +55,22 @@ export interface TagChannel {
   reselect(signal: AbortSignal): Promise<boolean>;
 }
 
+/** The tag of a channel during one reading or writing, which ends when the signal aborts. */
+export type Tag = ReturnType<typeof tagOn>;
+
+export function tagOn(channel: TagChannel, signal: AbortSignal) {
+  const { target, transceive } = channel;
+  return {
+    target,
+    transceive: transceive && ((bytes: Uint8Array) => transceive(bytes, signal)),
+    read: (block: number) => channel.read(block, signal),
+    write: (block: number, bytes: Uint8Array) => channel.write(block, bytes, signal),
+    authenticate: (block: number, key: ClassicKey) => channel.authenticate(block, key, signal),
+    apdu: (command: Uint8Array) => channel.apdu(command, signal),
+    reselect: () => channel.reselect(signal),
+  };
+}
+
 export type TypeATarget = Extract<Target, { kind: "type-a" }>;
 export type FelicaTarget = Extract<Target, { kind: "felica" }>;
 

@@ -4,7 +4,7 @@ import type { WriteOrder } from "../../src/readers/driver.ts";
 import { encodeMessage } from "../protocol/ndef.ts";
 import { readClassic } from "./classic-read.ts";
 import { writeClassic } from "./classic-write.ts";
-import { isClassic, isIsoDep, sightingWithout, type TagChannel } from "./tag-channel.ts";
+import { isClassic, isIsoDep, sightingWithout, type TagChannel, tagOn } from "./tag-channel.ts";
 import { readType2 } from "./type2-read.ts";
 import { writeType2 } from "./type2-write.ts";
 import { readType3, writeType3 } from "./type3.ts";
@@ -22,10 +22,11 @@ import { refusals } from "./write-failures.ts";
  */
 export async function readTag(channel: TagChannel, signal: AbortSignal): Promise<Sighting | undefined> {
   const { target } = channel;
-  if (target.kind === "felica") return readType3(channel, target, signal);
-  if (target.sak === 0x00) return readType2(channel, target, signal);
-  if (isIsoDep(target)) return readType4(channel, target, signal);
-  if (isClassic(target)) return readClassic(channel, target, signal);
+  const tag = tagOn(channel, signal);
+  if (target.kind === "felica") return readType3(tag, target);
+  if (target.sak === 0x00) return readType2(tag, target);
+  if (isIsoDep(target)) return readType4(tag, target);
+  if (isClassic(target)) return readClassic(tag, target);
   return sightingWithout(target, "Unknown");
 }
 
@@ -40,10 +41,11 @@ export async function writeTag(
   signal: AbortSignal,
 ): Promise<void> {
   const { target } = channel;
+  const tag = tagOn(channel, signal);
   const message = encodeMessage({ text, record });
-  if (target.kind === "felica") return writeType3(channel, message, force, signal);
-  if (target.sak === 0x00) return writeType2(channel, message, force, signal);
-  if (isIsoDep(target)) return writeType4(channel, target, message, force, signal);
-  if (isClassic(target)) return writeClassic(channel, target, message, force, signal);
+  if (target.kind === "felica") return writeType3(tag, message, force);
+  if (target.sak === 0x00) return writeType2(tag, message, force);
+  if (isIsoDep(target)) return writeType4(tag, target, message, force);
+  if (isClassic(target)) return writeClassic(tag, target, message, force);
   throw refusals.kind();
 }

@@ -10,40 +10,39 @@ import {
   type TagVersion,
   tagCommands,
 } from "../protocol/type2-tag.ts";
-import { sightingOfMessage, sightingWithout, type TagChannel, type Target } from "./tag-channel.ts";
+import { sightingOfMessage, sightingWithout, type Tag, type TypeATarget } from "./tag-channel.ts";
 
 // One read that covers most cards: 60 bytes from page 4 on, and an answer of 7 ms at 115200 baud.
 const firstReadPages = 16;
 const lastPage = 0xff;
 const triesMax = 3;
 
-interface Tag {
-  readonly channel: TagChannel;
-  readonly target: Extract<Target, { kind: "type-a" }>;
+/** A Type 2 tag that was asked for its version. */
+export interface VersionedTag {
+  readonly tag: Tag;
+  /** Undefined if the tag reports none. */
   readonly version: TagVersion | undefined;
+}
+
+interface Reading extends VersionedTag {
+  readonly target: TypeATarget;
   /**
    * Reads page by page. A longer FAST_READ fails completely if a password guards its last page, while a READ wraps around
    * to the first page (NTAG21x, 10.2 and 10.3).
    */
   readonly carefully: boolean;
-  readonly signal: AbortSignal;
 }
 
 /** The sighting of a Type 2 tag; undefined if it left. */
-export async function readType2(
-  channel: TagChannel,
-  target: Tag["target"],
-  signal: AbortSignal,
-): Promise<Sighting | undefined> {
+export async function readType2(tag: Tag, target: TypeATarget): Promise<Sighting | undefined> {
   for (let tries = 1; ; tries++) {
-    const version = await askVersion(channel, signal);
+    const version = await askVersion(tag);
     // A tag without this command stops listening, and must be selected again.
-    const listens =
-      version !== undefined || channel.transceive === undefined || (await channel.reselect(signal));
-    const tag = { channel, target, version, carefully: tries === triesMax, signal };
-    const sighting = listens ? await readOnce(tag) : undefined;
+    const listens = version !== undefined || tag.transceive === undefined || (await tag.reselect());
+    const reading = { tag, target, version, carefully: tries === triesMax };
+    const sighting = listens ? await readOnce(reading) : undefined;
     if (sighting !== undefined) return sighting;
-    if (!(await channel.reselect(signal))) return undefined;
+    if (!(await tag.reselect())) return undefined;
     if (tries < triesMax) continue;
     return version === undefined
       ? sightingWithout(target, "Unknown", "unreadable")
@@ -52,24 +51,24 @@ export async function readType2(
 }
 
 /** Undefined if an exchange failed. */
-async function readOnce(tag: Tag): Promise<Sighting | undefined> {
+async function readOnce(reading: Reading): Promise<Sighting | undefined> {
   let read: Uint8Array = new Uint8Array();
   for (;;) {
     const content = contentOf(read);
     switch (content.kind) {
       case "need": {
         const from = firstPage + read.length / pageBytes;
-        const more = await readPages(tag, from, Math.ceil((content.bytes - read.length) / pageBytes));
+        const more = await readPages(reading, from, Math.ceil((content.bytes - read.length) / pageBytes));
         if (more === undefined) return undefined;
         read = Uint8Array.of(...read, ...more);
         break;
       }
       case "message": {
-        const seen = sightingOfMessage(tag.target, familyOf(tag), content.message, content.data);
-        return (await readNumberedToy(tag, read, seen.text)) ?? seen;
+        const seen = sightingOfMessage(reading.target, familyOf(reading), content.message, content.data);
+        return (await readNumberedToy(reading, read, seen.text)) ?? seen;
       }
       case "none":
-        return readWithoutMessage(tag, read, content);
+        return readWithoutMessage(reading, read, content);
     }
   }
 }
@@ -81,34 +80,38 @@ const legoNumber = /^\d{7}S\d{4}$/;
  * A LEGO Dimensions toy in its original state, with a number as its text; undefined for any other tag, or if its identity
  * is hidden.
  */
-async function readNumberedToy(tag: Tag, container: Uint8Array, text: string): Promise<Sighting | undefined> {
-  if (!legoNumber.test(text) || !isSizeOfLegoToy(tag.version, container)) return undefined;
-  const identity = await readLegoIdentity(tag);
-  const toy = identity === undefined ? undefined : legoToyOf(tag.target.uid, identity);
-  return toy === undefined ? undefined : sightingWithout(tag.target, "LegoDimensions", undefined, toy);
+async function readNumberedToy(
+  reading: Reading,
+  container: Uint8Array,
+  text: string,
+): Promise<Sighting | undefined> {
+  if (!legoNumber.test(text) || !isSizeOfLegoToy(reading.version, container)) return undefined;
+  const identity = await readLegoIdentity(reading);
+  const toy = identity === undefined ? undefined : legoToyOf(reading.target.uid, identity);
+  return toy === undefined ? undefined : sightingWithout(reading.target, "LegoDimensions", undefined, toy);
 }
 
 /** A toy, whose `data` is the identifying part of its memory, or a blank tag; undefined as for `readOnce`. */
 async function readWithoutMessage(
-  tag: Tag,
+  reading: Reading,
   read: Uint8Array,
   { why, data }: Extract<TagContent, { kind: "none" }>,
 ): Promise<Sighting | undefined> {
-  const { channel, target, version, signal } = tag;
+  const { target, version, carefully } = reading;
   if (isAmiibo(read)) {
-    const pages = await readSome(channel, version, amiiboFigure.page, amiiboFigure.pages, signal);
+    const pages = await readSome(reading, amiiboFigure.page, amiiboFigure.pages);
     if (pages === undefined) return undefined;
     const figure = figureOf(pages);
     if (figure !== undefined) return sightingWithout(target, "Amiibo", undefined, figure);
   }
   if (isSizeOfLegoToy(version, read)) {
-    const identity = await readLegoIdentity(tag);
+    const identity = await readLegoIdentity(reading);
     // If a password guards its upper pages, further tries are in vain.
-    if (identity === undefined && !tag.carefully) return undefined;
+    if (identity === undefined && !carefully) return undefined;
     const toy = identity === undefined ? undefined : legoToyOf(target.uid, identity);
     if (toy !== undefined) return sightingWithout(target, "LegoDimensions", undefined, toy);
   }
-  return sightingWithout(target, familyOf(tag), problems[why], data);
+  return sightingWithout(target, familyOf(reading), problems[why], data);
 }
 
 const problems = {
@@ -118,15 +121,11 @@ const problems = {
 } as const;
 
 /** The pages that identify a LEGO Dimensions toy; undefined if they cannot be read. */
-export function readLegoIdentity({
-  channel,
-  version,
-  signal,
-}: Pick<Tag, "channel" | "version" | "signal">): Promise<Uint8Array | undefined> {
-  return readSome(channel, version, legoIdentity.page, legoIdentity.pages, signal);
+export function readLegoIdentity(asked: VersionedTag): Promise<Uint8Array | undefined> {
+  return readSome(asked, legoIdentity.page, legoIdentity.pages);
 }
 
-function familyOf({ version }: Tag): TagType {
+function familyOf({ version }: VersionedTag): TagType {
   return version?.family ?? "Ultralight";
 }
 
@@ -140,7 +139,7 @@ const ntag213Size = 0x12; // Data bytes / 8 in its capability container (NTAG21x
 
 /** At least one page from `from` on; undefined if it failed. */
 async function readPages(
-  { channel, version, carefully, signal }: Tag,
+  { tag, version, carefully }: Reading,
   from: number,
   wanted: number,
 ): Promise<Uint8Array | undefined> {
@@ -148,9 +147,7 @@ async function readPages(
   const end = version?.pages ?? lastPage + 1;
   const pages = Math.min(Math.max(wanted, firstReadPages), end - from);
   if (pages < 1) return undefined;
-  return carefully
-    ? readSome(channel, undefined, from, 1, signal)
-    : readSome(channel, version, from, pages, signal);
+  return carefully ? readSome({ tag, version: undefined }, from, 1) : readSome({ tag, version }, from, pages);
 }
 
 // A chip's buffer for a target's answer holds 262 bytes (PN532, UM0701-02, 7.3.9); 48 pages are 192.
@@ -158,22 +155,22 @@ const fastReadPagesMax = 48;
 const readBytes = 16; // READ (Type 2 Tag 1.1, 5.1).
 
 /** Undefined if the tag reports none; a tag without the command must be selected again then. */
-export async function askVersion(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
-  if (channel.transceive === undefined) return guessVersion(channel, signal);
-  const answer = await channel.transceive(Uint8Array.of(tagCommands.getVersion), signal);
+export async function askVersion(tag: Tag): Promise<TagVersion | undefined> {
+  if (tag.transceive === undefined) return guessVersion(tag);
+  const answer = await tag.transceive(Uint8Array.of(tagCommands.getVersion));
   return answer === undefined ? undefined : parseVersion(answer);
 }
 
 /**
  * By the capability container, for a reader that cannot send the command; an Ultralight C has the same one as an NTAG213.
  */
-async function guessVersion(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
-  const container = await channel.read(firstPage, signal);
+async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
+  const container = await tag.read(firstPage);
   if (container?.[0] !== ndefMagic) return undefined;
   const guess = ntagsBySize.get(container[2] ?? 0);
   if (guess === undefined || guess.mark === undefined) return guess?.version;
   const { page, at, value } = guess.mark;
-  const marked = await channel.read(page, signal);
+  const marked = await tag.read(page);
   return marked?.[at] === value ? guess.version : undefined;
 }
 
@@ -193,18 +190,16 @@ const ntagsBySize: ReadonlyMap<
 
 /** At least one page from `from` on, and up to `wanted` if one command can read them; undefined if it failed. */
 export async function readSome(
-  channel: TagChannel,
-  version: TagVersion | undefined,
+  { tag, version }: VersionedTag,
   from: number,
   wanted: number,
-  signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
-  if (version === undefined || channel.transceive === undefined) {
-    const read = await channel.read(from, signal);
+  if (version === undefined || tag.transceive === undefined) {
+    const read = await tag.read(from);
     return read?.length === readBytes ? read.subarray(0, wanted * pageBytes) : undefined;
   }
   const pages = Math.min(wanted, fastReadPagesMax);
   const command = Uint8Array.of(tagCommands.fastRead, from, from + pages - 1);
-  const read = await channel.transceive(command, signal);
+  const read = await tag.transceive(command);
   return read?.length === pages * pageBytes ? read : undefined;
 }

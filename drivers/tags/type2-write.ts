@@ -7,28 +7,17 @@ import { writeFailed } from "../../src/readers/driver.ts";
 import { legoToyOf } from "../protocol/toys.ts";
 import { containerOf, contentOf, layoutOf, pageBytes, type TagVersion } from "../protocol/type2-tag.ts";
 import { type PageWrite, planWrite, type Type2Image } from "../protocol/type2-write-plan.ts";
-import type { TagChannel } from "./tag-channel.ts";
-import { askVersion, isSizeOfLegoToy, readLegoIdentity, readSome } from "./type2-read.ts";
+import type { Tag } from "./tag-channel.ts";
+import { askVersion, isSizeOfLegoToy, readLegoIdentity, readSome, type VersionedTag } from "./type2-read.ts";
 import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures.ts";
 
 const headerPages = 4;
 
-interface Tag {
-  readonly channel: TagChannel;
-  readonly version: TagVersion | undefined;
-  readonly signal: AbortSignal;
-}
-
 /** Writes `message`, and resolves once it was read back equal. `force` replaces data that is not ours. */
-export async function writeType2(
-  channel: TagChannel,
-  message: Uint8Array,
-  force: boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  const tag = { channel, version: await versionOf(channel, signal), signal };
-  const image = await imageOf(tag);
-  if (!force && (await isToy(tag, image))) throw refusals.lego();
+export async function writeType2(tag: Tag, message: Uint8Array, force: boolean): Promise<void> {
+  const asked = { tag, version: await versionOf(tag) };
+  const image = await imageOf(asked);
+  if (!force && (await isToy(asked, image))) throw refusals.lego();
   const plan = planWrite(image, message, force);
   if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
   if (plan.kind === "refused") throw refusals[plan.why]();
@@ -37,10 +26,10 @@ export async function writeType2(
   if (plan.last === undefined) return;
   for (const step of plan.draft) await writePage(tag, step);
   const end = (1 + Math.max(plan.last.page, ...plan.draft.map(({ page }) => page))) * pageBytes;
-  await compare(tag, plan.drafted.subarray(0, end));
+  await compare(asked, plan.drafted.subarray(0, end));
   await writePage(tag, plan.last);
   try {
-    await compare(tag, plan.written.subarray(0, end));
+    await compare(asked, plan.written.subarray(0, end));
   } catch (error) {
     // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
     await writePage(tag, blank(plan.last, plan.drafted)).catch(() => {});
@@ -53,40 +42,41 @@ function blank({ page }: PageWrite, drafted: Uint8Array): PageWrite {
 }
 
 /** True for a LEGO Dimensions toy, which looks like a blank tag to other software. */
-async function isToy(tag: Tag, { memory }: Type2Image): Promise<boolean> {
-  const { target } = tag.channel;
+async function isToy(asked: VersionedTag, { memory }: Type2Image): Promise<boolean> {
+  const { tag, version } = asked;
+  const { target } = tag;
   const container = memory.subarray((headerPages - 1) * pageBytes);
-  if (target.kind !== "type-a" || !isSizeOfLegoToy(tag.version, container)) return false;
+  if (target.kind !== "type-a" || !isSizeOfLegoToy(version, container)) return false;
   if (contentOf(container).kind === "message") return false;
-  const identity = await readLegoIdentity(tag);
+  const identity = await readLegoIdentity(asked);
   if (identity !== undefined) return legoToyOf(target.uid, identity) !== undefined;
   // A page that needs a password makes the tag fall silent.
-  if (!(await tag.channel.reselect(tag.signal))) throw taken();
+  if (!(await tag.reselect())) throw taken();
   return false;
 }
 
-async function versionOf(channel: TagChannel, signal: AbortSignal): Promise<TagVersion | undefined> {
-  if (channel.transceive === undefined) return askVersion(channel, signal);
+async function versionOf(tag: Tag): Promise<TagVersion | undefined> {
+  if (tag.transceive === undefined) return askVersion(tag);
   for (let tries = 1; ; tries++) {
-    const version = await askVersion(channel, signal);
+    const version = await askVersion(tag);
     if (version !== undefined) return version;
-    if (!(await channel.reselect(signal))) throw taken();
+    if (!(await tag.reselect())) throw taken();
     // A plain Ultralight never answers; two lost answers of an NTAG are unlikely.
     if (tries === 2) return undefined;
   }
 }
 
-async function imageOf(tag: Tag): Promise<Type2Image> {
-  const header = await readMemory(tag, 0, headerPages);
-  if (header === undefined) throw unreadable(tag);
+async function imageOf(asked: VersionedTag): Promise<Type2Image> {
+  const header = await readMemory(asked, 0, headerPages);
+  if (header === undefined) throw unreadable(asked);
   const container = header.subarray(3 * pageBytes);
-  const layout = layoutOf(tag.version, container);
+  const layout = layoutOf(asked.version, container);
   const { areaBytes } = containerOf(container, layout);
-  const area = await readMemory(tag, headerPages, areaBytes / pageBytes);
-  if (area === undefined) throw unreadable(tag);
+  const area = await readMemory(asked, headerPages, areaBytes / pageBytes);
+  if (area === undefined) throw unreadable(asked);
   // If these cannot be read, a password guards the pages after the data area, which does not matter.
-  const locks = layout.dynamicLock && (await readMemory(tag, layout.dynamicLock.page, 1));
-  const config = layout.configPage === undefined ? undefined : await readMemory(tag, layout.configPage, 1);
+  const locks = layout.dynamicLock && (await readMemory(asked, layout.dynamicLock.page, 1));
+  const config = layout.configPage === undefined ? undefined : await readMemory(asked, layout.configPage, 1);
   const auth0 = config?.[layout.auth0At ?? 3];
   return {
     layout,
@@ -96,20 +86,15 @@ async function imageOf(tag: Tag): Promise<Type2Image> {
   };
 }
 
-function unreadable({ version }: Tag): Error {
+function unreadable({ version }: VersionedTag): Error {
   return version === undefined ? refusals.unreadable() : refusals.password();
 }
 
 /** The bytes of `pages` pages; undefined if the tag lies there and refuses. */
-async function readMemory(
-  { channel, version, signal }: Tag,
-  from: number,
-  pages: number,
-): Promise<Uint8Array | undefined> {
+async function readMemory(asked: VersionedTag, from: number, pages: number): Promise<Uint8Array | undefined> {
   const read = new Uint8Array(pages * pageBytes);
   for (let done = 0; done < pages; ) {
-    const ask = () => readSome(channel, version, from + done, pages - done, signal);
-    const some = await patiently(channel, ask, signal);
+    const some = await patiently(asked.tag, () => readSome(asked, from + done, pages - done));
     if (some === undefined) return undefined;
     read.set(some, done * pageBytes);
     done += some.length / pageBytes;
@@ -117,21 +102,16 @@ async function readMemory(
   return read;
 }
 
-async function writePage({ channel, signal }: Tag, { page, bytes }: PageWrite): Promise<void> {
+async function writePage(tag: Tag, { page, bytes }: PageWrite): Promise<void> {
   // If only the tag's answer was lost, it is written once more, which does no harm.
-  const put = async () => ((await channel.write(page, bytes, signal)) ? true : undefined);
-  if ((await patiently(channel, put, signal)) === undefined)
+  const put = async () => ((await tag.write(page, bytes)) ? true : undefined);
+  if ((await patiently(tag, put)) === undefined)
     throw writeFailed("locked", `the tag refused to be written, at page ${page}. Use another one`);
 }
 
 /** Reads from the capability container on, and throws `mismatch` if the content differs. */
-async function compare(tag: Tag, expected: Uint8Array): Promise<void> {
+async function compare(asked: VersionedTag, expected: Uint8Array): Promise<void> {
   const from = headerPages - 1;
-  const read = await readMemory(tag, from, expected.length / pageBytes - from);
-  if (holds(read, expected.subarray(from * pageBytes))) return;
-  throw mismatch();
-}
-
-function holds(read: Uint8Array | undefined, expected: Uint8Array): boolean {
-  return read !== undefined && toHex(read) === toHex(expected);
+  const read = await readMemory(asked, from, expected.length / pageBytes - from);
+  if (read === undefined || toHex(read) !== toHex(expected.subarray(from * pageBytes))) throw mismatch();
 }

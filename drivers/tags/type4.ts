@@ -23,13 +23,7 @@ import {
   type Type4Container,
   updateBinary,
 } from "../protocol/type4-tag.ts";
-import {
-  isoDepType,
-  sightingOfMessage,
-  sightingWithout,
-  type TagChannel,
-  type TypeATarget,
-} from "./tag-channel.ts";
+import { isoDepType, sightingOfMessage, sightingWithout, type Tag, type TypeATarget } from "./tag-channel.ts";
 import { mismatch, patiently, refusals, taken, tooSmall } from "./write-failures.ts";
 
 const triesMax = 3;
@@ -37,26 +31,18 @@ const triesMax = 3;
 const firstReadBytes = 96;
 
 /** The sighting of a target of ISO/IEC 14443-4, with its message if it has one; undefined if it left. */
-export async function readType4(
-  channel: TagChannel,
-  target: TypeATarget,
-  signal: AbortSignal,
-): Promise<Sighting | undefined> {
+export async function readType4(tag: Tag, target: TypeATarget): Promise<Sighting | undefined> {
   for (let tries = 1; ; tries++) {
-    const sighting = await readOnce(channel, target, signal);
+    const sighting = await readOnce(tag, target);
     if (sighting !== undefined) return sighting;
-    if (!(await channel.reselect(signal))) return undefined;
+    if (!(await tag.reselect())) return undefined;
     if (tries === triesMax) return sightingWithout(target, isoDepType(target), "unreadable");
   }
 }
 
-async function readOnce(
-  channel: TagChannel,
-  target: TypeATarget,
-  signal: AbortSignal,
-): Promise<Sighting | undefined> {
+async function readOnce(tag: Tag, target: TypeATarget): Promise<Sighting | undefined> {
   const type = isoDepType(target);
-  const content = await openMessageFile(channel, signal);
+  const content = await openMessageFile(tag);
   if (content.kind === "failed") return undefined;
   // A payment card and a phone are known by their UID and are not reported as unformatted.
   if (content.kind === "none")
@@ -64,7 +50,7 @@ async function readOnce(
   const { container } = content;
   if (!container.isReadable) return sightingWithout(target, type, "locked");
   const { lengthBytes, fileBytes } = container;
-  const file = await readMessage(channel, container, signal);
+  const file = await readMessage({ tag, container });
   if (file === undefined) return undefined;
   const end = lengthBytes + lengthIn(file, lengthBytes);
   const data = file.subarray(0, Math.min(end, file.length));
@@ -74,16 +60,12 @@ async function readOnce(
 }
 
 /** The file up to its stated length; undefined if an exchange failed. */
-async function readMessage(
-  channel: TagChannel,
-  container: Type4Container,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
-  const { lengthBytes, fileBytes } = container;
+async function readMessage(opened: OpenFile): Promise<Uint8Array | undefined> {
+  const { lengthBytes, fileBytes } = opened.container;
   const file = new Uint8Array(fileBytes);
   let known = 0;
   for (let wanted = Math.min(firstReadBytes, fileBytes); known < wanted; ) {
-    const more = await readFile(channel, container, known, wanted - known, signal);
+    const more = await readFile(opened, known, wanted - known);
     if (more === undefined) return undefined;
     file.set(more, known);
     known += more.length;
@@ -94,111 +76,95 @@ async function readMessage(
 }
 
 /** A Type 4 tag whose NDEF file is selected. */
-interface Tag {
-  readonly channel: TagChannel;
+interface OpenFile {
+  readonly tag: Tag;
   readonly container: Type4Container;
-  readonly signal: AbortSignal;
 }
 
 /** Writes `message`, and resolves once it was read back equal. `force` as in `WriteOrder` (src/readers/driver.ts). */
 export async function writeType4(
-  channel: TagChannel,
+  tag: Tag,
   target: TypeATarget,
   message: Uint8Array,
   force: boolean,
-  signal: AbortSignal,
 ): Promise<void> {
   const open = async () => {
-    const seen = await openMessageFile(channel, signal);
+    const seen = await openMessageFile(tag);
     return seen.kind === "failed" ? undefined : seen;
   };
-  const content = await patiently(channel, open, signal);
+  const content = await patiently(tag, open);
   if (content === undefined) throw refusals.unreadable();
-  if (content.kind === "none") throw await foreignCard(channel, target, force, signal);
-  const tag = { channel, container: content.container, signal };
-  const { fileBytes, lengthBytes, writing } = tag.container;
+  if (content.kind === "none") throw await foreignCard(tag, target, force);
+  const { container } = content;
+  const file = { tag, container };
+  const { fileBytes, lengthBytes, writing } = container;
   if (writing === "locked") throw refusals.locked();
-  if (writing === "proprietary" || !tag.container.isReadable) throw refusals.password();
+  if (writing === "proprietary" || !container.isReadable) throw refusals.password();
   const bytesMissing = lengthBytes + message.length - fileBytes;
   if (bytesMissing > 0) throw tooSmall(bytesMissing);
 
   const written = Uint8Array.of(...encodeLength(message.length, lengthBytes), ...message);
-  if (toHex(await read(tag, written.length)) === toHex(written)) return;
+  if (toHex(await read(file, written.length)) === toHex(written)) return;
   const none = encodeLength(0, lengthBytes);
-  await put(tag, 0, none);
-  const chunk = Math.min(tag.container.writeBytesMax, chunkBytesMax);
+  await put(file, 0, none);
+  const chunk = Math.min(container.writeBytesMax, chunkBytesMax);
   for (let at = 0; at < message.length; at += chunk)
-    await put(tag, lengthBytes + at, message.subarray(at, at + chunk));
-  await compare(tag, Uint8Array.of(...none, ...message));
-  await put(tag, 0, written.subarray(0, lengthBytes));
+    await put(file, lengthBytes + at, message.subarray(at, at + chunk));
+  await compare(file, Uint8Array.of(...none, ...message));
+  await put(file, 0, written.subarray(0, lengthBytes));
   try {
-    await compare(tag, written);
+    await compare(file, written);
   } catch (error) {
     // A message that cannot be read back should not be launched either. Best effort: the tag may be gone.
-    await put(tag, 0, none).catch(() => {});
+    await put(file, 0, none).catch(() => {});
     throw error;
   }
 }
 
 /** The refusal of a card without an NDEF file. */
-async function foreignCard(
-  channel: TagChannel,
-  target: TypeATarget,
-  force: boolean,
-  signal: AbortSignal,
-): Promise<Error> {
-  const payment = await send(channel, selectApplication(paymentList), signal);
-  if (payment === undefined && !(await channel.reselect(signal))) return taken();
+async function foreignCard(tag: Tag, target: TypeATarget, force: boolean): Promise<Error> {
+  const payment = await send(tag, selectApplication(paymentList));
+  if (payment === undefined && !(await tag.reselect())) return taken();
   if (payment?.kind === "done" && !force) return refusals.payment();
   return force || isoDepType(target) === "DESFire" ? refusals["no-message-file"]() : refusals.card();
 }
 
-async function compare(tag: Tag, expected: Uint8Array): Promise<void> {
-  if (toHex(await read(tag, expected.length)) !== toHex(expected)) throw mismatch();
+async function compare(opened: OpenFile, expected: Uint8Array): Promise<void> {
+  if (toHex(await read(opened, expected.length)) !== toHex(expected)) throw mismatch();
 }
 
-async function read({ channel, container, signal }: Tag, bytes: number): Promise<Uint8Array> {
+async function read(opened: OpenFile, bytes: number): Promise<Uint8Array> {
   let file: Uint8Array = new Uint8Array();
   while (file.length < bytes) {
-    const ask = () => readFile(channel, container, file.length, bytes - file.length, signal);
-    const more = await again({ channel, container, signal }, ask);
+    const more = await again(opened.tag, () => readFile(opened, file.length, bytes - file.length));
     if (more === undefined) throw refusals.unreadable();
     file = Uint8Array.of(...file, ...more);
   }
   return file;
 }
 
-async function put(tag: Tag, offset: number, bytes: Uint8Array): Promise<void> {
+async function put({ tag }: OpenFile, offset: number, bytes: Uint8Array): Promise<void> {
   // If only the tag's answer was lost, it is written once more, which does no harm.
   const write = async () =>
-    (await send(tag.channel, updateBinary(offset, bytes), tag.signal))?.kind === "done" ? true : undefined;
+    (await send(tag, updateBinary(offset, bytes)))?.kind === "done" ? true : undefined;
   if ((await again(tag, write)) === undefined) throw refusals.locked();
 }
 
 /** As `patiently`, with the file selected again, because a new selection of the tag drops that of the file. */
 function again<T>(tag: Tag, run: () => Promise<T | undefined>): Promise<T | undefined> {
   let isFirst = true;
-  const { channel, signal } = tag;
-  return patiently(
-    channel,
-    async () => {
-      if (!isFirst && (await openMessageFile(channel, signal)).kind !== "container") return undefined;
-      isFirst = false;
-      return run();
-    },
-    signal,
-  );
+  return patiently(tag, async () => {
+    if (!isFirst && (await openMessageFile(tag)).kind !== "container") return undefined;
+    isFirst = false;
+    return run();
+  });
 }
 
 // Every chip and reader passes this in one piece: a PN532's answer holds 262 bytes, a short APDU 255 (UM0701-02, 7.3.8).
 const chunkBytesMax = 240;
 
-async function send(
-  channel: TagChannel,
-  command: Uint8Array,
-  signal: AbortSignal,
-): Promise<CardAnswer | undefined> {
-  const answer = await channel.apdu(command, signal);
+async function send(tag: Tag, command: Uint8Array): Promise<CardAnswer | undefined> {
+  const answer = await tag.apdu(command);
   return answer === undefined ? undefined : parseAnswer(answer);
 }
 
@@ -208,42 +174,38 @@ type Type4Content =
   | { readonly kind: "none" }
   | { readonly kind: "failed" };
 
-async function openMessageFile(channel: TagChannel, signal: AbortSignal): Promise<Type4Content> {
-  const application = await send(channel, selectApplication(ndefApplication), signal);
-  if (application === undefined) return { kind: "failed" };
-  if (application.kind === "refused") return { kind: "none" };
-  const selected = await send(channel, selectFile(containerFile), signal);
-  if (selected === undefined) return { kind: "failed" };
-  if (selected.kind === "refused") return { kind: "none" };
-  const read = await readContainer(channel, signal);
+async function openMessageFile(tag: Tag): Promise<Type4Content> {
+  for (const command of [selectApplication(ndefApplication), selectFile(containerFile)]) {
+    const selected = await send(tag, command);
+    if (selected?.kind !== "done") return { kind: selected === undefined ? "failed" : "none" };
+  }
+  const read = await readContainer(tag);
   if (read === undefined) return { kind: "failed" };
   const container = parseContainer(read);
   if (container === undefined) return { kind: "none" };
-  const file = await send(channel, selectFile(container.file), signal);
+  const file = await send(tag, selectFile(container.file));
   if (file === undefined) return { kind: "failed" };
   return file.kind === "done" ? { kind: "container", container } : { kind: "none" };
 }
 
 /** An extended container is longer, and a card may return only the length of a plain one at once. */
-async function readContainer(channel: TagChannel, signal: AbortSignal): Promise<Uint8Array | undefined> {
-  const first = await send(channel, readBinary(0, containerBytes), signal);
+async function readContainer(tag: Tag): Promise<Uint8Array | undefined> {
+  const first = await send(tag, readBinary(0, containerBytes));
   if (first === undefined) return undefined;
   if (first.kind === "refused") return new Uint8Array();
   if (!isExtended(first.data)) return first.data;
-  const rest = await send(channel, readBinary(containerBytes, extendedBytes), signal);
+  const rest = await send(tag, readBinary(containerBytes, extendedBytes));
   return rest?.kind === "done" ? Uint8Array.of(...first.data, ...rest.data) : undefined;
 }
 
 /** At least one byte of the file from `from` on, and up to `wanted` if one answer holds them; undefined if it failed. */
 async function readFile(
-  channel: TagChannel,
-  { readBytesMax }: Type4Container,
+  { tag, container }: OpenFile,
   from: number,
   wanted: number,
-  signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
-  const bytes = Math.min(wanted, readBytesMax, chunkBytesMax);
-  const answer = await send(channel, readBinary(from, bytes), signal);
+  const bytes = Math.min(wanted, container.readBytesMax, chunkBytesMax);
+  const answer = await send(tag, readBinary(from, bytes));
   // A card that returned a byte at a time would keep its reader busy for minutes, so less than requested is a failure.
   return answer?.kind === "done" && answer.data.length === bytes ? answer.data : undefined;
 }

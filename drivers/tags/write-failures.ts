@@ -1,6 +1,6 @@
 /** The reasons why a tag is not written, as sentences, and the number of retries of a failed exchange. */
-import { writeFailed } from "../../src/readers/driver.ts";
-import type { TagChannel } from "./tag-channel.ts";
+import { type WriteCause, writeFailed } from "../../src/readers/driver.ts";
+import type { Tag } from "./tag-channel.ts";
 
 const triesMax = 3;
 
@@ -9,14 +9,13 @@ const triesMax = 3;
  * left.
  */
 export async function patiently<T>(
-  channel: TagChannel,
+  tag: Pick<Tag, "reselect">,
   run: () => Promise<T | undefined>,
-  signal: AbortSignal,
 ): Promise<T | undefined> {
   for (let tries = 1; ; tries++) {
     const result = await run();
     if (result !== undefined) return result;
-    if (!(await channel.reselect(signal))) throw taken();
+    if (!(await tag.reselect())) throw taken();
     if (tries === triesMax) return undefined;
   }
 }
@@ -32,16 +31,17 @@ export function mismatch(): Error {
   return writeFailed("mismatch", "the tag does not return the written data: it is worn out. Use another one");
 }
 
+const another = (cause: WriteCause, why: string) => writeFailed(cause, `${why}. Use another one`);
+
 export const refusals = {
-  locked: () => writeFailed("locked", "the tag is locked: it can only be read. Use another one"),
-  password: () =>
-    writeFailed("password", "the tag is protected by a password, which is not known here. Use another one"),
+  locked: () => another("locked", "the tag is locked: it can only be read"),
+  password: () => another("password", "the tag is protected by a password, which is not known here"),
   keys: () =>
-    writeFailed(
+    another(
       "password",
-      "the tag has keys of its own, as transit cards and toys do, which are not known here. Use another one",
+      "the tag has keys of its own, as transit cards and toys do, which are not known here",
     ),
-  amiibo: () => writeFailed("foreign", "the tag is an amiibo, and it is left as it is. Use another one"),
+  amiibo: () => another("foreign", "the tag is an amiibo, and it is left as it is"),
   lego: () =>
     writeFailed(
       "foreign",
@@ -53,27 +53,16 @@ export const refusals = {
       "the tag holds data of another kind, such as a ticket's, and it is left as it is. Use another one, or force it",
     ),
   "other-application": () =>
-    writeFailed(
-      "foreign",
-      "the tag is used for something else, such as a ticket, and it is left as it is. Use another one",
-    ),
+    another("foreign", "the tag is used for something else, such as a ticket, and it is left as it is"),
   "one-time-bits": () =>
-    writeFailed(
-      "unsupported",
-      "the tag was made for something else for good, and cannot be used. Use another one",
-    ),
-  "reserved-bytes": () =>
-    writeFailed("unsupported", "the tag keeps bytes in the midst of its memory for itself. Use another one"),
-  unreadable: () =>
-    writeFailed("unsupported", "the tag's memory cannot be read as far as it says. Use another one"),
+    another("unsupported", "the tag was made for something else for good, and cannot be used"),
+  "reserved-bytes": () => another("unsupported", "the tag keeps bytes in the midst of its memory for itself"),
+  unreadable: () => another("unsupported", "the tag's memory cannot be read as far as it says"),
   payment: () => writeFailed("foreign", "this is a payment card, and it is left as it is. Use a tag"),
   card: () =>
     writeFailed("foreign", "this is a transit card, a key or a phone, and it is left as it is. Use a tag"),
   "no-message-file": () =>
-    writeFailed(
-      "unsupported",
-      "the card has no place for messages: a phone can format some of them. Use another one",
-    ),
+    another("unsupported", "the card has no place for messages: a phone can format some of them"),
   kind: () => writeFailed("unsupported", "tags of this kind cannot be written: use an NTAG or an Ultralight"),
 } as const;
 

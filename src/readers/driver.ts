@@ -94,7 +94,7 @@ export interface WriteOrder {
 }
 
 /** Why a tag was not written. */
-type WriteCause =
+export type WriteCause =
   /** The tag is read-only. */
   | "locked"
   /** `bytesMissing` has the difference. */
