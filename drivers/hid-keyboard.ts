@@ -82,9 +82,7 @@ export function createHidKeyboard(keyboards: Keyboards) {
   } as const satisfies Driver;
 }
 
-/**
- * The first device of each id is named by its id, as people write it in the config; further ones are named by their nodes.
- */
+/** The first device of each id is named by that id, as in the config; further ones are named by their nodes. */
 function candidatesOf(found: readonly HidInfo[]): readonly Candidate[] {
   return found.map(({ id, path, stamp, port }) => {
     const isFirst = found.find((other) => other.id === id)?.path === path;

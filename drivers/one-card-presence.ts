@@ -12,9 +12,7 @@ export const tapMs = 500;
 
 export type OneCard = ReturnType<typeof createOneCard>;
 
-/**
- * Reports an empty reader after `firstMs` without a card, and then each change, until `signal` aborts.
- */
+/** Reports an empty reader after `firstMs` without a card, and then each change, until `signal` aborts. */
 function createOneCard(clock: Clock, report: Report, signal: AbortSignal, firstMs: number) {
   let current: Sighting | undefined;
   let leaving: Disposable | undefined;

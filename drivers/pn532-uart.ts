@@ -189,10 +189,7 @@ async function changeBaudRate(
   await sleep(clock, rateChangeMs, signal);
 }
 
-/**
- * The ports that may be a PN532, as candidates. A board's own UART is for modules; a converter may belong to any
- * device.
- */
+/** The ports that may be a PN532. A board's own UART is for modules; a converter may belong to any device. */
 export function likelyPorts(ports: readonly SerialPortInfo[]): readonly Candidate[] {
   return ports.filter(isLikely).map(({ path, stamp, byPath, vendorId }) => ({
     path,

@@ -11,10 +11,7 @@ interface Known {
   readonly isShared?: true;
 }
 
-/**
- * Readers that are known by their numbers; those of ACS as in the list of its driver (acshk/acsccid,
- * src/supported_readers.txt).
- */
+/** Readers that are known by their numbers; those of ACS are from acshk/acsccid, src/supported_readers.txt. */
 const known: readonly Known[] = [
   { id: "072f:2200", example: "ACS ACR122U and its many clones, `ACR122U PICC Interface`" },
   { id: "072f:222d", example: "ACS ACR122U of a later make" },

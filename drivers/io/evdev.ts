@@ -13,10 +13,7 @@ export interface KeyLink extends Pick<ByteLink, "path" | "onBytes" | "onGone" | 
   readonly id: string;
 }
 
-/**
- * Opens `path` if its device has one of the `ids`, or throws `ServiceError("reader-gone")`; a device with another id is not
- * touched.
- */
+/** Opens `path` if its device has one of the `ids`, else throws `reader-gone`; a device with another id is not touched. */
 export type OpenKeys = (path: string, ids: readonly string[]) => Promise<KeyLink>;
 
 const grab = 1;

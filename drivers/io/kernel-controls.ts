@@ -68,10 +68,7 @@ export function refuseAt(port: number, addresses: readonly string[]): boolean {
 
 const listening = "0A"; // include/net/tcp_states.h.
 
-/**
- * The descriptors of this process that listen there, from the kernel, because the runtime does not expose them
- * (proc(5)).
- */
+/** The descriptors of this process that listen there, from proc(5), because the runtime does not expose them. */
 function listenersAt(port: number): readonly number[] {
   const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const sockets = new Set<string>();

@@ -16,10 +16,7 @@ export function unplugged(path: string, cause: unknown): ServiceError {
 
 export interface ByteLink {
   readonly path: string;
-  /**
-   * Called with each run of bytes as it arrives; the bytes are valid during the call only. There is one listener: a later
-   * one replaces it.
-   */
+  /** Called with each run of bytes, which are valid during the call only. A later listener replaces this one. */
   onBytes(listener: (bytes: Uint8Array) => void): void;
   /** Called once when the device went away or failed; never after `close`. */
   onGone(listener: (reason: Error) => void): void;
@@ -33,10 +30,7 @@ export interface ByteLink {
 
 export interface HidLink {
   readonly path: string;
-  /**
-   * Called with each input report; the bytes are valid during the call only. There is one listener: a later one replaces
-   * it.
-   */
+  /** Called with each input report; its bytes are valid during the call only. A later listener replaces this one. */
   onReport(listener: (report: Uint8Array) => void): void;
   /** Called once when the device went away or failed; never after `close`. */
   onGone(listener: (reason: Error) => void): void;

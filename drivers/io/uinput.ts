@@ -202,10 +202,7 @@ export function encodeSetup({ name, vendor, product, version }: UinputSetup): Ui
   return bytes;
 }
 
-/**
- * Keys that go down or up one after another, each in a report of its own, because a program must see Shift before the
- * letter.
- */
+/** Keys one after another, each in a report of its own, because a program must see Shift before the letter. */
 export function encodeKeys(codes: readonly number[], isDown: boolean): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(codes.length * 2 * eventBytes);
   const view = new DataView(bytes.buffer);

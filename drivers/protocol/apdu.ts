@@ -37,10 +37,7 @@ export function generalAuthenticate(block: number, kind: "A" | "B"): Uint8Array 
 
 export const acrFirmware: Uint8Array = Uint8Array.of(0xff, 0x00, 0x48, 0x00, 0x00);
 
-/**
- * Flags: 80 polls by itself, 40 activates 14443-4, 20 each 250 ms, 10 and 08 FeliCa at 424 and 212, 04 Topaz, 02 B, 01
- * A.
- */
+/** 80 polls by itself, 40 activates 14443-4, 20 each 250 ms, 10 and 08 FeliCa at 424 and 212, 04 Topaz, 02 B, 01 A. */
 export const pollFlags = {
   auto: 0x80,
   iso14443Part4: 0x40,
@@ -58,9 +55,7 @@ export function acrBuzzer(sounds: boolean): Uint8Array {
   return Uint8Array.of(0xff, 0x00, 0x52, sounds ? 0xff : 0x00, 0x00);
 }
 
-/**
- * Tenths of a second on and off, the number of blinks, and the buzzer with each. The reader hears nothing else for 400 ms.
- */
+/** Tenths of a second on and off, number of blinks, and the buzzer with each. The reader hears nothing else for 400 ms. */
 const acrBlinks = { failed: [3, 1, 1, 1], written: [1, 1, 2, 1] } as const;
 
 /**

@@ -31,9 +31,7 @@ function shownOfChip([, code = 0]: Uint8Array): number {
     : Number.POSITIVE_INFINITY;
 }
 
-/**
- * A message of a CCID reader, in either direction: its type and its data, with the PN532's content if it carries one.
- */
+/** A message of a CCID reader, in either direction: its type and its data, with the PN532's content if it carries one. */
 export function toldCcid({ type, data }: Pick<CcidMessage, "type" | "data">): string {
   return data.length === 0
     ? spacedHex(Uint8Array.of(type))

@@ -75,9 +75,7 @@ function plainText(record: NdefRecord): string | undefined {
   return isWellKnown(record, "U") ? readUri(record.payload) : undefined;
 }
 
-/**
- * Its payload is a message of its own with one URI record, whatever titles it has; a poster inside a poster is ignored.
- */
+/** Its payload is a message with one URI record and any titles; a poster inside a poster is ignored. */
 function posterUri(payload: Uint8Array): string | undefined {
   const parsed = parseMessage(payload);
   if (parsed.kind === "broken") return undefined;

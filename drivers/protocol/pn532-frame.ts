@@ -54,10 +54,7 @@ export type Cut =
 /** The largest buffer of a cutter: one frame less a byte, and as many again while it searches after a broken one. */
 export const cutterBytesMax = 2 * (chipFrameBytesMax + 12);
 
-/**
- * Cuts a stream, however it is split, into the same frames. After a broken frame the search continues directly after its
- * start.
- */
+/** Cuts a stream into frames, however it is split. After a broken frame the search continues directly after its start. */
 export function createFrameCutter() {
   const buffer = new Uint8Array(cutterBytesMax);
   let filled = 0;

@@ -87,9 +87,7 @@ export function parsePadRead(data: Uint8Array): Uint8Array | undefined {
   return data.length === 17 && data[0] === 0 ? data.subarray(1) : undefined;
 }
 
-/**
- * The UID out of pages 0 and 1: three bytes, a check byte, four bytes (ISO/IEC 14443-3, 6.5.4); undefined if it fails.
- */
+/** The UID out of pages 0 and 1: three bytes, a check byte, four bytes (ISO/IEC 14443-3, 6.5.4); undefined if it fails. */
 export function uidOfPages(pages: Uint8Array): Uint8Array | undefined {
   const [a = 0, b = 0, c = 0, check] = pages;
   if ((0x88 ^ a ^ b ^ c) !== check || pages.length < 8) return undefined;

@@ -126,10 +126,7 @@ const withoutVersion: ReadonlyMap<number, Omit<Type2Layout, "areaBytesMax">> = n
 ]);
 const smallestAreaBytes = 48; // The size of an Ultralight, and the smallest of any Type 2 tag (Type 2 Tag 1.1, 2.1).
 
-/**
- * Without a version the capability container decides on the kind of tag, and without a container it counts as an
- * Ultralight.
- */
+/** Without a version the container decides on the kind of tag; without a container it counts as an Ultralight. */
 export function layoutOf(version: TagVersion | undefined, container: Uint8Array): Type2Layout {
   const known = chips.values().find(({ pages }) => pages === version?.pages);
   if (known !== undefined) {

@@ -76,10 +76,7 @@ async function readOnce(reading: Reading): Promise<Sighting | undefined> {
 // The maker's text on each toy: an order number, S, week and year.
 const legoNumber = /^\d{7}S\d{4}$/;
 
-/**
- * A LEGO Dimensions toy in its original state, with a number as its text; undefined for any other tag, or if its identity
- * is hidden.
- */
+/** A LEGO Dimensions toy in its original state, with a number as text; undefined for other tags and a hidden identity. */
 async function readNumberedToy(
   reading: Reading,
   container: Uint8Array,
@@ -161,9 +158,7 @@ export async function askVersion(tag: Tag): Promise<TagVersion | undefined> {
   return answer === undefined ? undefined : parseVersion(answer);
 }
 
-/**
- * By the capability container, for a reader that cannot send the command; an Ultralight C has the same one as an NTAG213.
- */
+/** By the capability container, for a reader that cannot send the command; an Ultralight C has that of an NTAG213. */
 async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
   const container = await tag.read(firstPage);
   if (container?.[0] !== ndefMagic) return undefined;

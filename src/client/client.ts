@@ -33,9 +33,7 @@ export interface ConnectOptions {
   readonly secret?: string;
   /** Aborts the first connecting. */
   readonly signal?: AbortSignal;
-  /**
-   * Reconnects whenever the connection is lost; calls wait meanwhile. The client ends if the device no longer knows it.
-   */
+  /** Reconnects after each loss; calls wait meanwhile. The client ends if the device no longer knows it. */
   readonly reconnect?: boolean;
   /** Milliseconds between heartbeats; 0 for none. A connection without an answer for twice as long counts as lost. */
   readonly heartbeatMs?: number;

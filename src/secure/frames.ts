@@ -1,12 +1,7 @@
 /**
- * The texts of the secure layer: its JSON frames, base64, and the text of a payload (docs/SECURE.md).
- *
- *   hello   {"v":2,"t":"<client id>","e":"<base64 of Noise message 1>"}   the client's
- *   reply   {"v":2,"e":"<base64 of Noise message 2>"}                     the service's
- *   sealed  {"e":"<base64 of one or more transport messages>"}            either side's, after these two
- *
- * Unknown members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0. So
- * a text with another character has other bytes, or none.
+ * The texts of the secure layer: its JSON frames, base64, and the text of a payload (docs/SECURE.md, "A session"). Unknown
+ * members are ignored. Base64 is that of RFC 4648, 4, with padding, without white space and with unused bits 0. So a text
+ * with another character has other bytes, or none.
  */
 import { limitReached } from "../core/errors.ts";
 import {

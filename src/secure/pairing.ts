@@ -1,15 +1,7 @@
 /**
- * Pairing by a short code: both ends, from text to text (docs/SECURE.md, "Pairing by a code"). The client proves with CPace
- * that it knows the code that the device shows, and gets an id and a secret. A listener learns neither.
- *
- *   hello    {"v":2,"p":"<base64 of Ya>","n":"<name of the client>"}   the client's; ADa is the name's UTF-8
- *   reply    {"v":2,"p":"<base64 of Yb>"}                              the device's; ADb is empty
- *   proof    {"p":"<base64 of the client's tag>"}                      the client knows the code
- *   grant    {"p":"<base64 of the device's tag>","e":"<base64>"}       the device knows it, too; id and secret, sealed
- *
- * PRS is the code's digits in ASCII, CI `tapdeck-pair-2:client:device`, sid empty. The seal is ChaCha20-Poly1305 without
- * associated data, with a nonce of 12 zeros. Its key of 32 bytes is HKDF-Expand (RFC 5869, SHA-512) of ISK with the info
- * `tapdeck-pair-2`; each key seals one message. Inside is the JSON `{"id":"...","secret":"..."}`.
+ * Pairing by a short code: both ends, from text to text. The client proves with CPace that it knows the code that the device
+ * shows, and gets an id and a secret. A listener learns neither. docs/SECURE.md, "Pairing by a code", has the four frames,
+ * the inputs of CPace and the seal.
  */
 import { equalBytes } from "@noble/curves/utils.js";
 import { expand } from "@noble/hashes/hkdf.js";

@@ -1,9 +1,7 @@
 /**
- * A session after its handshake: it seals payloads into frames and opens the frames of the other side (docs/SECURE.md).
- *
- * The plaintext of a transport message is one byte, 1 (more follows) or 0 (last), and a piece of the payload's UTF-8. A
- * message has at most 65,535 bytes with its tag. A frame holds one or more messages and nothing else; all but the last
- * have 65,535 bytes. A payload may continue in the next frame, and a frame holds messages of one payload only.
+ * A session after its handshake: it seals payloads into frames and opens the frames of the other side (docs/SECURE.md, "A
+ * session"). All messages of a frame but the last have 65,535 bytes. A payload may continue in the next frame, and a frame
+ * holds messages of one payload only.
  */
 import { clean } from "@noble/hashes/utils.js";
 import { assert } from "../core/errors.ts";
