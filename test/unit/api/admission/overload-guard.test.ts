@@ -237,7 +237,7 @@ test("when more addresses come in a second than are counted, the count starts ag
   expect(flood("a", most - 1)).toBe(true);
 });
 
-test("a new socket is told of one address as of many, and of none not at all", () => {
+test("a new socket gets a filter for one address and for many, and none without addresses", () => {
   const { told, flooders, flood } = makeFlooders();
   flooders.apply();
   expect(told).toEqual([]);
