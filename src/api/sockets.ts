@@ -13,6 +13,7 @@ import {
   unsentWhileAskingMax,
 } from "../core/limits.ts";
 import type { Grant } from "../core/rights.ts";
+import { SecureFailure } from "../secure/failure.ts";
 import type { PoolMember, Recipient, RemoteLimits } from "./admission/connection-pool.ts";
 import { type ApiConnection, type CallerSession, createConnection } from "./connection.ts";
 import { type Dispatch, serveOn } from "./dispatch.ts";
@@ -130,12 +131,17 @@ export function createSockets(parts: SocketParts) {
         const grant = () => (isAdmitted() ? granted() : "none");
         admit(socket, { grant, from: { address, client: clientId } }, sealed.send);
       },
-      onPayload: (text) => socket.data.opened !== undefined && serve(socket.data.opened, text),
+      onPayload(text) {
+        // A client of version 1 seals its heartbeat, too.
+        if (isPing(text)) sealed.send("pong");
+        else if (socket.data.opened !== undefined) serve(socket.data.opened, text);
+      },
       refuse(error) {
-        if (error.code === "encryption-required") audit.refused("encryption-required", { address });
-        if (error.code === "secure-failure") audit.refused("secure-failure", { address });
+        const isSealed = error instanceof SecureFailure || error.cause instanceof SecureFailure;
+        if (isSealed) audit.refused("secure-failure", { address });
+        else if (error.code === "encryption-required") audit.refused("encryption-required", { address });
         // A failure after the secret was proved is a fault on the way, not a guess.
-        if (error.code === "secure-failure" && unsealed.has(member)) failures.note(address);
+        if (isSealed && unsealed.has(member)) failures.note(address);
         refuse(socket, error);
       },
     });

@@ -6,7 +6,8 @@ import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { SecureFailure, secureVersion, unsupportedVersion } from "../secure/failure.ts";
+import { encryptionRequired, SecureFailure, secureVersion, unsupportedVersion } from "../secure/failure.ts";
+import { readHello } from "../secure/frames.ts";
 import { acceptHandshake } from "../secure/handshake.ts";
 import type { Store } from "../store/open.ts";
 import { createV1Pairing } from "./v1-pairing.ts";
@@ -35,7 +36,7 @@ export function acceptHellos({ store, log, isAllowed }: V1Parts) {
     try {
       return await acceptFirstFrame(frame, parts);
     } catch (error) {
-      if (error instanceof SecureFailure) return refused(error);
+      if (error instanceof SecureFailure) return refused(pairAgain(error));
       log.error("api", "a session of version 1 could not be stored, and does not open", {
         error: messageOf(error),
       });
@@ -51,7 +52,8 @@ export function acceptHellos({ store, log, isAllowed }: V1Parts) {
   };
   const acceptV1: AcceptHello = async (hello) => {
     const frame = isAllowed() ? readFirstFrame(hello) : undefined;
-    return frame === undefined ? refused(unsupportedVersion([1])) : acceptFrame(frame);
+    if (frame !== undefined) return acceptFrame(frame);
+    return refused(readHello(hello).kind === "cleartext" ? encryptionRequired() : unsupportedVersion([1]));
   };
   return {
     /** Answers the hello of either version, that of version 1 only if it is allowed. Never rejects. */
@@ -59,6 +61,12 @@ export function acceptHellos({ store, log, isAllowed }: V1Parts) {
     /** Answers the hello of version 1 only. */
     acceptV1,
   };
+}
+
+/** The app of version 1 takes `encryption-required` as the order to forget its identity and to pair again. */
+function pairAgain(cause: SecureFailure): ServiceError {
+  const sentence = "this does not open: pair this client with the device again";
+  return new ServiceError("encryption-required", sentence, { cause });
 }
 
 function refused(error: ServiceError) {

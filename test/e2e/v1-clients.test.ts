@@ -150,7 +150,7 @@ remoteTest("a recorded session opens no second time, not even after a restart of
   const [frame = ""] = (await readFile(record, "utf8")).split("\n");
   const { url } = device;
   const replay = () => visit(device.network.onNeighbour, { url, send: [frame, "x"] });
-  const refusal = { error: { code: -32003, data: { reason: "secure-failure" } } };
+  const refusal = { error: { code: -32002, data: { reason: "encryption-required" } } };
   const before = await replay();
   expect([JSON.parse(before.messages?.[0] ?? ""), before.closed]).toMatchObject([refusal, 1008]);
   await restart();
@@ -168,14 +168,14 @@ remoteTest("a client that is deleted is cut off at once, and looks like one that
   phone.send(request("version"));
   await phone.next();
   await device.service.client.call("clients.delete", { id: made.client });
-  expect(await phone.next()).toEqual({ closed: true });
+  expect(await phone.next()).toEqual({ closed: 1008 });
   const outcomes = [];
   for (const credentials of [made, { ...made, key: "00".repeat(32) }, { ...made, token: "nobody" }]) {
     await using again = talk(credentials);
     again.send(request("version"));
     outcomes.push(await again.next());
   }
-  expect(outcomes[0]).toMatchObject({ refused: { code: -32003 } });
+  expect(outcomes[0]).toMatchObject({ refused: { code: -32002 } });
   expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
 });
 
@@ -184,7 +184,7 @@ remoteTest("those that are connected are cut off as soon as they are no longer a
   phone.send(request("version"));
   await phone.next();
   await device.config(settings(false));
-  expect(await phone.next()).toEqual({ closed: true });
+  expect(await phone.next()).toEqual({ closed: 1008 });
   await device.config(settings(true));
   // A saved change is in use a moment later.
   await eventually(async () => void (await openPin()));

@@ -1,12 +1,8 @@
 /** Every kind of caller, each with its rights, ready to call and to listen. */
-import { join } from "node:path";
-import * as v from "valibot";
 import { opened, type Scene, urls } from "./attack-scene.ts";
 import { port, tlsPort } from "./device.ts";
-import { linesOf } from "./lines.ts";
-import { noisePython } from "./noise-python.ts";
-import { type Answer, type Call, isLine, lineOf, type Peer, type Visited, wordOf } from "./peer.ts";
-import { printed } from "./processes.ts";
+import { openCurrentApp, pairApp } from "./known-apps.ts";
+import { type Answer, type Call, isLine, type Peer, type Visited, wordOf } from "./peer.ts";
 import type { Grant } from "./right-tables.ts";
 
 export interface MatrixCaller {
@@ -119,39 +115,11 @@ async function inCleartext(neighbour: Peer): Promise<MatrixCaller> {
   };
 }
 
-const told = v.object({ payload: v.optional(v.string()) });
-
 /** A known client, with version 1 of the secure layer, paired by PIN. */
 async function byVersion1({ device }: Scene, made: AsyncDisposableStack): Promise<MatrixCaller> {
-  const python = await noisePython();
-  const script = join(import.meta.dir, "../e2e/noise-python/v1.py");
-  const { pin } = await device.service.client.call("clients.pair.start");
-  const pair = [python, script, "pair", urls.plain.replace("/api/v0.1", ""), pin, "old phone"];
-  const { token, key } = v.parse(
-    v.object({ token: v.string(), key: v.string() }),
-    JSON.parse(await printed(device.network.onNeighbour(pair))),
+  const { call, callAll, heard, fence } = made.use(
+    await openCurrentApp(device, await pairApp(device, "old phone")),
   );
-  const talk = device.network.onNeighbour([python, script, "talk", urls.ws, token, key]);
-  const talking = Bun.spawn([...talk], { stdio: ["pipe", "pipe", "inherit"] });
-  made.defer(async () => {
-    talking.kill();
-    await talking.exited;
-  });
-  const send = (text: string) => {
-    talking.stdin.write(`${JSON.stringify(text)}\n`);
-    talking.stdin.flush();
-  };
-  const line = lineOf(send, () => talking.kill());
-  const listen = async () => {
-    for await (const text of linesOf(talking.stdout)) {
-      const { payload } = v.parse(told, JSON.parse(text));
-      if (payload !== undefined) line.hear({ number: 0, kind: "text", text: payload });
-    }
-    line.hear({ number: 0, kind: "closed", code: 1006 });
-  };
-  void listen();
-  // It seals everything, and so has no heartbeat in the clear.
-  const fence = async () => void (await line.call("version"));
-  await fence();
-  return { name: "version 1", grant: "change", callAll: line.callAll, heard: line.heard, fence };
+  await call("version");
+  return { name: "version 1", grant: "change", callAll, heard, fence };
 }

@@ -181,37 +181,42 @@ function protocolError(body: string): Pick<Answer, "error"> {
   return { error };
 }
 
-/** A connection over anything that sends texts; `hear` takes each received one. */
-export function lineOf(send: (text: string) => void, close: () => void) {
+/** A connection over anything that sends texts; `hear` takes each received one. `request` makes the frame of a call. */
+export function lineOf(
+  send: (text: string) => void,
+  close: () => void,
+  request: (id: number, call: Call) => Readonly<{ id: number | string }> = (id, call) => ({
+    jsonrpc: "2.0",
+    id,
+    ...call,
+  }),
+) {
   const texts: string[] = [];
   const names: string[] = [];
-  const waiting = new Map<number, (answer: Answer) => void>();
+  const waiting = new Map<number | string, (answer: Answer) => void>();
   const fences: (() => void)[] = [];
   let [ids, ended] = [0, undefined as Answer | undefined];
   let last: Pick<Answer, "error"> = {};
   const take = (told: Message) => {
     if (told.method !== undefined) names.push(told.method);
     else if (told.id === undefined || told.id === null) last = { error: told.error };
-    else waiting.get(Number(told.id))?.(told);
+    else waiting.get(told.id)?.(told);
   };
   const end = (answer: Answer) => {
     ended = answer;
     for (const resolve of waiting.values()) resolve(answer);
     for (const pass of fences.splice(0)) pass();
   };
-  const prepare = (request: Call) => {
-    const id = ids++;
+  const prepare = (call: Call) => {
+    const frame = request(ids++, call);
     const { promise, resolve } = Promise.withResolvers<Answer>();
     if (ended !== undefined) resolve(ended);
-    waiting.set(id, resolve);
-    return {
-      request: { jsonrpc: "2.0", id, ...request },
-      answer: promise.finally(() => waiting.delete(id)),
-    };
+    waiting.set(frame.id, resolve);
+    return { frame, answer: promise.finally(() => waiting.delete(frame.id)) };
   };
   const call = (method: string, params?: unknown) => {
-    const { request, answer } = prepare({ method, params });
-    send(JSON.stringify(request));
+    const { frame, answer } = prepare({ method, params });
+    send(JSON.stringify(frame));
     return answer;
   };
   return {
@@ -225,7 +230,7 @@ export function lineOf(send: (text: string) => void, close: () => void) {
     },
     batch(calls: readonly Call[]) {
       const prepared = calls.map(prepare);
-      send(JSON.stringify(prepared.map(({ request }) => request)));
+      send(JSON.stringify(prepared.map(({ frame }) => frame)));
       return Promise.all(prepared.map(({ answer }) => answer));
     },
     send,

@@ -2,9 +2,10 @@
 the package `cryptography`. It knows nothing of Tapdeck's code.
 
     v1.py pair HTTP_URL PIN NAME          tells {"token", "client", "key"}, or {"refused", "error"}
-    v1.py talk WS_URL TOKEN KEY           each line of stdin is a payload to send; tells {"payload"} and {"closed"}
-      --salt HEX      this salt instead of a fresh one
-      --record FILE   notes the frames that it sends
+    v1.py talk WS_URL TOKEN KEY           each line of stdin is a payload to send; tells {"payload"} and {"closed": CODE}
+      --salt HEX        this salt instead of a fresh one
+      --record FILE     notes the frames that it sends
+      --origin ORIGIN   sends it, and before each POST asks for its permission, as the web view of an app does
 """
 
 import argparse
@@ -77,11 +78,20 @@ def tell(**what):
     sys.stdout.flush()
 
 
-def ask(url, body):
-    request = urllib.request.Request(
-        url, json.dumps(body).encode("utf-8"), {"Content-Type": "application/json"}
-    )
+def ask(url, body, origin):
+    headers = {"Content-Type": "application/json"}
+    if origin:
+        headers["Origin"] = origin
+        asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+        with urllib.request.urlopen(
+            urllib.request.Request(url, method="OPTIONS", headers={**headers, **asks})
+        ) as answer:
+            allowed = answer.headers
+            assert allowed["Access-Control-Allow-Origin"] == origin, dict(allowed)
+            assert "content-type" in allowed["Access-Control-Allow-Headers"].lower(), dict(allowed)
+    request = urllib.request.Request(url, json.dumps(body).encode("utf-8"), headers)
     with urllib.request.urlopen(request) as answer:
+        assert not origin or answer.headers["Access-Control-Allow-Origin"] == origin
         return json.load(answer)
 
 
@@ -92,13 +102,13 @@ def confirmation(key, side, name, to_service, to_client):
     return code.digest()
 
 
-def pair(base, pin, name):
+def pair(base, pin, name, origin):
     pw = int.from_bytes(pin.encode("ascii"), "big")
     a = int.from_bytes(os.urandom(48), "big") % (N - 1) + 1
     X = plus(times(pw, U), times(a, G))
     fields = {"ux": U[0], "uy": U[1], "vx": V[0], "vy": V[1], "xx": X[0], "xy": X[1], "yx": 0, "yy": 0}
     to_service = json.dumps({"role": 0, **{key: str(value) for key, value in fields.items()}}).encode("utf-8")
-    started = ask(f"{base}/api/pair/start", {"pake": encoded(to_service), "name": name})
+    started = ask(f"{base}/api/pair/start", {"pake": encoded(to_service), "name": name}, origin)
     to_client = base64.b64decode(started["pake"], validate=True)
     answer = json.loads(to_client)
     assert answer["role"] == 1 and (int(answer["xx"]), int(answer["xy"])) == X
@@ -113,7 +123,7 @@ def pair(base, pin, name):
         for info in (b"zaparoo-confirm-A", b"zaparoo-confirm-B", b"zaparoo-pairing-v1")
     }
     ours = confirmation(keys[b"zaparoo-confirm-A"], b"client", name, to_service, to_client)
-    done = ask(f"{base}/api/pair/finish", {"session": started["session"], "confirm": encoded(ours)})
+    done = ask(f"{base}/api/pair/finish", {"session": started["session"], "confirm": encoded(ours)}, origin)
     theirs = confirmation(keys[b"zaparoo-confirm-B"], b"server", name, to_service, to_client)
     assert hmac.compare_digest(theirs, base64.b64decode(done["confirm"]))
     tell(token=done["authToken"], client=done["clientId"], key=keys[b"zaparoo-pairing-v1"].hex())
@@ -132,13 +142,13 @@ class Direction:
         return self.base[:4] + low.to_bytes(8, "big")
 
 
-def talk(url, token, key, salt, record):
+def talk(url, token, key, salt, record, origin):
     from websockets.exceptions import ConnectionClosed
     from websockets.sync.client import connect
 
     additional = f"{token}:ws".encode("ascii")
     out, back = (Direction(key, salt, name) for name in ("c2s", "s2c"))
-    socket = connect(url, compression=None, proxy=None)
+    socket = connect(url, compression=None, proxy=None, origin=origin)
 
     def listen():
         try:
@@ -151,7 +161,7 @@ def talk(url, token, key, salt, record):
                 tell(payload=back.cipher.decrypt(back.nonce(), data, additional).decode("utf-8"))
         except ConnectionClosed:
             pass  # The service hung up; the answer is `closed`.
-        tell(closed=True)
+        tell(closed=socket.close_code)
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
@@ -177,12 +187,13 @@ def main():
     parser.add_argument("words", nargs="+")
     parser.add_argument("--salt", default=os.urandom(16).hex())
     parser.add_argument("--record")
+    parser.add_argument("--origin")
     asked = parser.parse_args()
     if asked.what == "talk":
         url, token, key = asked.words
-        return talk(url, token, bytes.fromhex(key), bytes.fromhex(asked.salt), asked.record)
+        return talk(url, token, bytes.fromhex(key), bytes.fromhex(asked.salt), asked.record, asked.origin)
     try:
-        pair(*asked.words)
+        pair(*asked.words, asked.origin)
     except urllib.error.HTTPError as error:
         tell(refused=error.code, error=json.load(error)["error"])
 
