@@ -5,6 +5,7 @@
 import type { From } from "../core/audit.ts";
 import { failed } from "../core/errors.ts";
 import { allows, type Grant, type Right } from "../core/rights.ts";
+import type { AcceptedV1 } from "../v1/v1-session.ts";
 import type { Access } from "./admission/access.ts";
 
 /** A caller, and its requests in flight. */
@@ -14,6 +15,8 @@ export interface CallerSession {
   grant(): Grant;
   /** Its name in the audit log. */
   readonly from: From;
+  /** The shape of results for clients of version 1; absent for all others. */
+  readonly resultFor?: AcceptedV1["resultFor"] | undefined;
   /** Requests that are not answered yet. */
   inFlight: number;
   /** The caller has not read earlier answers. */
@@ -25,7 +28,7 @@ export interface CallerSession {
 export type ApiConnection = ReturnType<typeof createConnection>;
 
 export function createConnection(
-  { access, grant, from }: Pick<CallerSession, "access" | "grant" | "from">,
+  { access, grant, from, resultFor }: Pick<CallerSession, "access" | "grant" | "from" | "resultFor">,
   send: (text: string) => void,
   isBehind?: () => boolean,
 ) {
@@ -39,6 +42,7 @@ export function createConnection(
     access,
     grant,
     from,
+    resultFor,
     isBehind,
     inFlight: 0,
     /** Aborts when the caller is gone. */

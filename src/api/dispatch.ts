@@ -69,14 +69,12 @@ export function createDispatch({ services, log, audit, clock, quota }: DispatchP
       const watch = session.access === "device" ? undefined : watchOf(session, method);
       const result = method.call(services, item.params, session, watch);
       if (method.launches === true && session.access !== "device") audit.launched(session.from);
-      if (!(result instanceof Promise)) return answerTo(item, result);
+      const answer = (made: unknown) => answerTo(item, session.resultFor?.(method.name, made) ?? made);
+      if (!(result instanceof Promise)) return answer(result);
       if (method.isLong === true) onWait();
       session.inFlight += 1;
       return result
-        .then(
-          (late) => answerTo(item, late),
-          (error) => refusal(session, item, error),
-        )
+        .then(answer, (error) => refusal(session, item, error))
         .finally(() => {
           session.inFlight -= 1;
         });

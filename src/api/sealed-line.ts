@@ -36,9 +36,9 @@ interface SealedLineParts {
   readonly send: (text: string) => void;
   /**
    * Called once, with the first payload that opens, because that proves that the peer knows the secret. Throws
-   * `ServiceError` if the client may not continue all the same.
+   * `ServiceError` if the client may not continue all the same. `resultFor` is that of its session, if it has one.
    */
-  readonly onProved: (clientId: string) => void;
+  readonly onProved: (clientId: string, resultFor?: AcceptedV1["resultFor"]) => void;
   readonly onPayload: (text: string) => void;
   /** Sends the error in cleartext, and ends the connection. */
   readonly refuse: (error: ServiceError) => void;
@@ -78,7 +78,7 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
       return send(accepted.reply);
     }
     try {
-      onProved(session.clientId);
+      onProved(session.clientId, accepted.resultFor);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       return fail(error);

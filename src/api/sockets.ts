@@ -96,7 +96,7 @@ export function createSockets(parts: SocketParts) {
   /** Opens the socket for requests; `send` takes the answers. */
   const admit = (
     socket: Socket,
-    who: Pick<CallerSession, "grant" | "from">,
+    who: Pick<CallerSession, "grant" | "from" | "resultFor">,
     send: (text: string) => void,
   ): OpenConnection => {
     const { access } = socket.data;
@@ -122,14 +122,14 @@ export function createSockets(parts: SocketParts) {
     const sealed = createSealedLine({
       accept: isV1App ? acceptV1 : accept,
       send: (text) => say(socket, text),
-      onProved(clientId) {
+      onProved(clientId, resultFor) {
         onProved(clientId, address);
         socket.data.leaving?.[Symbol.dispose]();
         unsealed.leave(member);
         unsealed.trust(address);
         const granted = grantOf(clientId);
         const grant = () => (isAdmitted() ? granted() : "none");
-        admit(socket, { grant, from: { address, client: clientId } }, sealed.send);
+        admit(socket, { grant, from: { address, client: clientId }, resultFor }, sealed.send);
       },
       onPayload(text) {
         // A client of version 1 seals its heartbeat, too.

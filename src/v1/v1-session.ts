@@ -23,6 +23,7 @@ import {
 import { SecureFailure } from "../secure/failure.ts";
 import { payloadBytes, payloadText, readBytes, readObject } from "../secure/frames.ts";
 import type { Opened, SecureSession } from "../secure/secure-session.ts";
+import { resultForV1 } from "./v1-shapes.ts";
 
 const [saltBytes, tagBytes, algorithm] = [16, 16, "aes-256-gcm"] as const;
 
@@ -155,6 +156,7 @@ export interface AcceptedV1 {
   readonly kind: "accepted-v1";
   readonly session: SecureSession;
   readonly payload: string;
+  readonly resultFor: typeof resultForV1;
 }
 
 /**
@@ -175,7 +177,7 @@ export async function acceptFirstFrame(
   clean(pairingKey, random);
   const payload = session.openFirst(sealed);
   if (client !== undefined && (await parts.remember(client.id, salt)))
-    return { kind: "accepted-v1", session, payload };
+    return { kind: "accepted-v1", session, payload, resultFor: resultForV1 };
   session.close();
   throw new SecureFailure();
 }

@@ -1,5 +1,8 @@
 /** The known phone app of both generations against the compiled service, from a neighbour's namespace. */
 import { expect, test } from "bun:test";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as v from "valibot";
 import { handshakeFailuresMax } from "../../src/core/limits.ts";
 import { deviceForAll, port, tlsPort } from "../helpers/device.ts";
 import {
@@ -7,6 +10,7 @@ import {
   androidOrigin,
   appsAllowed,
   openCurrentApp,
+  openEarlierApp,
   otherOrigins,
   pairApp,
 } from "../helpers/known-apps.ts";
@@ -113,3 +117,63 @@ remoteTest("keys of the app cannot be guessed: ten wrong ones, and the address h
     expect(new Set(told)).toEqual(new Set(["secure-failure", "too-many-failures"]));
   });
 });
+
+/** An entry as the current app checks it: the app drops every entry that fails this. */
+const appMapping = v.object({
+  id: v.string(),
+  added: v.string(),
+  label: v.string(),
+  match: v.string(),
+  pattern: v.string(),
+  override: v.string(),
+  enabled: v.boolean(),
+  type: v.picklist(["uid", "text", "data", "id", "value"]),
+});
+const listed = (id: v.GenericSchema) =>
+  v.object({ mappings: v.array(v.looseObject({ ...appMapping.entries, id })) });
+
+remoteTest(
+  "the current app gets the ids of mappings as texts, those of files too, everyone else as numbers, and both may send either",
+  async () => {
+    const folder = join(device.place.folder, "mappings");
+    await mkdir(folder, { recursive: true });
+    await writeFile(
+      join(folder, "cards.toml"),
+      '[[mapping]]\ntype = "uid"\nmatch = "exact"\npattern = "04aa"\noverride = "**delay:3"\n',
+    );
+    await using current = await openCurrentApp(device, app, androidOrigin);
+    await using earlier = await openEarlierApp(device, "ws");
+    await using onDevice = startPeer(device.network.onDevice);
+    const local = await onDevice.open({ url: `ws://127.0.0.1:${port}/api/v0.1` });
+    if (!isLine(local)) throw new Error("the device refused a caller on the device");
+    const rule = { label: "", enabled: true, type: "text", match: "exact", pattern: "a", override: "b" };
+    for (const line of [current, earlier])
+      expect(await line.call("mappings.new", rule)).toMatchObject({ result: { id: expect.any(Number) } });
+    await eventually(async () => {
+      const { mappings } = await device.service.client.call("mappings");
+      expect(mappings.map(({ readOnly = false }) => readOnly)).toEqual([false, false, true]);
+    });
+    const { mappings } = v.parse(listed(v.string()), (await current.call("mappings")).result);
+    const ids = mappings.map(({ id }) => id);
+    for (const line of [earlier, local]) {
+      const others = v.parse(listed(v.number()), (await line.call("mappings")).result);
+      expect(others.mappings.map(({ id }) => String(id))).toEqual(ids.map(String));
+      expect(others.mappings.map((one) => ({ ...one, id: "" }))).toEqual(
+        mappings.map((one) => ({ ...one, id: "" })),
+      );
+    }
+    const [first, second] = ids;
+    for (const line of [current, earlier])
+      for (const id of [first, Number(first)])
+        expect(await line.call("mappings.update", { id, label: "x" })).toMatchObject({ result: null });
+    expect(await current.call("mappings.delete", { id: first })).toMatchObject({ result: null });
+    expect(await earlier.call("mappings.delete", { id: second })).toMatchObject({ result: null });
+    // One batch, and a mapping of a file, which stays.
+    const [again, refused] = await current.batch([
+      { method: "mappings" },
+      { method: "mappings.delete", params: { id: ids[2] } },
+    ]);
+    expect(v.parse(listed(v.string()), again?.result).mappings.map(({ id }) => id)).toEqual(ids.slice(2));
+    expect(refused).toMatchObject({ error: { code: 2, message: expect.stringContaining("cards.toml") } });
+  },
+);

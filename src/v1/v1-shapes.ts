@@ -1,0 +1,26 @@
+/**
+ * Results in the shapes that clients of version 1 expect, where these differ from the contract's. All such differences are
+ * here. Other callers, and other methods, do not pass through this file.
+ */
+import type { Calls } from "../api/methods/index.ts";
+
+type Change<Result> = {
+  // A method, so that the table below may be read by a name that is known at run time only.
+  of(result: Result): unknown;
+};
+
+const changes: { readonly [Name in keyof Calls]?: Change<Calls[Name]["result"]> } = {
+  mappings: { of: withTextIds },
+};
+
+const byMethod: ReadonlyMap<string, Change<unknown>> = new Map(Object.entries(changes));
+
+/** The result of a method, named as in the contract and not by an alias, for a client of version 1. */
+export function resultForV1(method: string, result: unknown): unknown {
+  return byMethod.get(method)?.of(result) ?? result;
+}
+
+/** The app drops an entry whose id is a number. Every method takes these digits as an id. */
+function withTextIds({ mappings }: Calls["mappings"]["result"]) {
+  return { mappings: mappings.map((one) => ({ ...one, id: String(one.id) })) };
+}
