@@ -24,7 +24,7 @@ Exit code 1 if the launch failed.`,
   write: {
     usage: "write TEXT | --list FILE",
     summary: "write TEXT to a tag, or one line of FILE to each",
-    more: `TEXT is a path, a title, or a script. Lay a tag on the reader within 30 seconds; a tag that lies there already is
+    more: `TEXT is a path, a title, or a script. Lay a tag on the reader within 28 seconds; a tag that lies there already is
 used at once. It is formatted if needed, read back, and not launched until it is laid on again.
   --list FILE   many tags in a row: it asks for one after another, and Ctrl-C ends
   --reader ID   on this reader (tapdeck readers lists them), instead of the first that can write

@@ -11,8 +11,8 @@ import type { Attendance, Attended } from "./attendance.ts";
 import { type ReaderSession, type Signal, writeFailed } from "./driver.ts";
 import type { Presence } from "./presence.ts";
 
-/** The time that a write waits for its tag (docs/API.md, `readers.write`). */
-export const tagWaitMs = 30_000;
+/** The time that a write waits for its tag (docs/API.md, `readers.write`). Known clients give up after 30 s. */
+export const tagWaitMs = 28_000;
 
 export interface WriteRequest {
   /** A launch script. A URI is one, too, and becomes a Text record unless `record` says otherwise. */
@@ -31,6 +31,13 @@ export interface WriteRequest {
 
 export type Writing = ReturnType<typeof createWriting>;
 
+interface PendingWrite {
+  readonly calling: AbortController;
+  /** The signal of its caller, which identifies the caller. */
+  readonly caller: AbortSignal | undefined;
+  readonly over: Promise<void>;
+}
+
 interface WritingParts {
   readonly attendance: Attendance;
   readonly presenceOf: (readerId: string) => Presence;
@@ -41,7 +48,7 @@ interface WritingParts {
 }
 
 export function createWriting({ attendance, presenceOf, clock, log, signal: show }: WritingParts) {
-  const pending = new Map<string, AbortController>();
+  const pending = new Map<string, PendingWrite>();
 
   const run = async (
     readerId: string,
@@ -51,6 +58,8 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
   ) => {
     signal?.throwIfAborted();
     const calling = new AbortController();
+    const over = Promise.withResolvers<void>();
+    const mine = { calling, caller: signal, over: over.promise };
     const callOff = () => calling.abort(signal?.reason);
     const presence = presenceOf(readerId);
     let claimed: string | undefined;
@@ -65,9 +74,13 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
       presence.writing(uid);
       return true;
     };
-    pending.set(readerId, calling);
+    const earlier = pending.get(readerId);
+    pending.set(readerId, mine);
     signal?.addEventListener("abort", callOff, { once: true });
     try {
+      earlier?.calling.abort(new ServiceError("conflict", "a later write of the same caller took its place"));
+      await earlier?.over;
+      calling.signal.throwIfAborted();
       const { text, force = false, record } = request;
       await place({ text, record, force, claim }, calling.signal);
       log.info("readers", "a tag was written", { reader: readerId, uid: claimed ?? "" });
@@ -78,20 +91,23 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
     } finally {
       signal?.removeEventListener("abort", callOff);
       waiting[Symbol.dispose]();
-      pending.delete(readerId);
+      if (pending.get(readerId) === mine) pending.delete(readerId);
+      over.resolve();
     }
   };
 
   return {
     /**
      * Resolves after the text was written to a tag. Throws `invalid-params` for a text that no tag can hold, and `not-found`
-     * and `no-reader` for the reader. Throws `conflict` during another write, `write-failed` with `data.cause`, and `failed`
-     * after a cancel. Rejects with the signal's reason if that aborts before a tag was claimed.
+     * and `no-reader` for the reader. Throws `conflict` during the write of another caller, and if a later write with the same
+     * signal takes its place. Throws `write-failed` with `data.cause`, and `failed` after a cancel. Rejects with the signal's
+     * reason if that aborts before a tag was claimed.
      */
     async write(request: WriteRequest, signal?: AbortSignal): Promise<void> {
       checkText(request.text);
       const { readerId, write } = writerOf(attendance, request.readerId);
-      if (pending.has(readerId))
+      const earlier = pending.get(readerId);
+      if (earlier !== undefined && (signal === undefined || earlier.caller !== signal))
         throw new ServiceError(
           "conflict",
           "this reader waits for a tag to write already: cancel that write first",
@@ -101,7 +117,7 @@ export function createWriting({ attendance, presenceOf, clock, log, signal: show
     /** Ends the write that waits for a tag, on this reader or on all. A write that has begun is finished. */
     cancel(readerId: string | undefined): void {
       if (readerId !== undefined && attendance.byId(readerId) === undefined) throw unknownReader(readerId);
-      for (const [id, calling] of pending) {
+      for (const [id, { calling }] of pending) {
         if (readerId === undefined || readerId === id)
           calling.abort(new ServiceError("failed", "it was called off"));
       }

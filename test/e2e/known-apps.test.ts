@@ -18,7 +18,7 @@ import { canMakeNetworks, visit } from "../helpers/namespaces.ts";
 import { noisePython, noisePythonSetUpMs } from "../helpers/noise-python.ts";
 import { isLine, startPeer } from "../helpers/peer.ts";
 import { eventually } from "../helpers/processes.ts";
-import { readerConfig } from "../helpers/tapdeck.ts";
+import { firstReader, readerConfig } from "../helpers/tapdeck.ts";
 
 const remoteTest = test.skipIf(!canMakeNetworks);
 let app: AppIdentity;
@@ -177,3 +177,30 @@ remoteTest(
     expect(refused).toMatchObject({ error: { code: 2, message: expect.stringContaining("cards.toml") } });
   },
 );
+
+/** Sessions of both generations that may write and map. */
+const generations = [
+  { name: "the current app", open: () => openCurrentApp(device, app, androidOrigin) },
+  { name: "the earlier app", open: () => openEarlierApp(device, "ws") },
+] as const;
+
+for (const { name, open } of generations)
+  remoteTest(
+    `${name} writes again in the place of its own first write, not of another's, and cancels without params`,
+    async () => {
+      await using line = await open();
+      const { client } = device.service;
+      await firstReader(device.service);
+      const [reader] = (await client.call("readers")).readers;
+      const first = line.call("readers.write", { text: "first" });
+      const second = line.call("readers.write", { text: "second", readerId: reader?.readerId });
+      expect(await first).toMatchObject({ error: { code: 6, data: { reason: "conflict" } } });
+      await expect(client.call("readers.write", { text: "other" })).rejects.toMatchObject({ code: 6 });
+      const card = { text: "before", readerId: reader?.readerId, duration: 60_000 };
+      await client.call("tokens.scan", card);
+      expect(await second).toMatchObject({ result: null });
+      const waiting = line.call("readers.write", { text: "third", newTag: true });
+      expect(await line.call("readers.write.cancel")).toMatchObject({ result: null });
+      expect(await waiting).toMatchObject({ error: { code: 1, message: "it was called off" } });
+    },
+  );

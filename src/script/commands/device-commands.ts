@@ -41,7 +41,7 @@ export const deviceCommands: readonly ScriptCommand[] = [
     names: ["write"],
     args: "text",
     waits: true,
-    docs: "Writes a text to the next tag, and reads it back. Take this card off and put the other tag on within 30 seconds. This card is not changed. The written tag starts nothing until it was taken off. In quotes, `||`, commas and a `?` of the text are plain characters.",
+    docs: "Writes a text to the next tag, and reads it back. Take this card off and put the other tag on within 28 seconds. This card is not changed. The written tag starts nothing until it was taken off. In quotes, `||`, commas and a `?` of the text are plain characters.",
     example: '**write:"SNES/Super Game.sfc"',
     run: ({ args: [text = ""] }, ports, signal) => ports.write(text, signal),
   },

@@ -38,7 +38,7 @@ interface Bench {
   readonly readerId: string;
   /** `tokens.added UID TEXT` and the like. */
   readonly events: readonly string[];
-  /** Lets the 30 s pass that a write waits. */
+  /** Lets the time pass that a write waits. */
   readonly passWait: () => void;
   /** Removes the tag, and resolves after its removal was reported. */
   readonly lift: () => Promise<void>;
@@ -233,11 +233,53 @@ describe("a write", () => {
       readers.cancel(undefined);
     }));
 
-  test("for which no tag comes says so", () =>
+  test("takes the place of an earlier one of its caller, and not that of another caller", () =>
+    withBench(async ({ device, readers, readerId }) => {
+      const [one, other] = [new AbortController().signal, new AbortController().signal];
+      const first = failureOf(readers.write({ text: "first" }, one));
+      const second = failureOf(readers.write({ text: "second", readerId }, one));
+      // The second one still waits for the end of the first.
+      expectFailure(await failureOf(readers.write({ text: "other" }, other)), "conflict");
+      const third = failureOf(readers.write({ text: "third" }, one));
+      expectFailure(await first, "conflict");
+      expectFailure(await second, "conflict");
+      expectFailure(await failureOf(readers.write({ text: "other" }, other)), "conflict");
+      const tag = createType2Tag("ntag213", { uid });
+      device.put(tag);
+      expect(await third).toBe("written");
+      expect(textOn(tag)).toBe("third");
+      // The reader is free again, and a cancel ends the write that took the place.
+      const fourth = failureOf(readers.write({ text: "fourth", newTag: true }, other));
+      const fifth = failureOf(readers.write({ text: "fifth", newTag: true }, other));
+      readers.cancel(undefined);
+      expectFailure(await fourth, "conflict");
+      expect(await fifth).toMatchObject({ code: "failed", message: "it was called off" });
+    }));
+
+  test("that takes the place of one that has begun lets it finish", () =>
+    withBench(async ({ device, readers, lift }) => {
+      const [tag, next] = [uid, otherUid].map((own) => createType2Tag("ntag213", { uid: own }));
+      if (tag === undefined || next === undefined) throw new Error("no tags");
+      const caller = new AbortController().signal;
+      let second: Promise<unknown> | undefined;
+      device.onCommand((payload) => {
+        if (isWrite(payload)) second ??= failureOf(readers.write({ text: "second", newTag: true }, caller));
+      });
+      device.put(tag);
+      await readers.write({ text: "first" }, caller);
+      expect(textOn(tag)).toBe("first");
+      await lift();
+      device.put(next);
+      expect(await second).toBe("written");
+      expect([textOn(tag), textOn(next)]).toEqual(["first", "second"]);
+    }));
+
+  test("for which no tag comes says so, before known clients give up", () =>
     withBench(async ({ readers, passWait }) => {
       const writing = failureOf(readers.write({ text: "x" }));
       passWait();
       expectFailure(await writing, "write-failed", "timeout");
+      expect(await writing).toMatchObject({ message: "no tag was laid on the reader within 28 s" });
     }));
 
   test("needs a reader that is there, and says which one is not", () =>
