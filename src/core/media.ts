@@ -1,5 +1,5 @@
 /** Media: what is playing, systems, files of the index, and media folders. Shapes are those of docs/API.md. */
-export type { ActiveMedia, IndexStatus, Media, System } from "./shapes.ts";
+export type { ActiveMedia, IndexStatus, Media, MediaTag, System } from "./shapes.ts";
 
 /** The data to start media again. */
 export interface StartedMedia {

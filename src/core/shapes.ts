@@ -79,6 +79,14 @@ export type MappingParams = Omit<Mapping, "id" | "added">;
 export const system = v.object({ id: text, name: text, category: text });
 export type System = ValueOf<typeof system>;
 
+/** A tag in the name of a file: `Rev 1` of `Game (Rev 1).sfc` has the type `rev`. */
+export const mediaTag = v.object({
+  type: v.picklist(["region", "lang", "rev", "disc", "status", "unknown"]),
+  /** In lower case. */
+  tag: text,
+});
+export type MediaTag = ValueOf<typeof mediaTag>;
+
 /** A file of the index. */
 export const mediaItem = v.object({
   system,
@@ -86,7 +94,7 @@ export const mediaItem = v.object({
   name: text,
   /** `<system id>/<path below the system's folder>`, if it has that form. */
   path: text,
-  tags: v.array(text),
+  tags: v.array(mediaTag),
   /** A script that launches it. */
   zapScript: text,
 });

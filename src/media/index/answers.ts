@@ -4,7 +4,14 @@ import { type Media, mediaNameOf, type System, type TitlePreferences } from "../
 import type { StoredName, StoredPlace } from "../../store/media-index-write.ts";
 import { joinNames, readable } from "../file-names.ts";
 import { systemById } from "../known-systems.ts";
-import { chooseTitle, nearTitles, sameTitles, splitTitle, type TitleChoice } from "../titles/titles.ts";
+import {
+  chooseTitle,
+  mediaTagOf,
+  nearTitles,
+  sameTitles,
+  splitTitle,
+  type TitleChoice,
+} from "../titles/titles.ts";
 import { foldedWords } from "./fold.ts";
 import type { LoadedIndex } from "./index-file.ts";
 
@@ -93,7 +100,7 @@ function mediaOf(index: LoadedIndex, place: StoredPlace): Media {
   const system = systemOf(index.systemIds[place.system] ?? "");
   const path = `${system.id}/${readable(joinNames(place.path, place.name))}`;
   const name = stemOf(place);
-  return { system, name, path, tags: splitTitle(name).tags, zapScript: scriptOf(path) };
+  return { system, name, path, tags: splitTitle(name).tags.map(mediaTagOf), zapScript: scriptOf(path) };
 }
 
 function stemOf({ name }: StoredPlace): string {

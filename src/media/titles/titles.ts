@@ -3,7 +3,7 @@
  * (Rev 1).zip` on another. Exact titles come before folded ones, and these before close ones. Among files of one title, the
  * order is: the tags on the card, finished versions, preferred regions and languages, the latest revision, the name.
  */
-import type { TitlePreferences } from "../../core/media.ts";
+import type { MediaTag, TitlePreferences } from "../../core/media.ts";
 import type { MediaIndexFile } from "../../store/media-index-file.ts";
 import type { StoredTitles } from "../../store/media-index-write.ts";
 import {
@@ -84,10 +84,12 @@ function scoreOf(
   return [missing, rough, rank(prefer.regions), rank(prefer.languages), discOf(tags), -revisionOf(tags)];
 }
 
+const revisionTag = /^(?:rev\s*([a-z]|\d+)|v(\d+(?:\.\d+)?))$/i;
+
 /** `Rev 2` and `Rev B` are 2, `v1.1` is 1.1; 0 if there is none. */
 function revisionOf(tags: readonly string[]): number {
   for (const tag of tags) {
-    const [, revision, version] = /^(?:rev\s*([a-z\d]+)|v(\d+(?:\.\d+)?))$/i.exec(tag) ?? [];
+    const [, revision, version] = revisionTag.exec(tag) ?? [];
     if (version !== undefined) return Number(version);
     if (revision !== undefined)
       return /^\d+$/.test(revision) ? Number(revision) : revision.toLowerCase().charCodeAt(0) - 96;
@@ -95,10 +97,12 @@ function revisionOf(tags: readonly string[]): number {
   return 0;
 }
 
+const discTag = /^(?:disc|disk|cd|side)\s*(?:(\d+)|[a-d]\b)/i;
+
 /** The first disc starts the game. */
 function discOf(tags: readonly string[]): number {
   for (const tag of tags) {
-    const disc = /^(?:disc|disk|cd|side)\s*(\d+)/i.exec(tag)?.[1];
+    const disc = discTag.exec(tag)?.[1];
     if (disc !== undefined) return Number(disc);
   }
   return 0;
@@ -124,6 +128,30 @@ export function splitTitle(name: string): Title {
   const groups = name.slice(cut).matchAll(/\(([^()]*)\)|\[([^[\]]*)\]/g);
   const tags = [...groups].flatMap((group) => (group[1] ?? group[2] ?? "").split(","));
   return { title, tags: [...new Set(tags.map((tag) => tag.trim()))].filter((tag) => tag !== "") };
+}
+
+// A `!` marks a good copy, `a` an alternative one and `f` a fixed one.
+const statusTag = /^(?:!|alt|[af]\d*|debug|preview|promo)$/i;
+// As No-Intro, TOSEC and GoodTools write them. Capitals distinguish the country `DE` from the language `De` or `de`.
+const regionTags = new Set(
+  "World|USA|Europe|Japan|Asia|Argentina|Australia|Austria|Belgium|Brazil|Canada|China|Denmark|Finland|France|Germany|Greece|Hong Kong|India|Ireland|Israel|Italy|Korea|Latin America|Mexico|Netherlands|New Zealand|Norway|Poland|Portugal|Russia|Scandinavia|South Africa|Spain|Sweden|Switzerland|Taiwan|Turkey|UK|United Kingdom|US|EU|JP|GB|DE|FR|ES|IT|KR|CN|TW|HK|AU|BR|CA|NL|SE|NO|FI|DK|PL|PT|RU|U|E|J|W|UE|JU|JE|JUE".split(
+    "|",
+  ),
+);
+const languageTag =
+  /^(?:ar|bg|ca|cs|da|de|el|en|es|et|eu|fi|fr|ga|gd|gl|he|hi|hr|hu|id|is|it|ja|ko|lt|lv|nl|no|pl|pt|ro|ru|sk|sl|sr|sv|th|tr|uk|vi|zh)(?:[-+][a-z]{2,4})*$/i;
+
+/** A tag of a name, in the form of the API. */
+export function mediaTagOf(tag: string): MediaTag {
+  return { type: typeOf(tag), tag: tag.toLowerCase() };
+}
+
+function typeOf(tag: string): MediaTag["type"] {
+  if (regionTags.has(tag)) return "region";
+  if (languageTag.test(tag)) return "lang";
+  if (revisionTag.test(tag)) return "rev";
+  if (discTag.test(tag)) return "disc";
+  return statusTag.test(tag) || unfinished.test(tag) ? "status" : "unknown";
 }
 
 type ReadTitles = MediaIndexFile["titles"];

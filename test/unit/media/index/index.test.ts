@@ -45,7 +45,7 @@ describe("the walk", () => {
       system: { id: "SNES", name: "Super Nintendo Entertainment System", category: "Console" },
       name: "Zelda (USA)",
       path: "SNES/Zelda (USA).sfc",
-      tags: ["USA"],
+      tags: [{ type: "region", tag: "usa" }],
       zapScript: "SNES/Zelda (USA).sfc",
     });
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { titleKey } from "../../../../src/media/titles/title-key.ts";
-import { chooseTitle, splitTitle } from "../../../../src/media/titles/titles.ts";
+import { chooseTitle, mediaTagOf, splitTitle } from "../../../../src/media/titles/titles.ts";
 import { defaultConfig } from "../../../helpers/defaults.ts";
 import { makeFiles } from "../../../helpers/library.ts";
 import { mediaTrial } from "../../../helpers/media.ts";
@@ -12,6 +12,17 @@ test.each([
   ["Plain", "Plain", []],
   ["Broken (USA", "Broken", []],
 ])("%s is a title with tags", (name, title, tags) => expect(splitTitle(name)).toEqual({ title, tags }));
+
+test.each([
+  ["region", ["USA", "Europe", "Hong Kong", "DE", "JUE", "W"]],
+  ["lang", ["En", "De", "de", "Zh-Hans", "en-fr", "En+Ja"]],
+  ["rev", ["Rev 1", "Rev B", "REV01", "v1.1"]],
+  ["disc", ["Disc 1", "Disk 2 of 3", "CD2", "Side A"]],
+  ["status", ["Beta", "Proto 2", "Demo", "!", "b1", "a", "Alt", "Unl", "Aftermarket"]],
+  ["unknown", ["Virtual Console", "SGB Enhanced", "NP", "Side Story", "Sidecar", "Revised", ""]],
+] as const)("a tag of the type %s is recognized", (type, tags) => {
+  for (const tag of tags) expect(mediaTagOf(tag)).toEqual({ type, tag: tag.toLowerCase() });
+});
 
 test("titles of one key differ in spelling only", () => {
   for (const spelling of [
