@@ -11,7 +11,7 @@
  *
  * If the first line of a file begins with `uid=` or `text=`, every line is such a field; otherwise all of it is the text.
  */
-import { scriptBytesMax, uidCharsMax } from "../../src/core/limits.ts";
+import { scriptBytesMax } from "../../src/core/limits.ts";
 import type { Sighting } from "../../src/core/token.ts";
 import { normalizeUid } from "../../src/core/token.ts";
 
@@ -57,7 +57,7 @@ function parseScan(fields: readonly string[]): ReaderLine {
     // A script may hold `=` too; fields of a later version of the reader are skipped.
     else if (index === 0) text = field;
   }
-  if (uid.length > uidCharsMax) return noise("its uid is too long");
+  if (isTooLong(uid)) return noise("its uid is too long");
   if (isTooLong(text)) return noise("its text is too long");
   if (uid === "" && text === "") return noise("it has neither a uid nor a text");
   return { kind: "card", card: { uid, text, removable } };
@@ -130,8 +130,7 @@ export function parseCardFile(bytes: Uint8Array): CardFile {
 }
 
 function cardOf(uid: string, text: string): CardFile {
-  if (uid.length > uidCharsMax)
-    return { kind: "error", why: `its uid is longer than ${uidCharsMax} characters` };
+  if (isTooLong(uid)) return { kind: "error", why: `its uid is longer than ${scriptBytesMax} bytes` };
   if (isTooLong(text)) return { kind: "error", why: `its text is longer than ${scriptBytesMax} bytes` };
   return { kind: "card", sighting: { type: "Unknown", uid, text, data: "" } };
 }

@@ -14,7 +14,6 @@ import {
   settingsTextCharsMax,
   tokenDataCharsMax,
   tokenTypeCharsMax,
-  uidCharsMax,
 } from "../core/limits.ts";
 import { playerKinds } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
@@ -44,7 +43,7 @@ const hexBytes = /^(?:[\s:]*[0-9a-fA-F][\s:]*[0-9a-fA-F])*[\s:]*$/;
 
 export const tokenFields = {
   type: v.optional(v.pipe(v.string(), v.maxLength(tokenTypeCharsMax))),
-  uid: v.optional(v.pipe(v.string(), v.maxLength(uidCharsMax))),
+  uid: v.optional(v.string()),
   text: v.optional(v.string()),
   data: v.optional(
     v.pipe(
@@ -57,11 +56,12 @@ export const tokenFields = {
 
 export const tokenParams = v.pipe(v.object(tokenFields), hasContent());
 
-/** Absent fields become empty strings. Throws `busy` for a text above the limit of a script. */
+/** Absent fields become empty strings. Throws `busy` for a text or UID above the limit of a script. */
 export function toToken(params: v.InferOutput<typeof tokenParams>): TokenParams {
   const { type = "", uid = "", text = "", data = "" } = params;
-  if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)
-    throw limitReached("scriptBytesMax", `text: a script has at most ${scriptBytesMax} bytes`);
+  for (const [field, value] of Object.entries({ uid, text }))
+    if (value.length > scriptBytesMax || Buffer.byteLength(value) > scriptBytesMax)
+      throw limitReached("scriptBytesMax", `${field}: it has at most ${scriptBytesMax} bytes`);
   return { type, uid, text, data: toHex(fromHex(data) ?? new Uint8Array()) };
 }
 

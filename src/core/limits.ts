@@ -43,10 +43,9 @@ export const unsentInAllBytesMax = 8 * 1024 * 1024; // Of all remote connections
 export const requestIdCharsMax = 1024; // An id is echoed back; a UUID has 36.
 
 // Scripts and tokens.
-export const scriptBytesMax = 16 * 1024;
+export const scriptBytesMax = 16 * 1024; // Of a UID too: apps send a scanned code as both.
 export const scriptCommandsMax = 64;
 export const launchShownCharsMax = 600; // Of the text of a launch link, on the page that asks: one screen of a phone, so that nobody overlooks its end.
-export const uidCharsMax = 64; // ISO/IEC 14443-3 allows 10 bytes; others write colons or their own ids.
 export const tokenTypeCharsMax = 64;
 export const tokenDataCharsMax = 16 * 1024; // Hex: twice the largest tag memory that we read, with room.
 export const delayMsMax = 10 * 60 * 1000; // A card may wait, but not block the queue forever.
@@ -65,15 +64,15 @@ export const playTimeWarningsMax = 16;
 export const playDaysKeptMax = 31;
 export const historyRowsMax = 10_000;
 export const historyPageMax = 1000;
-export const historyPageCharsMax = 1024 * 1024; // Of the texts of one page: 1000 of the longest are 49 MB.
+export const historyPageCharsMax = 1024 * 1024; // Of the texts of one page: 1000 of the longest are 66 MB.
 export const damagedFilesMax = 3; // Databases that were set aside: enough to look into, too few to fill an SD card.
 
 // Readers.
 export const readersMax = 32;
 export const tokensPerReaderMax = 8;
 
-export const readerLineBytesMax = 20 * 1024; // A text of 16 KiB, a UID, and the words around them.
-export const readerFileBytesMax = 20 * 1024; // The same, of a file that stands for a card.
+export const readerLineBytesMax = 36 * 1024; // A text and a UID of 16 KiB each, and the words around them.
+export const readerFileBytesMax = 36 * 1024; // The same, of a file that stands for a card.
 export const readerTapsPerSecondMax = 10; // Of a reader that sends lines or types; a hand is slower.
 export const typedCharsMax = 4296; // The longest text of a QR code (ISO/IEC 18004, version 40-L).
 

@@ -107,11 +107,11 @@ export interface Load {
   readonly partialChars: number;
 }
 
-export function loadOf({ enabled, type, match, pattern }: MappingParams, regexes: Regexes): Load {
+export function loadOf({ enabled, match, pattern }: MappingParams, regexes: Regexes): Load {
   if (!enabled || match === "exact") return { regexCost: 0, partialChars: 0 };
   if (match === "partial") return { regexCost: 0, partialChars: pattern.length };
   const regex = regexes.get(pattern);
-  return { regexCost: isFault(regex) ? 0 : costOf(regex, type), partialChars: 0 };
+  return { regexCost: isFault(regex) ? 0 : costOf(regex), partialChars: 0 };
 }
 
 function sumOf(loads: readonly Load[]): Load {

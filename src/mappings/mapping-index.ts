@@ -5,6 +5,7 @@
  * A loop of `includes` is too slow for the partial rules. The database and the files may hold 20,000 patterns of 26
  * characters. The loop takes 39 ms for an ordinary text of 16 KiB, and 345 ms for a hostile one. A tap may take 20 ms.
  */
+import { regexCharsMax } from "../core/limits.ts";
 import {
   type MappingMatch,
   type MappingParams,
@@ -13,7 +14,7 @@ import {
   type TokenParams,
 } from "../core/token.ts";
 import { type Automaton, buildAutomaton } from "./automaton.ts";
-import { isFault, type Regexes, regexReads } from "./regex.ts";
+import { isFault, type Regexes } from "./regex.ts";
 import { type Characters, charactersOf, matchesTable, type RegexTable } from "./regex-table.ts";
 
 interface RuleIndex {
@@ -129,7 +130,7 @@ export function fieldsOf({ uid, text, data }: Pick<TokenParams, MappingType>): F
   const known: Partial<Record<MappingType, Characters>> = {};
   return {
     ...fields,
-    characters: (type) => (known[type] ??= charactersOf(fields[type], regexReads[type])),
+    characters: (type) => (known[type] ??= charactersOf(fields[type], regexCharsMax)),
   };
 }
 

@@ -12,22 +12,13 @@ import {
   regexWorkMax,
   regexWorkPerCost,
   regexWrittenOutMax,
-  uidCharsMax,
 } from "../core/limits.ts";
-import type { MappingType } from "../core/token.ts";
 import { type RegexTable, regexTableOf } from "./regex-table.ts";
 
-/** The number of characters of each field that regular expressions read. */
-export const regexReads: Readonly<Record<MappingType, number>> = {
-  uid: Math.min(uidCharsMax, regexCharsMax),
-  text: regexCharsMax,
-  data: regexCharsMax,
-};
-
 /** The worst-case cost of an expression, in look-ups of its table for each tap, plus its share of memory and start time. */
-export function costOf({ readsMax, bytes, work }: RegexTable, type: MappingType): number {
+export function costOf({ readsMax, bytes, work }: RegexTable): number {
   const ahead = Math.ceil(bytes / regexBytesPerCost) + Math.ceil(work / regexWorkPerCost);
-  return Math.min(readsMax, regexReads[type]) + ahead + regexCostFixed;
+  return Math.min(readsMax, regexCharsMax) + ahead + regexCostFixed;
 }
 
 export type Regexes = ReturnType<typeof createRegexes>;

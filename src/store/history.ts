@@ -38,7 +38,7 @@ const sql = {
 const writeDelayMs = 50;
 // 2 ms a transaction (measured with 20,000 rows on x86-64); the next transaction deletes the rest.
 const pruneRowsMax = 500;
-// 800 KB if all texts have their greatest length.
+// 1 MB if all texts have their greatest length.
 const readRowsMax = 16;
 
 interface Row extends LaunchRow {
@@ -131,7 +131,7 @@ function readPage(list: Statement<Row, [Page]>, limit: number, beforeMs: number)
   while (isMore && rows.length < limit) {
     const some = list.all({ beforeMs, belowId, limit: Math.min(readRowsMax, limit - rows.length) });
     for (const row of some) {
-      chars += row.text.length + row.data.length + row.script.length;
+      chars += row.uid.length + row.text.length + row.data.length + row.script.length;
       if (chars > historyPageCharsMax && rows.length > 0) return rows;
       rows.push(row);
       belowId = row.id;

@@ -106,7 +106,7 @@ function acceptedOf(family: (nth: number) => string): readonly MappingParams[] {
     const pattern = family(set.length);
     const table = regexes.get(pattern);
     if (isFault(table)) return set;
-    cost += costOf(table, type);
+    cost += costOf(table);
     if (cost > regexCostMax) return set;
     set.push({ enabled: true, label: "", type, match: "regex", pattern, override: "x" });
   }

@@ -403,6 +403,10 @@ test("Limits: batch, nesting, message and script, each with its name", async () 
   expect(await limitOf(`${"[".repeat(65)}${"]".repeat(65)}`)).toEqual([-32000, "jsonDepthMax"]);
   const long = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "launch", params: "x".repeat(16 * 1024 + 1) });
   expect(await limitOf(long)).toEqual([-32000, "scriptBytesMax"]);
+  const scan = (uid: string) =>
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method: "launch", params: { uid, text: "**delay:1" } });
+  expect(await limitOf(scan("é".repeat(8 * 1024 + 1)))).toEqual([-32000, "scriptBytesMax"]);
+  expect(await limitOf(scan("é".repeat(8 * 1024)))).toEqual([undefined, undefined]);
   const socket = new WebSocket(`ws://127.0.0.1:${place.port}/api/v0.1`);
   await opened(socket);
   const closed = new Promise((resolve) => socket.addEventListener("close", resolve, { once: true }));

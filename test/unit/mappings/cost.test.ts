@@ -17,15 +17,13 @@ import {
 import { createLog, type Log, silentLog } from "../../../src/core/log.ts";
 import type { MappingParams, MappingType } from "../../../src/core/token.ts";
 import { createMapper, type Mapper } from "../../../src/mappings/mapper.ts";
-import { costOf, createRegexes, isFault, regexReads } from "../../../src/mappings/regex.ts";
+import { costOf, createRegexes, isFault } from "../../../src/mappings/regex.ts";
 import { charactersOf, matchesTable, type RegexTable } from "../../../src/mappings/regex-table.ts";
 import { createDurableWrites } from "../../../src/store/durable-writes.ts";
 import { createMappings } from "../../../src/store/mapping-table.ts";
 import { migrations } from "../../../src/store/migrations.ts";
 import { hostileFamilies, hostileTexts } from "../../helpers/hostile-regexes.ts";
 
-// Data is read as far as a text is.
-const types: readonly MappingType[] = ["uid", "text"];
 const noFiles: MappingFiles = { start: async () => {}, close() {} };
 const regex = (pattern: string, type: MappingType = "text"): MappingParams => ({
   enabled: true,
@@ -75,13 +73,13 @@ function refusal(run: () => unknown): ServiceError | undefined {
 }
 
 /** As many of a family as are accepted, and the refusal of the next. */
-function filled(family: (nth: number) => string, type: MappingType) {
+function filled(family: (nth: number) => string) {
   const regexes = createRegexes();
   const tables: RegexTable[] = [];
   for (let cost = 0, nth = 0; nth < mappingsMax; nth++) {
     const table = regexes.get(family(nth));
     if (isFault(table)) return { tables, why: table.sentence };
-    cost += costOf(table, type);
+    cost += costOf(table);
     if (cost > regexCostMax) return { tables, why: "regexCostMax" };
     tables.push(table);
   }
@@ -103,23 +101,22 @@ function counted(text: string, most: number) {
 }
 
 for (const [name, family] of Object.entries(hostileFamilies))
-  for (const type of types)
-    test(`the most expressions accepted read no more than they were judged by: ${name}, on ${type}`, () => {
-      const { tables, why } = filled(family, type);
-      // The cost of each family is known before this test: a set is full by cost, and a pattern is refused with a sentence.
-      expect(why).toMatch(/^regexCostMax$|more than \d+|range/);
-      expect(tables.length).toBeLessThan(mappingsMax);
-      for (const kind of ["one letter", "letters and digits", "kanji"]) {
-        const text = hostileTexts[kind] ?? "";
-        const { characters, reads } = counted(text, regexReads[type]);
-        for (const table of tables) {
-          const before = reads();
-          matchesTable(table, characters);
-          expect(reads() - before).toBeLessThanOrEqual(Math.min(table.readsMax, regexReads[type]));
-        }
-        expect(reads()).toBeLessThanOrEqual(regexCostMax);
+  test(`the most expressions accepted read no more than they were judged by: ${name}`, () => {
+    const { tables, why } = filled(family);
+    // The cost of each family is known before this test: a set is full by cost, and a pattern is refused with a sentence.
+    expect(why).toMatch(/^regexCostMax$|more than \d+|range/);
+    expect(tables.length).toBeLessThan(mappingsMax);
+    for (const kind of ["one letter", "letters and digits", "kanji"]) {
+      const text = hostileTexts[kind] ?? "";
+      const { characters, reads } = counted(text, regexCharsMax);
+      for (const table of tables) {
+        const before = reads();
+        matchesTable(table, characters);
+        expect(reads() - before).toBeLessThanOrEqual(Math.min(table.readsMax, regexCharsMax));
       }
-    });
+      expect(reads()).toBeLessThanOrEqual(regexCostMax);
+    }
+  });
 
 test("no pattern makes the engine go through more steps than are allowed, whether it is accepted or not", () => {
   const stepping = spyOn(Object.getPrototypeOf(RE2JS.compile("a").re2().dfa), "step");
@@ -280,6 +277,5 @@ test("files whose expressions cost too much together are not admitted, and the r
 });
 
 test("the longest fields reach the expressions up to the documented length", () => {
-  expect([regexReads.text, regexReads.data]).toEqual([regexCharsMax, regexCharsMax]);
   expect(Math.min(scriptBytesMax, tokenDataCharsMax)).toBeGreaterThan(regexCharsMax);
 });

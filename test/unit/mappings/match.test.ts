@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { RE2JS } from "re2js";
 import { systemClock } from "../../../src/core/clock.ts";
+import { regexCharsMax } from "../../../src/core/limits.ts";
 import type { MappingMatch, MappingParams, MappingType, TokenParams } from "../../../src/core/token.ts";
 import { buildAutomaton } from "../../../src/mappings/automaton.ts";
 import {
@@ -14,7 +15,7 @@ import {
   ruleOf,
 } from "../../../src/mappings/mapping-index.ts";
 import { createMatcher } from "../../../src/mappings/matcher.ts";
-import { createRegexes, isFault, regexReads } from "../../../src/mappings/regex.ts";
+import { createRegexes, isFault } from "../../../src/mappings/regex.ts";
 import { charactersOf, matchesTable } from "../../../src/mappings/regex-table.ts";
 
 const token = (fields: Partial<TokenParams>): TokenParams => ({
@@ -268,15 +269,17 @@ test.each(beyondAscii)("a table knows all characters that the engine does: %s", 
 });
 
 test("a regular expression reads the beginning of a long field, and its last character there is not the end", async () => {
-  const most = regexReads.text;
-  const matcher = await matcherOf([
-    mapping("text", "regex", "^a+$", "end"),
-    mapping("text", "regex", "b", "b"),
-  ]);
-  expect(matcher.find(token({ text: "a".repeat(most) }))?.override).toBe("end");
-  expect(matcher.find(token({ text: "a".repeat(most + 1) }))).toBeUndefined();
-  expect(matcher.find(token({ text: `${"a".repeat(most - 1)}b` }))?.override).toBe("b");
-  expect(matcher.find(token({ text: `${"a".repeat(most)}b` }))).toBeUndefined();
+  const most = regexCharsMax;
+  for (const field of ["text", "uid"] as const) {
+    const matcher = await matcherOf([
+      mapping(field, "regex", "^a+$", "end"),
+      mapping(field, "regex", "b", "b"),
+    ]);
+    expect(matcher.find(token({ [field]: "a".repeat(most) }))?.override).toBe("end");
+    expect(matcher.find(token({ [field]: "a".repeat(most + 1) }))).toBeUndefined();
+    expect(matcher.find(token({ [field]: `${"a".repeat(most - 1)}b` }))?.override).toBe("b");
+    expect(matcher.find(token({ [field]: `${"a".repeat(most)}b` }))).toBeUndefined();
+  }
 });
 
 test("a word is found where it occurs, whatever repeats in it", () => {

@@ -90,8 +90,8 @@ test("the newest come first, a page at a time", async () => {
 
 test("a page of long texts is shorter than was asked for, and the next begins where it ends", async () => {
   const { history } = open(await newFolder());
-  const long = "x".repeat(historyPageCharsMax / 8);
-  for (let index = 0; index < 40; index++) history.open({ ...row(`${index}`, index), data: long });
+  const long = "x".repeat(historyPageCharsMax / 16);
+  for (let index = 0; index < 40; index++) history.open({ ...row(`${index}`, index), uid: long, data: long });
   history.open({ ...row("40", 40), data: "x".repeat(historyPageCharsMax + 1) });
   const seen: string[][] = [];
   for (let beforeMs = timeMs + 41; beforeMs > timeMs; ) {

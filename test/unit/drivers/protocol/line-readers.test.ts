@@ -12,12 +12,7 @@ import {
   uidOfPages,
 } from "../../../../drivers/protocol/toypad-report.ts";
 import { createEventCutter, createTyping, layoutNames } from "../../../../drivers/protocol/typed-code.ts";
-import {
-  readerLineBytesMax,
-  scriptBytesMax,
-  typedCharsMax,
-  uidCharsMax,
-} from "../../../../src/core/limits.ts";
+import { readerLineBytesMax, scriptBytesMax, typedCharsMax } from "../../../../src/core/limits.ts";
 import { encodeEvent, strokesOf } from "../../../emulators/keyboard-device.ts";
 import { fuzzRounds } from "../../../helpers/rounds.ts";
 
@@ -48,7 +43,7 @@ test("a line of one good kind, with bytes altered, is never a card with control 
       for (const [at, byte] of changes) line[at] = byte;
       const said = parseReaderLine(line);
       if (said.kind !== "card") return;
-      expect(said.card.uid.length).toBeLessThanOrEqual(uidCharsMax);
+      expect(said.card.uid.length).toBeLessThanOrEqual(scriptBytesMax);
       expect(said.card.uid + said.card.text).not.toMatch(/\p{Cc}/u);
       expect(said.card.uid + said.card.text).not.toBe("");
     }),
@@ -61,8 +56,8 @@ test("a text or a uid beyond its limit is passed over, and one at its limit is n
   expect(kindOf(`SCAN\ttext=${"x".repeat(scriptBytesMax)}`)).toBe("card");
   expect(kindOf(`SCAN\ttext=${"x".repeat(scriptBytesMax + 1)}`)).toBe("noise");
   expect(kindOf(`SCAN\ttext=${"ü".repeat(scriptBytesMax / 2 + 1)}`)).toBe("noise");
-  expect(kindOf(`SCAN\tuid=${"a".repeat(uidCharsMax)}`)).toBe("card");
-  expect(kindOf(`SCAN\tuid=${"a".repeat(uidCharsMax + 1)}`)).toBe("noise");
+  expect(kindOf(`SCAN\tuid=${"a".repeat(scriptBytesMax)}`)).toBe("card");
+  expect(kindOf(`SCAN\tuid=${"a".repeat(scriptBytesMax + 1)}`)).toBe("noise");
   expect(kindOf("x".repeat(scriptBytesMax + 1))).toBe("noise");
 });
 
