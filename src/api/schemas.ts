@@ -17,7 +17,8 @@ import {
 } from "../core/limits.ts";
 import { playerKinds } from "../core/playback.ts";
 import { roles } from "../core/rights.ts";
-import { count, integer, mappingMatch, mappingType, type TokenParams, time } from "../core/shapes.ts";
+import { count, integer, mappingMatch, type TokenParams, time } from "../core/shapes.ts";
+import { mappingTypeNames, mappingTypeOf } from "../core/token.ts";
 
 /** The JSON Schema of rules that the library cannot convert, by the rule. */
 export const ruleSchemas = new WeakMap<object, Readonly<Record<string, unknown>>>();
@@ -69,7 +70,7 @@ export function toToken(params: v.InferOutput<typeof tokenParams>): TokenParams 
 export const mappingFields = {
   enabled: v.boolean(),
   label: v.optional(v.pipe(v.string(), v.maxLength(mappingLabelCharsMax))),
-  type: mappingType,
+  type: v.pipe(v.picklist(mappingTypeNames), v.transform(mappingTypeOf)),
   match: mappingMatch,
   pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingPatternBytesMax)),
   override: v.pipe(v.string(), v.minLength(1), v.maxLength(mappingOverrideBytesMax)),

@@ -3,7 +3,7 @@ import { parse } from "@decimalturn/toml-patch";
 import { messageOf } from "../core/errors.ts";
 import { mappingDotsMax, mappingListMarksMax } from "../core/limits.ts";
 import { didYouMean, isRecord } from "../core/text.ts";
-import type { MappingMatch, MappingParams, MappingType } from "../core/token.ts";
+import { type MappingMatch, type MappingParams, mappingTypeNames, mappingTypeOf } from "../core/token.ts";
 import { lineOf, tomlFault } from "./read-config.ts";
 
 /** Why a file is refused; `line` counts from 1. */
@@ -152,7 +152,6 @@ async function checkedAll(
 }
 
 const keys = ["enabled", "label", "type", "match", "pattern", "override"] as const;
-const types: readonly MappingType[] = ["uid", "text", "data"];
 const ways: readonly MappingMatch[] = ["exact", "partial", "regex"];
 
 function mappingOf(table: unknown): MappingParams {
@@ -164,7 +163,7 @@ function mappingOf(table: unknown): MappingParams {
   return {
     enabled,
     label: text("label", label),
-    type: oneOf("type", type, types),
+    type: mappingTypeOf(oneOf("type", type, mappingTypeNames)),
     match: oneOf("match", match, ways),
     pattern: text("pattern", pattern),
     override: text("override", override),

@@ -54,7 +54,7 @@ export const reader = v.object({
 export type Reader = ValueOf<typeof reader>;
 
 /** The field of the token that a mapping's pattern is compared with. */
-export const mappingType = v.picklist(["uid", "text", "data"]);
+const mappingType = v.picklist(["uid", "text", "data"]);
 export const mappingMatch = v.picklist(["exact", "partial", "regex"]);
 /** A rule that replaces the text of matching tokens before they are launched. */
 export const mapping = v.object({

@@ -55,6 +55,14 @@ export type Capability = Reader["capabilities"][number];
 export type MappingType = Mapping["type"];
 export type MappingMatch = Mapping["match"];
 
+/** The types that a mapping may state: those of results, and two names of later clients. */
+export const mappingTypeNames = ["uid", "text", "data", "id", "value"] as const;
+
+export function mappingTypeOf(name: (typeof mappingTypeNames)[number]): MappingType {
+  if (name === "id") return "uid";
+  return name === "value" ? "text" : name;
+}
+
 /** A UID in the form for comparison: lower case, without spaces and colons. */
 export function normalizeUid(uid: string): string {
   return uid.replace(/[\s:]/g, "").toLowerCase();

@@ -99,6 +99,12 @@ test("a file is read with its defaults, in the order of names and places", async
   expect(watched.now()[1]).toMatchObject({ enabled: false, label: "Two", match: "partial" });
 });
 
+test("a file may name the types uid and text as later clients do", async () => {
+  const source = `${table("a")}${table("b")}`.replace('"text"', '"id"').replace('"text"', '"value"');
+  const watched = await startWith({ "a.toml": source });
+  expect(watched.now().map(({ type }) => type)).toEqual(["uid", "text"]);
+});
+
 test("a folder that is not there is no error, and is noticed when it is made, with all above it", async () => {
   const place = await newPlace();
   const folder = join(place, "config", "deep", "mappings");
@@ -145,7 +151,7 @@ test("a file that becomes wrong is refused once, with file, line and reason, and
   await eventually(() => expect(watched.lines).toContainEqual(expect.stringMatching(/^error/)));
   const refusals = watched.lines.filter((line) => line.startsWith("error"));
   expect(refusals).toEqual([
-    'error mappings: refused a file file=a.toml line=8 reason="type: it must be one of uid, text, data" kept=1',
+    'error mappings: refused a file file=a.toml line=8 reason="type: it must be one of uid, text, data, id, value" kept=1',
   ]);
   await watched.write("b.toml", table("b2"));
   await eventually(() => expect(patterns(watched).join()).toBe("a,b2"));
