@@ -171,6 +171,8 @@ export const launchFinished = v.object({
   error: optionalText,
   /** The file that was chosen for a title, if several files matched or none matched exactly. */
   note: optionalText,
+  /** The traits of its script, `#key=value`. */
+  traits: v.exactOptional(v.record(v.string(), v.string())),
 });
 export type LaunchFinished = ValueOf<typeof launchFinished>;
 

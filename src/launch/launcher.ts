@@ -50,6 +50,13 @@ interface Run extends QueuedScript {
   readonly ending: AbortController;
 }
 
+/** Fields of `launch.finished` besides the result. */
+interface Remarks {
+  /** A sentence on the choice of the media. */
+  note?: string;
+  traits?: Readonly<Record<string, string>>;
+}
+
 // Enough time to read the notice and to tap the card again, for the confirmation of the launch guard.
 export const confirmMs = 10_000;
 const noToken: TokenParams = { type: "", uid: "", text: "", data: "" };
@@ -67,31 +74,35 @@ export function createLauncher(parts: LauncherParts) {
   const guard = createLaunchGuard<{ readonly card: string; readonly run: Run }>(clock);
   const unsettled = new Set<Promise<void>>();
 
-  const finish = (run: Run, error?: unknown, explanation?: string) => {
+  const finish = (run: Run, error?: unknown, remarks: Remarks = {}) => {
     const why = error === undefined ? {} : { error: sentenceFor(error, log) };
     const { uid, text } = run.token;
     history.finish(run.id, why.error);
-    const note = explanation === undefined ? {} : { note: explanation };
-    bus.emit("launch.finished", { time: run.time, uid, text, success: error === undefined, ...why, ...note });
+    bus.emit("launch.finished", {
+      ...{ time: run.time, uid, text, success: error === undefined },
+      ...why,
+      ...remarks,
+    });
   };
   /** A launch succeeds once its player has proved itself; the next launch does not wait for that. */
-  const settle = (run: Run, proof: Proof | undefined, explanation: string | undefined) => {
-    if (proof === undefined) return finish(run, undefined, explanation);
+  const settle = (run: Run, proof: Proof | undefined, remarks: Remarks) => {
+    if (proof === undefined) return finish(run, undefined, remarks);
     const settling = proof.settled
       .then(
-        () => finish(run, undefined, explanation),
-        (error) => finish(run, error, explanation),
+        () => finish(run, undefined, remarks),
+        (error) => finish(run, error, remarks),
       )
       .finally(() => unsettled.delete(settling));
     unsettled.add(settling);
   };
-  const runScript = async (run: Run, context: RunContext, aside: Aside): Promise<void> => {
+  const runScript = async (run: Run, context: RunContext, aside: Aside, remarks: Remarks): Promise<void> => {
     const { script, card, requester } = run;
     if (!mayLaunch(requester)) throw lostRight;
     if (script === "") throw publicError("failed", noTextSentence(run.problem));
     if (isPairingLink(script))
       throw publicError("failed", "this card lets a phone in: tap the phone on it, not the reader");
     const ready = readyScript(script, context.origin);
+    if (ready.traits.size > 0) remarks.traits = Object.fromEntries(ready.traits);
     if (ready.switchesMedia && config().launch.guard && card !== undefined && !run.isConfirmed) {
       const playing = session.active();
       if (playing !== undefined && guard.holds({ card, run })) throw heldBack(run, playing);
@@ -107,7 +118,7 @@ export function createLauncher(parts: LauncherParts) {
     );
   };
   const runOne = (run: Run, aside: Aside): Promise<void> => {
-    let explanation: string | undefined;
+    const remarks: Remarks = {};
     let proof: Proof | undefined;
     const context: RunContext = {
       card: run.card,
@@ -116,15 +127,15 @@ export function createLauncher(parts: LauncherParts) {
       isHook: false,
       signal: run.ending.signal,
       explain(why) {
-        explanation = why;
+        remarks.note = why;
       },
       onStarted(started) {
         proof = started;
       },
     };
-    return runScript(run, context, aside).then(
-      () => settle(run, proof, explanation),
-      (error) => finish(run, error, explanation),
+    return runScript(run, context, aside, remarks).then(
+      () => settle(run, proof, remarks),
+      (error) => finish(run, error, remarks),
     );
   };
   const enqueue = (token: TokenParams, from: LaunchSource, isConfirmed: boolean) => {

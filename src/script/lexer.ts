@@ -6,8 +6,9 @@
  *   ^x       x itself, without any meaning; ^n ^t ^r are the control characters; a ^ at the end of the script is a ^
  *   [[ ]]    an expression, inside quotes too
  *
- * A macro (`input-macro.ts`) is kept as written. An escaped character, and characters between { and }, do not end it. It has
- * no expressions, so that no card presses keys that the text of another card names.
+ * A macro (`input-macro.ts`) is kept as written. An escaped character, and characters between { and }, do not end it. A text
+ * to type is kept as written, too, and nothing escapes in it. Neither has expressions, so that no card presses keys that the
+ * text of another card names. A JSON argument, from { to its }, is also kept as written.
  */
 import { parseExpression } from "./expression-parser.ts";
 import { braceEnd } from "./input-macro.ts";
@@ -61,16 +62,15 @@ export function lexValue(
   return { kind: "value", text: last === "" ? reading.pieces : [...reading.pieces, last], end: reading.at };
 }
 
-/** Reads the macro that begins at `start`; `endsAt` as in `lexValue`. */
+/** Reads the macro that begins at `start`, with white space at its start; `endsAt` as in `lexValue`. */
 export function lexMacro(
   source: ScriptSource,
   start: number,
   endsAt: (at: number) => boolean,
 ): Value | Failure {
   const { text } = source;
-  const open = skipWhiteSpace(source, start);
-  let at = open;
-  let keptEnd = open;
+  let at = start;
+  let keptEnd = start;
   while (at < text.length && !endsAt(at)) {
     const char = text[at] ?? "";
     const end = char === "{" ? braceEnd(text, at) : Math.min(at + (char === "\\" ? 2 : 1), text.length);
@@ -80,8 +80,61 @@ export function lexMacro(
     at = end;
     if (!isWhiteSpace(char)) keptEnd = end;
   }
-  const macro = text.slice(open, keptEnd);
-  return { kind: "value", text: macro === "" ? [] : [macro], end: at };
+  return written(text.slice(start, keptEnd), at);
+}
+
+/** Reads the text to type that begins at `start`, with all white space; `endsAt` as in `lexValue`. */
+export function lexTyped(source: ScriptSource, start: number, endsAt: (at: number) => boolean): Value {
+  let at = start;
+  while (at < source.text.length && !endsAt(at)) at++;
+  source.steps += at - start;
+  return written(source.text.slice(start, at), at);
+}
+
+/** Reads the JSON object that begins at `open`; `endsAt` as in `lexValue`. */
+export function lexJson(
+  source: ScriptSource,
+  open: number,
+  endsAt: (at: number) => boolean,
+): Value | Failure {
+  const { text } = source;
+  const close = jsonEnd(text, open);
+  source.steps += (close ?? text.length) - open;
+  if (close === undefined)
+    return failure("a JSON argument has no end: close it with }, or write ^{", open, text.length - open);
+  const json = text.slice(open, close);
+  if (!isJson(json))
+    return failure("an argument that begins with { is JSON, which this is not: write ^{", open, close - open);
+  const end = skipWhiteSpace(source, close);
+  if (end < text.length && !endsAt(end))
+    return failure("only a comma, options or || may follow a JSON argument", end, 1);
+  return written(json, end);
+}
+
+/** The place after the } that closes the { at `open`; undefined if there is none. */
+function jsonEnd(text: string, open: number): number | undefined {
+  let [depth, isQuoted] = [0, false];
+  for (let at = open; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') isQuoted = !isQuoted;
+    else if (isQuoted && char === "\\") at++;
+    else if (!isQuoted && char === "{") depth++;
+    else if (!isQuoted && char === "}" && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function written(text: string, end: number): Value {
+  return { kind: "value", text: text === "" ? [] : [text], end };
 }
 
 interface Reading {

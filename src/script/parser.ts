@@ -1,35 +1,48 @@
 /**
  * The parser of launch scripts: text to tree, or a sentence with the place of the fault. It never throws and takes linear time.
  *
- *   script    command { "||" command }
- *   command   "**" name [ ":" value { "," value } ] [ options ]
+ *   script    part { "||" part } [ "||" ]
+ *   part      command | traits
+ *   command   "**" name [ ":" [ value { "," value } ] ] [ options ]
  *             "@" value [ options ]                           one argument to `launch.title`, in which commas are literal
  *             value [ options ]                               one argument to `launch`, in which commas are literal
  *             "**" name ":" macro [ options ]                 of `macroCommands`: one argument, in which commas are literal
+ *             "**" name ":" typed [ "?when=" value ]          of `typedCommand`: one argument, in which all else is literal
  *   options   "?" key "=" value { "&" key "=" value }
+ *   traits    "#" key "=" word { white space "#" key "=" word }   (`traits.ts`)
  *
- * Values and macros are defined in `lexer.ts`. A "?" without options of this form belongs to the value, because file names have it.
+ * Values, macros and typed texts are defined in `lexer.ts`. A value that begins with "{" is JSON if its command has a name. A
+ * "?" without options of this form belongs to the value, because file names have it. After a name without ":", an option may
+ * lack its "=" and value, and a "?" without options begins the values.
  */
 import { scriptBytesMax, scriptCommandsMax } from "../core/limits.ts";
-import { lexMacro, lexValue } from "./lexer.ts";
+import { lexJson, lexMacro, lexTyped, lexValue } from "./lexer.ts";
 import {
   type Command,
   type Failure,
   failure,
+  isCommandEnd,
+  keyEnd,
   type ParsedScript,
   type ScriptSource,
   skipWhiteSpace,
   sourceOf,
   type Text,
 } from "./syntax.ts";
+import { parseTraits } from "./traits.ts";
 
 /** In the one argument of these commands, a macro, `^` is a direction, quotes and commas are keys, and a backslash escapes. */
 export const macroCommands: ReadonlySet<string> = new Set(["input.keyboard", "input.gamepad"]);
 
-const nameForm = /^[a-zA-Z0-9._]+$/;
-const keyForm = /[a-zA-Z][a-zA-Z0-9_]*/y;
+/** In the one argument of this command, every character is literal, and only `when` is an option. */
+export const typedCommand = "input.text";
 
-/** Refuses a script that is longer than `scriptBytesMax` or has more commands than `scriptCommandsMax`. */
+/** In the argument of these commands, braces are around the name of a key. */
+const keyCommands: ReadonlySet<string> = new Set(["input.key", "key"]);
+
+const nameForm = /^[a-zA-Z0-9._]+$/;
+
+/** Refuses a script that is longer than `scriptBytesMax` or has more parts than `scriptCommandsMax`. */
 export function parseScript(script: string): ParsedScript {
   return parseSource(sourceOf(script));
 }
@@ -40,29 +53,33 @@ export function parseSource(source: ScriptSource): ParsedScript {
   if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)
     return failure(`the script is longer than ${scriptBytesMax} bytes`, 0, text.length);
   const commands: Command[] = [];
-  for (let at = 0; ; at += 2) {
-    if (commands.length === scriptCommandsMax)
+  const traits = new Map<string, string>();
+  for (let [at, parts] = [0, 0]; ; at += 2, parts++) {
+    const offset = skipWhiteSpace(source, at);
+    const isOver = offset >= text.length;
+    if (isOver && parts > 0) return { kind: "script", commands, traits };
+    if (parts === scriptCommandsMax)
       return failure(`the script has more than ${scriptCommandsMax} commands`, at, text.length - at);
-    const parsed = parseCommand(source, at);
+    if (isOver || isCommandEnd(text, offset))
+      return failure("a command is missing here: there is nothing between two ||, or nothing at all", at, 0);
+    const marks = parseTraits(source, offset);
+    for (const [key, value] of marks?.traits ?? []) traits.set(key, value);
+    const parsed = marks ?? parseCommand(source, offset);
     if (parsed.kind === "error") return parsed;
-    commands.push(parsed.command);
+    if (parsed.kind === "command") commands.push(parsed.command);
     at = parsed.end;
-    if (at >= text.length) return { kind: "script", commands };
+    if (at >= text.length) return { kind: "script", commands, traits };
   }
 }
 
 /** `end` is the place of its `||`, or the end of the script. */
-function parseCommand(source: ScriptSource, start: number) {
-  const { text } = source;
-  const offset = skipWhiteSpace(source, start);
-  if (offset >= text.length || isCommandEnd(text, offset))
-    return failure("a command is missing here: there is nothing between two ||, or nothing at all", start, 0);
+function parseCommand(source: ScriptSource, offset: number) {
   const head = parseHead(source, offset);
   if (head.kind === "error") return head;
-  const rest = parseValues(source, head);
+  const rest = parseRest(source, head);
   if (rest.kind === "error") return rest;
   const { args, options, end } = rest;
-  const length = text.slice(offset, end).trimEnd().length;
+  const length = source.text.slice(offset, end).trimEnd().length;
   return { kind: "command" as const, command: { name: head.name, args, options, offset, length }, end };
 }
 
@@ -72,8 +89,7 @@ interface Head {
   /** The start of its first value; undefined if it has none. */
   readonly valuesAt: number | undefined;
   readonly end: number;
-  readonly commasSeparate: boolean;
-  readonly takesMacro: boolean;
+  readonly takes: "values" | "path" | "macro" | "typed";
 }
 
 function parseHead(source: ScriptSource, offset: number): Head | Failure {
@@ -81,7 +97,7 @@ function parseHead(source: ScriptSource, offset: number): Head | Failure {
   const isTitle = source.text[offset] === "@";
   const valuesAt = isTitle ? offset + 1 : offset;
   const name = isTitle ? "launch.title" : "launch";
-  return { kind: "head", name, valuesAt, end: valuesAt, commasSeparate: false, takesMacro: false };
+  return { kind: "head", name, valuesAt, end: valuesAt, takes: "path" };
 }
 
 function parseName(source: ScriptSource, offset: number): Head | Failure {
@@ -89,37 +105,65 @@ function parseName(source: ScriptSource, offset: number): Head | Failure {
   let end = offset + 2;
   while (end < text.length && !":?".includes(text[end] ?? "") && !isCommandEnd(text, end)) end++;
   source.steps += end - offset;
-  const name = text.slice(offset + 2, end).trim();
+  const name = text
+    .slice(offset + 2, end)
+    .trim()
+    .toLowerCase();
   if (!nameForm.test(name))
     return failure('"**" must be followed by the name of a command, as in **stop', offset, end - offset);
   const valuesAt = text[end] === ":" ? end + 1 : undefined;
-  const takesMacro = macroCommands.has(name.toLowerCase());
-  return { kind: "head", name: name.toLowerCase(), valuesAt, end, commasSeparate: !takesMacro, takesMacro };
+  const takes = name === typedCommand ? "typed" : macroCommands.has(name) ? "macro" : "values";
+  return { kind: "head", name, valuesAt, end, takes };
 }
 
-function parseValues(source: ScriptSource, { valuesAt, end: nameEnd, commasSeparate, takesMacro }: Head) {
+interface Rest {
+  readonly kind: "rest";
+  readonly args: readonly Text[];
+  readonly options: ReadonlyMap<string, Text>;
+  /** The place of the command's `||`, or the end of the script. */
+  readonly end: number;
+}
+
+function parseRest(source: ScriptSource, head: Head): Rest | Failure {
   const { text } = source;
-  const optionsAt = optionsFinder(source);
-  const args: Text[] = [];
-  let end = nameEnd;
+  const { valuesAt, end } = head;
+  if (valuesAt !== undefined) return parseValues(source, valuesAt, head);
+  if (text[end] !== "?") return { kind: "rest", args: [], options: new Map(), end };
+  const found = parseOptions(source, end, { takesFlags: true });
+  if (found.kind !== "broken") return found.kind === "error" ? found : { ...found, kind: "rest", args: [] };
+  const next = skipWhiteSpace(source, found.at + 1);
+  if (next >= text.length || isCommandEnd(text, next))
+    return failure('"?" must be followed by key=value', end, 1);
+  return parseValues(source, end, head);
+}
+
+function parseValues(source: ScriptSource, start: number, { name, takes }: Head): Rest | Failure {
+  const { text } = source;
+  const optionsAt = optionsFinder(source, takes === "typed" ? { only: "when" } : {});
+  const separates = (at: number) => takes === "values" && text[at] === ",";
   const endsAt = (at: number) =>
-    isCommandEnd(text, at) ||
-    (commasSeparate && text[at] === ",") ||
-    (text[at] === "?" && optionsAt(at) !== undefined);
-  for (
-    let next = valuesAt;
-    next !== undefined;
-    next = commasSeparate && text[end] === "," ? end + 1 : undefined
-  ) {
-    const value = (takesMacro ? lexMacro : lexValue)(source, next, endsAt);
+    isCommandEnd(text, at) || separates(at) || (text[at] === "?" && optionsAt(at) !== undefined);
+  const lexAt = (at: number) => {
+    if (takes === "macro") return lexMacro(source, at, endsAt);
+    if (takes === "typed") return lexTyped(source, at, endsAt);
+    const open = skipWhiteSpace(source, at);
+    const isJson = takes === "values" && text[open] === "{" && !keyCommands.has(name);
+    return isJson ? lexJson(source, open, endsAt) : lexValue(source, open, endsAt);
+  };
+  const args: Text[] = [];
+  let end = start - 1;
+  do {
+    const value = lexAt(end + 1);
     if (value.kind === "error") return value;
     args.push(value.text);
     end = value.end;
-  }
-  if (text[end] !== "?") return { kind: "values" as const, args, options: new Map<string, Text>(), end };
-  const found = optionsAt(end);
-  if (found === undefined) return failure('"?" must be followed by key=value', end, 1);
-  return found.kind === "error" ? found : { ...found, kind: "values" as const, args };
+  } while (separates(end));
+  // An argument that is empty but for quotes is one.
+  const isEmpty = takes !== "path" && args.length === 1 && text.slice(start, end).trim() === "";
+  const rest = { kind: "rest", args: isEmpty ? [] : args, options: new Map<string, Text>(), end } as const;
+  const found = text[end] === "?" ? optionsAt(end) : undefined;
+  if (found === undefined || found.kind === "error") return found ?? rest;
+  return { ...found, kind: "rest", args: rest.args };
 }
 
 interface Options {
@@ -128,51 +172,53 @@ interface Options {
   readonly end: number;
 }
 
+interface OptionsForm {
+  /** A key may have neither "=" nor value. */
+  readonly takesFlags?: boolean;
+  /** The one key that is an option; absent for any. */
+  readonly only?: string;
+}
+
 /** Returns a function that reads the options at a "?", or undefined if none begin there. It remembers the last result. */
-function optionsFinder(source: ScriptSource): (at: number) => Options | Failure | undefined {
+function optionsFinder(
+  source: ScriptSource,
+  form: OptionsForm,
+): (at: number) => Options | Failure | undefined {
   let last: { readonly at: number; readonly found: Options | Failure | undefined } | undefined;
   // Options that end at a bad "&" end there again from any "?" before it. Skipping those keeps the time linear.
   let literalUntil = 0;
   return (at) => {
     if (at < literalUntil) return undefined;
     if (last?.at === at) return last.found;
-    const found = parseOptions(source, at);
+    const found = parseOptions(source, at, form);
     if (found.kind === "broken") literalUntil = found.at;
     last = { at, found: found.kind === "broken" ? undefined : found };
     return last.found;
   };
 }
 
+/** `broken` has the place of the "?" or "&" after which there is no option. */
 function parseOptions(
   source: ScriptSource,
   start: number,
+  { takesFlags = false, only }: OptionsForm,
 ): Options | Failure | { readonly kind: "broken"; readonly at: number } {
   const { text } = source;
-  let key = keyAt(source, start + 1);
-  if (key === undefined) return { kind: "broken", at: start };
   const endsAt = (at: number) => text[at] === "&" || isCommandEnd(text, at);
   const options = new Map<string, Text>();
-  let at = start;
-  for (;;) {
-    const value = lexValue(source, at + 1 + key.length + 1, endsAt);
+  for (let at = start; ; ) {
+    const keyStart = at + 1;
+    const end = keyEnd(source, keyStart);
+    const key = text.slice(keyStart, end);
+    const flagEnd = takesFlags && text[end] !== "=" ? skipWhiteSpace(source, end) : undefined;
+    const isFlag = flagEnd !== undefined && (flagEnd >= text.length || endsAt(flagEnd));
+    if (key === "" || key !== (only ?? key) || (text[end] !== "=" && !isFlag)) return { kind: "broken", at };
+    const value = isFlag
+      ? ({ kind: "value", text: [], end: flagEnd } as const)
+      : lexValue(source, end + 1, endsAt);
     if (value.kind === "error") return value;
     options.set(key, value.text);
     at = value.end;
     if (text[at] !== "&") return { kind: "options", options, end: at };
-    key = keyAt(source, at + 1);
-    if (key === undefined) return { kind: "broken", at };
   }
-}
-
-/** The key at `start` before a "="; undefined if there is none. */
-function keyAt(source: ScriptSource, start: number): string | undefined {
-  const { text } = source;
-  keyForm.lastIndex = start;
-  const end = keyForm.test(text) ? keyForm.lastIndex : start;
-  source.steps += end - start + 1;
-  return end > start && text[end] === "=" ? text.slice(start, end) : undefined;
-}
-
-function isCommandEnd(text: string, at: number): boolean {
-  return text[at] === "|" && text[at + 1] === "|";
 }

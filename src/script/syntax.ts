@@ -46,6 +46,20 @@ export function isWhiteSpace(char: string): boolean {
   return (char <= " " || char > "~") && char.trim() === "";
 }
 
+const keyForm = /[a-zA-Z][a-zA-Z0-9_]*/y;
+
+/** The place after the key of an option or a trait at `start`; `start` if there is none. */
+export function keyEnd(source: ScriptSource, start: number): number {
+  keyForm.lastIndex = start;
+  const end = keyForm.test(source.text) ? keyForm.lastIndex : start;
+  source.steps += end - start + 1;
+  return end;
+}
+
+export function isCommandEnd(text: string, at: number): boolean {
+  return text[at] === "|" && text[at + 1] === "|";
+}
+
 /** The character that `^` and `char` mean. */
 export function unescaped(char: string): string {
   if (char === "n") return "\n";
@@ -67,4 +81,11 @@ export interface Command {
   readonly length: number;
 }
 
-export type ParsedScript = { readonly kind: "script"; readonly commands: readonly Command[] } | Failure;
+export type ParsedScript =
+  | {
+      readonly kind: "script";
+      readonly commands: readonly Command[];
+      /** `#key=value`, keys in lower case; of two equal keys the last one counts. They start nothing. */
+      readonly traits: ReadonlyMap<string, string>;
+    }
+  | Failure;

@@ -41,6 +41,15 @@ export const hostileScripts: Readonly<Record<string, (bytes: number) => string>>
   "brackets in an expression": filled("(", "[["),
   "white space in an expression": filled(" ", "[[1"),
   titles: filled("(a) ", "@SNES/x "),
+  braces: filled("{", "**echo:"),
+  "JSON arguments": filled('{"a":1},', "**echo:"),
+  traits: filled("#a=1 "),
+  "traits in quotes": filled("#a='b' "),
+  "traits in quotes that do not match": filled("#a='\"||"),
+  "options of a bare command": filled("a&", "**stop?"),
+  "options of a bare command that break off": filled("?a&!", "**stop"),
+  "a text to type": filled("?when=a&b=", "**input.text:"),
+  "conditions in a text to type": filled("?when=1", "**input.text:"),
 };
 
 const rounds = 40;

@@ -3,16 +3,23 @@
  * is escaped. So a printed script may be longer than its source.
  */
 import { type Expression, precedences } from "../../src/script/expression.ts";
-import { macroCommands } from "../../src/script/parser.ts";
+import { macroCommands, typedCommand } from "../../src/script/parser.ts";
 import type { Command, Text } from "../../src/script/syntax.ts";
 
-export function printScript(commands: readonly Command[]): string {
-  return commands.map(printCommand).join("||");
+export function printScript(
+  commands: readonly Command[],
+  traits: ReadonlyMap<string, string> = new Map(),
+): string {
+  const words = [...traits].map(([key, value]) => `#${key}="${value.replace(/[\^"\n\t\r]/g, escaped)}"`);
+  return [...(words.length === 0 ? [] : [words.join(" ")]), ...commands.map(printCommand)].join("||");
 }
 
 function printCommand({ name, args, options }: Command): string {
-  const print = macroCommands.has(name) ? printMacro : printText;
-  const values = args.length === 0 ? "" : `:${args.map(print).join(",")}`;
+  const print = macroCommands.has(name) ? printMacro : name === typedCommand ? printTyped : printText;
+  const [only] = args;
+  // Without quotes, one empty argument would be none.
+  const isBlank = args.length === 1 && only?.length === 0;
+  const values = args.length === 0 ? "" : `:${isBlank ? '""' : args.map(print).join(",")}`;
   const pairs = [...options].map(([key, value]) => `${key}=${printText(value)}`);
   return `**${name}${values}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`;
 }
@@ -21,6 +28,11 @@ function printCommand({ name, args, options }: Command): string {
 function printMacro(text: Text): string {
   const macro = text.join("");
   return macro.endsWith("|") ? `${macro} ` : macro;
+}
+
+/** The tree has it as it was written. */
+function printTyped(text: Text): string {
+  return text.join("");
 }
 
 function printText(text: Text): string {
@@ -33,7 +45,7 @@ function printText(text: Text): string {
     .join("");
 }
 
-/** White space has a meaning only at the ends of a value, and quotes only at its start. */
+/** White space has a meaning only at the ends of a value, and quotes and a brace only at its start. */
 function printPlain(text: string, isFirst: boolean, isLast: boolean): string {
   const blankFrom = isLast ? text.trimEnd().length : text.length;
   const blankTo = isFirst ? text.length - text.trimStart().length : 0;
@@ -41,8 +53,8 @@ function printPlain(text: string, isFirst: boolean, isLast: boolean): string {
   for (let at = 0; at < text.length; at++) {
     const char = text[at] ?? "";
     const isPlain = !/[\^,|?&[\n\t\r]/.test(char) && at >= blankTo && at < blankFrom;
-    const opensQuote = isFirst && at === 0 && /["']/.test(char);
-    printed += isPlain && !opensQuote ? char : escaped(char);
+    const opens = isFirst && at === 0 && /["'{]/.test(char);
+    printed += isPlain && !opens ? char : escaped(char);
   }
   return printed;
 }

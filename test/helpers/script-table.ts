@@ -1,10 +1,13 @@
 /**
- * Tables of launch scripts with their parsed form. `>` the script as it is, or `>"` one as JSON, `<` a command of its tree,
- * `!` its error (place, length, sentence), `#` why.
+ * Tables of launch scripts with their parsed form. `>` the script as it is, or `>"` one as JSON, `<` a command of its tree or,
+ * before all commands, a trait, `!` its error (place, length, sentence), `#` why.
  *
  *   > a, b?launcher=x || **echo:[[1 + 2]]
  *   < launch "a, b" ?launcher="x"
  *   < echo [[(1 + 2)]]
+ *   > **stop||#mood=calm
+ *   < #mood="calm"
+ *   < stop
  *   > **echo:'a
  *   ! 7+2 a quoted text has no end: close it with ', or write ^'
  */
@@ -34,12 +37,14 @@ export function readTable(text: string): readonly Row[] {
 export function readAs(script: string): readonly string[] {
   const parsed = parseScript(script);
   if (parsed.kind === "error") return [`! ${parsed.offset}+${parsed.length} ${parsed.message}`];
-  return parsed.commands.map(({ name, args, options }) => {
+  const traits = [...parsed.traits].map(([key, value]) => `< #${key}=${JSON.stringify(value)}`);
+  const commands = parsed.commands.map(({ name, args, options }) => {
     const pairs = [...options].map(
       ([key, value], place) => `${place === 0 ? "?" : "&"}${key}=${shown(value)}`,
     );
     return ["<", name, ...args.map(shown), ...pairs].join(" ");
   });
+  return [...traits, ...commands];
 }
 
 function shown(text: Text): string {

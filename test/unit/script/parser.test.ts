@@ -45,7 +45,10 @@ test.each(rows.map((row) => [row.script, row] as const))("%p is read as the tabl
 
 test.each(rows.map(({ script }) => script))("%p says the same when it is printed", (script) => {
   const parsed = parseScript(script);
-  if (parsed.kind === "script") expect(read(printScript(parsed.commands))).toEqual(shapeOf(parsed.commands));
+  if (parsed.kind === "error") return;
+  const again = parseScript(printScript(parsed.commands, parsed.traits));
+  expect(again).toMatchObject({ kind: "script", traits: parsed.traits });
+  expect(again.kind === "script" && shapeOf(again.commands)).toEqual(shapeOf(parsed.commands));
 });
 
 test("a command knows where it stands", () => {
@@ -76,16 +79,30 @@ test("options may stand at the very start of a script, and belong to a launch of
 
 test("the steps of a script are not less than nine tenths of its length, in macros as in values", () => {
   for (const unit of ["a", "^n", "[[1]]", "'a'"])
-    for (const head of ["", "**echo:", "**input.keyboard:", "**echo:a?x="]) {
+    for (const head of ["", "**echo:", "**input.keyboard:", "**input.text:", "**echo:a?x=", "#a="]) {
       const source = sourceOf(`${head}${unit.repeat(50)}`);
       expect(parseSource(source).kind).toBe("script");
       expect(source.steps).toBeGreaterThanOrEqual(0.9 * source.text.length);
     }
 });
 
+test("a JSON argument may fill a script, however deep it is, and its steps grow with its length", () => {
+  for (const [open, close] of [
+    ['{"a":', "}"],
+    ['{"a":[', "]}"],
+  ] as const) {
+    const depth = Math.floor((scriptBytesMax - 32) / (open.length + close.length));
+    const source = sourceOf(`**echo:${open.repeat(depth)}1${close.repeat(depth)}`);
+    expect(parseSource(source).kind).toBe("script");
+    expect(source.steps).toBeLessThanOrEqual(2 * source.text.length);
+  }
+});
+
 test("a script may have as many commands as the limit, and no more", () => {
   const commands = Array.from({ length: scriptCommandsMax }, () => "a");
   expect(parseScript(commands.join("||")).kind).toBe("script");
+  expect(parseScript(`${commands.join("||")}||`).kind).toBe("script");
+  expect(read([...commands.slice(1), "#a=1", "b"].join("||"))).toMatch(/more than 64 commands/);
   expect(read([...commands, "a"].join("||"))).toMatch(/more than 64 commands/);
 });
 
@@ -126,8 +143,11 @@ test("odd scripts, 200,000 of them: none makes the parser throw, every place lie
     if (!isInside || source.steps > 10 * script.length + 10) throw new Error(JSON.stringify(script));
     if (parsed.kind === "error" || count % 4 > 0) continue;
     trees++;
-    const again = parseScript(printScript(parsed.commands));
-    const same = again.kind === "script" && Bun.deepEquals(shapeOf(again.commands), shapeOf(parsed.commands));
+    const again = parseScript(printScript(parsed.commands, parsed.traits));
+    const same =
+      again.kind === "script" &&
+      Bun.deepEquals(shapeOf(again.commands), shapeOf(parsed.commands)) &&
+      Bun.deepEquals(again.traits, parsed.traits);
     if (!same) throw new Error(`printed otherwise: ${JSON.stringify(script)}`);
   }
   expect(trees).toBeGreaterThan(rounds / 20);
