@@ -13,6 +13,7 @@ import {
 import type { ScriptCommand } from "../src/script/command.ts";
 import { notYet, scriptCommands } from "../src/script/commands/index.ts";
 import { precedences, variables } from "../src/script/expression.ts";
+import { scriptDifferences } from "./script-differences.ts";
 
 export const pagePath = join(import.meta.dir, "../docs/SCRIPT.md");
 
@@ -84,6 +85,15 @@ ${macroKeysMax} keys and take ${macroMsMax / 1000} s. It needs \`/dev/uinput\`, 
 \`packaging/udev/70-tapdeck.rules\` and add yourself to the group \`input\`.
 
 A \`**delay\` takes at most ${delayMsMax / 60_000} minutes.
+
+## Differences from the public language
+
+The language is that of existing cards, whose public documentation names it ZapScript. Each difference is a decision with a name.
+\`test/conformance/scripts\` has scripts for each.
+
+| name | documented | here | because |
+|---|---|---|---|
+${scriptDifferences.map(({ name, documented, here, why }) => `| \`${name}\` | ${documented} | ${here} | ${why} |`).join("\n")}
 `;
 }
 

@@ -1,0 +1,104 @@
+/**
+ * The corpus of launch scripts. Its lines:
+ *
+ *   ~ settings   of the next script, as in `script-world.ts`: `playing`, `trusted`, `untrusted`, `bare`
+ *   % name       the decision of docs/SCRIPT.md by which the next script differs from the documentation of the language
+ *   > script     the script as it is, or >"..." one as JSON
+ *   < command    its commands with arguments and options, as in `script-table.ts`; none if it cannot be read
+ *   = request    its effect on the world, as in `script-world.ts`, with the names of keys
+ *   ! refusal    the kind of its error, and the sentence; a last `…` stands for a list of all there is
+ *   # why
+ */
+import { readAs } from "./script-table.ts";
+import { play } from "./script-world.ts";
+
+export interface CorpusEntry {
+  readonly category: string;
+  readonly script: string;
+  readonly settings: readonly string[];
+  readonly differences: readonly string[];
+  /** Its `<`, `=` and `!` lines. */
+  readonly expected: readonly string[];
+}
+
+export function readCorpus(text: string, category: string): readonly CorpusEntry[] {
+  const entries: (CorpusEntry & { readonly expected: string[] })[] = [];
+  let [settings, differences]: string[][] = [[], []];
+  for (const [index, line] of text.split("\n").entries()) {
+    const rest = line.slice(2);
+    if (line === "" || line.startsWith("#")) continue;
+    if (line.startsWith("~ ")) settings = rest.split(" ");
+    else if (line.startsWith("% ")) differences = rest.split(" ");
+    else if (line.startsWith("> ") || line.startsWith('>"')) {
+      const script = line.startsWith("> ") ? rest : String(JSON.parse(line.slice(1)));
+      entries.push({
+        category,
+        script,
+        settings: settings ?? [],
+        differences: differences ?? [],
+        expected: [],
+      });
+      [settings, differences] = [[], []];
+    } else if (/^[<=!] /.test(line) && settings?.length === 0 && differences?.length === 0)
+      entries.at(-1)?.expected.push(line);
+    else throw new Error(`${category}, line ${index + 1} is out of place: ${line}`);
+  }
+  return entries;
+}
+
+/** The `<`, `=` and `!` lines of a script. */
+export async function meaningOf({ script, settings, expected }: CorpusEntry): Promise<readonly string[]> {
+  const read = readAs(script).filter((line) => line.startsWith("< "));
+  const effect = await play({ script, settings });
+  const refusal = expected.find((line) => line.startsWith("! ") && line.endsWith(" …")) ?? "";
+  const shown = (line: string) =>
+    refusal !== "" && line.startsWith(`${refusal.slice(0, -2)}: `)
+      ? refusal
+      : onOneLine(line).replace(/^= (keyboard|gamepad) (.*)$/, named);
+  return [...read, ...effect.map(shown)];
+}
+
+function onOneLine(line: string): string {
+  return line.replace(/[\n\r\t]/g, (char) => JSON.stringify(char).slice(1, -1));
+}
+
+function named(_line: string, device: string, steps: string): string {
+  // A press of usual length and pace is the name of its keys; any other step is shown as it is.
+  const presses = steps.replace(
+    /\+(\d+)((?: \+\d+)*) 40ms((?: -\d+)+) 60ms/g,
+    (all, first: string, others: string, up: string) => {
+      const down = [first, ...numbersIn(others)];
+      return down.toReversed().join() === numbersIn(up).join() ? down.map(keyName).join("+") : all;
+    },
+  );
+  return `= ${device} ${presses.replace(/(?<=^| )([+-])(\d+)(?= |$)/g, (_all, sign: string, code: string) => sign + keyName(code))}`;
+}
+
+function numbersIn(text: string): readonly string[] {
+  return text.match(/\d+/g) ?? [];
+}
+
+function keyName(code: string): string {
+  return keyNames.get(Number(code)) ?? `key ${code}`;
+}
+
+/** The names of linux/input-event-codes.h without KEY_ and BTN_, by the first code of each row. */
+const keyNames: ReadonlyMap<number, string> = new Map(
+  (
+    [
+      [1, "esc 1 2 3 4 5 6 7 8 9 0 minus equal backspace tab q w e r t y u i o p leftbrace rightbrace enter"],
+      [29, "ctrl a s d f g h j k l semicolon apostrophe grave shift backslash z x c v b n m comma dot slash"],
+      [54, "rightshift"],
+      [56, "alt space capslock f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 numlock scrolllock"],
+      [87, "f11 f12"],
+      [97, "rightctrl"],
+      [100, "rightalt"],
+      [102, "home up pageup left right end down pagedown insert delete"],
+      [113, "mute volumedown volumeup"],
+      [0x130, "south east"],
+      [0x133, "north west"],
+      [0x136, "tl tr tl2 tr2 select start mode thumbl thumbr"],
+      [0x220, "dpad_up dpad_down dpad_left dpad_right"],
+    ] as const
+  ).flatMap(([first, names]) => names.split(" ").map((name, at) => [first + at, name] as const)),
+);

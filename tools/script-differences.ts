@@ -1,0 +1,315 @@
+/**
+ * Named decisions: each difference of our scripts from the public documentation of the language that existing cards have. The
+ * corpus in `test/conformance/scripts` names them, and `tools/script-page.ts` prints them.
+ */
+interface ScriptDifference {
+  readonly name: string;
+  /** The documented behaviour. */
+  readonly documented: string;
+  readonly here: string;
+  readonly why: string;
+}
+
+export const scriptDifferences: readonly ScriptDifference[] = [
+  {
+    name: "checked-first",
+    documented: "Commands run until one of them fails.",
+    here: "All commands are checked before the first one runs. A fault in any of them refuses the whole script.",
+    why: "A card with a typo does nothing, instead of a half of its work.",
+  },
+  {
+    name: "script-limits",
+    documented: "No limit is named.",
+    here: "A script has at most 16384 bytes and 64 commands.",
+    why: "Each input from outside has a limit.",
+  },
+  {
+    name: "command-name",
+    documented: "The public parser reads a `**` without a valid name as a path.",
+    here: "It is refused.",
+    why: "It is a typo far more often than a file. `^**` begins such a path.",
+  },
+  {
+    name: "empty-command",
+    documented: "Nothing is said of two `||` in a row.",
+    here: "They are refused. A last `||` is accepted.",
+    why: "A command is missing there.",
+  },
+  {
+    name: "surplus-argument",
+    documented: "Nothing is said of surplus arguments.",
+    here: "They are refused.",
+    why: "Most are parts of a name with a comma, so that another file would start.",
+  },
+  {
+    name: "unknown-option",
+    documented: "Nothing is said of unknown options.",
+    here: "They are refused, with the nearest known one. An option without `=` is one with an empty value.",
+    why: "A misspelt `when=` or `launcher=` would change what a card does.",
+  },
+  {
+    name: "option-value",
+    documented: "Nothing is said of other values.",
+    here: "A value that the option does not know is refused.",
+    why: "It is a typo.",
+  },
+  {
+    name: "question-mark",
+    documented: "The public parser reads a `?` and a word without `=` as an option without value.",
+    here: "In a path, a title and after arguments they are text. After a bare name they are an option.",
+    why: "File names contain question marks.",
+  },
+  {
+    name: "when-value",
+    documented: "`true` and `yes` run the command, and any other value skips it.",
+    here: "`1` runs it as well. `false`, `no`, `0` and an empty value skip it. Other values are refused.",
+    why: "A text such as a name is a mistake in the condition.",
+  },
+  {
+    name: "quote-after-space",
+    documented: "A quote counts as the first character of an argument only.",
+    here: "White space before it does not count.",
+    why: "A person writes a space after a comma.",
+  },
+  {
+    name: "escaped-white-space",
+    documented: "White space at the ends is dropped, also if it is escaped.",
+    here: "Escaped white space is kept.",
+    why: "`^` takes every meaning from the next character.",
+  },
+  {
+    name: "json-as-written",
+    documented: "The public parser writes a JSON argument again, with its keys in order.",
+    here: "It is kept as it is written. Escapes and expressions have no meaning in it.",
+    why: "A server may depend on the exact text.",
+  },
+  {
+    name: "json-tail",
+    documented: "The public parser takes a text after the `}`.",
+    here: "Only a comma, options or `||` may follow it.",
+    why: "A brace too many is a typo.",
+  },
+  {
+    name: "trait-values",
+    documented: "The public parser reads numbers, conditions, texts and lists. A `#` begins the next trait.",
+    here: "Each value is a text up to white space, or in quotes.",
+    why: "Nothing here reads numbers or lists.",
+  },
+  {
+    name: "trait-flag",
+    documented: "The public parser reads `#word` alone as a trait that is true.",
+    here: "It makes its part a path.",
+    why: "Names of files begin with `#`.",
+  },
+  {
+    name: "expression-language",
+    documented: "An expression is any of a large language, with functions, arithmetic and lists.",
+    here: "It has the variables and operators of the section above.",
+    why: "Its time and size are bounded, and a fault is found before the script runs.",
+  },
+  {
+    name: "expression-join",
+    documented: "`+` takes two texts or two numbers.",
+    here: "It also joins a text with any value.",
+    why: "The result is text in any case.",
+  },
+  {
+    name: "text-order",
+    documented: "Texts are compared letter by letter.",
+    here: "Runs of digits count as numbers.",
+    why: "`1.10` is a later version than `1.9`.",
+  },
+  {
+    name: "macro-expressions",
+    documented: "A macro may contain expressions.",
+    here: "`[[` are two keys.",
+    why: "The text of one card must not press keys by another.",
+  },
+  {
+    name: "macro-limits",
+    documented: "A macro has 5000 keys, and one repeat 1000.",
+    here: "A macro has 512 keys and takes 60 s.",
+    why: "The next cards wait for it.",
+  },
+  {
+    name: "input-switch",
+    documented: "Input works by default. On desktops, single characters are blocked.",
+    here: "It needs `script.allow_input = true`, and has no list of keys.",
+    why: "A card must not type on a PC unless its owner wants it.",
+  },
+  {
+    name: "old-key",
+    documented: "`key` and `input.key` are older names of `input.keyboard`.",
+    here: "They press one key, by its name or its number in Linux.",
+    why: "Cards of that time have one key, often as a number.",
+  },
+  {
+    name: "text-when",
+    documented: "`input.text` has no options.",
+    here: "It has `when`. Every other `?` is typed.",
+    why: "Every command takes `when`.",
+  },
+  {
+    name: "title-everywhere",
+    documented: "Without a system, the public parser reads `@` as a path.",
+    here: "The title is looked up in all systems.",
+    why: "A file with such a name is rare, and a card without a system is handy.",
+  },
+  {
+    name: "no-addresses",
+    documented: "Addresses are downloaded, passed to other programs, or asked for a script.",
+    here: "A path that is an address is refused.",
+    why: "A card starts only the owner's media.",
+  },
+  {
+    name: "title-mark",
+    documented: "A path without an extension is a title.",
+    here: "It is the path of a folder or a file. A title begins with `@`.",
+    why: "A path means one file on each device.",
+  },
+  {
+    name: "tags-in-title",
+    documented: "The option `tags` narrows titles, searches and random choices.",
+    here: "It is refused. Tags of a title are in brackets.",
+    why: "The brackets say the same.",
+  },
+  {
+    name: "search-by-name",
+    documented: "A path with a `*` is a search.",
+    here: "It is the path of a file. A search is `**launch.search`.",
+    why: "File names may contain `*`.",
+  },
+  {
+    name: "last-only",
+    documented: "`launch.last` takes a number: 2 is the media before the last.",
+    here: "It starts the last media.",
+    why: "Nobody has asked for more.",
+  },
+  {
+    name: "no-menu",
+    documented: "`launch.system` of `menu` returns to the menu.",
+    here: "`menu` is the name of no system. `stop` returns to the menu.",
+    why: "The menu is the state in which nothing plays.",
+  },
+  {
+    name: "place-of-control",
+    documented: "`seconds` is the distance of `fast_forward` and `rewind`.",
+    here: "The second argument or `to` is the place.",
+    why: "A place has other forms, too.",
+  },
+  {
+    name: "platform-options",
+    documented:
+      "`set_name`, `set_name_same_dir`, `action`, `name` and `pre_notice` may be ignored where a platform lacks them.",
+    here: "They are refused.",
+    why: "Nothing here does what they ask.",
+  },
+  {
+    name: "one-slot",
+    documented: "The option `slot` plays sound in the background.",
+    here: "It is refused.",
+    why: "One player runs at a time.",
+  },
+  {
+    name: "traits-short",
+    documented: "`traits` with a JSON argument is the long form of `#key=value`.",
+    here: "There is the short form only.",
+    why: "Known apps write the short form.",
+  },
+  {
+    name: "launcher-of-next-card",
+    documented: "`launch` with a launcher and no path chooses the launcher of the next card.",
+    here: "A path is required.",
+    why: "A card means the same at each tap.",
+  },
+  {
+    name: "search-best",
+    documented: "A search starts its first result.",
+    here: "It starts the best one.",
+    why: "The order of files on a disk says nothing.",
+  },
+  {
+    name: "random-weight",
+    documented: "Each of several systems is equally likely.",
+    here: "Each file is equally likely.",
+    why: "A small system would repeat its few games.",
+  },
+  {
+    name: "folder-items",
+    documented: "A folder plays all its files.",
+    here: "It plays its sounds and films, or else its files.",
+    why: "Covers and texts lie beside music.",
+  },
+  {
+    name: "list-items",
+    documented: "An item of a list may be a script.",
+    here: "It is a path.",
+    why: "A list on a foreign drive must not run commands.",
+  },
+  {
+    name: "playlist-pause",
+    documented: "`playlist.pause` pauses the playlist.",
+    here: "It stops the item and keeps the place. The item begins again afterwards.",
+    why: "Not every player can pause.",
+  },
+  {
+    name: "no-save-ram",
+    documented: "`control` has the action `save_ram`.",
+    here: "It is refused.",
+    why: "RetroArch has no such command; it writes battery RAM at its end.",
+  },
+  {
+    name: "media-ready",
+    documented: "`media_ready` needs a platform that reports readiness.",
+    here: "A player that cannot report readiness is ready after 3 s.",
+    why: "The command works with each player.",
+  },
+  {
+    name: "delay-limit",
+    documented: "A delay has no limit.",
+    here: "It takes at most 10 minutes.",
+    why: "A card must not occupy the queue forever.",
+  },
+  {
+    name: "web-list",
+    documented: "All addresses are allowed until the owner lists some.",
+    here: "None is allowed until the owner lists it in `script.allow_http`.",
+    why: "A card from somebody else must not reach the home network.",
+  },
+  {
+    name: "web-waits",
+    documented: "A request runs beside the script, for at most 30 s.",
+    here: "The script waits at most 10 s for the answer, and fails unless the request succeeds.",
+    why: "The next command may depend on it.",
+  },
+  {
+    name: "program-time",
+    documented: "A program may run for 2 s.",
+    here: "It may run for 60 s.",
+    why: "Backups and lamps are slower.",
+  },
+  {
+    name: "execute-arguments",
+    documented: "A command line is one argument.",
+    here: "Program and arguments may also be several. With an expression, they must be.",
+    why: "The text of a card must stay within one argument.",
+  },
+  {
+    name: "write-time",
+    documented: "The next tag may come within 60 s.",
+    here: "It may come within 30 s.",
+    why: "Known apps give up at 30 s, and both ways share one rule.",
+  },
+  {
+    name: "link-commands",
+    documented: "A script from a link cannot type or run programs.",
+    here: "It also cannot send requests and write tags.",
+    why: "Anybody can make a link.",
+  },
+  {
+    name: "additions",
+    documented: "Absent.",
+    here: "`volume`, `pair`, places of `control`, times with units, `.m3u` lists, folders of a system in `launch.random`, and the options `resume`, `shuffle` and `launcher` of playlists.",
+    why: "Jukeboxes need them, and cards without them are unchanged.",
+  },
+];
