@@ -28,6 +28,7 @@ const files: readonly (readonly [path: string, from: string, mode?: number])[] =
   ["usr/share/lintian/overrides/tapdeck", "packaging/debian/lintian-overrides"],
   ["usr/share/doc/tapdeck/README.md", "README.md"],
   ["etc/default/tapdeck", "packaging/debian/default"],
+  ["etc/avahi/services/tapdeck.service", "overlay/etc/avahi/services/tapdeck.service"],
   ["DEBIAN/postinst", "packaging/debian/postinst", 0o755],
   ["DEBIAN/prerm", "packaging/debian/prerm", 0o755],
   ["DEBIAN/postrm", "packaging/debian/postrm", 0o755],

@@ -44,6 +44,7 @@ test("it holds these files, all of them root's, and none that others may write",
   const listed = (await run("dpkg-deb", "--contents", deb(native))).trim().split("\n");
   const files = listed.filter((line) => !line.startsWith("d"));
   expect(files.map((line) => `${line.split(" ")[0]} ${line.split(" ").at(-1)}`)).toEqual([
+    "-rw-r--r-- ./etc/avahi/services/tapdeck.service",
     "-rw-r--r-- ./etc/default/tapdeck",
     "-rwxr-xr-x ./usr/bin/tapdeck",
     "-rwxr-xr-x ./usr/bin/tapdeck-confine",
@@ -58,6 +59,9 @@ test("it holds these files, all of them root's, and none that others may write",
     "-rw-r--r-- ./usr/share/doc/tapdeck/copyright",
     "-rw-r--r-- ./usr/share/lintian/overrides/tapdeck",
   ]);
+  expect(await run("dpkg-deb", "--info", deb(native), "conffiles")).toBe(
+    "/etc/avahi/services/tapdeck.service\n/etc/default/tapdeck\n",
+  );
   expect(listed.filter((line) => !line.includes(" root/root "))).toEqual([]);
   expect(listed.filter((line) => /^.{5}w|^.{8}w/.test(line))).toEqual([]);
 });

@@ -158,6 +158,23 @@ test(
 );
 
 test(
+  "the board answers for its name, and announces the service and its port to apps",
+  async () => {
+    // BusyBox shows a space of a name as DNS writes it.
+    const ask = (type: string) =>
+      board.shell(`nslookup -port=5353 -type=ptr ${type} 10.0.2.15`).catch(() => undefined);
+    for (const type of ["_tapdeck._tcp.local", "_zaparoo._tcp.local"]) {
+      const answer = await until("the responder", () => ask(type));
+      expect(answer).toContain(`name = Tapdeck\\032on\\032tapdeck.${type}`);
+      expect(answer).toContain("service = 0 0 7497 tapdeck.local");
+      expect(answer).toContain("Address: 10.0.2.15");
+    }
+    expect(await board.shell("stat -c %U /proc/$(cat /var/run/avahi-daemon.pid)")).toBe("avahi");
+  },
+  patienceMs,
+);
+
+test(
   "the kernel's own driver for readers stays away",
   async () => {
     expect(

@@ -19,7 +19,7 @@ import { ensureKey } from "./signing.ts";
 
 const programs = [
   ...["sbin/sfdisk", "usr/bin/partx", "sbin/e2fsck", "sbin/debugfs", "sbin/resize2fs"],
-  ...["sbin/blkid", "usr/bin/flock", "usr/sbin/dropbear"],
+  ...["sbin/blkid", "usr/bin/flock", "usr/sbin/dropbear", "usr/sbin/avahi-daemon"],
 ];
 const board = "broadcom/bcm2837-rpi-zero-2-w.dtb";
 
@@ -59,6 +59,7 @@ async function makeRoot(): Promise<void> {
   await writeFile(join(work, "players.list"), added.map((path) => `${path}\n`).join(""));
   await putBusyBox(tree, join(target, "usr/bin"));
   await copyModules(tree, kernel, { names: systemModules, target });
+  await putAvahiConfig();
   await cp(join(root, "overlay"), target, { recursive: true, verbatimSymlinks: true });
   await cp(binary, join(target, "usr/bin/tapdeck"));
   for (const program of ["tapdeck-watchdog", "tapdeck-reboot", "tapdeck-confine"]) await compile(program);
@@ -74,6 +75,14 @@ async function makeRoot(): Promise<void> {
     ...["-all-root", "-noappend", "-no-progress", "-comp", "zstd", "-Xcompression-level", "9"],
     ...(epoch === "" ? [] : ["-mkfs-time", epoch]),
   ]);
+}
+
+/** Buildroot compiles Avahi without D-Bus. Debian's Avahi would not start without it, unless its settings say so. */
+async function putAvahiConfig(): Promise<void> {
+  const path = "etc/avahi/avahi-daemon.conf";
+  const text = await readFile(join(tree, path), "utf8");
+  await mkdir(join(target, "etc/avahi"));
+  await writeFile(join(target, path), text.replace("#enable-dbus=yes", "enable-dbus=no"));
 }
 
 async function compile(program: string): Promise<void> {

@@ -12,6 +12,8 @@ export const packages: readonly string[] = [
   // SSH and SFTP.
   "dropbear-bin",
   "openssh-sftp-server",
+  // The name in .local, and DNS-SD.
+  "avahi-daemon",
   // The addon for HID readers.
   "libudev1",
   "libusb-1.0-0",
