@@ -85,11 +85,14 @@ export function createMedia(options: MediaOptions) {
     /** The number of files that `any` chooses from. */
     count: async (sources: readonly MediaSource[]) =>
       (await holder.walk((held) => countAny(held, sources))) ?? 0,
-    /** The file for `@System/Title (tag)`; undefined if there is none. Rejects with `not-found` for an unknown system. */
-    async findTitle(name: string, title: string): Promise<FoundTitle | undefined> {
-      const system = systemByName(name);
-      if (system === undefined) throw unknownSystem(name);
-      return holder.walk((held) => findTitle(held, system.id, title, options.prefer()));
+    /**
+     * The file for `@System/Title (tag)`, or without a name in any system; undefined if there is none. Rejects with
+     * `not-found` for an unknown system.
+     */
+    async findTitle(name: string | undefined, title: string): Promise<FoundTitle | undefined> {
+      const system = name === undefined ? undefined : systemByName(name);
+      if (name !== undefined && system === undefined) throw unknownSystem(name);
+      return holder.walk((held) => findTitle(held, system?.id, title, options.prefer()));
     },
     cancel: runs.cancel,
     async close(): Promise<void> {

@@ -51,20 +51,31 @@ export function mediaAt(index: LoadedIndex, file: number): Media | undefined {
   return place && mediaOf(index, place);
 }
 
-/** The file of the system that the title names; undefined if none is near. Each step reads one piece of the titles. */
+/**
+ * The file of the system, or of any system, that the title names; undefined if none is near. Each step reads one piece of the
+ * titles.
+ */
 export function* findTitle(
   index: LoadedIndex,
-  system: string,
+  system: string | undefined,
   wanted: string,
   prefer: TitlePreferences,
 ): Generator<void, FoundTitle | undefined, void> {
-  const place = index.systemIds.indexOf(system);
-  if (place < 0) return undefined;
+  const systems = [...index.systemIds.entries()].filter(([, id]) => id === (system ?? id));
   const { title } = splitTitle(wanted);
   for (const find of [sameTitles, nearTitles]) {
-    const places = index.places(yield* find(index.titles, place, title, titleCandidatesMax));
-    const choice = chooseTitle(wanted, places.map(stemOf), prefer);
-    if (choice !== undefined) return foundOf(index, places, choice, wanted);
+    // The best of each system, so that the candidates of one system are weighed at a time.
+    const best: StoredPlace[] = [];
+    let others = 0;
+    for (const [at] of systems) {
+      const places = index.places(yield* find(index.titles, at, title, titleCandidatesMax));
+      const choice = chooseTitle(wanted, places.map(stemOf), prefer);
+      best.push(...places.filter((_, place) => place === choice?.place));
+      others += choice?.rivals ?? 0;
+    }
+    const choice = chooseTitle(wanted, best.map(stemOf), prefer);
+    if (choice !== undefined)
+      return foundOf(index, best, { ...choice, rivals: choice.rivals + others }, wanted);
   }
   return undefined;
 }

@@ -62,7 +62,7 @@ function startsWordIn(name: Buffer, word: Uint8Array): boolean {
 /** The best by spelling; of equals the first library's. */
 export async function joinedTitle(
   libraries: Libraries,
-  system: string,
+  system: string | undefined,
   title: string,
 ): Promise<FoundTitle | undefined> {
   const found = await Promise.all(libraries.map((library) => library.findTitle(system, title)));

@@ -155,7 +155,7 @@ function keepFew(dataFolder: string, name: string): void {
 type SoughtMedia =
   /** `<System>/<path>`, as on a card. */
   | { readonly kind: "path"; readonly path: string }
-  | { readonly kind: "title"; readonly system: string; readonly title: string };
+  | { readonly kind: "title"; readonly system?: string; readonly title: string };
 
 /** The name of the first stick whose index, one of these files, has the media; undefined if none has. */
 async function stickWith(
@@ -190,8 +190,9 @@ function* lookFor(
   prefer: TitlePreferences,
 ): Generator<void, boolean, void> {
   if (sought.kind === "title") {
-    const system = systemByName(sought.system);
-    return system !== undefined && (yield* findTitle(index, system.id, sought.title, prefer)) !== undefined;
+    const id = sought.system && systemByName(sought.system)?.id;
+    const isKnown = id !== undefined || sought.system === undefined;
+    return isKnown && (yield* findTitle(index, id, sought.title, prefer)) !== undefined;
   }
   const [folder = "", ...rest] = sought.path.split("/");
   const system = systemByFolder(folder) ?? systemByName(folder);

@@ -79,6 +79,16 @@ test("a title is found in the index of its system, and the choice explained", as
     rivals: 1,
     why: "spiderman is SNES/Spider-Man (USA).sfc, the same but for its spelling, the best of 2 files of that title",
   });
+  // Of all systems, the region decides.
+  expect(await trial.media.findTitle(undefined, "spiderman")).toMatchObject({
+    media: { path: "NES/Spider-Man (World).nes" },
+    rivals: 2,
+  });
+  expect(await trial.media.findTitle(undefined, "spiderman (japan)")).toMatchObject({
+    media: { path: "SNES/Spider-Man (Japan).sfc" },
+  });
+  expect(await trial.media.findTitle(undefined, "Spyder Man")).toMatchObject({ how: "close" });
+  expect(await trial.media.findTitle(undefined, "Metroid")).toBeUndefined();
   expect(await trial.media.findTitle("NES", "Metroid")).toBeUndefined();
   expect(await trial.media.findTitle("NES", "Spyder Man")).toMatchObject({ how: "close" });
   expect(trial.media.findTitle("SNEZ", "Metroid")).rejects.toThrow("there is no system SNEZ; did you mean");
