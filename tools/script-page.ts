@@ -11,7 +11,7 @@ import {
   webRequestMsMax,
 } from "../src/core/limits.ts";
 import type { ScriptCommand } from "../src/script/command.ts";
-import { notYet, scriptCommands } from "../src/script/commands/index.ts";
+import { misterCommands, scriptCommands } from "../src/script/commands/index.ts";
 import { precedences, variables } from "../src/script/expression.ts";
 import { scriptDifferences } from "./script-differences.ts";
 
@@ -40,14 +40,14 @@ SNES/Super Game.sfc
 - A \`?\` without \`name=\` after it is a plain character, because file names contain it. After a name without \`:\`, an option may
   lack its value: \`**name?option\`. There, a \`?\` with anything else begins the arguments.
 - A part between two \`||\` that has \`#key=value\` words only is the script's traits. They start nothing, and \`launch.finished\`
-  carries them. Values may be in quotes. With any other word, also \`#key\`, the part is a path, because file names contain \`#\`.
+  carries them. \`**traits:{"key":"value"}\` is their long form. Values may be in quotes. With any other word, also \`#key\`, the part is a path, because file names contain \`#\`.
 - Every command takes \`when\`. If its value is \`false\`, \`no\`, \`0\` or empty, the command is skipped.
 - A script has at most ${scriptBytesMax} bytes and ${scriptCommandsMax} commands.
 
 ## Commands
 
 ${scriptCommands.map(commandPart).join("\n")}
-Planned, and refused until then: ${notYet.map((name) => `\`${name}\``).join(", ")}.
+Refused, because they work on a MiSTer only: ${misterCommands.map((name) => `\`${name}\``).join(", ")}.
 
 ## Expressions
 
@@ -102,6 +102,7 @@ function commandPart({ names, args, options, docs, example, ...facts }: ScriptCo
   const lines = [
     aliases.length === 0 ? "" : `- also: ${aliases.map((alias) => `\`${alias}\``).join(", ")}`,
     ...Object.entries(options).map(([option, what]) => `- \`${option}=\`: ${what}`),
+    ignored(facts.ignores),
     facts.startsMedia ? "- starts media" : "",
     facts.allowedUntrusted ? "" : "- never runs from a link or a page",
     facts.needsIndex === true ? "- needs the media index" : "",
@@ -115,6 +116,12 @@ ${docs}
 
 ${lines.filter((line) => line !== "").join("\n")}
 `;
+}
+
+/** The options that other devices use. */
+function ignored(options: ScriptCommand["ignores"] = {}): string {
+  const listed = Object.entries(options).map(([name, only]) => `\`${name}=${only}\``);
+  return listed.length === 0 ? "" : `- taken without effect, for cards of other devices: ${listed.join(" ")}`;
 }
 
 function operators(): string {

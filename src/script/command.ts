@@ -25,7 +25,8 @@ interface WebRequest {
 
 /** The parts of `System/Title (tag) (tag)`. */
 export interface WantedTitle {
-  readonly system: string;
+  /** Absent for all systems. */
+  readonly system?: string;
   readonly title: string;
   /** Without their brackets, as written. */
   readonly tags: readonly string[];
@@ -133,6 +134,8 @@ export interface ScriptCommand {
   readonly args: string;
   /** Its options, each with a line for people. Every command takes `when` besides. */
   readonly options: Readonly<Record<string, string>>;
+  /** Options that have no effect here, for cards of other devices: each with its only value, or `""` for any. */
+  readonly ignores?: Readonly<Record<string, string>>;
   readonly startsMedia: boolean;
   /** It continues the current media, so the launch guard does not hold it back. */
   readonly goesOn?: true;

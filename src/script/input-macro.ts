@@ -48,6 +48,11 @@ export function readMacro(text: string, table: InputTable, speedMs = defaultSpee
   return { kind: "macro", steps: playing.steps };
 }
 
+/** A macro that types the text, without special characters. */
+export function typed(text: string): string {
+  return text.replace(/[\\{]/g, "\\$&");
+}
+
 /** Presses the keys together, `times` times: at most `macroKeysMax`, and within `macroMsMax`. */
 export function pressedTimes(codes: readonly number[], times: number): readonly InputStep[] {
   const playing: Playing = { table: keyboard, speedMs: defaultSpeedMs, steps: [], held: [], keys: 0, ms: 0 };

@@ -103,7 +103,7 @@ export function lexJson(
   if (close === undefined)
     return failure("a JSON argument has no end: close it with }, or write ^{", open, text.length - open);
   const json = text.slice(open, close);
-  if (!isJson(json))
+  if (jsonOf(json) === undefined)
     return failure("an argument that begins with { is JSON, which this is not: write ^{", open, close - open);
   const end = skipWhiteSpace(source, close);
   if (end < text.length && !endsAt(end))
@@ -124,12 +124,12 @@ function jsonEnd(text: string, open: number): number | undefined {
   return undefined;
 }
 
-function isJson(text: string): boolean {
+/** The value of a JSON text; undefined if it is none. */
+export function jsonOf(text: string): unknown {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

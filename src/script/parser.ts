@@ -9,7 +9,8 @@
  *             "**" name ":" macro [ options ]                 of `macroCommands`: one argument, in which commas are literal
  *             "**" name ":" typed [ "?when=" value ]          of `typedCommand`: one argument, in which all else is literal
  *   options   "?" key "=" value { "&" key "=" value }
- *   traits    "#" key "=" word { white space "#" key "=" word }   (`traits.ts`)
+ *   traits    "**traits:" JSON
+ *             "#" key "=" word { white space "#" key "=" word }   (`traits.ts`)
  *
  * Values, macros and typed texts are defined in `lexer.ts`. A value that begins with "{" is JSON if its command has a name. A
  * "?" without options of this form belongs to the value, because file names have it. After a name without ":", an option may
@@ -29,7 +30,7 @@ import {
   sourceOf,
   type Text,
 } from "./syntax.ts";
-import { parseTraits } from "./traits.ts";
+import { parseTraits, traitsOfJson } from "./traits.ts";
 
 /** In the one argument of these commands, a macro, `^` is a direction, quotes and commas are keys, and a backslash escapes. */
 export const macroCommands: ReadonlySet<string> = new Set(["input.keyboard", "input.gamepad"]);
@@ -62,12 +63,14 @@ export function parseSource(source: ScriptSource): ParsedScript {
       return failure(`the script has more than ${scriptCommandsMax} commands`, at, text.length - at);
     if (isOver || isCommandEnd(text, offset))
       return failure("a command is missing here: there is nothing between two ||, or nothing at all", at, 0);
-    const marks = parseTraits(source, offset);
-    for (const [key, value] of marks?.traits ?? []) traits.set(key, value);
-    const parsed = marks ?? parseCommand(source, offset);
+    const parsed = parseTraits(source, offset) ?? parseCommand(source, offset);
     if (parsed.kind === "error") return parsed;
-    if (parsed.kind === "command") commands.push(parsed.command);
     at = parsed.end;
+    const isLong = parsed.kind === "command" && parsed.command.name === "traits";
+    const meant = isLong ? traitsOfJson(parsed.command) : parsed;
+    if (meant.kind === "error") return meant;
+    if (meant.kind === "command") commands.push(meant.command);
+    else for (const [key, value] of meant.traits) traits.set(key, value);
     if (at >= text.length) return { kind: "script", commands, traits };
   }
 }

@@ -3,7 +3,7 @@ import { failed, publicError, type ServiceError } from "../core/errors.ts";
 import { scriptBytesMax } from "../core/limits.ts";
 import { didYouMean } from "../core/text.ts";
 import { type Call, readFlag, type ScriptCommand, type ScriptOrigin, type ScriptPorts } from "./command.ts";
-import { notYet, scriptCommands } from "./commands/index.ts";
+import { misterCommands, scriptCommands } from "./commands/index.ts";
 import { type Facts, fill } from "./expression.ts";
 import { parseScript } from "./parser.ts";
 import type { Command } from "./syntax.ts";
@@ -62,7 +62,7 @@ const byName = new Map(
 function meaningOf(command: Command): ScriptCommand {
   const meaning = byName.get(command.name);
   if (meaning === undefined) throw unknownCommand(command.name);
-  const { argsMin, argsMax, args, options } = meaning;
+  const { argsMin, argsMax, args, options, ignores = {} } = meaning;
   const given = command.args.length;
   if (given < argsMin || given > argsMax) {
     const wanted = argsMin === argsMax ? `${argsMin}` : `${argsMin} to ${argsMax}`;
@@ -71,8 +71,14 @@ function meaningOf(command: Command): ScriptCommand {
       `**${command.name} takes ${wanted} ${argsMax === 1 ? "argument" : "arguments"}${which}, not ${given}${given > argsMax && argsMax > 0 ? "; a comma that separates nothing is written ^," : ""}`,
     );
   }
+  for (const [key, only] of Object.entries(ignores)) {
+    const value = command.options.get(key)?.join("").toLowerCase();
+    if (value !== undefined && only !== "" && value !== only)
+      throw failed(`**${command.name}: ${key}= can only be ${only} here`);
+  }
   const known = [...Object.keys(options), "when"];
-  const unknown = [...command.options.keys()].find((key) => !known.includes(key));
+  const taken = [...known, ...Object.keys(ignores)];
+  const unknown = [...command.options.keys()].find((key) => !taken.includes(key));
   if (unknown !== undefined) {
     const help = didYouMean(unknown, known) || "; a ? that begins no options is written ^?";
     throw failed(`**${command.name} has no option ${unknown.slice(0, 64)}${help}`);
@@ -81,7 +87,8 @@ function meaningOf(command: Command): ScriptCommand {
 }
 
 function unknownCommand(name: string): ServiceError {
-  if (notYet.includes(name)) return failed(`this version has no **${name} yet`);
+  if (misterCommands.includes(name))
+    return failed(`**${name} works on a MiSTer only: take this command off the card`);
   const meant = didYouMean(name, [...byName.keys()]);
   return failed(`this version knows no command **${name.slice(0, 64)}${meant}`);
 }

@@ -3,7 +3,11 @@
  * quotes, or ends at white space; `^` escapes as in other values. A word of another form makes the part a path, because file
  * names contain `#`.
  */
+import { jsonOf } from "./lexer.ts";
 import {
+  type Command,
+  type Failure,
+  failure,
   isCommandEnd,
   isWhiteSpace,
   keyEnd,
@@ -34,6 +38,19 @@ export function parseTraits(source: ScriptSource, offset: number): Traits | unde
     if (at >= text.length || isCommandEnd(text, at)) return { kind: "traits", traits, end: at };
     if (at === value.end) return undefined;
   }
+}
+
+/** The traits of `**traits:{"key":"value"}`. A value that is no text is kept as JSON. */
+export function traitsOfJson({ args, options, offset, length }: Command): Traits | Failure {
+  const [[json] = []] = args;
+  const isJson = args.length === 1 && typeof json === "string" && json.startsWith("{");
+  const parsed: unknown = isJson && options.size === 0 ? jsonOf(json) : undefined;
+  if (typeof parsed !== "object" || parsed === null)
+    return failure('**traits takes JSON, as in **traits:{"key":"value"}, and no options', offset, length);
+  const traits = Object.entries(parsed).map(
+    ([key, value]) => [key.toLowerCase(), typeof value === "string" ? value : JSON.stringify(value)] as const,
+  );
+  return { kind: "traits", traits, end: offset + length };
 }
 
 /** Reads up to the closing quote, or up to white space; undefined if the quote is not closed. */

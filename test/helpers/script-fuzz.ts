@@ -5,7 +5,7 @@ import { seededRandom } from "../emulators/emulated-line.ts";
 
 const pieces = [
   ..."*|:,?&=^'\"[]@ \n\tantr019.é!<>+()\ud83c\u2028\0",
-  ..."** || ^^ [[ ]] ]]] == != && **echo: **input.text: ?a #a= { } {} # ?when= ?a= &b= platform media_playing true 12.5 \"x\" 'y' SNES/Game".split(
+  ..."** || ^^ [[ ]] ]]] == != && **echo: **input.text: **traits: ?a #a= { } {} # ?when= ?a= &b= platform media_playing true 12.5 \"x\" 'y' SNES/Game".split(
     " ",
   ),
 ];

@@ -10,8 +10,16 @@ export function printScript(
   commands: readonly Command[],
   traits: ReadonlyMap<string, string> = new Map(),
 ): string {
-  const words = [...traits].map(([key, value]) => `#${key}="${value.replace(/[\^"\n\t\r]/g, escaped)}"`);
-  return [...(words.length === 0 ? [] : [words.join(" ")]), ...commands.map(printCommand)].join("||");
+  const isNothing = traits.size === 0 && commands.length === 0;
+  const printed = isNothing ? ["**traits:{}"] : traits.size === 0 ? [] : [printTraits([...traits])];
+  return [...printed, ...commands.map(printCommand)].join("||");
+}
+
+/** The long form names traits that the short one cannot. */
+function printTraits(traits: readonly (readonly [key: string, value: string])[]): string {
+  if (!traits.every(([key]) => /^[a-z][a-z0-9_]*$/.test(key)))
+    return `**traits:${JSON.stringify(Object.fromEntries(traits))}`;
+  return traits.map(([key, value]) => `#${key}="${value.replace(/[\^"\n\t\r]/g, escaped)}"`).join(" ");
 }
 
 function printCommand({ name, args, options }: Command): string {

@@ -1,25 +1,33 @@
 /** Looks media up for scripts, and names the USB stick of media that are not there because it is unplugged. */
 import { basename, isAbsolute, relative, sep } from "node:path";
 import { failed, publicError, ServiceError } from "../../core/errors.ts";
+import type { MediaFolders } from "../../core/media.ts";
 import type { MediaSource } from "../../media/index/answers.ts";
 import { systemByName } from "../../media/known-systems.ts";
 import type { MediaLibrary } from "../../media/media-library.ts";
 import type { MediaWithSticks } from "../../media/sticks/stick-library.ts";
 import type { MediaLookup, NameQuery, RandomSource } from "../../script/command.ts";
+import { queryOf, titleOf } from "../../script/commands/launch-commands.ts";
 
 export type SearchedMedia = Pick<MediaLibrary, "any" | "findTitle" | "search"> &
   Partial<Pick<MediaWithSticks, "stickWith">>;
 
 /** `random` returns a number from 0 up to 1, without 1. */
-export function createMediaLookup(media: SearchedMedia, random: () => number = Math.random): MediaLookup {
+export function createMediaLookup(
+  media: SearchedMedia,
+  folders: () => MediaFolders,
+  random: () => number = Math.random,
+): MediaLookup {
   return {
     async title({ system, title, tags }) {
       const wanted = [title, ...tags.map((tag) => `(${tag})`)].join(" ");
       const found = await media.findTitle(system, wanted);
       if (found === undefined) {
-        const stick = await media.stickWith?.({ kind: "title", system, title: wanted });
-        if (stick !== undefined) throw stickAway(`${system}/${wanted}`, stick);
-        throw failed(`there is no ${system}/${wanted} in the media index`);
+        const name = system === undefined ? wanted : `${system}/${wanted}`;
+        const sought = { kind: "title", title: wanted, ...(system === undefined ? {} : { system }) } as const;
+        const stick = await media.stickWith?.(sought);
+        if (stick !== undefined) throw stickAway(name, stick);
+        throw failed(`there is no ${name} in the media index`);
       }
       const isPlain = found.how === "exact" && found.rivals === 0;
       return { path: found.media.path, ...(isPlain ? {} : { why: found.why }) };
@@ -30,7 +38,10 @@ export function createMediaLookup(media: SearchedMedia, random: () => number = M
       return best.path;
     },
     async random(sources) {
-      const found = await media.any(sources.map(mediaSourceOf), random);
+      const found = await media.any(
+        sources.map((source) => mediaSourceOf(source, folders())),
+        random,
+      );
       if (found === undefined)
         throw publicError("failed", "there is nothing in the media index to choose from");
       return found.path;
@@ -43,7 +54,7 @@ function wordsOf({ system, pattern }: NameQuery) {
   return { query: pattern.replaceAll("*", " "), systems: system === undefined ? [] : [idOf(system)] };
 }
 
-function mediaSourceOf(source: RandomSource): MediaSource {
+function mediaSourceOf(source: RandomSource, folders: MediaFolders): MediaSource {
   switch (source.kind) {
     case "all":
       return { kind: "search", query: "", systems: [] };
@@ -52,7 +63,7 @@ function mediaSourceOf(source: RandomSource): MediaSource {
     case "query":
       return { kind: "search", ...wordsOf(source) };
     case "folder":
-      return folderOf(source.path);
+      return isAbsolute(source.path) ? absoluteFolderOf(source.path, folders) : folderOf(source.path);
   }
 }
 
@@ -63,6 +74,37 @@ function folderOf(path: string): MediaSource {
   return folder === ""
     ? { kind: "search", query: "", systems: [id] }
     : { kind: "folder", system: id, folder };
+}
+
+/** A media folder, or a folder below one. */
+function absoluteFolderOf(path: string, { roots, own, sticks = [] }: MediaFolders): MediaSource {
+  const below = (folder: string) => {
+    const rest = relative(folder, path);
+    return rest === ".." || rest.startsWith(`..${sep}`) ? undefined : rest;
+  };
+  for (const { folder, system } of own) {
+    const rest = below(folder);
+    if (rest !== undefined) return folderOf(`${system}/${rest}`);
+  }
+  const rest = [...roots, ...sticks].map(below).find((one) => one !== undefined);
+  if (rest === undefined) throw failed(`${path} is not below a media folder: add it to systems.root_folders`);
+  return rest === "" ? mediaSourceOf({ kind: "all" }, { roots, own }) : folderOf(rest);
+}
+
+/**
+ * The file that a text means that is not a path: `System/*words*`, or `System/Title` without an extension. Undefined if it
+ * has neither form, or no title is near.
+ */
+export async function meantBy(text: string, lookup: MediaLookup | undefined) {
+  if (lookup === undefined || isAbsolute(text)) return undefined;
+  if (text.includes("*")) return { path: await lookup.search(queryOf(text)) };
+  const [system = "", ...title] = text.split("/");
+  if (title.join("") === "" || systemByName(system) === undefined || /\.\w{1,8}$/.test(text))
+    return undefined;
+  return lookup.title(titleOf(text)).catch((error: unknown) => {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  });
 }
 
 function idOf(name: string): string {

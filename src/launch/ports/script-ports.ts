@@ -28,7 +28,7 @@ import type { HookEvent, RunContext } from "../run-context.ts";
 import { createBios } from "./bios.ts";
 import { createDevicePorts } from "./device-ports.ts";
 import { createLastStarted, createResuming } from "./last-started.ts";
-import { createMediaLookup, withStickName } from "./media-lookup.ts";
+import { createMediaLookup, meantBy, withStickName } from "./media-lookup.ts";
 import { createOutside } from "./network-and-programs.ts";
 
 interface ScriptPortsParts
@@ -62,7 +62,7 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     run.onStarted?.(proof);
   };
   const outside = createOutside({ config, log });
-  const index = media === undefined ? {} : { index: createMediaLookup(media) };
+  const index = media === undefined ? {} : { index: createMediaLookup(media, folders) };
   return (run) => ({
     ...outside,
     ...createDevicePorts(parts.devices, run),
@@ -70,11 +70,13 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       factsNow(config(), run.origin === "untrusted" ? undefined : token(), playing.active(), run.event),
     async launch(path, how) {
       const { launchers, knownSystems } = players();
-      const file = await findMediaFile(path, folders(), knownSystems, how.system).catch(
-        async (error: unknown) => {
-          throw await withStickName(error, path, media);
-        },
-      );
+      const find = (named: string) => findMediaFile(named, folders(), knownSystems, how.system);
+      const file = await find(path).catch(async (error: unknown) => {
+        const meant = await meantBy(path, index.index);
+        if (meant === undefined) throw await withStickName(error, path, media);
+        if (meant.why !== undefined) run.explain?.(meant.why);
+        return find(meant.path);
+      });
       if (how.why !== undefined) run.explain?.(how.why);
       // An album, or a list of songs, that no player takes as a whole.
       const isPlain =

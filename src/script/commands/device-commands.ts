@@ -5,7 +5,7 @@ import type { InputKind } from "../../core/operating-system.ts";
 import { didYouMean } from "../../core/text.ts";
 import type { ScriptCommand } from "../command.ts";
 import { codesOf, inputTables, keyboard } from "../input-keys.ts";
-import { defaultSpeedMs, durationMs, pressedTimes, readMacro } from "../input-macro.ts";
+import { defaultSpeedMs, durationMs, pressedTimes, readMacro, typed } from "../input-macro.ts";
 
 const permission = "The config file must have `script.allow_input = true`.";
 const macroDocs =
@@ -34,8 +34,23 @@ export const deviceCommands: readonly ScriptCommand[] = [
       await ports.input("keyboard", pressedTimes(codesOfKey(key.trim()), 1), signal);
     },
   },
+  {
+    ...common,
+    names: ["input.text"],
+    args: "text",
+    waits: true,
+    docs: `Types a text on the virtual keyboard, as it is written up to the next \`||\`: spaces, \`{\`, \`^\`, commas, quotes and \`[[\` are typed. A line feed is Enter. Only \`?when=\` is an option; any other \`?\` is typed. ${permission}`,
+    example: "**input.text:https://example.com/search?q=games",
+    async run({ args: [text = ""] }, ports, signal) {
+      const macro = readMacro(typed(text), keyboard);
+      if (macro.kind === "error") throw failed(`input.text: ${macro.message}`);
+      await ports.input("keyboard", macro.steps, signal);
+    },
+  },
   coinCommand(1, "5"),
   coinCommand(2, "6"),
+  coinCommand(3, "7"),
+  coinCommand(4, "8"),
   {
     ...common,
     names: ["write"],
@@ -77,8 +92,8 @@ function inputCommand(
   };
 }
 
-/** MAME and most other arcade emulators take the keys 5 and 6 for coins of the players 1 and 2. */
-function coinCommand(player: 1 | 2, key: string): ScriptCommand {
+/** MAME and most other arcade emulators take the keys 5 to 8 for coins of the players 1 to 4. */
+function coinCommand(player: 1 | 2 | 3 | 4, key: string): ScriptCommand {
   const name = `coinp${player}`;
   return {
     ...common,

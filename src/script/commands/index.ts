@@ -14,5 +14,7 @@ export const scriptCommands: readonly ScriptCommand[] = [
   ...deviceCommands,
 ];
 
-/** Planned commands that cards may carry already: they get an error of their own. */
-export const notYet: readonly string[] = ["playlist.open"];
+/** Commands of one other kind of device, which cards may carry: they get an error of their own. */
+export const misterCommands: readonly string[] = [
+  ...["mister.ini", "mister.core", "mister.script", "mister.mgl", "mister.wallpaper", "ini"],
+];

@@ -23,7 +23,10 @@ export const fileOptions = {
   ...resumeOption,
 } as const;
 
+export const slotOption = { slot: "primary" } as const;
+
 const common = {
+  ignores: { ...slotOption, action: "run", name: "", pre_notice: "", set_name: "", set_name_same_dir: "" },
   argsMin: 1,
   argsMax: 1,
   options: fileOptions,
@@ -41,7 +44,7 @@ export const launchCommands: readonly ScriptCommand[] = [
       system:
         "The system that the file is for, by any of its names. Its extension must belong to that system, or be listed by the player.",
     },
-    docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list without a player of its own is played like `playlist.play`. A text that is not a command is an argument of this command.",
+    docs: "Starts a file: an absolute path, or `<System>/<relative path>` below a media folder. A folder or a list without a player of its own is played like `playlist.play`. If there is no such file, `<System>/<Title>` without an extension is a title, and a text with `*` a search. A text that is not a command is an argument of this command.",
     example: "SNES/Super Game.sfc?launcher=snes9x",
     run: (call, ports) => ports.launch(call.args[0] ?? "", howOf(call)),
   },
@@ -50,10 +53,13 @@ export const launchCommands: readonly ScriptCommand[] = [
     names: ["launch.title"],
     args: "System/Title (tag)",
     needsIndex: true,
-    docs: "Looks a title up in the media index and starts the file that fits best. Tags in brackets narrow the choice. `@System/Title (tag)` is the short form, in which commas are plain characters.",
+    options: { ...fileOptions, tags: "More tags, with commas between them." },
+    docs: "Looks a title up in the media index and starts the file that fits best. Without a system, it looks in all systems. Tags in brackets narrow the choice. `@System/Title (tag)` is the short form, in which commas are plain characters.",
     example: "@SNES/Super Game (USA)",
     async run(call, ports) {
-      const wanted = titleOf(call.args[0] ?? "");
+      const named = titleOf(call.args[0] ?? "");
+      const more = (call.options.get("tags") ?? "").split(",").map((tag) => tag.trim());
+      const wanted = { ...named, tags: [...named.tags, ...more.filter((tag) => tag !== "")] };
       const { path, why } = await indexOf(ports, "titles need it").title(wanted);
       await ports.launch(path, { ...howOf(call), ...(why === undefined ? {} : { why }) });
     },
@@ -88,9 +94,10 @@ export const launchCommands: readonly ScriptCommand[] = [
     names: ["launch.system", "system"],
     args: "system",
     options: {},
-    docs: "Starts a system without media, such as its menu. It needs a launcher in the config file that names the system and has no `{path}` in its command.",
+    docs: "Starts a system without media, such as its menu. It needs a launcher in the config file that names the system and has no `{path}` in its command. `menu` stops the player.",
     example: "**launch.system:SNES",
-    run: ({ args: [system = ""] }, ports) => ports.launchSystem(system),
+    run: ({ args: [system = ""] }, ports) =>
+      system.toLowerCase() === "menu" ? ports.stop() : ports.launchSystem(system),
   },
   {
     ...common,
@@ -123,8 +130,8 @@ function resumeOf({ options }: Call): Pick<LaunchHow, "resume"> {
   throw failed(`resume is yes or no, not "${text.slice(0, 64)}"`);
 }
 
-/** The system stands before the first slash, the tags in brackets at the end. Throws `ServiceError("failed")`. */
-function titleOf(text: string): WantedTitle {
+/** A system stands before the first slash, the tags in brackets at the end. Throws `ServiceError("failed")`. */
+export function titleOf(text: string): WantedTitle {
   const slash = text.indexOf("/");
   const system = text.slice(0, Math.max(0, slash)).trim();
   const tags: string[] = [];
@@ -136,9 +143,8 @@ function titleOf(text: string): WantedTitle {
     tags.unshift(title.slice(open + 1, -1).trim());
     title = title.slice(0, open).trimEnd();
   }
-  if (system === "" || title === "")
-    throw failed(`a title is written System/Title (tag), not "${text.slice(0, 64)}"`);
-  return { system, title, tags: tags.filter((tag) => tag !== "") };
+  if (title === "") throw failed(`a title is written System/Title (tag), not "${text.slice(0, 64)}"`);
+  return { ...(system === "" ? {} : { system }), title, tags: tags.filter((tag) => tag !== "") };
 }
 
 function randomSourceOf(text: string): RandomSource {
@@ -156,7 +162,7 @@ function indexOf({ index }: ScriptPorts, why: string): MediaLookup {
 }
 
 /** Reads `System/pattern`, or a pattern for all systems, which may also be written `all/pattern`. */
-function queryOf(text: string): NameQuery {
+export function queryOf(text: string): NameQuery {
   const slash = text.indexOf("/");
   const [system, pattern] = [text.slice(0, Math.max(0, slash)).trim(), text.slice(slash + 1).trim()];
   if (pattern === "") throw failed(`a search says what to look for, not "${text.slice(0, 64)}"`);

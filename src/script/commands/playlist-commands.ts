@@ -1,7 +1,7 @@
 /** Commands for the playlist: many files, one after another. */
 import { failed, type ServiceError } from "../../core/errors.ts";
 import { type Call, type PlaylistHow, readFlag, type ScriptCommand } from "../command.ts";
-import { fileOptions, howOf } from "./launch-commands.ts";
+import { fileOptions, howOf, slotOption } from "./launch-commands.ts";
 
 const what =
   "a folder (its sounds and films by name, or else its files), or a list (`.m3u`, `.m3u8`, `.pls`). The path is absolute, or `<System>/<relative path>` below a media folder";
@@ -9,9 +9,17 @@ const options = {
   ...fileOptions,
   mode: "`shuffle` for a random order, which is drawn once.",
   shuffle: "`yes` is the same as `mode=shuffle`.",
-  repeat: "`all` starts again at the end, `one` repeats one item, and `no`, the default, ends.",
+  repeat: "`all` starts again at the end, `one` repeats one item, and `off` or `no`, the default, ends.",
 } as const;
-const common = { options: {}, startsMedia: false, allowedUntrusted: true, argsMin: 0, argsMax: 0, args: "" };
+const common = {
+  ignores: slotOption,
+  options: {},
+  startsMedia: false,
+  allowedUntrusted: true,
+  argsMin: 0,
+  argsMax: 0,
+  args: "",
+};
 
 export const playlistCommands: readonly ScriptCommand[] = [
   {
@@ -94,7 +102,7 @@ const repeats = ["no", "all", "one"] as const;
 function playlistHow(call: Call): PlaylistHow {
   const option = (name: string) => call.options.get(name)?.toLowerCase() ?? "";
   const [mode, shuffle, asked] = [option("mode"), option("shuffle"), option("repeat") || "no"];
-  const repeat = repeats.find((one) => one === asked);
+  const repeat = asked === "off" ? "no" : repeats.find((one) => one === asked);
   if (mode !== "" && mode !== "shuffle" && mode !== "order") throw wrong("mode", mode, "shuffle or order");
   if (shuffle !== "" && readFlag(shuffle) === undefined) throw wrong("shuffle", shuffle, "yes or no");
   if (repeat === undefined) throw wrong("repeat", asked, "all, one or no");

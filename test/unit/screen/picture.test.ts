@@ -144,11 +144,14 @@ test("the launcher's own refusals become the states of the screen", async () => 
       (error) => (error instanceof ServiceError ? error.message : ""),
     );
   const folders = { roots: ["/no/such/roms"], own: [], systems: [] };
-  const port = createMediaLookup({
-    any: async () => undefined,
-    findTitle: async () => undefined,
-    search: () => ({ results: [], total: 0 }),
-  });
+  const port = createMediaLookup(
+    {
+      any: async () => undefined,
+      findTitle: async () => undefined,
+      search: () => ({ results: [], total: 0 }),
+    },
+    () => folders,
+  );
   const missing = [
     await sentence(
       findMediaFile("SNES/Zelda.sfc", { ...folders, closed: { folders: [], files: [], open: "" } }, []),

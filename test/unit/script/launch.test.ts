@@ -9,8 +9,10 @@ import { answerLaunch } from "../../../src/api/launch-endpoint.ts";
 import type { Config } from "../../../src/config/shape.ts";
 import { scriptCommands } from "../../../src/script/commands/index.ts";
 import { tapdeckVersion } from "../../../src/system/own-program.ts";
-import { silentAudit } from "../../helpers/defaults.ts";
+import { defaultConfig, silentAudit } from "../../helpers/defaults.ts";
 import { makeDeck } from "../../helpers/launcher-harness.ts";
+import { makeFiles } from "../../helpers/library.ts";
+import { mediaTrial } from "../../helpers/media.ts";
 import { eventually } from "../../helpers/processes.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -132,6 +134,32 @@ test("the media that was started last, and played, is still known after a restar
 test("a title is refused as long as there is no index", async () => {
   const deck = await scriptDeck();
   expect(await deck.run("@SNES/A Game")).toMatch(/^there is no media index here/);
+});
+
+test("a text that is no file is a title of its system, or a search with stars", async () => {
+  await using trial = await mediaTrial();
+  makeFiles(trial.root, ["SNES/A Game (USA).sfc", "SNES/RPG/Star Quest.sfc", "NES/Other Star.nes"]);
+  await trial.media.index([]);
+  await using deck = await makeDeck({
+    media: trial.media,
+    launchers: () => [{ id: "game", systems: [], extensions: [".sfc", ".nes"], command: ["true", "{path}"] }],
+  });
+  deck.set({ systems: { ...defaultConfig.systems, rootFolders: [trial.root] } });
+  const playedBy = async (text: string) => {
+    const before = deck.told("media.started").length;
+    const end = await deck.run(text);
+    const [started] = deck.told("media.started").slice(before);
+    return started === undefined ? end : relative(trial.root, started.mediaPath);
+  };
+  expect(await playedBy("SNES/A Game")).toBe("SNES/A Game (USA).sfc");
+  expect(await playedBy("super nintendo/Star Qest")).toBe("SNES/RPG/Star Quest.sfc");
+  expect(deck.told("launch.finished").at(-1)?.note).toBe("Star Qest is SNES/RPG/Star Quest.sfc, the closest");
+  expect(await playedBy("SNES/*quest*")).toBe("SNES/RPG/Star Quest.sfc");
+  expect(await playedBy("*other*")).toBe("NES/Other Star.nes");
+  expect(await playedBy("@Other Star")).toBe("NES/Other Star.nes");
+  for (const text of ["SNES/Nothing Like It", "SNES/A Game.smc", "Nowhere/A Game", "A Game"])
+    expect(await deck.run(text)).toBe(`there is no file ${text} below the media folders`);
+  expect(await deck.run("SNES/*nothing*")).toBe("nothing in the media index fits *nothing*");
 });
 
 test("a card may run what the list allows, a link may not, even where a mapping of the owner's stands behind it", async () => {

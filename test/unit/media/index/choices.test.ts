@@ -25,11 +25,14 @@ async function trialWith(names: readonly string[]): Promise<Trial> {
   return trial;
 }
 
+function lookupOf({ media, root }: Trial, random?: () => number) {
+  return createMediaLookup(media, () => ({ roots: [root], own: [] }), random);
+}
+
 /** The results for each of `count` numbers that lie evenly between 0 and 1. */
 async function drawn(trial: Trial, sources: readonly RandomSource[], count: number): Promise<string[]> {
   const paths: string[] = [];
-  for (let n = 0; n < count; n++)
-    paths.push(await createMediaLookup(trial.media, () => (n + 0.5) / count).random(sources));
+  for (let n = 0; n < count; n++) paths.push(await lookupOf(trial, () => (n + 0.5) / count).random(sources));
   return paths.sort();
 }
 
@@ -56,9 +59,21 @@ test.each<[string, readonly RandomSource[], readonly string[]]>([
   expect(await drawn(trial, sources, expected.length)).toEqual(expected.toSorted());
 });
 
+test("an absolute folder is one of a media folder, or a media folder itself, and no other", async () => {
+  await using trial = await trialWith(files);
+  const own = () => ({ roots: [trial.root], own: [{ folder: "/mnt/nes", system: "NES" }] });
+  const { random } = createMediaLookup(trial.media, own, () => 0);
+  const from = (path: string) => random([{ kind: "folder", path }]);
+  expect(await from(`${trial.root}/SNES/RPG/Old/`)).toBe("SNES/RPG/Old/Star Quest II.sfc");
+  expect(await from("/mnt/nes/RPG")).toBe("NES/RPG/Final Star.nes");
+  expect(files).toContain(await from(trial.root));
+  for (const path of ["/mnt", "/mnt/nest/RPG", `${trial.root}/../other`])
+    await expect(from(path)).rejects.toThrow(`${path} is not below a media folder`);
+});
+
 test("if there is nothing to choose from it says so, and while the first index is made, that", async () => {
   await using trial = await trialWith(files);
-  const { random } = createMediaLookup(trial.media);
+  const { random } = lookupOf(trial);
   const nothing = "there is nothing in the media index to choose from";
   for (const source of [
     { kind: "folder", path: "SNES/rpg" },
@@ -71,10 +86,10 @@ test("if there is nothing to choose from it says so, and while the first index i
   await using fresh = await mediaTrial();
   makeFiles(fresh.root, files);
   const indexing = fresh.media.index([]);
-  const tooEarly = createMediaLookup(fresh.media).random([{ kind: "all" }]);
+  const tooEarly = lookupOf(fresh).random([{ kind: "all" }]);
   await expect(tooEarly).rejects.toThrow("the media are being indexed: try again then");
   await indexing;
-  expect(files).toContain(await createMediaLookup(fresh.media).random([{ kind: "all" }]));
+  expect(files).toContain(await lookupOf(fresh).random([{ kind: "all" }]));
 });
 
 test("of a library of 12,000 files no list is made, and no step of a choice looks at more than a part of them", async () => {
