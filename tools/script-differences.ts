@@ -55,9 +55,9 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   },
   {
     name: "question-mark",
-    documented: "The public parser reads a `?` and a word without `=` as an option without value.",
-    here: "In a path, a title and after arguments they are text. After a bare name they are an option.",
-    why: "File names contain question marks.",
+    documented: "The public parser reads a `?` and a word without `=`, or a number, as an option.",
+    here: "In a path, a title and after arguments they are text. After a bare name they are an option. A `?` alone is refused there.",
+    why: "File names contain question marks, and each is judged by itself.",
   },
   {
     name: "when-value",
@@ -78,10 +78,23 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     why: "`^` takes every meaning from the next character.",
   },
   {
+    name: "empty-argument",
+    documented: "The public parser drops an empty last argument.",
+    here: "It counts.",
+    why: "The body of `http.post` may be empty.",
+  },
+  {
     name: "json-as-written",
     documented: "The public parser writes a JSON argument again, with its keys in order.",
     here: "It is kept as it is written. Escapes and expressions have no meaning in it.",
     why: "A server may depend on the exact text.",
+  },
+  {
+    name: "json-path",
+    documented:
+      "An argument that begins with `{` is JSON, also if it is a path. So is the value of an option.",
+    here: "The value of an option is never JSON, and neither is a path without the name of a command.",
+    why: "Names of files begin with `{`.",
   },
   {
     name: "json-tail",
@@ -97,8 +110,9 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   },
   {
     name: "trait-flag",
-    documented: "The public parser reads `#word` alone as a trait that is true.",
-    here: "It makes its part a path.",
+    documented:
+      "The public parser reads `#word` alone as a trait that is true, and refuses a part of other words.",
+    here: "Such words make their part a path.",
     why: "Names of files begin with `#`.",
   },
   {
@@ -114,6 +128,12 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     why: "The result is text in any case.",
   },
   {
+    name: "expression-end",
+    documented: "The public parser ends an expression at the first `]]`.",
+    here: "A `]]` in quotes ends nothing.",
+    why: "A text may contain each character.",
+  },
+  {
     name: "text-order",
     documented: "Texts are compared letter by letter.",
     here: "Runs of digits count as numbers.",
@@ -124,6 +144,18 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     documented: "A macro may contain expressions.",
     here: "`[[` are two keys.",
     why: "The text of one card must not press keys by another.",
+  },
+  {
+    name: "macro-braces",
+    documented: "The public parser ends a name in braces at the first `}`.",
+    here: "A `}` in quotes or after a backslash ends nothing.",
+    why: "Each character can be typed.",
+  },
+  {
+    name: "macro-end",
+    documented: "The public parser reads white space at the end of a macro as keys.",
+    here: "It is dropped, unless a backslash escapes it.",
+    why: "A text often ends with a line feed, and spaces stand before `||`.",
   },
   {
     name: "macro-limits",
@@ -151,8 +183,8 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   },
   {
     name: "title-everywhere",
-    documented: "Without a system, the public parser reads `@` as a path.",
-    here: "The title is looked up in all systems.",
+    documented: "Without a system or a title, the public parser reads `@` as a path.",
+    here: "Without a system, the title is looked up in all systems. Without a title, it is refused.",
     why: "A file with such a name is rare, and a card without a system is handy.",
   },
   {
@@ -162,16 +194,34 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     why: "A card starts only the owner's media.",
   },
   {
+    name: "title-argument",
+    documented: "The public parser reads neither expressions nor quotes after `@`.",
+    here: "A title is an argument with both.",
+    why: "One rule holds for all arguments.",
+  },
+  {
     name: "title-mark",
     documented: "A path without an extension is a title.",
     here: "It is the path of a folder or a file. A title begins with `@`.",
     why: "A path means one file on each device.",
   },
   {
-    name: "tags-in-title",
+    name: "tags-rank",
+    documented: "A file without the tags of a title is not started.",
+    here: "Files with more of the tags come first. If none has them, another version of the title starts.",
+    why: "A card of a friend starts the version that one has.",
+  },
+  {
+    name: "tags-of-titles",
     documented: "The option `tags` narrows titles, searches and random choices.",
-    here: "It is refused. Tags of a title are in brackets.",
-    why: "The brackets say the same.",
+    here: "It narrows titles only.",
+    why: "Searches and random choices know no tags.",
+  },
+  {
+    name: "details",
+    documented: "`action=details` shows the details of a game.",
+    here: "It is refused. `action=run` has no effect.",
+    why: "There is no page of details.",
   },
   {
     name: "search-by-name",
@@ -186,35 +236,10 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     why: "Nobody has asked for more.",
   },
   {
-    name: "no-menu",
-    documented: "`launch.system` of `menu` returns to the menu.",
-    here: "`menu` is the name of no system. `stop` returns to the menu.",
-    why: "The menu is the state in which nothing plays.",
-  },
-  {
-    name: "place-of-control",
-    documented: "`seconds` is the distance of `fast_forward` and `rewind`.",
-    here: "The second argument or `to` is the place.",
-    why: "A place has other forms, too.",
-  },
-  {
-    name: "platform-options",
-    documented:
-      "`set_name`, `set_name_same_dir`, `action`, `name` and `pre_notice` may be ignored where a platform lacks them.",
-    here: "They are refused.",
-    why: "Nothing here does what they ask.",
-  },
-  {
     name: "one-slot",
     documented: "The option `slot` plays sound in the background.",
     here: "It is refused.",
     why: "One player runs at a time.",
-  },
-  {
-    name: "traits-short",
-    documented: "`traits` with a JSON argument is the long form of `#key=value`.",
-    here: "There is the short form only.",
-    why: "Known apps write the short form.",
   },
   {
     name: "launcher-of-next-card",
