@@ -2,6 +2,16 @@
  * Named decisions: each difference of our scripts from the public documentation of the language that existing cards have. The
  * corpus in `test/conformance/scripts` names them, and `tools/script-page.ts` prints them.
  */
+import {
+  delayMsMax,
+  executeMsMax,
+  macroKeysMax,
+  macroMsMax,
+  scriptBytesMax,
+  scriptCommandsMax,
+  webRequestMsMax,
+} from "../src/core/limits.ts";
+
 interface ScriptDifference {
   readonly name: string;
   /** The documented behaviour. */
@@ -20,7 +30,7 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   {
     name: "script-limits",
     documented: "No limit is named.",
-    here: "A script has at most 16384 bytes and 64 commands.",
+    here: `A script has at most ${scriptBytesMax} bytes and ${scriptCommandsMax} commands.`,
     why: "Each input from outside has a limit.",
   },
   {
@@ -160,7 +170,7 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   {
     name: "macro-limits",
     documented: "A macro has 5000 keys, and one repeat 1000.",
-    here: "A macro has 512 keys and takes 60 s.",
+    here: `A macro has ${macroKeysMax} keys and takes ${macroMsMax / 1000} s.`,
     why: "The next cards wait for it.",
   },
   {
@@ -200,16 +210,10 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     why: "One rule holds for all arguments.",
   },
   {
-    name: "title-mark",
-    documented: "A path without an extension is a title.",
-    here: "It is the path of a folder or a file. A title begins with `@`.",
-    why: "A path means one file on each device.",
-  },
-  {
     name: "tags-rank",
     documented: "A file without the tags of a title is not started.",
     here: "Files with more of the tags come first. If none has them, another version of the title starts.",
-    why: "A card of a friend starts the version that one has.",
+    why: "A card from somebody else starts the version that is there.",
   },
   {
     name: "tags-of-titles",
@@ -224,16 +228,10 @@ export const scriptDifferences: readonly ScriptDifference[] = [
     why: "There is no page of details.",
   },
   {
-    name: "search-by-name",
-    documented: "A path with a `*` is a search.",
-    here: "It is the path of a file. A search is `**launch.search`.",
-    why: "File names may contain `*`.",
-  },
-  {
     name: "last-only",
     documented: "`launch.last` takes a number: 2 is the media before the last.",
     here: "It starts the last media.",
-    why: "Nobody has asked for more.",
+    why: "A card for the last media is enough for one player.",
   },
   {
     name: "one-slot",
@@ -292,7 +290,7 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   {
     name: "delay-limit",
     documented: "A delay has no limit.",
-    here: "It takes at most 10 minutes.",
+    here: `It takes at most ${delayMsMax / 60_000} minutes.`,
     why: "A card must not occupy the queue forever.",
   },
   {
@@ -304,13 +302,13 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   {
     name: "web-waits",
     documented: "A request runs beside the script, for at most 30 s.",
-    here: "The script waits at most 10 s for the answer, and fails unless the request succeeds.",
+    here: `The script waits at most ${webRequestMsMax / 1000} s for the answer, and fails unless the request succeeds.`,
     why: "The next command may depend on it.",
   },
   {
     name: "program-time",
     documented: "A program may run for 2 s.",
-    here: "It may run for 60 s.",
+    here: `It may run for ${executeMsMax / 1000} s.`,
     why: "Backups and lamps are slower.",
   },
   {
@@ -333,8 +331,8 @@ export const scriptDifferences: readonly ScriptDifference[] = [
   },
   {
     name: "additions",
-    documented: "Absent.",
-    here: "`volume`, `pair`, places of `control`, times with units, `.m3u` lists, folders of a system in `launch.random`, and the options `resume`, `shuffle` and `launcher` of playlists.",
+    documented: "They are absent.",
+    here: "`volume`, `pair`, `search`, `coinp3`, `coinp4`, places of `control`, times with units, `.m3u` lists, folders of a system in `launch.random`, and the options `resume`, `shuffle` and `launcher` of playlists.",
     why: "Jukeboxes need them, and cards without them are unchanged.",
   },
 ];

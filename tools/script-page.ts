@@ -88,8 +88,8 @@ A \`**delay\` takes at most ${delayMsMax / 60_000} minutes.
 
 ## Differences from the public language
 
-The language is that of existing cards, whose public documentation names it ZapScript. Each difference is a decision with a name.
-\`test/conformance/scripts\` has scripts for each.
+Existing cards are written in ZapScript. Each difference from its public documentation, or from its public parser, is a decision with
+a name. \`test/conformance/scripts\` has scripts for each.
 
 | name | documented | here | because |
 |---|---|---|---|

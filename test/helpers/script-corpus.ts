@@ -6,18 +6,21 @@
  *   > script     the script as it is, or >"..." one as JSON
  *   < command    its commands with arguments and options, as in `script-table.ts`; none if it cannot be read
  *   = request    its effect on the world, as in `script-world.ts`, with the names of keys
+ *   * request    the lookup that a path stands for if there is no such file
  *   ! refusal    the kind of its error, and the sentence; a last `…` stands for a list of all there is
  *   # why
  */
+import { meantBy } from "../../src/launch/ports/media-lookup.ts";
+import { parseScript } from "../../src/script/parser.ts";
 import { readAs } from "./script-table.ts";
-import { play } from "./script-world.ts";
+import { play, scriptWorld } from "./script-world.ts";
 
 export interface CorpusEntry {
   readonly category: string;
   readonly script: string;
   readonly settings: readonly string[];
   readonly differences: readonly string[];
-  /** Its `<`, `=` and `!` lines. */
+  /** Its `<`, `=`, `*` and `!` lines. */
   readonly expected: readonly string[];
 }
 
@@ -39,14 +42,14 @@ export function readCorpus(text: string, category: string): readonly CorpusEntry
         expected: [],
       });
       [settings, differences] = [[], []];
-    } else if (/^[<=!] /.test(line) && settings?.length === 0 && differences?.length === 0)
+    } else if (/^[<=*!] /.test(line) && settings?.length === 0 && differences?.length === 0)
       entries.at(-1)?.expected.push(line);
     else throw new Error(`${category}, line ${index + 1} is out of place: ${line}`);
   }
   return entries;
 }
 
-/** The `<`, `=` and `!` lines of a script. */
+/** The lines of a script. */
 export async function meaningOf({ script, settings, expected }: CorpusEntry): Promise<readonly string[]> {
   const read = readAs(script).filter((line) => line.startsWith("< "));
   const effect = await play({ script, settings });
@@ -55,7 +58,17 @@ export async function meaningOf({ script, settings, expected }: CorpusEntry): Pr
     refusal !== "" && line.startsWith(`${refusal.slice(0, -2)}: `)
       ? refusal
       : onOneLine(line).replace(/^= (keyboard|gamepad) (.*)$/, named);
-  return [...read, ...effect.map(shown)];
+  const isPath = expected.some((line) => line.startsWith("* "));
+  return [...read, ...effect.map(shown), ...(isPath ? await lookupOf(script) : [])];
+}
+
+/** The lookup of the one path of a script. */
+async function lookupOf(script: string): Promise<readonly string[]> {
+  const parsed = parseScript(script);
+  const [path] = parsed.kind === "error" ? [] : (parsed.commands[0]?.args[0] ?? []);
+  const { asked, ports } = scriptWorld();
+  await meantBy(String(path), ports.index);
+  return asked.map((line) => `* ${line}`);
 }
 
 function onOneLine(line: string): string {
