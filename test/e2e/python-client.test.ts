@@ -1,0 +1,146 @@
+/** The Python client as other people use it: on the device, and from another machine, where it pairs, seals and subscribes. */
+import { beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { answerPairing, generatorOfCode, readPairingHello } from "../../src/secure/pairing.ts";
+import { deviceForAll } from "../helpers/device.ts";
+import { linesOf } from "../helpers/lines.ts";
+import { canMakeNetworks } from "../helpers/namespaces.ts";
+import { noisePython, noisePythonSetUpMs } from "../helpers/noise-python.ts";
+import { noReaders } from "../helpers/tapdeck.ts";
+
+const packaged = join(import.meta.dir, "../../packaging/python");
+const user = join(import.meta.dir, "python-client/user.py");
+/** Many of these are longer than a message of the secure layer. */
+const mapping = {
+  enabled: false,
+  type: "uid",
+  match: "exact",
+  override: "ü".repeat(2000),
+} as const;
+const device = deviceForAll(noReaders);
+beforeAll(() => noisePython(), noisePythonSetUpMs);
+
+/** Runs the user's program; the lines of its output follow. */
+async function start(on: (command: readonly string[]) => readonly string[], ...words: readonly string[]) {
+  // -B: it leaves no compiled file beside the client.
+  const child = Bun.spawn([...on([await noisePython(), "-B", user, ...words])], {
+    env: { ...process.env, PYTHONPATH: packaged },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines = linesOf(child.stdout);
+  return {
+    async next() {
+      const { value } = await lines.next();
+      return value === undefined ? undefined : JSON.parse(value);
+    },
+    /** All that follows, after it has ended by itself. */
+    async rest() {
+      const rest = await Array.fromAsync(lines, (line) => JSON.parse(line));
+      expect(await child.exited).toBe(0);
+      return rest;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await child.exited;
+    },
+  };
+}
+
+test("the Python client starts CPace from the same point as the device, on both branches of its map", async () => {
+  // The first value of the map is on the curve for the first three, and not for the others.
+  const codes = ["000000", "123456", "111111", "000002", "222222", "161803"];
+  await using python = await start((command) => command, "generators", ...codes);
+  expect(await python.rest()).toEqual([codes.map((code) => generatorOfCode(code).toHex())]);
+});
+
+test("the Python client notices a device that knows another code, and one that reflects its share", async () => {
+  const readHello = (text: string) => readPairingHello(text) ?? { name: "", share: new Uint8Array(32) };
+  const grants = new WeakMap<object, string>();
+  const serve = (reply: (hello: string, socket: object) => string | Promise<string>) =>
+    Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: (request, self) => (self.upgrade(request) ? undefined : new Response(null, { status: 400 })),
+      websocket: {
+        async message(socket, text) {
+          socket.send(grants.get(socket) ?? (await reply(String(text), socket)));
+        },
+      },
+    });
+  await using guessing = serve(async (hello, socket) => {
+    const device = await answerPairing("654321", readHello(hello));
+    grants.set(socket, device?.grant({ id: crypto.randomUUID(), secret: "c3".repeat(32) }) ?? "");
+    return device?.reply ?? "";
+  });
+  await using reflecting = serve((hello) => hello);
+  const noticed: unknown[] = [];
+  for (const { port } of [guessing, reflecting]) {
+    await using python = await start((command) => command, "impostor", `ws://127.0.0.1:${port}/api/v0.1`);
+    noticed.push(...(await python.rest()));
+  }
+  expect(noticed).toEqual([
+    ["SecureFailure", "the device does not know the code", null, null],
+    ["SecureFailure", "the device sent the share of this client", null, null],
+  ]);
+});
+
+describe.skipIf(!canMakeNetworks)("the Python client", () => {
+  test("needs no identity on the device, and reports refusals and limits as exceptions", async () => {
+    await using python = await start(device.network.onDevice, "plain", "ws://127.0.0.1:7497/api/v0.1");
+    expect(await python.rest()).toEqual([
+      [1, "linux"],
+      ["RpcError", 3, "not-found"],
+      ["ValueError", "a request has at most 1 MiB: send less at once", null, null],
+      ["given up", true],
+      ["linux"],
+      ["ConnectionError", "the client was closed", null, null],
+    ]);
+  });
+
+  test("pairs by the code from another machine, hears what it subscribed to, and notices its revocation", async () => {
+    const { call } = device.service.client;
+    for (let n = 0; n < 20; n++) await call("mappings.new", { ...mapping, pattern: `${n}` });
+    const { code } = await call("pairing.open");
+    await using python = await start(device.network.onNeighbour, "pair", device.url, code);
+    const [id, shown] = await python.next();
+    expect(shown).toBe(`Identity(id='${id}')`);
+    expect((await call("clients")).clients).toMatchObject([{ id, name: "Python, Ünïcödé" }]);
+    expect(await python.next()).toEqual(["listening"]);
+    await call("tokens.scan", { text: "**delay:1" });
+    expect([await python.next(), await python.next()].toSorted()).toEqual([
+      ["running", "**delay:1"],
+      ["tokens.added", "**delay:1"],
+    ]);
+    expect(await python.next()).toEqual([20 * 4000]);
+    await call("clients.delete", { id });
+    const [heard, called, reconnected, ...more] = await python.rest();
+    expect(heard).toEqual([
+      "ConnectionError",
+      "the connection has ended: this client was deleted",
+      null,
+      null,
+    ]);
+    expect(called).toEqual(heard);
+    expect(reconnected).toMatchObject(["RpcError", expect.any(String), "secure-failure", null]);
+    expect(more).toEqual([]);
+  });
+
+  test("reports a wrong code, an unknown client, a wrong secret and a missing identity", async () => {
+    const { call } = device.service.client;
+    const { code } = await call("pairing.open");
+    const wrong = code === "000000" ? "000001" : "000000";
+    await using python = await start(device.network.onNeighbour, "refused", device.url, wrong);
+    const [short, guessed, unknown, plain, ...more] = await python.rest();
+    expect(short.slice(0, 2)).toEqual([
+      "ValueError",
+      "a code has six digits: tapdeck pair --code shows one on the device",
+    ]);
+    expect(guessed).toMatchObject(["RpcError", expect.any(String), "forbidden", 2]);
+    expect(unknown).toMatchObject(["RpcError", expect.any(String), "secure-failure", null]);
+    expect(plain).toMatchObject(["RpcError", expect.any(String), "encryption-required", null]);
+    expect(more).toEqual([]);
+    const { id } = await call("clients.new", { name: "known" });
+    await using stranger = await start(device.network.onNeighbour, "wrong-secret", device.url, id);
+    expect(await stranger.rest()).toEqual([unknown]);
+  });
+});
