@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb image test-buildroot image-qemu test-image test-vm update-bundle fuzz soak bench hostile pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm update-bundle fuzz soak bench hostile pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -43,6 +43,11 @@ build: dist/tapdeck-linux-x64 dist/tapdeck-linux-arm64 dist/tapdeck-confine ## C
 
 deb: build ## Make the Debian packages dist/tapdeck_*.deb
 	@$(BUN) tools/deb.ts
+
+clients: node_modules/.ready ## Make the npm package of the client, dist/tapdeck-client-*.tgz
+	@$(BUN) tools/client-package.ts
+	@mkdir -p dist
+	@npm pack --silent ./build/client --pack-destination=dist
 
 dist/tapdeck-linux-%: $(SOURCES) package-lock.json tools/build.ts tools/addons.ts tools/sealed-runtime.ts node_modules/.ready
 	@$(BUN) tools/build.ts $*

@@ -1,8 +1,8 @@
 /**
  * Makes the client as a package for other people's programs, in build/client: one module without dependencies, for
- * browsers, Node and Bun, and its types. `bun tools/client-package.ts`, then `npm publish build/client`.
+ * browsers, Node and Bun, its types, and the README and the examples of packaging/npm. `make clients` packs it.
  */
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../package.json";
@@ -37,7 +37,7 @@ export async function makeClientPackage(): Promise<void> {
   const write = (name: string, text: string) => Bun.write(join(packageFolder, name), text);
   for (const [name, text] of await declarations()) await write(name, text);
   await write("calls.d.ts", callsText());
-  await write("README.md", readme);
+  await cp(join(root, "packaging/npm"), packageFolder, { recursive: true });
   await write("LICENSE", await readFile(join(root, "LICENSE"), "utf8"));
   const facts = {
     ...{ name: "tapdeck-client", version, description: "A client of Tapdeck's control API.", license: "MIT" },
@@ -46,7 +46,7 @@ export async function makeClientPackage(): Promise<void> {
       types: "./index.d.ts",
       exports: { ".": { types: "./index.d.ts", default: "./index.js" } },
     },
-    ...{ files: ["*.js", "*.d.ts"] },
+    ...{ files: ["*.js", "*.d.ts", "examples"] },
   };
   await write("package.json", `${JSON.stringify(facts, null, 2)}\n`);
 }
@@ -112,29 +112,5 @@ function typeOf(schema: Schema): string {
   if (schema.type === "integer") return "number";
   return schema.type ?? "unknown";
 }
-
-const readme = `# tapdeck-client
-
-A client of Tapdeck's control API, for browsers, Node (22 or newer, or 20 with
-its WebSocket enabled) and Bun. It has no dependencies.
-
-\`\`\`js
-import { connect } from "tapdeck-client";
-
-const client = await connect("ws://127.0.0.1:7497/api/v0.1", { reconnect: true });
-await client.call("launch", "SNES/Super Game.sfc");
-for await (const { method, params } of client.notifications()) console.log(method, params);
-\`\`\`
-
-On another machine a client needs an identity. It gets one by the code that \`tapdeck pair --code\` shows. Keep it like a password:
-
-\`\`\`js
-import { pair } from "tapdeck-client";
-
-const url = "ws://tapdeck.local:7497/api/v0.1";
-const { id, secret } = await pair(url, "123 456", { name: "my program" });
-const client = await connect(url, { id, secret, reconnect: true });
-\`\`\`
-`;
 
 if (import.meta.main) await makeClientPackage();

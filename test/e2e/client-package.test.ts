@@ -1,12 +1,21 @@
 /** The client as other people install it: packed, installed, type-checked, and run by Node. */
 import { afterAll, expect, test } from "bun:test";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeClientPackage, packageFolder } from "../../tools/client-package.ts";
-import { startDevice } from "../helpers/device.ts";
+import { type Device, startDevice } from "../helpers/device.ts";
+import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
+import { linesOf } from "../helpers/lines.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
-import { makePlace, noReaders, startTapdeck } from "../helpers/tapdeck.ts";
+import {
+  firstReader,
+  makePlace,
+  noReaders,
+  readerConfig,
+  sleeper,
+  startTapdeck,
+} from "../helpers/tapdeck.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "tapdeck-user-"));
 afterAll(() => rm(folder, { recursive: true }));
@@ -53,6 +62,11 @@ test("a stranger installs the client, their types are checked, and Node runs it"
   ];
   run([...check, join(folder, "user.ts")]);
   expect(() => run([...check, join(folder, "wrong.ts")])).toThrow("'name' does not exist");
+  // The compiler reports nothing about JavaScript inside node_modules.
+  await cp(join(installed, "examples"), join(folder, "examples"), { recursive: true });
+  const types = ["--types", "node", "--typeRoots", join(import.meta.dir, "../../node_modules/@types")];
+  const examples = ["hear-taps", "now-playing", "write-card"].map((name) => `examples/${name}.js`);
+  run([...check, ...types, "--allowJs", "--checkJs", "--noImplicitAny", "false", ...examples]);
 
   await using place = await makePlace(noReaders);
   await using _service = await startTapdeck(place);
@@ -81,6 +95,67 @@ test.skipIf(!canMakeNetworks)("Node on another machine pairs by the code, and se
   const node = ["node", "--experimental-websocket", join(folder, "sealed.js"), device.url, code];
   expect(run(device.network.onNeighbour(node))).toBe("linux 1.3.2\n");
 });
+
+const example = (name: string) => join(folder, "node_modules/tapdeck-client/examples", `${name}.js`);
+
+/** Runs an example on the device's neighbour, in a folder that keeps its identity. */
+function startExample({ network, url }: Device, words: readonly [string, ...string[]], code?: string) {
+  const [name, ...rest] = words;
+  const child = Bun.spawn(
+    [...network.onNeighbour(["node", "--experimental-websocket", "--no-warnings", example(name), ...rest])],
+    {
+      cwd: folder,
+      env: { ...process.env, TAPDECK_URL: url, TAPDECK_CODE: code },
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  const lines = linesOf(child.stdout);
+  return {
+    next: async () => (await lines.next()).value,
+    exited: child.exited,
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await child.exited;
+    },
+  };
+}
+
+test.skipIf(!canMakeNetworks)(
+  "its examples show what plays, write a card and hear its tap, on another machine",
+  () =>
+    unlessHeldUp(async () => {
+      await using reader = emulatedPn532("real");
+      await using device = await startDevice(readerConfig(reader) + sleeper());
+      const { call } = device.service.client;
+      await device.place.file("SNES/Game.sfc");
+      await firstReader(device.service);
+      const { code } = await call("pairing.open");
+      {
+        await using playing = startExample(device, ["now-playing"], code);
+        expect(await playing.next()).toBe("nothing plays");
+        await call("launch", "SNES/Game.sfc");
+        expect(await playing.next()).toBe("now playing: Game");
+        await call("stop");
+        expect(await playing.next()).toMatch(/^stopped after \d+ s: Game$/);
+      }
+      expect((await stat(join(folder, "tapdeck-identity.json"))).mode & 0o777).toBe(0o600);
+      const tag = ntag213("04a1a2a3a4a5a6");
+      {
+        await using writing = startExample(device, ["write-card", "**delay:1"]);
+        expect(await writing.next()).toBe("put a card on the reader");
+        reader.put(tag);
+        expect(await writing.next()).toBe("written, and read back equal");
+        expect(await writing.exited).toBe(0);
+        expect(textOn(tag)).toBe("**delay:1");
+      }
+      await using hearing = startExample(device, ["hear-taps"]);
+      expect(await hearing.next()).toBe("readers: pn532-uart");
+      // A tag that was just written is no token until it was away.
+      reader.take(tag);
+      reader.put(ntag213("04b1b2b3b4b5b6", "**delay:2"));
+      expect(await hearing.next()).toBe("04b1b2b3b4b5b6: **delay:2");
+    }),
+);
 
 function run(command: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd: folder });

@@ -1,5 +1,6 @@
 /** The Python client as other people use it: on the device, and from another machine, where it pairs, seals and subscribes. */
 import { beforeAll, describe, expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { answerPairing, generatorOfCode, readPairingHello } from "../../src/secure/pairing.ts";
 import { deviceForAll } from "../helpers/device.ts";
@@ -45,6 +46,14 @@ async function start(on: (command: readonly string[]) => readonly string[], ...w
     },
   };
 }
+
+test("the Python client names the versions of packages that these tests run with", async () => {
+  const [, named = ""] =
+    /^ {4}pip install (.*)$/m.exec(await readFile(join(packaged, "tapdeck.py"), "utf8")) ?? [];
+  const pinned = await readFile(join(import.meta.dir, "noise-python/requirements.txt"), "utf8");
+  const missing = named.split(" ").filter((one) => !pinned.includes(`\n${one} `));
+  expect([named.split(" ").length, missing]).toEqual([3, []]);
+});
 
 test("the Python client starts CPace from the same point as the device, on both branches of its map", async () => {
   // The first value of the map is on the curve for the first three, and not for the others.
