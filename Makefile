@@ -7,7 +7,7 @@ BIN := node_modules/.bin
 SOURCES := $(shell find src drivers -name '*.ts' -o -name '*.jsonl' -o -path 'src/web/*.*' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm update-bundle fuzz soak bench hostile pictures clean tools
+.PHONY: help run test test-unit mutate check build deb clients image test-buildroot image-qemu test-image test-vm test-clients update-bundle fuzz soak bench hostile pictures clean tools
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -96,6 +96,12 @@ test-vm: dist/tapdeck-linux-arm64 ## Drive real kernel drivers in a virtual mach
 	@tools/image-setup
 	@mkdir -p build
 	@$(BUN) test --timeout 600000 --reporter=junit --reporter-outfile=build/junit-vm.xml ./test/vm/kernel.suite.ts
+
+# `make test` leaves Go out: it compiles its standard library for a minute.
+test-clients: export GO_CLIENTS = 1
+test-clients: node_modules/.ready dist/tapdeck-linux-$(ARCH) dist/tapdeck-confine ## Make the same 20 calls with seven public client libraries, Go's included (root)
+	@tools/test-setup
+	@$(BUN) test --timeout 180000 ./test/clients
 
 mutate: node_modules/.ready ## Show which small changes of FILE=src/... its unit tests do not notice (SAMPLE=N, TESTS="...")
 	@FILE="$(FILE)" SAMPLE="$(SAMPLE)" $(if $(TESTS),TESTS="$(TESTS)") $(BUN) tools/mutate.ts

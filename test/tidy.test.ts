@@ -219,18 +219,26 @@ test("no file holds what a merge left behind", () => {
   expect(tracked.filter((file) => marks.test(read(file)))).toEqual([]);
 });
 
-test("the lockfile names no host and every package in it is pinned by its hash", () => {
-  const lock = JSON.parse(read("package-lock.json"));
-  const packages: [string, { resolved?: string; integrity?: string }][] = Object.entries(lock.packages);
-  const wrong = packages.filter(
-    ([name, entry]) => name !== "" && (entry.resolved !== undefined || entry.integrity === undefined),
-  );
-  expect(wrong.map(([name]) => name)).toEqual([]);
+const packageFolders = ["", "test/clients/node/"];
+
+test("the lockfiles name no host and every package in them is pinned by its hash", () => {
+  const wrong = packageFolders.flatMap((folder) => {
+    const lock = JSON.parse(read(`${folder}package-lock.json`));
+    const packages: [string, { resolved?: string; integrity?: string }][] = Object.entries(lock.packages);
+    return packages
+      .filter(
+        ([name, entry]) => name !== "" && (entry.resolved !== undefined || entry.integrity === undefined),
+      )
+      .map(([name]) => `${folder}${name}`);
+  });
+  expect(wrong).toEqual([]);
 });
 
 test("dependencies are pinned exactly", () => {
-  const { dependencies, devDependencies } = JSON.parse(read("package.json"));
-  const versions = Object.values({ ...dependencies, ...devDependencies });
+  const versions = packageFolders.flatMap((folder) => {
+    const { dependencies, devDependencies } = JSON.parse(read(`${folder}package.json`));
+    return Object.values({ ...dependencies, ...devDependencies });
+  });
   expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(String(version)))).toEqual([]);
 });
 
