@@ -13,7 +13,7 @@ export const inFlightPerConnectionMax = 64;
 export const connectionsMax = 256; // Each may have 4 MiB of unread output; a home has a few phones and programs.
 export const connectionsPerAddressMax = 16; // Of one remote address: a browser opens a few per page.
 export const connectionsForDevice = 32; // Of all, reserved for callers on the device, so that a remote flood cannot take them.
-export const unsealedMax = 4; // Remote connections without a proven secret: each may hold 1.5 MB of a frame in memory, or 3 MB.
+export const unsealedMax = 4; // Remote connections without a proven secret: each may hold a frame in memory: 1.5 MB, or 3 MB if its characters take two bytes.
 export const unsealedPerAddressMax = 2; // At a limit the oldest of the address is evicted, else the oldest of all.
 export const unsealedStayMs = 500; // The minimum age for that eviction; if all are younger, a new connection is refused.
 export const provenAddressesMax = 64; // Remembered addresses of clients with a proven secret; a new connection from one of them is accepted.
@@ -33,7 +33,7 @@ export const unsentBytesMax = 4 * 1024 * 1024;
 export const unsentWhileAskingMax = 512 * 1024; // Of one remote connection: above it no further request is accepted until it has read.
 export const anonymousBytesPerSecondMax = 1024 * 1024; // Sent to all anonymous TLS callers together; above it they must wait.
 export const anonymousBytesBurst = 4 * 1024 * 1024;
-export const launchesFromAfarPerSecondMax = 20; // And virtual cards: nobody taps faster, and each causes a notification to all listeners.
+export const launchesFromAfarPerSecondMax = 20; // Also of their virtual cards: nobody taps faster, and each causes a notification to all listeners.
 export const writesPerMinuteMax = 60; // Disk writes by one remote client; a launch is one, because of its row in the history.
 export const writesPerDayMax = 2000;
 export const anonymousWritesPerMinuteMax = 240; // Of all callers without an identity together, however many addresses they have.
@@ -91,7 +91,7 @@ export const configBytesMax = 1024 * 1024;
 export const configSavedBytesMax = 64 * 1024; // The largest file after a change by the API: each change reads the file several times, 50 ms.
 export const launchersMax = 256;
 export const argvMax = 64;
-export const playerWordsBytesMax = 4096; // The end of a player's error output; people read less of it.
+export const playerWordsBytesMax = 4096; // The end of a player's error output; people read no more of it.
 export const playerLineBytesMax = 64 * 1024; // One message of a player's protocol; a title or an error has a few hundred.
 export const playerRequestsMax = 32; // Without an answer: far fewer than the socket buffers, so that writing never blocks.
 export const mediaReadyMsMax = 60_000; // A script may wait for a slow disc, but not block the queue forever.
@@ -122,14 +122,14 @@ export const settingsTextCharsMax = 4096; // A path: PATH_MAX of Linux.
 export const insertModeExitDelaySecondsMax = 24 * 60 * 60; // A day: more is a mistake in the config.
 
 // The log.
-export const logUnsentCharsMax = 1024 * 1024; // Lines that stderr does not take.
+export const logUnsentCharsMax = 1024 * 1024; // Lines that wait because stderr accepts none.
 
 // The audit log.
 export const auditPageMax = 1000;
 export const auditFileBytesMax = 128 * 1024; // Some 1,000 lines.
 export const auditFilesMax = 4; // Of each of its two kinds: 1 MiB in all.
 export const auditKindsMax = 64; // Addresses and reasons that are counted one by one at a time; the rest is counted as one.
-export const auditBufferBytesMax = 64 * 1024; // Not written yet, on a disk that does not take it.
+export const auditBufferBytesMax = 64 * 1024; // Lines that wait because the disk accepts none.
 
 // HTTP.
 export const requestsPerMinuteMax = 100;
@@ -139,7 +139,7 @@ export const turnedAwayPerSecondMax = 500; // Refusals without encryption; each 
 export const turnedAwayByTlsPerSecondMax = 100; // The same over TLS, because each has cost a handshake.
 export const turnedAwayBeforeRefusalMax = 8; // Of one address in a second, over TLS: then the kernel refuses that address for a while.
 export const refusedInKernelMax = 16; // Addresses: the kernel compares each packet that opens a connection with all of them.
-export const refusedInKernelMs = 10_000; // Its allowance is not half full by then.
+export const refusedInKernelMs = 10_000; // A flood that goes on costs `turnedAwayBeforeRefusalMax` handshakes after each such time.
 export const ratedAddressesMax = 4096; // Of each, a few bytes are kept until its allowance is full again.
 export const eventsKeptMax = 256; // Events of each right that are kept for listeners that reconnect.
 export const eventsKeptBytesMax = 256 * 1024; // The same in bytes: an event with a long card's text has 64 KiB.
@@ -154,20 +154,20 @@ export const mappingFileBytesMax = 1024 * 1024;
 // dots of a key: 18 ms for 1,000 of them, 4 s for 16,000. A list of 2,048 items takes it 5 ms.
 export const mappingDotsMax = 16;
 export const mappingListMarksMax = 2048;
-export const partialCharsMax = 512 * 1024; // Of all enabled partial patterns, in the database and again in files: each is some 60 bytes of an automaton.
+export const partialCharsMax = 512 * 1024; // Of all enabled partial patterns, in the database and again in files: each character takes some 60 bytes of an automaton.
 export const regexWrittenOutMax = 20_000; // Steps, estimated before the engine writes repetitions out, which takes 0.7 µs for each.
 export const regexPropertiesMax = 32; // `\p{...}` in one pattern: each adds up to 1,300 ranges of characters.
 export const regexStepsMax = 5000; // Of a compiled pattern; 4 KiB of plain text has as many.
 export const regexWorkMax = 50_000; // Instructions for making a pattern's table: 7 ms, and other work runs between two patterns.
-export const regexTableEntriesMax = 16 * 1024; // 32 KiB: a table that leaves the processor's first cache takes three times as long.
+export const regexTableEntriesMax = 16 * 1024; // 32 KiB: a look-up in a table larger than the processor's first-level cache takes three times as long.
 export const regexCharsMax = 4096; // Of a field, that a regular expression reads; a card that is read has 3,440 at most (MIFARE Classic 4K).
 // Of all enabled regular expressions, in the database and again in files. A unit is a look-up in a table. The cost of an
 // expression is the most characters that it reads, plus the three parts below. Two full sets take a tap at most 8 ms on a server
 // processor of 2.7 GHz (`make bench`), of the 20 that it may take. A Cortex-A53 is some ten times slower.
 export const regexCostMax = 1024 * 1024;
-export const regexCostFixed = 128; // Of each: it has memory of its own, which is touched.
-export const regexBytesPerCost = 4; // A cache line of 64 bytes that is not there yet takes as long as 16 look-ups.
-export const regexWorkPerCost = 8; // Instructions: two full sets take a start 2 s.
+export const regexCostFixed = 128; // Of each expression, because its table is memory that may not be in the cache.
+export const regexBytesPerCost = 4; // Loading a cache line of 64 bytes takes as long as 16 look-ups.
+export const regexWorkPerCost = 8; // Instructions that compile the tables: two full sets delay a start by 2 s.
 
 // Patterns of the config file, which match whole texts.
 export const patternMemoryBytesMax = 64 * 1024; // Of what a compiled pattern remembers: 32 MiB for all that are ready.
@@ -221,7 +221,7 @@ export const coreInfoBytesMax = 64 * 1024; // Of a core's .info file; the longes
 export const firmwareFilesMax = 16; // Of one core that are looked for before a game starts.
 
 // Expressions in scripts.
-export const expressionPartsMax = 1024; // Operands and operators in one script; each is looked at once when it is worked out.
+export const expressionPartsMax = 1024; // Operands and operators in one script; each is evaluated once.
 export const expressionDepthMax = 64; // Nested brackets and operators; nobody reads more.
 export const numberDigitsMax = 15; // A double holds as many exactly.
 export const numberDecimalsMax = 6; // With more, small ones would be written with an exponent.
@@ -241,9 +241,9 @@ export const writeListBytesMax = 1024 * 1024; // Ten thousand cards, as many as 
 // Virtual keyboards and gamepads.
 export const macroKeysMax = 512; // Presses of one macro: some lines of text.
 export const macroMsMax = 60_000; // Of one macro, because the next cards wait for it.
-export const macrosWaitingMax = 16; // For the one that is played.
+export const macrosWaitingMax = 16; // Macros that wait until the present one has ended.
 
-export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: a person's taps, and no storm.
+export const soundsPerWindowMax = 8; // Sounds of feedback in four seconds: enough for the taps of a person.
 
 // Updates of the image.
 export const updateManifestBytesMax = 128 * 1024;
@@ -265,11 +265,11 @@ export const orphanSaveMsMax = 5000; // The time for a RetroArch that outlived t
 
 /** At the start tapdeck-confine reports whether it can confine players; it takes a few milliseconds. */
 export const confineProbeMsMax = 5000;
-export const spareMessageBytesMax = 32 * 1024; // The words of a player, as watchdog/spare.h has it; with more it starts without the spare.
+export const spareMessageBytesMax = 32 * 1024; // The program and arguments of a player, as in watchdog/spare.h; a player with more starts without the spare.
 
 // The device's own screen.
 export const screenNameCharsMax = 80; // Of a name: two lines, which can be read from a distance.
 export const screenReasonCharsMax = 120; // Of the reason of a failed start; the log has the rest.
 export const screenPixelsMax = 4096 * 2304; // Of a frame buffer: drawing takes 12 bytes for each.
 export const screenDrawMsMax = 30_000; // Of one drawing, which has the lowest priority; 0.2 s on a PC.
-export const screenRestoreMsMax = 1000; // The console's text mode, at the end of the service.
+export const screenRestoreMsMax = 1000; // For the return to the console's text mode, at the end of the service.

@@ -17,7 +17,7 @@ export interface StopHow {
 
 /** How players of a kind are stopped by default. */
 export const usualStops: Readonly<Record<PlayerKind, StopHow>> = {
-  // A hand takes a second to change cards.
+  // Changing cards takes a hand about a second, so this grace time rarely delays the next start.
   process: { signal: "TERM", graceMs: 1000 },
   mpv: { signal: "TERM", graceMs: 1000 },
   /*

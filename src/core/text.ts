@@ -1,4 +1,4 @@
-/** JSON of others, and text for people: escaped for terminals, the age of a time, and the word that a typo probably means. */
+/** JSON from outside, and text for people: escaped for terminals, the age of a time, and the word that a typo probably means. */
 
 // Control characters of both sets, and the marks that change the direction of writing (Unicode, 23.2 and 23.3).
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;

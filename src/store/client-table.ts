@@ -176,7 +176,7 @@ export function createClientUses({
       const before = uses.get(id);
       const lastMs = before === undefined ? savedMs(id) : before.savedMs;
       const use = { address, lastUsedMs: nowMs };
-      // Of the absolute difference, because a clock that was set back must not delay the write for long.
+      // The absolute difference counts, because a clock that was set back must not delay the write for long.
       const isDue = lastMs === undefined || Math.abs(nowMs - lastMs) >= clientUseSavedMs;
       uses.set(
         id,
